@@ -64,7 +64,7 @@ impl<'a> CallSubject<'a> {
         // A tool with an optional path works on the workspace itself if the path is missing.
         let path = tool.path_argument.as_ref().map(|name| {
             let path = text(name).unwrap_or(".");
-            // A shell would put the home directory here; no tool of ours does, but a person reads it so.
+            // A shell would expand the home directory here. Our tools do not, but a person reads it that way.
             if path.starts_with('~') {
                 path.to_owned()
             } else {
@@ -333,7 +333,7 @@ impl<'a> CallSubject<'a> {
     }
 
     /// The reason against a call that no rule matches. `whose` names the approval that it needs: `your` if
-    /// the reader decides, else `a`.
+    /// the reader decides, otherwise `a`.
     pub(crate) fn default_reason(&self, whose: &str) -> String {
         if let Some(folder) = self.folder_around() {
             return format!(

@@ -335,9 +335,9 @@ pub(crate) fn texts_of(tool: &ToolSpec, input: &serde_json::Value) -> Vec<String
     texts
 }
 
-/// Texts that are longer than any path are not looked at, in bytes.
+/// The maximum length in bytes of a text that is checked: longer ones cannot be paths.
 const LONGEST: usize = 4096;
-/// No more texts of a call are looked at than this.
+/// The maximum number of texts of a call that are checked.
 const MOST: usize = 1000;
 
 /// Gathers the texts in the arguments, at any depth.

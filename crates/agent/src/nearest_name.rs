@@ -23,7 +23,7 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate)
 }
 
-/// Letters that are looked at: a name that a model made up can have any length.
+/// The maximum number of compared letters, because a name that a model made up can have any length.
 const LONGEST: usize = 64;
 
 /// The letters of a name that count, in lower case.

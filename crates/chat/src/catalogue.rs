@@ -1,5 +1,5 @@
 //! Every error, with an example. docs/ERRORS.md is made from this list:
-//! `UPDATE_DOCS=1 cargo test -p agentx-chat catalogue` writes it anew.
+//! `UPDATE_DOCS=1 cargo test -p agentx-chat catalogue` writes it again.
 
 mod examples;
 

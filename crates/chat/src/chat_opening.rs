@@ -236,8 +236,8 @@ fn print_first(interface: &mut ChatInterface, text: &str, console: &mut Console)
     }
 }
 
-/// Makes a line editor if the terminal supports one, else an interface of lines; and returns the input that
-/// was typed before.
+/// Makes a line editor if the terminal supports one, otherwise an interface of lines; and returns the input
+/// that was typed before.
 fn make_interface(
     console: &mut Console,
     settings: &Settings,

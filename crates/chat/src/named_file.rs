@@ -11,7 +11,7 @@ const OPEN_ALREADY: [&str; 3] = ["/dev/fd/", "/proc/self/fd/", "/dev/stdin"];
 /// Opens a file to read it.
 ///
 /// # Errors
-/// Returns an error if it cannot be opened, or is no regular file. A file that the shell itself has opened
+/// Returns an error if it cannot be opened, or is not a regular file. A file that the shell itself has opened
 /// may be a pipe, since a process already writes into it.
 pub fn open_named(path: &Path) -> io::Result<File> {
     let is_open_already = OPEN_ALREADY

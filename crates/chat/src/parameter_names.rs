@@ -22,7 +22,7 @@ fn add(schema: &Value, refused: &mut Vec<String>) {
                         refused.extend(properties.keys().filter(|name| !fits(name)).cloned());
                         properties.values().for_each(|schema| add(schema, refused));
                     }
-                    // What stands there are values, and no schemas.
+                    // These are values, not schemas.
                     ("default" | "enum" | "const" | "examples", _) => {}
                     _ => add(value, refused),
                 }

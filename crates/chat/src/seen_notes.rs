@@ -28,7 +28,7 @@ pub fn is_news(data_dir: &Path, session: &SessionId, what: &str) -> bool {
     !what.is_empty()
 }
 
-/// The notes with this one, the latest last; `None` if it stands there already.
+/// Returns the notes with this one, the latest last; `None` if it is already there.
 fn noted(before: &str, session: &str, what: &str) -> Option<String> {
     let of_session = |line: &&str| line.split_once('\t').is_some_and(|(id, _)| id == session);
     let said = before

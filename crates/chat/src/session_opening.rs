@@ -308,7 +308,7 @@ pub fn has_no_price(agent: &AgentConfig) -> bool {
     agent.kind == AgentKind::React && model.prices == Prices::default() && model.api != Api::Scripted
 }
 
-/// The model to ask: the one that is named here, else that of the settings.
+/// The model to ask: the one that is named here, otherwise that of the settings.
 pub(crate) fn model(place: &Place, settings: &Settings, name: Option<&str>) -> Result<ModelSpec, ChatError> {
     let wanted = settings.model_or_default();
     let (name, origin) = match name {

@@ -174,7 +174,7 @@ pub(crate) fn insert_line(text: &str, before: usize, line: &str) -> String {
     format!("{}{line}{}", &text[..at], &text[at..])
 }
 
-/// The path under which a file has the key: a former name of it if the file uses that, else `path`.
+/// The path under which a file has the key: a former name of it if the file uses that, otherwise `path`.
 pub(crate) fn written_path(root: &YamlNode, path: &SettingPath) -> SettingPath {
     path.former()
         .find(|former| has(root, &former.0))

@@ -39,14 +39,15 @@ pub struct UnknownModel {
 
 impl Settings {
     /// Returns the provider whose default model is asked if none is named: the first connected one whose default
-    /// a person set, else the first connected one that has a default.
+    /// a person set, otherwise the first connected one that has a default.
     pub fn default_provider(&self) -> Option<&ProviderSettings> {
         let connected = || self.providers.iter().filter(|provider| provider.is_connected());
         let given = connected().find(|provider| provider.default_model_given);
         given.or_else(|| connected().find(|provider| provider.default_model.is_some()))
     }
 
-    /// Returns the named model, else the default model of [`Settings::default_provider`], else the offline demo.
+    /// Returns the named model, otherwise the default model of [`Settings::default_provider`], otherwise the
+    /// offline demo.
     pub fn model_or_default(&self) -> Sourced<String> {
         if let Some(model) = &self.model {
             return model.clone();
@@ -59,8 +60,8 @@ impl Settings {
         )
     }
 
-    /// Returns the model of this name: one of the configuration, else an id, an alias or `provider/id` among
-    /// `offers`, else one that the catalog derives (`provider/anything` of a known provider).
+    /// Returns the model of this name: one of the configuration, otherwise an id, an alias or `provider/id`
+    /// among `offers`, otherwise one that the catalog derives (`provider/anything` of a known provider).
     ///
     /// # Errors
     /// Returns an error if there is none; with the nearest names.

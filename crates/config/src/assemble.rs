@@ -167,7 +167,7 @@ pub(crate) fn resolved(origin: &SettingOrigin, written: &str, places: &ConfigPat
     ConfigPaths::resolve(base_of(origin, places), written)
 }
 
-/// The base of a relative path: the directory of the file that has it, else the working directory.
+/// The base of a relative path: the directory of the file that has it, otherwise the working directory.
 fn base_of<'a>(origin: &'a SettingOrigin, places: &'a ConfigPaths) -> &'a Path {
     match origin {
         SettingOrigin::User(place) | SettingOrigin::Workspace(place) => {

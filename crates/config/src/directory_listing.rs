@@ -12,7 +12,7 @@ use std::time::{Duration, SystemTime};
 
 use crate::trust::digest;
 
-/// The most entries that are looked at. What has more is asked about in every session.
+/// The maximum number of entries to read. A larger directory is asked about in every session.
 const MAX_ENTRIES: usize = 200_000;
 /// The most files and bytes that are read.
 const READ: ListingBounds = ListingBounds {

@@ -102,8 +102,8 @@ fn shell() -> &'static str {
     shell_on(&std::env::var_os("PATH").unwrap_or_default())
 }
 
-/// bash if it is in a directory of `path` or in one in which systems keep it, else sh. A relative directory
-/// does not count.
+/// bash if it is in a directory of `path` or in one in which systems keep it, otherwise sh. A relative
+/// directory does not count.
 fn shell_on(path: &OsStr) -> &'static str {
     let usual = ["/bin", "/usr/bin"].map(PathBuf::from);
     let mut files = std::env::split_paths(path)

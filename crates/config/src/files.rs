@@ -53,7 +53,7 @@ impl LockedFile {
     /// The text of the file; `None` if there is no file.
     ///
     /// # Errors
-    /// Returns an error if it cannot be read, or is no text.
+    /// Returns an error if it cannot be read, or is not text.
     pub(crate) fn text(&self) -> Result<Option<String>, ConfigError> {
         match std::fs::read_to_string(&self.real) {
             Ok(text) => Ok(Some(text)),

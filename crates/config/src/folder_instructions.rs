@@ -68,7 +68,7 @@ impl Settings {
             .collect()
     }
 
-    /// AGENTS.md, else CLAUDE.md, of the project root and of every directory from there to the working
+    /// AGENTS.md, otherwise CLAUDE.md, of the project root and of every directory from there to the working
     /// directory, in this order, whether they count or not: absolute paths and texts. A file that is too
     /// large is not read. Nor is a link that leads out of its directory or to anything but instructions,
     /// because its target, such as a `.env`, would be sent to the model.

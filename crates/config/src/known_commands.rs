@@ -62,17 +62,17 @@ const LOADERS: &[&str] = &[
 
 /// What leads where, for [`opened`].
 pub(crate) trait Disk {
-    /// Whether a word is a file of the folder, or a directory of it, that an interpreter can run.
+    /// Returns whether a word is a file of the folder, or a directory of it, that an interpreter can run.
     fn is_script(&self, word: &str) -> bool;
     /// The program that the first line of a script of the folder names, if it is the whole path of one outside of the
     /// folder, by itself or after `env`, without an option.
     fn interpreter(&self, word: &str) -> Option<String>;
-    /// Whether a script of the folder has a first line that [`interpreter`](Self::interpreter) does not understand:
-    /// interpreters obey some of its options, too.
+    /// Returns whether a script of the folder has a first line that [`interpreter`](Self::interpreter) does
+    /// not understand: interpreters obey some of its options, too.
     fn has_odd_first_line(&self, word: &str) -> bool;
-    /// Whether a path leads into the folder, or is written so.
+    /// Returns whether a path leads into the folder, or is written as if it did.
     fn is_of_folder(&self, path: &str) -> bool;
-    /// Whether the folder itself holds a package of this name.
+    /// Returns whether the folder itself holds a package of this name.
     fn has_package(&self, name: &str) -> bool;
 }
 
@@ -145,7 +145,7 @@ fn known<'a>(
     Some((settings, words.to_vec()))
 }
 
-/// Whether a program is one of the interpreters, with or without a version: `python3.12`.
+/// Returns whether a program is one of the interpreters, with or without a version: `python3.12`.
 fn is_interpreter(program: &str) -> bool {
     let is_version = |rest: &str| rest.chars().all(is_of_number);
     INTERPRETERS
@@ -158,7 +158,7 @@ fn is_of_number(c: char) -> bool {
 }
 
 /// The package that a runner is to fetch: the first word that is neither one of these flags nor the value of one of
-/// these options; `None` if another option stands before it, or it is a path.
+/// these options; `None` if another option precedes it, or it is a path.
 fn package<'a>(words: &[&'a str], flags: &[&str], options: &[&str]) -> Option<&'a str> {
     let mut words = words.iter();
     while let Some(word) = words.next() {

@@ -46,7 +46,7 @@ pub(crate) fn as_written(fields: &Map<String, Value>) -> String {
 }
 
 /// Returns what an entry sets besides the command line or the address, as it is written. A value in a folder's
-/// file is no secret of the person's: only `${NAME}` stays a name.
+/// file is not a secret of the person's: only `${NAME}` stays a name.
 pub(crate) fn details(fields: &Map<String, Value>) -> Vec<String> {
     let directory = fields.get("cwd").and_then(Value::as_str);
     let mut details: Vec<String> = directory

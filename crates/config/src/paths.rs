@@ -22,7 +22,7 @@ pub struct ConfigPaths {
     pub user_file: PathBuf,
     /// Whether `AGENTX_CONFIG` names it, so that it has to exist.
     pub user_file_named: bool,
-    /// The nearest directory upwards that has `.agentx` or `.git`, else the working directory.
+    /// The nearest directory upwards that has `.agentx` or `.git`, otherwise the working directory.
     pub workspace_root: PathBuf,
     /// The workspace's file, whether it exists or not.
     pub workspace_file: PathBuf,
@@ -82,7 +82,8 @@ impl ConfigPaths {
     }
 }
 
-/// The project that a directory is part of: the nearest one upwards with `.agentx` or `.git`, else itself.
+/// The project that a directory is part of: the nearest one upwards with `.agentx` or `.git`, otherwise
+/// itself.
 pub(crate) fn root_of(cwd: &Path) -> &Path {
     cwd.ancestors().find(|dir| is_project(dir)).unwrap_or(cwd)
 }

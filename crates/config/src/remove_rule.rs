@@ -44,7 +44,7 @@ pub fn remove_rule(place: &SourceLocation, rule: &Rule, root: Option<&Path>) -> 
     locked.replace(changed.as_bytes())
 }
 
-/// A rule as it stands in the user's file; `None` if it does not, or the file cannot be read.
+/// Returns a rule as the user's file has it; `None` if it is not there, or the file cannot be read.
 pub fn rule_in_file(file: &Path, rule: &Rule) -> Option<Sourced<Rule>> {
     let text = std::fs::read_to_string(file).ok()?;
     let index = rules_of(file, &text)
@@ -60,7 +60,8 @@ pub fn rule_in_file(file: &Path, rule: &Rule) -> Option<Sourced<Rule>> {
     Some(Sourced::new(rule.clone(), SettingOrigin::User(place)))
 }
 
-/// The rules of the user's file, in its order; none if it cannot be read. `agentx approvals` numbers them so.
+/// The rules of the user's file, in its order; none if it cannot be read. `agentx approvals` numbers them in
+/// this order.
 pub fn rules_in_file(file: &Path) -> Vec<Rule> {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let rules = rules_of(file, &text).unwrap_or_default();
@@ -103,7 +104,7 @@ fn candidates(text: &str, items: &[YamlNode], index: usize) -> Vec<String> {
             .map(|end| without(line_start, end))
             .collect();
     }
-    // `[{…}, {…}]`: to the next item, else from the comma before it.
+    // `[{…}, {…}]`: to the next item, otherwise from the comma before it.
     if let Some(next) = next {
         return vec![without(start, offset(text, next))];
     }

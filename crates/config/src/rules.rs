@@ -248,7 +248,7 @@ impl SettingsReader<'_> {
 const WORKSPACE: &str = "/workspace";
 
 /// Returns whether an example matches a rule, and its description; `None` if it is not an example. Text is a
-/// path for a rule that has only a path, else a command line; a mapping is the arguments of a call.
+/// path for a rule that has only a path, otherwise a command line; a mapping is the arguments of a call.
 fn fits(rule: &Rule, example: &YamlNode) -> Option<(bool, String)> {
     let (input, shown, names) = match &example.value {
         Yaml::Text(path) if rule.argument.is_none() && rule.path.is_some() => {

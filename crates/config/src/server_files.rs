@@ -268,8 +268,8 @@ impl Lookup<'_> {
         named.flat_map(projects).collect()
     }
 
-    /// The topmost directory with installed modules from this one upwards, else the nearest that looks like the top of a
-    /// project, else this one.
+    /// The topmost directory with installed modules from this one upwards, otherwise the nearest that looks
+    /// like the top of a project, otherwise this one.
     fn project(&self, directory: &Path) -> Option<PathBuf> {
         let upwards = self.of_folder(directory);
         let has_modules = |above: &&PathBuf| above.join("node_modules").symlink_metadata().is_ok();
@@ -282,7 +282,8 @@ impl Lookup<'_> {
         }
     }
 
-    /// Whether a package of the folder brings this program: `npx` prefers it to one that it would fetch.
+    /// Returns whether a package of the folder brings this program: `npx` prefers it to one that it would
+    /// fetch.
     fn brings(&self, package: &Path, program: &str) -> bool {
         let PathTarget::File(_, bytes) = self.words.look(package) else {
             return package.symlink_metadata().is_ok();

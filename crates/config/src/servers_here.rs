@@ -99,8 +99,8 @@ impl FolderOfServers<'_> {
         Ok(())
     }
 
-    /// A directory that the open folder does not control: beside the settings, else that of the data, else the nearest
-    /// one above these that exists.
+    /// A directory that the open folder does not control: beside the settings, otherwise that of the data,
+    /// otherwise the nearest one above these that exists.
     fn directory_of_no_folder(&self) -> PathBuf {
         let is_elsewhere = |directory: &&Path| {
             // The usual place of the settings is the person's own, also if the open folder is their home.

@@ -190,7 +190,7 @@ pub(crate) fn path_of(dotted: &str, command: &str) -> Result<SettingPath, Config
     }]))
 }
 
-/// Returns the value for the file: as it was typed if YAML reads it as meant, else in quotes.
+/// Returns the value for the file: as it was typed if YAML reads it as meant, otherwise in quotes.
 fn literal_of(path: &SettingPath, key: &str, value: &str) -> Result<String, ConfigError> {
     let Some(spec) = path.spec() else {
         return Err(mistake(key, "there is no such key".into(), None));

@@ -155,7 +155,7 @@ pub struct SecretSettings {
     pub redact: bool,
     /// More variables whose values are secrets.
     pub names: Vec<String>,
-    /// Variables whose values are no secrets.
+    /// Variables whose values are not secrets.
     pub ignore: Vec<String>,
 }
 

@@ -41,7 +41,7 @@ impl Grants {
     }
 
     /// Returns the key space of `key`, and its name there: `space/name` or `space:name` if that space is
-    /// granted, else the name in the first granted space.
+    /// granted, otherwise the name in the first granted space.
     pub(crate) fn space<'a>(&'a self, key: &'a str) -> Result<(&'a str, &'a str), EffectError> {
         if let Some((space, name)) = key.split_once(['/', ':'])
             && self.kv.iter().any(|granted| granted == space)

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-/// Values shorter than this are no secrets: hiding them would garble ordinary words.
+/// Values shorter than this are not treated as secrets: hiding them would garble ordinary words.
 const MIN_SECRET_CHARS: usize = 6;
 /// The beginning of a name that replaces a value.
 const OPEN: &str = "${";

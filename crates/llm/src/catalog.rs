@@ -319,7 +319,7 @@ impl Catalog {
         wire
     }
 
-    /// The entry of a model: the one with its name, else the one with its id that has no other name.
+    /// The entry of a model: the one with its name, otherwise the one with its id that has no other name.
     fn entry_of(&self, model: &ModelSpec) -> Option<&ModelEntry> {
         let here = || {
             self.models

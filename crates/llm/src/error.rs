@@ -29,7 +29,7 @@ pub(crate) use extract::{Extracted, is_reported, says_something};
 /// Maximum number of characters that are kept of a provider's message.
 const MESSAGE_CHARS: usize = 1_000;
 
-/// Maximum time that a provider can ask to wait, a year: longer ones are no times that anybody waits for.
+/// Maximum time that a provider can ask to wait, a year: nobody waits any longer.
 const MAX_WAIT_MS: u64 = 365 * 24 * 3_600 * 1_000;
 
 /// The kind of a refusal. Its text form ([`ErrorCode::as_str`]) is stable: logs and programs rely on it.

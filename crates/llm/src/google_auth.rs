@@ -55,7 +55,7 @@ const TOKEN_SECONDS: u64 = 3_600;
 pub struct GoogleCredentials {
     /// The identity for which tokens are requested.
     pub grant: GoogleGrant,
-    /// The server of tokens, as the file claims. Whoever sends to it checks it first.
+    /// The server of tokens, as the file claims. Callers check it before they send anything to it.
     pub token_uri: String,
     /// The project of the account, if the file names one.
     pub project: Option<String>,

@@ -29,8 +29,8 @@ pub trait BlobSource {
         None
     }
 
-    /// Returns the media type of a medium: the type of its bytes if they are known, else the type that it
-    /// claims.
+    /// Returns the media type of a medium: the type of its bytes if they are known, otherwise the type that
+    /// it claims.
     fn media_type<'p>(&self, part: &'p MediaPart) -> &'p str {
         &part.media_type
     }

@@ -39,7 +39,7 @@ pub(crate) fn parameters(tool: &ToolSpec) -> BorrowedJson<'_> {
     }
 }
 
-/// The description of a tool, with the arguments that belong together where its schema cannot say so.
+/// The description of a tool, with the arguments that belong together if its schema cannot express that.
 pub(crate) fn description(tool: &ToolSpec) -> Cow<'_, str> {
     let sets = sets(&tool.input_schema);
     if sets.is_empty() {

@@ -241,7 +241,7 @@ impl SseDecoder {
         let value = value.strip_prefix(b" ").unwrap_or(value);
         match name {
             b"data" => return SseLine::Data(value),
-            // No field of the standard: llama.cpp and gateways report errors so.
+            // Not a field of the standard, but llama.cpp and gateways report errors with it.
             b"error" if value.starts_with(b"{") => {
                 self.event.clear();
                 self.event.extend_from_slice(name);

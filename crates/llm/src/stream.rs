@@ -87,7 +87,7 @@ pub enum StreamError {
     /// The bytes ended before the answer was complete.
     #[error("the answer broke off: the stream ended before its last event")]
     Truncated,
-    /// The bytes are no event stream, but HTML or plain text, for example.
+    /// The bytes are not an event stream, but HTML or plain text, for example.
     #[error("the answer is not an event stream: {head}")]
     NotAStream {
         /// The first 300 bytes of the answer, as text.

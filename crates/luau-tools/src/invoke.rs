@@ -296,7 +296,7 @@ impl Arrivals {
         Box::pin(async move { told.await.map_or(Value::Null, Value::from) })
     }
 
-    /// Whether the step of `{of: …}` is done.
+    /// Returns whether the step of `{of: …}` is done.
     fn has(&self, request: &Value) -> bool {
         let step = request.get("of").and_then(Value::as_u64);
         step.is_some_and(|step| self.places.contains_key(&step))

@@ -258,7 +258,7 @@ impl Instance {
         waited
     }
 
-    /// Whether it cannot continue before an outcome comes.
+    /// Returns whether it cannot continue before an outcome comes.
     fn waits(&self) -> bool {
         self.asked.is_some_and(|step| !self.outcomes.contains_key(&step))
     }

@@ -148,7 +148,7 @@ impl Vm {
         Ok(())
     }
 
-    /// Whether runs left garbage in it.
+    /// Returns whether runs left garbage in it.
     pub(crate) fn is_dirty(&self) -> bool {
         self.over_base() > GARBAGE / 2
     }

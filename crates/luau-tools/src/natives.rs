@@ -163,7 +163,7 @@ fn effect_place(place: ScriptLocation) -> EffectPlace {
     }
 }
 
-/// Whether the VM ran out of memory.
+/// Returns whether the VM ran out of memory.
 pub(crate) fn is_memory(error: &mlua::Error) -> bool {
     match error {
         mlua::Error::MemoryError(_) => true,

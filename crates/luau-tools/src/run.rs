@@ -152,7 +152,7 @@ impl ScriptRun {
         self.place.borrow_mut().get_or_insert(place);
     }
 
-    /// Whether a limit was hit, or the run was stopped.
+    /// Returns whether a limit was hit, or the run was stopped.
     pub(crate) fn is_tripped(&self) -> bool {
         self.tripped.borrow().is_some()
     }
@@ -284,7 +284,7 @@ fn add(count: &Cell<u64>, most: u64) -> Option<()> {
     (count.get() < most).then(|| count.set(count.get() + 1))
 }
 
-/// Whether an effect uses external resources: a request, a model, a tool.
+/// Returns whether an effect uses external resources: a request, a model, a tool.
 const fn reaches_out(kind: EffectKind) -> bool {
     use EffectKind::{
         AgentInput, Generate, GenerateJson, GenerateStream, Http, Invoke, StreamOpen, StreamSend,

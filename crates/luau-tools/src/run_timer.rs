@@ -57,13 +57,13 @@ impl RunTimer {
         self.used.get() + now.duration_since(self.from.get())
     }
 
-    /// Whether others are to have their turn.
+    /// Returns whether others are to have their turn.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         now >= self.until.get()
     }
 
-    /// Whether the script could not give its turn away for longer than `most`, counted in the time of the
-    /// processor: that a machine is busy with other programs ends no run.
+    /// Returns whether the script could not give its turn away for longer than `most`, counted in the time of
+    /// the processor: that a machine is busy with other programs ends no run.
     pub(crate) fn is_stuck(&self, now: Instant, most: Duration) -> bool {
         if !self.is_over(now) {
             return false;

@@ -328,7 +328,7 @@ fn wants(source: &str, libraries: &Libraries) -> RequestedFeatures {
     }
 }
 
-/// Whether a name occurs that is not part of a longer one.
+/// Returns whether a name occurs that is not part of a longer one.
 fn has_word(text: &str, word: &str) -> bool {
     let part = |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     let bytes = text.as_bytes();

@@ -74,12 +74,12 @@ impl WaitSpot {
         }
     }
 
-    /// Whether a waiter is spinning, and so is awake.
+    /// Returns whether a waiter is spinning, and so is awake.
     pub(crate) fn is_taken(&self) -> bool {
         self.taken.0.load(Ordering::Relaxed)
     }
 
-    /// Whether to look: it is then taken.
+    /// Returns whether to look: it is then taken.
     fn take(&self) -> bool {
         let looked = &self.callers.0;
         let misses = looked.misses.load(Ordering::Relaxed);
@@ -127,7 +127,7 @@ fn bump(count: &AtomicU32) {
     count.store(count.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
 }
 
-/// A task that polls a lane, or may do so.
+/// A task that polls a lane, or may poll it.
 pub(crate) struct SpinWaiter<'l> {
     spot: &'l WaitSpot,
     looks: bool,
@@ -242,7 +242,7 @@ impl Drop for SpinWaiter<'_> {
     }
 }
 
-/// Whether another thread may run while this one polls.
+/// Returns whether another thread may run while this one polls.
 pub(crate) fn several_processors() -> bool {
     static SEVERAL: OnceLock<bool> = OnceLock::new();
     *SEVERAL.get_or_init(|| thread::available_parallelism().is_ok_and(|processors| processors.get() > 1))

@@ -152,12 +152,12 @@ impl Vm {
         Ok(Rc::clone(&loaded.main))
     }
 
-    /// Whether another run may come in.
+    /// Returns whether another run may come in.
     pub(crate) fn has_room(&self) -> bool {
         !self.retired.get() && self.runs.get() < MOST_RUNS && self.over_base() < FULL
     }
 
-    /// Whether it is worth keeping when nothing runs in it.
+    /// Returns whether it is worth keeping when nothing runs in it.
     pub(crate) fn is_small(&self) -> bool {
         !self.retired.get() && self.over_base() < 2 * GARBAGE
     }

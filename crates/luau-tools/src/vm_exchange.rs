@@ -74,7 +74,7 @@ pub(crate) fn turn_is_over() {
     HATCH.with(|hatch| hatch.over.set(true));
 }
 
-/// Whether the script has to give its turn away as soon as it can.
+/// Returns whether the script has to give its turn away as soon as it can.
 pub(crate) fn is_over() -> bool {
     HATCH.with(|hatch| hatch.over.get())
 }
@@ -141,7 +141,7 @@ pub(crate) fn size() -> usize {
     HATCH.with(|hatch| hatch.size.get())
 }
 
-/// Whether a safepoint has anything to do: most have not.
+/// Returns whether a safepoint has anything to do: most have not.
 pub(crate) fn is_due() -> bool {
     HATCH.with(|hatch| {
         if let Some(left) = hatch.passes.get().checked_sub(1) {

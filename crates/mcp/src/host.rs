@@ -135,7 +135,7 @@ impl ServerHost {
         McpServerState::of(&self.lock())
     }
 
-    /// Returns the open connection, else a new one, whose tools are listed.
+    /// Returns the open connection, otherwise a new one, whose tools are listed.
     pub(crate) async fn connect(&self) -> Result<Arc<McpConnection>, McpFailure> {
         self.connect_in(None).await
     }
@@ -166,7 +166,7 @@ impl ServerHost {
         };
         let opened = self.open_with(token.as_ref(), workspace).await;
         let mut connection = match (opened, &self.login, token) {
-            // The token was taken back, or the clocks differ.
+            // The token was revoked, or the clocks differ.
             (Err(McpFailure::Unauthorized), Some(login), Some(refused)) => {
                 let token = login.renewed(&refused).await?;
                 self.open_with(Some(&token), workspace).await?
@@ -268,7 +268,7 @@ impl ServerHost {
         self.accept(tool);
         let end = self.sent(&connection, tool, arguments.clone(), context).await;
         let (connection, end) = match end {
-            // The token has expired or was taken back: a new connection renews it.
+            // The token has expired or was revoked: a new connection renews it.
             RemoteCallEnd::NotSent(error) if self.login.is_some() && error.is_authorization_required() => {
                 self.forget(&connection).await;
                 let connection = match self.connect_in(Some(&context.workspace)).await {

@@ -56,8 +56,8 @@ async fn introduce(http: &Http) -> Result<FirstContact, RuntimeError> {
     Ok((person, models, tools))
 }
 
-/// Whether another attempt may succeed: the server cannot be reached, or it was started again between its
-/// challenge and the signature, and does not know its challenge any more.
+/// Returns whether another attempt may succeed: the server cannot be reached, or it was started again between
+/// its challenge and the signature, and does not know its challenge any more.
 fn may_pass(error: &RuntimeError) -> bool {
     match error {
         RuntimeError::Unreachable { .. } => true,

@@ -63,8 +63,8 @@ pub(crate) fn reason(error: &reqwest::Error) -> String {
         .to_owned()
 }
 
-/// Whether these are the words of rustls for a connection that ended without a good-bye. They name a page for
-/// programmers, which tells a person nothing.
+/// Returns whether these are the words of rustls for a connection that ended without a good-bye. They name a
+/// page for programmers, which tells a person nothing.
 pub(crate) fn tls_was_cut(words: &str) -> bool {
     words.contains("without sending TLS close_notify")
 }

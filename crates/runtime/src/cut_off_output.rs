@@ -80,7 +80,7 @@ impl OutputTail {
         }
     }
 
-    /// Returns whether a piece of output is the call's own. Notes about progress are no output.
+    /// Returns whether a piece of output belongs to the call itself. Notes about progress do not.
     fn is_of(&self, cause: Option<&ActionId>, chunk: &ToolOutputChunk) -> bool {
         let (action_id, tool_call_id) = &self.call;
         cause == Some(action_id)

@@ -10,7 +10,7 @@ use crate::api::RuntimeError;
 use crate::log::SessionLog;
 use agentx_session::SessionFold;
 
-/// The fold of a session's facts up to and including `last`. Facts after it are not looked at; if the log
+/// The fold of a session's facts up to and including `last`. Facts after it are not read; if the log
 /// ends before it, the fold ends there.
 ///
 /// # Errors
@@ -69,7 +69,7 @@ impl Folding {
     }
 }
 
-/// Whether this version may add to a session.
+/// Returns whether this version may add to a session.
 ///
 /// # Errors
 /// Returns an error if a newer one left something in it that this one would have to know.

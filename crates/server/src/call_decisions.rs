@@ -68,7 +68,7 @@ impl CallDecider {
     /// about the call.
     ///
     /// # Errors
-    /// Returns an error that says who may decide so.
+    /// Returns an error that names who may make this decision.
     pub(crate) fn check(self, decision: ApprovalDecision, by_server: bool) -> Result<(), &'static str> {
         if self.role < SessionRole::Approve {
             return Err("you may not decide about tool calls here");

@@ -113,7 +113,7 @@ impl ConnectionLimiter {
         })))
     }
 
-    /// Waits until there are no connections any more.
+    /// Waits until all connections are closed.
     pub(crate) async fn empty(&self, all: usize) {
         let all = u32::try_from(all).unwrap_or(u32::MAX);
         let _ = self.all.acquire_many(all).await;

@@ -110,7 +110,7 @@ impl<T> Outbox<T> {
         items.into_iter().filter(is_said).collect()
     }
 
-    /// Whether more came than it holds.
+    /// Returns whether more came than it holds.
     pub fn poll_overrun(&self, cx: &Context<'_>) -> Poll<()> {
         self.waker.register(cx.waker());
         if self.lock().state == OutboxState::Overrun {

@@ -15,7 +15,7 @@ use crate::state::ServerState;
 #[derive(Default)]
 pub(crate) struct SettingsSource {
     files: OnceLock<(Weak<ServerState>, Arc<Reload>)>,
-    /// Held while settings are read, so that no session goes on with the former ones meanwhile.
+    /// Held while settings are read, so that no session continues with the former ones meanwhile.
     reading: Mutex<()>,
     /// Whether open sessions may still have questions about calls that a rule denies by now.
     unbound: AtomicBool,

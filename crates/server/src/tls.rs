@@ -46,7 +46,7 @@ pub(crate) fn acceptor(certificate: &Path, key: &Path) -> Result<TlsAcceptor, Se
 
 /// Returns a TLS acceptor with the server's own key: TLS 1.3 with a raw public key
 /// (<https://www.rfc-editor.org/rfc/rfc7250>), so that no certificate has to be made or renewed. Each
-/// connection proves the key anew: none is resumed.
+/// connection proves the key again: none is resumed.
 pub(crate) fn keyed_acceptor(key: Arc<SecretKey>) -> Result<TlsAcceptor, ServerError> {
     let public = CertificateDer::from(key.public_key().to_spki());
     let certified = CertifiedKey::new(vec![public], Arc::new(OwnKey(key)));

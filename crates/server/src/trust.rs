@@ -302,7 +302,7 @@ fn own_tools(
 }
 
 /// Returns the agent's workspace: for a member, a directory of their own; for the operator, the requested
-/// directory if it exists here, else the server's.
+/// directory if it exists here, otherwise the server's.
 fn workspace(state: &ServerState, caller: &Caller, wanted: &str) -> Result<String, RuntimeError> {
     let settings = &*state.settings();
     if !caller.operator {

@@ -2,7 +2,7 @@
 //! counts for a member's quota for a day: they could otherwise spend without end by deleting sessions.
 //!
 //! A file beside the sessions keeps it over a restart. If the file cannot be read or written, the server says so in
-//! its log and goes on: the sums then count until it ends.
+//! its log and continues: the sums then count until it ends.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -57,7 +57,7 @@ impl AgentTree {
         self.agents.values()
     }
 
-    /// Creates the root agent. A second `session_opened`, which only a foreign log has, creates it anew.
+    /// Creates the root agent. A second `session_opened`, which only a foreign log has, creates it again.
     pub(crate) fn open(&mut self, id: AgentStateId, config: AgentConfig) {
         self.root = Some(id.clone());
         self.agents.insert(id.clone(), Agent::new(id, config));
@@ -238,7 +238,7 @@ struct LimitsChange {
 }
 
 impl AgentTree {
-    /// Whether `fact` changes the limits of one agent.
+    /// Returns whether `fact` changes the limits of one agent.
     fn limits_changed(&self, fact: &Envelope<EnvironmentEvent>) -> Option<LimitsChange> {
         let EnvironmentEvent::ConfigChanged(ConfigChanged {
             change: ConfigChange::Limits(after),

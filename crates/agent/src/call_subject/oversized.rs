@@ -32,7 +32,7 @@ impl CallSubject<'_> {
             || forms.saturating_mul(rules.len()) > MOST_WORK
     }
 
-    /// The first rule that denies, else the first that asks, and that is or may be about such a line.
+    /// The first rule that denies, otherwise the first that asks, and that is or may be about such a line.
     pub(crate) fn rule_about_unread(&self, rules: &[Rule]) -> Option<usize> {
         let with = |effect: RuleEffect| {
             rules

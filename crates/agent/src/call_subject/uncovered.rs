@@ -26,7 +26,7 @@ const ELSEWHERE: &str = "the line may go to a folder in which that rule does not
 
 impl CallSubject<'_> {
     /// The reason why a person is asked about a call that no rule allows: the gap of the rule that
-    /// comes nearest, else the default. From version 7 of the rules on rules are looked at for this.
+    /// comes nearest, otherwise the default. From version 7 of the rules on, rules are checked for this.
     pub(crate) fn not_allowed_reason(&self, rules: &[Rule], mode: ApprovalMode) -> String {
         let whose = match mode {
             ApprovalMode::Ask if self.member_directory.is_none() => "your",

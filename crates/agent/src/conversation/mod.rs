@@ -105,7 +105,7 @@ pub(crate) struct Conversation {
     /// Whether condensing is of no use until the conversation has grown.
     #[serde(default, skip_serializing_if = "is_false")]
     rests: bool,
-    /// Tokens that were added since that became so.
+    /// Tokens that were added since then.
     #[serde(default)]
     grown: u64,
     /// Whether anything before the thinking of the conversation has changed since the last model call.

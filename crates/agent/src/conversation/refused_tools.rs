@@ -26,8 +26,8 @@ impl Repairs {
 
 impl Conversation {
     /// The names of the tools that a refusal of the last request is about: those beyond the number that it
-    /// allows, else the one that it quotes, else the one at the place that it gives. Empty if none is
-    /// recognized.
+    /// allows, otherwise the one that it quotes, otherwise the one at the place that it gives. Empty if none
+    /// is recognized.
     pub(crate) fn tools_named(&mut self, message: &str, config: &AgentConfig) -> Vec<String> {
         let tools = self.prefix(config).tools.clone();
         let name = |tool: &ToolSpec| tool.name.clone();

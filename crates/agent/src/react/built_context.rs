@@ -99,7 +99,7 @@ impl ReactAgent {
         run.pending.context.push(PendingContext { action_id, request });
     }
 
-    /// Requests again what was requested from another process. Its answers, if any come, are no longer
+    /// Repeats the requests of another process. Its answers, if any come, are no longer
     /// awaited.
     pub(super) fn build_context_again(&mut self, step: &mut RunStep<'_>) {
         let Some(run) = self.lifecycle.active() else {

@@ -166,8 +166,8 @@ impl ReactAgent {
         }
     }
 
-    /// A person wants the conversation condensed: now, if no run is in progress, else before its next model
-    /// call. A second request while a summary is written gets that summary.
+    /// A person wants the conversation condensed: now, if no run is in progress, otherwise before its next
+    /// model call. A second request while a summary is written gets that summary.
     pub(super) fn on_condense_requested(&mut self, wish: &CondenseRequested, step: &mut RunStep<'_>) {
         if self.condenser.under_way.is_some() {
             return;

@@ -190,7 +190,7 @@ impl ReactAgent {
         self.keep_rule_of(tool.as_ref(), &input, question.as_ref(), approval);
     }
 
-    /// Keeps the rule that the person wrote, else the one that was suggested.
+    /// Keeps the rule that the person wrote, otherwise the one that was suggested.
     pub(super) fn keep_rule_of(
         &mut self,
         tool: Option<&ToolSpec>,

@@ -12,7 +12,7 @@
 //!
 //! A tool may also ask a person for words, as an MCP server does: `inner_call_asked` then has a `form`, the
 //! JSON Schema of the answer. It is not a call, so rules and approval modes do not apply, and "always" keeps
-//! no rule. It belongs to the call that it came up in: if the rules of a server ask about that call, only who
+//! no rule. It belongs to the call that triggered it: if the rules of a server ask about that call, only who
 //! may allow it may answer. The answer is the note of the person's approval, and the tool reads it. If the session asks
 //! nobody, the question is refused at once, so that a tool never waits for an absent person; it is also
 //! refused if the session no longer asks anybody by the time of the answer.
@@ -70,7 +70,7 @@ impl NestedCall {
         self.question().is_some_and(|question| question.form.is_some())
     }
 
-    /// Whether it may be made, by the rules and the mode of now.
+    /// Returns whether it may be made, by the rules and the mode of now.
     fn judge(&self, config: &AgentConfig) -> Verdict {
         let form = self.question().and_then(|question| question.form.as_ref());
         match form {
@@ -262,9 +262,9 @@ impl ReactAgent {
         }
     }
 
-    /// Returns whether the rules of a server ask about a call in which a question with this id came up. An answer
-    /// may decide what that call does, so it is given by those who may allow the call. From version 9 of the
-    /// rules on.
+    /// Returns whether the rules of a server ask about a call that triggered a question with this id. An
+    /// answer may decide what that call does, so it is given by those who may allow the call. From version 9
+    /// of the rules on.
     fn came_up_by_server(&self, id: &ToolCallId) -> bool {
         if self.config.rules_version < since::ANSWERS_ARE_OF_WHO_MAY_ALLOW {
             return false;

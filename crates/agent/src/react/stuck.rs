@@ -35,7 +35,7 @@ use crate::stuck::{FoundLoop, LoopLevel, LoopPlace, StuckDetector};
 
 /// The code of a run that ends because its agent is stuck.
 pub(super) const STUCK: &str = "stuck";
-/// The answer by which the loop goes on.
+/// The answer by which the loop continues.
 const GO_ON: &str = "go on";
 /// The answer by which the run is stopped.
 const STOP: &str = "stop";
@@ -117,7 +117,7 @@ impl ReactAgent {
         }
     }
 
-    /// Begins to count anew.
+    /// Begins to count again.
     fn forget_loops(&mut self) {
         if self.stuck_settings().is_some() {
             *self.stuck = StuckWatch::default();
@@ -210,8 +210,8 @@ impl ReactAgent {
 
     /// Returns the note to the model about a loop, once for each.
     ///
-    /// A loop that pauses and goes on is the same loop, so that a failure that recurs between other calls is
-    /// told once. A message of a person begins anew.
+    /// A loop that pauses and continues is the same loop, so that a failure that recurs between other calls
+    /// is told once. A message of a person begins again.
     fn nudge(
         &mut self,
         settings: &StuckSettings,

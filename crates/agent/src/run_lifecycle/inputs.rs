@@ -129,7 +129,7 @@ impl RunLifecycle {
 
     /// A person revises a waiting input: gives it another mode, or takes it back (`mode` is empty).
     ///
-    /// `None` if the input no longer waits, or is taken back. A held input with an urgent new mode opens a
+    /// `None` if the input no longer waits, or is withdrawn. A held input with an urgent new mode opens a
     /// run, and releases the others. An input that goes back into the queue goes to its end.
     pub(crate) fn revise(&mut self, revised: &InputRevised) -> Option<InputDecision> {
         let input = self.inputs.remove(&revised.message_id)?;

@@ -166,7 +166,7 @@ fn letter_of_curl(group: &str) -> Option<char> {
     None
 }
 
-/// `http` sends a file that stands behind an `@`: `name@file`, `name=@file`, `name:=@file`, `name:@file`, `@file`.
+/// `http` sends a file that follows an `@`: `name@file`, `name=@file`, `name:=@file`, `name:@file`, `@file`.
 fn of_httpie(words: &[&str]) -> Vec<String> {
     let writes = [
         "--output",

@@ -65,7 +65,7 @@ pub struct FoundLoop {
     pub tools: Vec<String>,
     /// Whether any of the calls fails.
     pub fails: bool,
-    /// The same number for the same loop as it goes on.
+    /// The same number for the same loop as it continues.
     pub subject: u64,
 }
 

@@ -9,7 +9,7 @@
 //! | the last 6 actions alternate between two, and so do the last 6 observations | `repeating_action_observation_pattern` |
 //! | two of the last 10 condensations are neighbours | `context_window_error` |
 //!
-//! Actions and observations are looked at separately: an observation need not belong to the action before
+//! Actions and observations are compared separately: an observation need not belong to the action before
 //! it. Each event takes constant time and memory.
 
 use std::collections::VecDeque;

@@ -22,8 +22,8 @@ use agentx_terminal::EditOutcome;
 const AWAY: &str = "the server is away; try again when it is connected again";
 
 impl Chat<'_> {
-    /// Answers a command while the server is away: runs a command that does not need the server, else says
-    /// that it is away.
+    /// Answers a command while the server is away: runs a command that does not need the server, otherwise
+    /// says that it is away.
     pub(super) fn answer_while_away(&mut self, command: &Slash) -> Result<String, ChatError> {
         Ok(match command {
             Slash::Help(about) => slash::help(about.as_deref(), self.display.width()),

@@ -208,7 +208,7 @@ impl<'a> Display<'a> {
         matches!(&self.face, ChatInterface::Editor { screen, .. } if screen.has_size(columns, rows))
     }
 
-    /// Goes to the background, and comes back when the shell says so.
+    /// Suspends the program until the shell resumes it.
     pub(super) fn suspend(&mut self) -> Result<ChatFlow, ChatError> {
         if let ChatInterface::Editor {
             raw: Some(raw),
@@ -228,7 +228,7 @@ impl<'a> Display<'a> {
         ChatFlow::Continue
     }
 
-    /// Prints what the person said, all of it, if the terminal has not done so.
+    /// Prints the person's whole message, unless the terminal already did.
     pub(super) fn echo(&mut self, text: &str) {
         if matches!(self.face, ChatInterface::Lines { eager: true }) {
             return;

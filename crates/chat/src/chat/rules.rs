@@ -246,7 +246,7 @@ impl Chat<'_> {
         }
     }
 
-    /// The rule as it stands in the person's own file.
+    /// The rule as the person's own file has it.
     fn in_file(&self, rule: &Rule) -> Option<Sourced<Rule>> {
         if self.connection.company.is_possible() {
             return None;

@@ -106,7 +106,7 @@ impl Chat<'_> {
             .activity
             .row(Instant::now(), thought.as_deref(), (&text, columns), style);
         if row.is_empty() {
-            // Before anything was said, jobs are all that there is to say.
+            // Before the first message, there are only jobs to report.
             style.dim(self.programs.jobs.row().trim_start_matches(" · "))
         } else if self.connection.company.is_cut_off() {
             // Without a connection the activity is unknown.

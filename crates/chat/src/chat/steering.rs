@@ -69,7 +69,7 @@ impl Chat<'_> {
     /// begin the next run at once. Messages of other people stay.
     ///
     /// # Errors
-    /// Returns an error if one could not be taken back.
+    /// Returns an error if one could not be withdrawn.
     pub(super) async fn take_all_back(&mut self) -> Result<(), ChatError> {
         if !self.display.has_editor() {
             return Ok(());

@@ -102,7 +102,7 @@ fn answered(style: AnsiStyle, width: usize) -> String {
     )
 }
 
-/// A path as people write it: what lies in their home begins with `~`.
+/// Returns a path as people write it: paths in their home begin with `~`.
 fn tilde_path(file: &Path) -> String {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
     let below = home.and_then(|home| file.strip_prefix(home).ok().map(Path::to_owned));

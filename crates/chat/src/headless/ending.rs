@@ -109,7 +109,7 @@ impl RunOutcomeCollector {
         said
     }
 
-    /// The run never began: its input was taken back.
+    /// The run never began: its input was withdrawn.
     pub(crate) fn taken_back(&mut self) {
         self.result.status = Some(RunStatus::Interrupted);
         self.finished = true;

@@ -40,7 +40,7 @@ use run_start::AnswerOutput;
 use shown_answer::ShownAnswer;
 pub use typed_answer::{held_to, read_schema};
 
-/// Sends the prompt in an open session and follows the run; without one, the last run that there is.
+/// Sends the prompt in an open session and follows the run; without one, the last run.
 pub async fn with_session(
     session: &Arc<dyn Session>,
     prompt: Option<UserInput>,

@@ -45,7 +45,7 @@ pub(super) fn places(before: &SessionState, has_prompt: bool, there: u64) -> (u6
 }
 
 /// Sends the prompt and returns its run. Without a prompt, returns the run of the messages that were still
-/// queued when the session was closed, else the last run.
+/// queued when the session was closed, otherwise the last run.
 pub(super) async fn run(
     session: &Arc<dyn Session>,
     prompt: Option<UserInput>,

@@ -75,7 +75,7 @@ pub async fn pick(
     picked
 }
 
-/// Lets a person choose with an editor's keys, in a terminal that is in raw mode already and stays so.
+/// Lets a person choose with an editor's keys, in a terminal that is already in raw mode, and stays in it.
 ///
 /// # Errors
 /// Returns an error for the same reasons as [`pick`].

@@ -12,7 +12,7 @@ use crate::render::clean::{clean, visible};
 use crate::render::sessions::{NO_TITLE, status_of};
 use crate::render::units;
 
-/// Minimum number of columns at which the preview stands beside the list.
+/// Minimum number of columns at which the preview is beside the list.
 pub(super) const BESIDE: usize = 80;
 /// The list gets no more than this: titles are short.
 const WIDEST_LIST: usize = 100;

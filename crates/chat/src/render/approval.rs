@@ -321,7 +321,7 @@ fn rules_in_words(request: &ApprovalRequested, kept: &[Rule]) -> String {
     words.join(", ")
 }
 
-/// Reads a line as the answer to this question: about a call as [`parse`] does, else as words.
+/// Reads a line as the answer to this question: about a call as [`parse`] does, otherwise as words.
 pub(crate) fn reply_to(request: &ApprovalRequested, line: &str) -> Option<ApprovalReply> {
     match (&request.question, &request.form) {
         (Some(asked), _) => asked::reply(line, asked),

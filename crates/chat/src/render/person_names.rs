@@ -1,6 +1,6 @@
 //! The names of a session's people for one reader. Every screen uses this module, so that a person has the
-//! same name everywhere: the name that the reader gave them, else their id. Two people are never called the
-//! same.
+//! same name everywhere: the name that the reader gave them, otherwise their id. Two people are never called
+//! the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -25,7 +25,7 @@ async fn keeps_question(session: &dyn Session) -> bool {
     session.state().await.is_ok_and(|state| keeps_a_question(&state))
 }
 
-/// Returns whether a question of the model is open in this session that waits for an answer, whoever is there.
+/// Returns whether a question of the model in this session waits for an answer, no matter who is there.
 pub(crate) fn keeps_a_question(state: &SessionState) -> bool {
     let mut asked = state.pending_approvals.iter();
     state.config.ask_user == Some(AskUser::Wait) && asked.any(|asked| asked.question.is_some())

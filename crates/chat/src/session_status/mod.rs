@@ -310,7 +310,7 @@ impl SessionStatus {
         run_id: Option<&RunId>,
         joined: Option<SpokenWords>,
     ) -> Option<SpokenWords> {
-        // A note about jobs stands before the words of its run, which are still to come.
+        // A note about jobs precedes the text of its run, which comes later.
         if conversation::is_note(&added.message) {
             return None;
         }

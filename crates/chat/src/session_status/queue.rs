@@ -179,8 +179,7 @@ impl MessageQueue {
         }
     }
 
-    /// Notes that an input was withdrawn (`mode` is `None`) or its mode changed. Returns the input as it was
-    /// before; `None` if nothing changed.
+    /// Notes that an input was withdrawn, or its mode changed. Returns the former input; `None` if unchanged.
     pub(crate) fn revise(&mut self, id: &MessageId, mode: Option<InputMode>) -> Option<QueuedInput> {
         let at = self.find(id)?;
         let joins = mode.is_some_and(|mode| mode != InputMode::Queue);

@@ -32,7 +32,7 @@ pub(super) enum StepperFlow {
 /// A place in a session.
 pub(crate) struct Stepper {
     pub(super) timeline: Timeline,
-    /// The place of the event that is looked at.
+    /// The index of the selected event.
     pub(super) at: usize,
     pub(super) pane: Pane,
     /// The number of rows of the pane above the visible ones.
@@ -61,7 +61,7 @@ impl Stepper {
         }
     }
 
-    /// The event that is looked at.
+    /// Returns the selected event.
     pub(super) fn fact(&self) -> Option<&TimelineFact> {
         self.timeline.facts().get(self.at)
     }

@@ -78,7 +78,7 @@ fn head(stepper: &Stepper, columns: usize, theme: &Theme) -> Row {
     row.cut(columns)
 }
 
-/// The events around the one that is looked at.
+/// The events around the selected one.
 fn list(stepper: &Stepper, columns: usize, height: usize, theme: &Theme) -> Vec<Row> {
     let facts = stepper.timeline.facts();
     let first = stepper.at.saturating_sub(height / 2);

@@ -198,7 +198,7 @@ impl RawMode {
         TerminalLoan(())
     }
 
-    /// Goes to the background, and comes back when the shell says so.
+    /// Suspends the program until the shell resumes it.
     #[cfg(unix)]
     pub(crate) fn suspend(&self) -> io::Result<()> {
         leave();

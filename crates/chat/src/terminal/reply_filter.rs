@@ -148,7 +148,7 @@ fn answered(subject: TerminalQuery, text: &str) -> Option<TerminalInput> {
     }
 }
 
-/// Returns whether an answer may begin so.
+/// Returns whether an answer may begin with this.
 fn is_beginning(subject: TerminalQuery, text: &str) -> bool {
     let begin = match subject {
         TerminalQuery::Background => "11;rgb",

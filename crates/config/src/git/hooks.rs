@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{MAX_BYTES, is_absent, plain, readable, scripts};
 use crate::trust::digest;
 
-/// The most hooks that are looked at.
+/// The maximum number of hooks to check.
 pub(super) const MAX_HOOKS: usize = 200;
 
 /// Ends of names that no hook has: samples of Git, and what editors, merges and patches leave behind.
@@ -23,7 +23,7 @@ const BUFFER: &str = "#";
 pub(super) struct Hooks {
     /// Their names, each with a hash of what is in it.
     pub(super) found: Vec<(String, String)>,
-    /// Whether there are more than were looked at.
+    /// Whether there are more than the checked ones.
     pub(super) has_more: bool,
 }
 

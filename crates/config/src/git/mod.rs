@@ -27,7 +27,7 @@ pub(crate) use working_tree::{GitHead, WorkingTreeState, working_tree_state};
 pub(crate) const ACCEPTED_AS: &str = "what .git runs";
 /// The largest file of settings, and the largest hook, that is read; Git's own are far smaller.
 const MAX_BYTES: u64 = 1 << 20;
-/// The most repositories within a repository that are looked at, and how deep.
+/// The maximum number of checked repositories within a repository, and the maximum depth.
 const MAX_REPOSITORIES: usize = 200;
 const MAX_DEPTH: usize = 8;
 

@@ -9,7 +9,7 @@
 use super::settings::{Setting, UNREADABLE};
 use crate::trust::digest;
 
-/// Last names of settings that hold a command, whatever stands in front of them.
+/// Last names of settings that hold a command, with any names before them.
 const COMMANDS: &[&str] = &[
     "askpass",
     "authorsprog",

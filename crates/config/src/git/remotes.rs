@@ -8,7 +8,7 @@ use agentx_types::GitRemotes;
 
 use super::settings::Setting;
 
-/// The remotes in the settings of all repositories that were looked at.
+/// The remotes in the settings of all checked repositories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Remotes {
     /// Names of remotes on other machines.

@@ -34,7 +34,7 @@ fn hash_of_all(directory: &Path, top: &Path) -> String {
     digest(Listing::of(&real(directory), &real(top)).text.as_bytes())
 }
 
-/// The most different words of a command, or of a hook, that are looked at.
+/// The maximum number of different words of a command, or of a hook, that are checked.
 const MAX_WORDS: usize = 10_000;
 
 /// The files below `top` that words of a command or of a hook name, each with a hash of what is in it. Git runs commands

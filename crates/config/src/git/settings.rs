@@ -20,7 +20,7 @@ pub(super) struct Setting {
 }
 
 impl Setting {
-    /// The section, which stands in front of the first dot.
+    /// The section: the part before the first dot.
     pub(super) fn section(&self) -> &str {
         self.name.split('.').next().unwrap_or_default()
     }

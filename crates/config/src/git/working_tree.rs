@@ -63,7 +63,7 @@ fn lies_here(top: &Path, git: &Path) -> bool {
 }
 
 /// Reads `HEAD`; `None` if it is unknown: it cannot be read, it is a link, as old versions of Git made, or it
-/// only stands in for another format, as the branch `.invalid` does if references are in a table (`reftable`)
+/// only replaces another format, as the branch `.invalid` does if references are in a table (`reftable`)
 fn head(file: &Path) -> Option<GitHead> {
     if file.is_symlink() {
         return None;

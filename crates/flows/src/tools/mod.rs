@@ -27,16 +27,16 @@ pub(crate) const DATABASE: &str = "flows.db";
 
 /// Resolves the names to which tools from files refer.
 pub trait ToolSurroundings: Send + Sync + 'static {
-    /// Returns the model that files and scripts call so.
+    /// Returns the model that files and scripts call by this name.
     fn model(&self, name: &str) -> Option<ModelSpec>;
 
-    /// Returns the agent that files and scripts call so.
+    /// Returns the agent that files and scripts call by this name.
     fn agent(&self, name: &str) -> Option<AgentConfig> {
         let _ = name;
         None
     }
 
-    /// Returns the text that context layers call so.
+    /// Returns the text that context layers call by this name.
     fn context(&self, name: &str) -> Option<String> {
         let _ = name;
         None

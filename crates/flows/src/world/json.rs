@@ -16,7 +16,8 @@ pub(crate) fn instructions(schema: Option<&Value>) -> String {
 /// Compiles the schema of a script.
 ///
 /// # Errors
-/// Returns an error with the code `invalid` if it is no schema, or exceeds the bounds of schemas from outside.
+/// Returns an error with the code `invalid` if it is not a schema, or exceeds the bounds of schemas from
+/// outside.
 pub(crate) fn compiled(schema: &Value) -> Result<SchemaValidator, EffectError> {
     SchemaValidator::new(schema)
         .map_err(|what| EffectError::new("invalid", format!("the schema is invalid: {what}")))

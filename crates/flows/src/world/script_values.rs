@@ -40,7 +40,7 @@ pub(crate) fn kept(call: &FileToolCall, effect: &HostEffect) -> Option<Outcome> 
     Some(outcome)
 }
 
-/// Whether it is a message.
+/// Returns whether it is a message.
 fn message(message: &Value) -> Outcome {
     let invalid = |problem: String| Err(EffectError::new("invalid", format!("history_append: {problem}")));
     let role = text(message, "role");

@@ -55,8 +55,8 @@ pub struct BranchFile {
     pub shown: String,
     /// Whether each changed it.
     pub changed: [bool; 2],
-    /// The content at the end of each branch: `None` if unknown, else the bytes, or `None` if there is no
-    /// file.
+    /// The content at the end of each branch: `None` if unknown, otherwise the bytes, or `None` if there is
+    /// no file.
     pub left: [Option<Option<Vec<u8>>>; 2],
 }
 
@@ -297,7 +297,7 @@ impl BranchMessages {
                     texts: texts.map(str::to_owned).collect(),
                 });
             }
-            // An input that was taken back while it was queued does not count.
+            // An input that was withdrawn while it was queued does not count.
             E::InputRevised(revised) if revised.mode.is_none() => self.taken_back(&revised.message_id),
             E::StreamStart(_) => {
                 self.text.clear();

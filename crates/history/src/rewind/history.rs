@@ -144,7 +144,7 @@ impl SessionHistory {
                     });
                 }
             }
-            // An input that was taken back while it was queued does not count.
+            // An input that was withdrawn while it was queued does not count.
             E::InputRevised(revised) if revised.mode.is_none() => self.taken_back(&revised.message_id),
             E::StreamEnd(_) if self.is_of_root(fact) => self.messages.push(fact.seq),
             E::ToolCall(call) => {

@@ -21,7 +21,7 @@ pub struct Restoring {
     /// Whether its end is not recorded. Then any of the files may be unchanged.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unfinished: bool,
-    /// The first of the restores that are taken back together: this one and, directly before it, those that
+    /// The first of the restores that are undone together: this one and, directly before it, those that
     /// were cut off and that it repeats.
     pub first: u64,
     /// Whether it undoes another one.

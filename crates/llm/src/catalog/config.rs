@@ -47,7 +47,7 @@ pub struct ProviderConfig {
     pub secret_key_env: Option<String>,
     /// The environment variable with the token of a temporary access key.
     pub session_token_env: Option<String>,
-    /// The way to send the key. The default is `x-api-key` for Anthropic's API, else `bearer`.
+    /// The way to send the key. The default is `x-api-key` for Anthropic's API, otherwise `bearer`.
     pub auth: Option<AuthStyle>,
     /// Whether the provider refuses requests without a key. The default is `true` if `key_env` is set.
     pub needs_key: Option<bool>,

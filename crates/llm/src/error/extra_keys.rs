@@ -18,11 +18,11 @@ const REASONING: &[&str] = &["reasoning_details", "].reasoning"];
 /// The key of reasoning that some servers want with each answer, and others refuse.
 const REASONING_CONTENT: &str = "reasoning_content";
 
-/// Whether the message, in lower case, says that earlier answers lack their reasoning: DeepSeek's "The
-/// `reasoning_content` in the thinking mode must be passed back to the API."
+/// Returns whether the message, in lower case, says that earlier answers lack their reasoning: DeepSeek's
+/// "The `reasoning_content` in the thinking mode must be passed back to the API."
 /// (<https://api-docs.deepseek.com/guides/thinking_mode>), Moonshot's "thinking is enabled but
-/// reasoning_content is missing in assistant tool call message at index 2". DeepSeek's server of Anthropic's API
-/// says "The `content[].thinking` in the thinking mode must be passed back to the API."
+/// reasoning_content is missing in assistant tool call message at index 2". DeepSeek's server of Anthropic's
+/// API says "The `content[].thinking` in the thinking mode must be passed back to the API."
 /// (<https://github.com/decolua/9router/issues/2397>).
 pub(super) fn wants_reasoning(message: &str) -> bool {
     if message.contains("content[].thinking") && message.contains("must be passed back") {

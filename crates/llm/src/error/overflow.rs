@@ -281,7 +281,7 @@ fn parts_of_the_prompt(message: &str) -> Option<u64> {
     Some(messages.saturating_add(before(" in the functions").unwrap_or_default()))
 }
 
-/// The number directly after `phrase`; small ones are no sizes.
+/// Returns the number directly after `phrase`. Small numbers are not sizes.
 pub(super) fn number_after(message: &str, phrase: &str) -> Option<u64> {
     const LEAST: u64 = 256;
     let mut rest = message;

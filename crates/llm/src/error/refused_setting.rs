@@ -133,7 +133,7 @@ pub(super) fn named(message: &str, param: Option<&str>) -> Option<RequestPart> {
 }
 
 /// The setting with an English word for a name that the message marks as a name: by its field `param`, by quotes,
-/// or by what stands before or behind it.
+/// or by the words before or behind it.
 fn marked(message: &str, param: Option<&str>) -> Option<RequestPart> {
     let is_it = |name: &str| {
         let quoted = ["'", "\"", "`"]
@@ -180,7 +180,7 @@ pub(super) fn is_strict_of_a_tool(message: &str, param: Option<&str>) -> bool {
     UNKNOWN.iter().any(|words| message.contains(words)) && (names(message) || param.is_some_and(names))
 }
 
-/// Returns whether no letter stands before or behind it: `temperature` is not part of `get_temperature`.
+/// Returns whether no letter is directly before or behind it: `temperature` is not part of `get_temperature`.
 fn is_whole(message: &str, at: usize, length: usize) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let before = message[..at].chars().next_back();

@@ -82,7 +82,7 @@ impl<'a> StepWriter<'a, '_> {
         data.get(SIGNATURE).filter(|signature| signature.is_string())
     }
 
-    /// The reasoning with its signature; `None` without one, and if another model reasoned so.
+    /// The reasoning with its signature; `None` without one, and if another model produced it.
     fn thought(&self, part: &'a ThinkingPart) -> Option<BorrowedJson<'a>> {
         let signature = self.signature(part.provider.as_ref())?;
         let mut step = object! {"type": "thought", "signature": signature};

@@ -67,7 +67,7 @@ pub fn build(request: &ModelRequest, options: &ChatOptions, blobs: &dyn BlobSour
     body.to_bytes()
 }
 
-/// The field for the longest answer that the server has not refused: its own, else the other one.
+/// The field for the longest answer that the server has not refused: its own, otherwise the other one.
 fn max_tokens_field(request: &ModelRequest, options: &ChatOptions) -> Option<&'static str> {
     let names = [
         ("max_tokens", RequestPart::MaxTokens),

@@ -213,7 +213,7 @@ struct RegisteredClient {
     client_secret: Option<String>,
 }
 
-/// The client of the settings, else one that is registered for this login (RFC 7591).
+/// The client of the settings, otherwise one that is registered for this login (RFC 7591).
 async fn client_at(
     requests: &LoginRequests,
     server: &McpServerSettings,

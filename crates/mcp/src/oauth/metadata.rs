@@ -1,5 +1,5 @@
 //! The published metadata about a login: the protected resource (RFC 9728) and its authorization server
-//! (RFC 8414, OpenID Connect Discovery). Pure: addresses to ask, and what an answer has to say.
+//! (RFC 8414, OpenID Connect Discovery). Pure: the addresses to ask, and the required content of an answer.
 
 use reqwest::Url;
 use serde::Deserialize;

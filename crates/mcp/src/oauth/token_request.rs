@@ -13,7 +13,7 @@ use crate::server_tool::shown;
 /// The reason why there are no tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TokenFailure {
-    /// The grant is used up, expired or taken back: only a new login helps.
+    /// The grant is used up, expired or revoked: only a new login helps.
     Refused(String),
     /// The server could not be asked, or did not answer as it should; the grant may still be valid.
     Unavailable(String),

@@ -51,7 +51,7 @@ fn server_info() -> Value {
     json!({"name": "agentx", "title": "AgentX", "version": env!("CARGO_PKG_VERSION")})
 }
 
-/// The answer to `initialize`: the client's version if it is known, else the newest.
+/// The answer to `initialize`: the client's version if it is known, otherwise the newest.
 pub(super) fn initialized(params: &Map<String, Value>) -> Value {
     let wanted = params.get("protocolVersion").and_then(Value::as_str);
     let known = WITH_HANDSHAKE.iter().find(|version| Some(**version) == wanted);

@@ -19,7 +19,7 @@ use crate::limits::MESSAGE_BYTES;
 const RUNNING: usize = 64;
 /// Messages about running calls that wait to be written; further ones are dropped.
 const WAITING: usize = 256;
-/// Lines of a client that wait to be looked at; then it has to wait.
+/// The maximum number of a client's lines that wait to be handled; then the client has to wait.
 const LINES: usize = 16;
 
 /// Serves one client until its input ends, or `stop` is cancelled. Nothing but messages of the protocol is

@@ -29,7 +29,7 @@ use crate::peer::{DialError, Peer, new_nonce};
 
 /// The largest frame that is read. The largest event of a server is smaller.
 const FRAME_BYTES: usize = 64 << 20;
-/// The number of frames that are read before anything else is looked at.
+/// The number of frames that are read before anything else is handled.
 const AT_ONCE: usize = 512;
 /// The number of bytes after which no further frame is taken at once.
 const BYTES_AT_ONCE: usize = 1 << 20;
@@ -89,7 +89,7 @@ impl Dialler {
     }
 }
 
-/// Whether it is worth dialling again, by how it failed.
+/// Returns whether it is worth dialling again, by how it failed.
 fn failed(peer: &Peer, error: &Error) -> DialFailed {
     match peer.trouble(error) {
         Some(DialError::Refused(why)) => return DialFailed { why, for_good: true },

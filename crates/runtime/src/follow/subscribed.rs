@@ -81,7 +81,7 @@ impl SubscriptionSource {
         Self::to(written(session, view))
     }
 
-    /// A session that is only looked at.
+    /// Creates a source for a session that is only read.
     pub fn to_watched(runtime: Arc<dyn Runtime>, session: SessionId, view: View) -> Self {
         Self::to(watched(runtime, session, view))
     }

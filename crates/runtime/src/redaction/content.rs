@@ -13,7 +13,7 @@ use crate::tool::ToolOutcome;
 use super::checked_messages::CheckedMessages;
 use super::values::{RedactedArea, redact_text, redact_value};
 
-/// The content of a person's message without secrets; attached texts are looked at too.
+/// The content of a person's message without secrets; attached texts are redacted too.
 pub(crate) fn redact_input(redactor: Option<&Redactor>, content: &mut [ContentPart]) {
     let Some(redactor) = redactor else { return };
     for part in content {

@@ -51,7 +51,7 @@ pub(crate) fn redact_event(redactor: &Redactor, event: &mut EnvironmentEvent) ->
     true
 }
 
-/// Returns whether an event has ids and numbers only, so that it need not be looked at.
+/// Returns whether an event has only ids and numbers, so that it need not be searched.
 fn is_without_text(event: &EnvironmentEvent) -> bool {
     matches!(
         event,

@@ -8,7 +8,7 @@ use serde_json::Value;
 pub(super) enum RedactedArea {
     /// A payload of an event: ids, places and what decides about calls are left alone.
     Payload,
-    /// Arguments and results of tools: every text is looked at.
+    /// Arguments and results of tools: every text is searched.
     Free,
     /// Data that only a provider understands: ids, signatures and encrypted text are left alone.
     Provider,

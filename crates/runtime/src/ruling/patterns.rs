@@ -18,8 +18,8 @@ const KEYWORDS: [&str; 15] = [
     "until", "while",
 ];
 
-/// The rules that an answer keeps: one where the pattern fits the whole call, else one for each pattern between commas
-/// or ` | `. Together they have to allow the call, and each has to cover a part of it.
+/// The rules that an answer keeps: one where the pattern fits the whole call, otherwise one for each pattern
+/// between commas or ` | `. Together they have to allow the call, and each has to cover a part of it.
 ///
 /// # Errors
 /// Returns an error if they do not: that nothing would be allowed, and why, as a sentence.

@@ -38,7 +38,7 @@ impl FeedSlot {
         }
     }
 
-    /// Notes that there is more news; the reader is reading already.
+    /// Notes that there are more events, while the reader is already reading.
     pub(crate) fn more(&self) {
         self.news.store(true, Ordering::Release);
     }

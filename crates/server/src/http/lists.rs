@@ -81,7 +81,7 @@ fn members(state: &ServerState, caller: &Caller, query: &ListQuery) -> Vec<Owner
     members
 }
 
-/// Returns the sessions in which a call waits; there are few, whoever owns them.
+/// Returns the sessions in which a call waits; there are few, among all owners.
 async fn waiting(
     state: &ServerState,
     caller: &Caller,

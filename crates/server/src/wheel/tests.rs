@@ -91,7 +91,7 @@ fn who_asks_gets_it_after_silence_and_not_before() {
     assert!(wishes(&mut wheel, &bob(), WheelWish::Take, 1).is_err());
     assert_eq!(wishes(&mut wheel, &bob(), WheelWish::Ask, 10).unwrap(), None);
     assert_eq!(wheel.asked_by(), Some(&bob()));
-    // Asking again does not start the time anew.
+    // Asking again does not restart the time.
     wishes(&mut wheel, &bob(), WheelWish::Ask, 15_000).unwrap();
     assert!(wishes(&mut wheel, &bob(), WheelWish::Take, 10 + ANSWER_MS - 1).is_err());
     let taken = wishes(&mut wheel, &bob(), WheelWish::Take, 10 + ANSWER_MS).unwrap();

@@ -164,8 +164,8 @@ impl AgentConversation {
             .collect();
     }
 
-    /// Applies an input: it is taken up at once if no run is in progress, else it waits, joins or interrupts,
-    /// by its mode.
+    /// Applies an input: it is taken up at once if no run is in progress, otherwise it waits, joins or
+    /// interrupts, by its mode.
     fn on_input(&mut self, said: &UserMessage, run_id: RunId, out: &mut Vec<RuntimeEvent>) {
         let (message_id, mode) = (said.message_id.clone(), said.mode);
         let input = ConversationInput {

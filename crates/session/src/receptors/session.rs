@@ -86,7 +86,7 @@ fn by(person: Option<&OwnerId>, change: SessionChange) -> RuntimeEvent {
 
 /// The name of the configuration field that a change touches. Names are part of the protocol: front ends
 /// request the state again if a field concerns what they show. Everything that decides about calls has one
-/// name, `rules`, whoever set it.
+/// name, `rules`, no matter who set it.
 fn part_of(change: &ConfigChange) -> &'static str {
     match change {
         ConfigChange::Model(_) => "model",

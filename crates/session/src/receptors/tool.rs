@@ -253,8 +253,8 @@ fn failure_of(result: &ToolResult) -> Option<ToolStatus> {
     }
 }
 
-/// The shown text of a failure: all of it up to [`SHOWN_CHARS`] characters, else both ends with `…` between
-/// them.
+/// The shown text of a failure: all of it up to [`SHOWN_CHARS`] characters, otherwise both ends with `…`
+/// between them.
 fn shorten_failure(content: &[ContentPart]) -> String {
     let text: String = content.iter().filter_map(ContentPart::as_text).collect();
     let Some(too_many) = text.chars().count().checked_sub(SHOWN_CHARS + 1) else {

@@ -37,7 +37,7 @@ fn plain_tilde<'a>(event: Event<'a>, source: &str) -> Event<'a> {
     }
 }
 
-/// A line of code with its colours. Nothing stands before its other rows, so that it is copied as one line.
+/// A line of code with its colours. Its other rows have no prefix, so that it is copied as one line.
 pub(super) fn code(parts: &[(String, Style)], theme: &Theme) -> Line {
     let mut line = Line {
         verbatim: true,

@@ -178,7 +178,7 @@ impl MatchAgent {
         self.follow_input(Some(taken), step);
     }
 
-    /// Executes the decision of `RunLifecycle` about an input. `None`: it was taken back, or was no longer
+    /// Executes the decision of `RunLifecycle` about an input. `None`: it was withdrawn, or was no longer
     /// waiting.
     fn follow_input(&mut self, taken: Option<InputDecision>, step: &mut RunStep<'_>) {
         match taken {

@@ -20,7 +20,7 @@ impl MatchAgent {
         if let Some(mut work) = self.at_work.take() {
             work.leaving = true;
             self.left_behind.push(work.child.clone());
-            // One that is no longer among them was left behind by a fork before this one, with its run.
+            // An agent that is not among them was left behind by an earlier fork, with its run.
             let child = self.children.iter().find(|child| child.id == work.child);
             let runs = child.is_none_or(|child| child.runs);
             self.children.retain(|child| child.id != work.child);

@@ -19,7 +19,7 @@ use crate::render::units::counted;
 use crate::session_opening::{self, ContinuedSession};
 use crate::session_status::SessionStatus;
 
-/// The word after `/resume` that opens the list of the sessions of all directories. No id begins so.
+/// The word after `/resume` that opens the list of the sessions of all directories. No id begins with it.
 pub(in crate::chat) const EVERYWHERE: &str = "all";
 
 /// The notice if no terminal can show a list of sessions.

@@ -293,7 +293,7 @@ pub(super) fn commands() -> Vec<MenuItem> {
     NAMES.iter().map(item).collect()
 }
 
-/// The levels of effort, the current one first, so that Enter on a list that was only looked at changes
+/// The levels of effort, the current one first, so that Enter on a list that was only viewed changes
 /// nothing.
 fn efforts(current: Option<u64>) -> Vec<MenuItem> {
     let item = |(name, tokens, about): &(&str, Option<u64>, &str)| MenuItem {

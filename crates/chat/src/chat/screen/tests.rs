@@ -335,7 +335,7 @@ fn an_open_question_stays_in_sight_whatever_is_printed_after_it() {
     assert!(ends_with(&terminal, &["  allowed once", "bash runs", "›"]));
 }
 
-/// Whether these are the last rows.
+/// Returns whether these are the last rows.
 fn ends_with(terminal: &FakeTerminal, rows: &[&str]) -> bool {
     let lines = terminal.lines();
     assert!(lines.len() >= rows.len());

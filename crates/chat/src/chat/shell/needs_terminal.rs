@@ -111,7 +111,7 @@ fn ssh_has_no_command(words: &[&str]) -> bool {
             "V" | "G" | "N" | "f" => return false,
             _ => {}
         }
-        // The value of the last flag is the next word, unless it stands behind the letter.
+        // The value of the last flag is the next word, unless it follows the letter directly.
         if flags.len() == 1 && SSH_VALUES.contains(flags) {
             words.next();
         }

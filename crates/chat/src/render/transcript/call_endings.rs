@@ -98,8 +98,8 @@ impl TranscriptRenderer {
     }
 }
 
-/// Returns the reason of a failure on one line: for an invalid call the mistake, else the first line of the
-/// error.
+/// Returns the reason of a failure on one line: for an invalid call the mistake, otherwise the first line of
+/// the error.
 pub(super) fn why(failed: &ToolFailed) -> Option<String> {
     let lines = || {
         failed

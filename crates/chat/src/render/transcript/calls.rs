@@ -36,7 +36,7 @@ pub(super) struct CallView {
     /// Whether a part of the call was shown before its end, so that lines of others may stand between that
     /// part and the rest.
     begun: bool,
-    /// Whether another call was shown while this one ran, so that its name stands before what follows.
+    /// Whether another call was shown while this one ran, so that its name precedes the rest of its output.
     beside: bool,
     /// The time at which the call began.
     since: Option<Timestamp>,

@@ -70,7 +70,7 @@ impl AllowedHosts {
         Ok(())
     }
 
-    /// Whether `host`, which leads to `address`, may be connected to there.
+    /// Returns whether `host`, which leads to `address`, may be connected to there.
     pub(super) fn check_address(&self, host: &str, address: IpAddr) -> Result<(), Denied> {
         let named = |granted: &Granted| match &granted.name {
             Name::Address(named) => *named == address,
