@@ -27,7 +27,7 @@ use crate::{AGENTS, DELEGATE, RECALL};
 /// The tools that agents answer by themselves: they do nothing outside of the session.
 const OWN: [&str; 6] = [AGENTS, ASK_USER, DELEGATE, FIND_TOOLS, PRESENT_PLAN, RECALL];
 
-/// Removes all that a document would allow, from this agent and from those that it may create.
+/// Removes everything that a document would allow, from this agent and from those that it may create.
 ///
 /// Each field is named here, so that a new one has to be decided. Applied again, it changes nothing. `workspace` is the
 /// directory of the program that imported the session.
@@ -102,7 +102,7 @@ mod tests {
         }
     }
 
-    /// A configuration that claims all that it can, with an agent below.
+    /// A configuration with every possible claim, with an agent below.
     fn claiming(depth: usize) -> AgentConfig {
         let mut config = fixtures::config();
         config.workspace = format!("/of/the/document{depth}");

@@ -4,7 +4,7 @@ use agentx_types::ToolSpec;
 
 use crate::{ask_user, plan_mode, recall};
 
-/// Returns the tools that agents answer by themselves, as models are told of them: `ask_user`, `present_plan` and
+/// Returns the specs of the tools that agents answer by themselves: `ask_user`, `present_plan` and
 /// `recall`. No runtime lists them, because an agent has them by its settings and its conversation.
 ///
 /// ```

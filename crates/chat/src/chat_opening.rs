@@ -156,7 +156,7 @@ impl EndedChat {
     }
 }
 
-/// Reads what the person types, from now on: a terminal has one reader.
+/// Starts to read the person's input. A terminal has only one reader.
 pub fn read_inputs(console: &Console) -> mpsc::Receiver<TerminalInput> {
     if has_keys(console) { keys() } else { lines() }
 }

@@ -130,7 +130,7 @@ pub fn write(file: &Path, text: &str, force: bool) -> Result<(), ChatError> {
     let there = std::fs::metadata(file).ok();
     let written = match &there {
         Some(_) if !force => Err(ErrorKind::AlreadyExists.into()),
-        // A device or a pipe stays what it is.
+        // A device or a pipe is not replaced.
         Some(found) if !found.is_file() => std::fs::write(file, text),
         _ => {
             let options = ReplaceOptions {

@@ -65,7 +65,7 @@ impl AnyFollower {
         }
     }
 
-    /// The next delivery that is there already.
+    /// Returns the next delivery if it has already arrived.
     pub fn ready(&mut self) -> Option<Delivery> {
         self.following.try_next()
     }

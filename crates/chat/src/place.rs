@@ -30,7 +30,7 @@ pub struct TargetServer {
     pub new_key: Option<PublicKey>,
     /// The identity of this program at the server.
     pub me: Seat,
-    /// The directory there that new sessions are to work in, if one was named.
+    /// The directory there for new sessions, if one was named.
     pub workspace: Option<String>,
 }
 
@@ -137,7 +137,7 @@ impl Place {
         Ok(Some(agent))
     }
 
-    /// The directory on the server that new sessions are to work in, if one was named.
+    /// The directory on the server for new sessions, if one was named.
     pub(crate) fn workspace(&self) -> Option<&str> {
         self.server.as_ref()?.workspace.as_deref()
     }

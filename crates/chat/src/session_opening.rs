@@ -148,7 +148,7 @@ pub async fn resume(
     Ok(session)
 }
 
-/// Records in an opened session what the settings of today change.
+/// Records the changes by the current settings in an opened session.
 async fn settle_settings(
     place: &Place,
     settings: &Settings,

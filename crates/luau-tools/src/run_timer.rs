@@ -57,7 +57,7 @@ impl RunTimer {
         self.used.get() + now.duration_since(self.from.get())
     }
 
-    /// Returns whether others are to have their turn.
+    /// Returns whether other runs should get their turn.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         now >= self.until.get()
     }

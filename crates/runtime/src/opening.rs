@@ -92,7 +92,7 @@ pub async fn open_session(
 struct OpenedSession {
     writer: Writer,
     fold: SessionFold,
-    /// The state of the session some time before its end.
+    /// An earlier state of the session.
     remembered: Option<SessionFold>,
     /// The facts that are recorded first.
     first: Vec<EventDraft<EnvironmentEvent>>,

@@ -93,7 +93,7 @@ pub struct LogRows {
     pub next_after_seq: Option<u64>,
 }
 
-/// Rows of another log that are to replace a log's own rows for the same facts.
+/// Rows of another log that replace a log's own rows for the same facts.
 #[derive(Clone, Debug)]
 pub struct Adoption {
     /// The parts of the session there.

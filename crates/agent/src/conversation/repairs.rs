@@ -39,7 +39,7 @@ pub(super) struct Repairs {
     pub(super) plain: bool,
     /// Whether only the roles user and assistant occur, and alternate.
     pub(super) roles: bool,
-    /// The most tokens that an answer may have; 0 if the server is to decide.
+    /// The maximum number of tokens of an answer; 0 if the server decides.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) answer: Option<u64>,
     /// Parts of answers that only their provider reads.

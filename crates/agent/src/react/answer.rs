@@ -10,7 +10,7 @@
 //! | `refusal` | no | a fallback is asked, or the run fails with `content_filter` (from version 7 on) |
 //! | `max_tokens`, `end_turn`, `stop_sequence`, others | no | the run is completed; its reason says if the answer may be incomplete |
 //!
-//! An input that is to join the run comes before its end: then the model is called again.
+//! An input that joins the run comes before its end: then the model is called again.
 
 use agentx_types::{
     ActionBody, AnswerCall, AssembledAnswer, ContentPart, InvalidInput, Message, RequestedCall, RunStatus,

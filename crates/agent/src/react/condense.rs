@@ -66,7 +66,7 @@ pub(crate) struct CondenseState {
 pub(super) struct OpenCondensing {
     /// The action that brings it.
     action_id: ActionId,
-    /// The reason for it, which decides what follows its success or failure.
+    /// The reason for it, which decides the next step after its success or failure.
     why: Why,
 }
 

@@ -70,7 +70,7 @@ impl NestedCall {
         self.question().is_some_and(|question| question.form.is_some())
     }
 
-    /// Returns whether it may be made, by the rules and the mode of now.
+    /// Returns whether the current rules and mode allow the call.
     fn judge(&self, config: &AgentConfig) -> Verdict {
         let form = self.question().and_then(|question| question.form.as_ref());
         match form {

@@ -42,7 +42,7 @@ const STOP: &str = "stop";
 /// The reason that front ends show for such a question.
 const REASON: &str = "the agent repeats itself";
 
-/// The loops of an agent: what the detector has seen, and what has followed.
+/// The loops of an agent: the state of the detector, and the responses so far.
 ///
 /// It is part of the agent's state and follows from the facts like the rest of it. An agent without the
 /// setting keeps it empty, and an empty one is not serialized.
@@ -77,7 +77,7 @@ pub(super) struct LoopQuestion {
 enum LoopAnswer {
     /// The loop may go on.
     GoOn,
-    /// The run is to stop; who decided so, in words.
+    /// Stop the run; the text names who decided it.
     Stop(&'static str),
     /// The call is not run; the model reads these words.
     Words(String),

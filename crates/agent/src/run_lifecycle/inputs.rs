@@ -200,7 +200,7 @@ pub(crate) struct InputQueue {
     /// Inputs that join the run in progress before its next model call. If no such call comes, they open the
     /// next run.
     steering: Vec<RunInput>,
-    /// Notes that the next model call is to know, and that open no run: commands that ended in the
+    /// Notes for the next model call that open no run: commands that ended in the
     /// background, answers of agents that were stopped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     kept: Vec<Arc<Message>>,

@@ -46,7 +46,7 @@ pub struct Run {
     /// continues, and background agents after its end.
     #[serde(default, skip_serializing_if = "RunCost::is_nothing")]
     pub beside: RunCost,
-    /// The action that it waits for, and the way in which it is to end.
+    /// The action that it waits for, and the way in which it will end.
     pub pending: PendingRun,
     /// The schema that its answer has to match, if its input has its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]

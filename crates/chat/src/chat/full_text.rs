@@ -49,7 +49,7 @@ struct ReadableThought {
     over: bool,
 }
 
-/// A call, with all that it said.
+/// A call with its whole output.
 #[derive(Debug, Default)]
 struct ReadableCall {
     id: Option<ToolCallId>,

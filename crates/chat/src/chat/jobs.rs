@@ -120,7 +120,7 @@ impl JobList {
         }
     }
 
-    /// The names of all that run.
+    /// Returns the names of all running jobs.
     pub(crate) fn names(&self) -> Vec<String> {
         self.running.iter().map(|job| job.id.clone()).collect()
     }
@@ -183,7 +183,7 @@ impl JobList {
         jobs_at_server(&self.commands())
     }
 
-    /// The commands of all that run.
+    /// Returns the commands of all running jobs.
     pub(crate) fn commands(&self) -> Vec<String> {
         self.running.iter().map(|job| job.command.clone()).collect()
     }

@@ -19,7 +19,7 @@ impl KeptRules {
         }
     }
 
-    /// Notes a rule that holds no more.
+    /// Notes a rule that no longer holds.
     pub(super) fn remove(&mut self, rule: &Rule) {
         self.kept.retain(|kept| kept != rule);
         self.removed.push(rule.clone());

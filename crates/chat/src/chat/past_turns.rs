@@ -154,7 +154,7 @@ fn is_input(envelope: &Envelope<RuntimeEvent>) -> bool {
 }
 
 impl Chat<'_> {
-    /// Shows the last turns of what was there before.
+    /// Shows the last turns of the earlier conversation.
     pub(super) async fn show_past(&mut self, past: &PastTurns) {
         (
             self.display.transcript.has_no_price,

@@ -59,7 +59,7 @@ impl QuestionTiming {
         (self.asked, self.waits) = (None, false);
     }
 
-    /// Returns whether the question has to wait: the line is still what it was before.
+    /// Returns whether the question has to wait, because the line is still unchanged.
     pub(super) fn waits(&self) -> bool {
         self.waits
     }

@@ -45,7 +45,7 @@ impl Inputs {
         }
     }
 
-    /// The next one that is there already.
+    /// Returns the next input if it has already arrived.
     pub(super) fn ready(&mut self) -> Option<TerminalInput> {
         self.kept.pop_front().or_else(|| self.source.try_recv().ok())
     }

@@ -331,7 +331,7 @@ fn number<T: std::str::FromStr>(name: &str, argument: &str) -> Result<Option<T>,
     }
 }
 
-/// The command in the background that is to end, if one is.
+/// The background command to end, if one was named.
 fn job(argument: &str) -> Result<Option<String>, String> {
     match argument.split_once(char::is_whitespace).unwrap_or((argument, "")) {
         ("" | "list", "") => Ok(None),

@@ -207,7 +207,7 @@ impl StatusScript {
     }
 }
 
-/// Runs a command line; returns the first line of what it says.
+/// Runs a command line; returns the first line of its output.
 async fn run(line: String, environment: ProgramEnvironment, input: String) -> Result<String, String> {
     let mut command = tokio::process::Command::new("sh");
     command
@@ -248,7 +248,7 @@ async fn run(line: String, environment: ProgramEnvironment, input: String) -> Re
     Ok(said.lines().next().unwrap_or_default().to_owned())
 }
 
-/// Ends a command with all that it started.
+/// Ends a command and all processes that it started.
 #[cfg(unix)]
 pub(super) fn end_group(group: Option<u32>) {
     use nix::sys::signal::{Signal, killpg};

@@ -131,7 +131,7 @@ pub fn of_machine(terminal: &Terminal) -> Vec<DoctorCheck> {
     checks
 }
 
-/// Columns before what was found, and before what was found below a name.
+/// Columns before a finding, and before a finding below a name.
 const INDENT: usize = 21;
 const SIGN: usize = 6;
 /// The width of a terminal below which names have rows of their own.

@@ -45,7 +45,7 @@ pub(crate) struct RunOutcomeCollector {
     allow: Option<String>,
     /// Calls that have no result yet, and the command that allows each.
     called: Vec<(ToolCallId, String)>,
-    /// Whether a call did what it was to do.
+    /// Whether a call succeeded.
     worked: bool,
     /// The text of the last message so far.
     partial: String,

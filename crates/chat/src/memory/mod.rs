@@ -29,7 +29,7 @@ struct Said {
     value: Value,
 }
 
-/// Does what a command line asks for.
+/// Performs a command about memories.
 ///
 /// # Errors
 /// Returns an error if the memories cannot be used, one that it names does not exist, or the output cannot be

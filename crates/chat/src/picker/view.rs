@@ -14,13 +14,13 @@ use crate::render::units;
 
 /// Minimum number of columns at which the preview is beside the list.
 pub(super) const BESIDE: usize = 80;
-/// The list gets no more than this: titles are short.
+/// The maximum width of the list, because titles are short.
 const WIDEST_LIST: usize = 100;
 /// Rows above and below the list.
 const AROUND: usize = 3;
 /// Columns of how long ago it was.
 const AGE: usize = 10;
-/// Rows of what was said to the agent; the answer gets the rest.
+/// Rows for the message to the agent; the answer gets the rest.
 const SAID: usize = 4;
 
 /// A size, a look, a time.

@@ -9,6 +9,6 @@ pub struct ApprovalReply {
     pub decision: ApprovalDecision,
     /// A word to the model.
     pub note: Option<String>,
-    /// The pattern that the kept rule is to have, in place of the one that was shown.
+    /// The pattern of the kept rule, if the person replaced the shown one.
     pub pattern: Option<String>,
 }

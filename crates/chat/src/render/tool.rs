@@ -12,7 +12,7 @@ use super::{todo, units};
 
 /// The number of lines that are shown as they come.
 const HEAD_LINES: usize = 12;
-/// The number of lines that are shown from the end of what was left out.
+/// The number of lines that are shown from the end of the omitted output.
 const TAIL_LINES: usize = 4;
 /// The longest line that is kept.
 const LONGEST_LINE: usize = 2_000;

@@ -1,4 +1,4 @@
-//! Continuing a session in a chat, with all that a person should know before they say anything in it. `agentx
+//! Continues a session in a chat, and shows everything that a person should know before they write. `agentx
 //! resume` and `/resume` both do it here, so that the same session is the same in both.
 
 use std::sync::Arc;

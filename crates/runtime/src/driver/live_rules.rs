@@ -1,5 +1,5 @@
 //! Keeps the rules of a server current in its open sessions: a turn of the sequencer begins with them, so that
-//! no call is decided by rules that the server's settings have no more.
+//! no call is decided by rules that are no longer in the server's settings.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

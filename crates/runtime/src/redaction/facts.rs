@@ -52,7 +52,7 @@ pub struct FactRedactor {
 pub struct RedactedFacts {
     /// Rests of texts, which come first.
     pub rests: Vec<EventDraft<EnvironmentEvent>>,
-    /// The event itself; `None` if all of it is held back, or belongs to what was replaced.
+    /// The event itself; `None` if all of it is held back, or belongs to the replaced text.
     pub event: Option<EventDraft<EnvironmentEvent>>,
 }
 

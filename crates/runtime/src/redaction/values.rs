@@ -1,4 +1,4 @@
-//! Replaces secrets in JSON values, by what a value is for.
+//! Replaces secrets in JSON values, depending on the purpose of each value.
 
 use agentx_secrets::Redactor;
 use serde_json::Value;

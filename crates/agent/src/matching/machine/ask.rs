@@ -138,7 +138,7 @@ impl MatchAgent {
         }
     }
 
-    /// Reads a piece of the answer by the rules of now.
+    /// Reads a piece of the answer by the current rules.
     fn read(&mut self, piece: &str) {
         let routing = self.config.routing.as_deref();
         let rules = routing.map_or(&[][..], |routing| &routing.rules);

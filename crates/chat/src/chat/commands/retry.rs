@@ -1,4 +1,4 @@
-//! `/retry`: the same model call, or the last message, once more.
+//! `/retry`: repeats the model call, or sends the last message again.
 
 use std::sync::Arc;
 

@@ -193,7 +193,7 @@ impl Chat<'_> {
         Ok(before.unwrap_or_default())
     }
 
-    /// Shows the last turns of the session that was entered, and what it was left with.
+    /// Shows the last turns of the new session, and the state in which it was left.
     pub(in crate::chat) async fn show_session(
         &mut self,
         state: &agentx::runtime::SessionState,

@@ -1,5 +1,5 @@
 //! The list below the input: commands, models, sessions or files that fit what is typed, one of them chosen.
-//! This file has its state, keys and rows and does nothing by itself; `offers` says what is in it.
+//! This file has its state, keys and rows and performs nothing; `offers` provides the items.
 
 mod offers;
 #[cfg(test)]
