@@ -77,6 +77,8 @@ pub struct Editor {
     vi: Option<Vi>,
     /// Whether Ctrl-X was pressed; the next key completes the command.
     chord: bool,
+    /// The line answers a question, so nothing from the history comes into it.
+    answers: bool,
 }
 
 impl Editor {
@@ -359,10 +361,10 @@ impl Editor {
     }
 
     fn recall(&mut self, older: bool) -> EditOutcome {
-        let found = if older {
-            self.history.older(&self.text)
-        } else {
-            self.history.newer()
+        let found = match (self.answers, older) {
+            (true, _) => None,
+            (false, true) => self.history.older(&self.text),
+            (false, false) => self.history.newer(),
         };
         match found {
             Some(line) => {

@@ -73,6 +73,8 @@ impl Chat<'_> {
 
     /// A key goes to the line; ↑ on an empty one takes back what was sent last and waits.
     fn key_while_away(&mut self, key: &KeyEvent) -> EditOutcome {
+        // Its caller has seen that no question is open.
+        self.composer.editor.set_answering(false);
         if !self.composer.takes_line_back(key) {
             return self.composer.editor.key(*key);
         }

@@ -89,6 +89,8 @@ impl Chat<'_> {
 
     /// Handles a key; a key without a meaning for the chat goes to the line.
     pub(super) async fn key(&mut self, key: KeyEvent) -> EditOutcome {
+        let answers = self.composer.asking.is_some() || self.asks_in_line();
+        self.composer.editor.set_answering(answers);
         if let Some(outcome) = self.menu_key(&key) {
             return outcome;
         }

@@ -25,6 +25,7 @@ impl Chat<'_> {
             && (key.modifiers == KeyModifiers::ALT || plain)
             && !self.status.queue.is_empty()
             && !self.composer.editor.is_stashed()
+            && self.composer.asking.is_none()
     }
 
     /// Takes the last queued message back into the line.

@@ -31,6 +31,12 @@ impl Editor {
         self.set(shown);
     }
 
+    /// Says whether the line answers a question. Then the keys that go to earlier and later inputs do nothing, so
+    /// that no old input becomes an answer.
+    pub fn set_answering(&mut self, answers: bool) {
+        self.answers = answers;
+    }
+
     /// Returns whether what was written is put aside for a question.
     pub fn is_stashed(&self) -> bool {
         self.stashed.is_some()

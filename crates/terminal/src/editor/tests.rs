@@ -93,6 +93,27 @@ fn history() {
 }
 
 #[test]
+fn no_earlier_input_becomes_the_answer_to_a_question() {
+    let mut editor = Editor::default();
+    editor.remember("/retry");
+    editor.remember("y");
+    let up = KeyEvent::new(KeyCode::Up, KeyModifiers::NONE);
+    editor.set_answering(true);
+    assert_eq!((editor.key(up), editor.text()), (EditOutcome::Nothing, ""));
+    editor.set_answering(false);
+    assert_eq!(editor.key(up), EditOutcome::Changed);
+    assert_eq!(editor.text(), "y", "the history is as before");
+
+    let mut editor = Editor::default();
+    editor.remember("y");
+    editor.set_answering(true);
+    assert_eq!(
+        typed_in(editor, "ab<a-enter>c<up><up><up>X<down><down>").1,
+        "aXb\nc|"
+    );
+}
+
+#[test]
 fn the_arrows_go_through_the_lines_of_a_text_before_they_leave_it() {
     assert_eq!(typed("old<enter>ab<a-enter>cdef<up>X").1, "abX|\ncdef");
     assert_eq!(typed("old<enter>ab<a-enter>cdef<up><up>").1, "old|");
