@@ -215,8 +215,8 @@ pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
 }
 
 /// The commands that take no words. Words behind them are an error, so that none get lost.
-const TAKE_NOTHING: [&str; 10] = [
-    "clear", "config", "doctor", "init", "new", "retry", "sessions", "status", "todo", "who",
+const TAKE_NOTHING: [&str; 12] = [
+    "clear", "config", "doctor", "exit", "init", "new", "quit", "retry", "sessions", "status", "todo", "who",
 ];
 
 fn command(name: &str, argument: &str) -> Result<Slash, String> {
