@@ -178,6 +178,22 @@ fn two_branches_are_compared_for_programs_too() {
 }
 
 #[test]
+fn yes_goes_back_where_only_the_conversation_can() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &["chat"], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("hello\r");
+    chat.wait_for(" out · ");
+    chat.wait_for_last("›");
+    chat.keys("/rewind 1\r");
+    chat.wait_for_last("rewind? c conversation · n cancel ›");
+    chat.keys("y\r");
+    chat.wait_for_last("› hello");
+    chat.keys("\u{15}\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
 fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     let sandbox = Sandbox::new();
     sandbox.write("ws/notes.txt", "one\nhello\nthree\n");
@@ -196,7 +212,7 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     chat.wait_for("changed since, not by this agent");
     chat.wait_for_last("rewind? b both · c conversation · f files · d diff · n cancel ›");
     chat.keys("what?\r");
-    chat.wait_for("`what?` is not one of the answers");
+    chat.wait_for("`what?` is not one of the answers: b both");
     chat.keys("\u{1b}");
     chat.wait_for("nothing was changed");
     chat.wait_for_last("›");

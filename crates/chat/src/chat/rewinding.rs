@@ -53,6 +53,28 @@ impl PendingRewind {
         self.plan.as_ref().is_some_and(|plan| !plan.files.is_empty())
     }
 
+    /// The answers to the question what goes back.
+    fn choices(&self) -> &'static str {
+        match (self.words.is_some(), self.has_files(), self.fork_only) {
+            _ if self.reverts && self.has_files() => "y yes · d diff · n cancel",
+            (_, true, true) => "k keep files · r restore files · d diff · n cancel",
+            (_, false, true) => "y fork · n cancel",
+            (true, true, _) => "b both · c conversation · f files · d diff · n cancel",
+            (true, false, _) => "c conversation · n cancel",
+            (false, true, _) => "f files · d diff · n cancel",
+            (false, false, _) => "n cancel",
+        }
+    }
+
+    /// The answers to the question about a file.
+    fn choices_of_file(&self) -> &'static str {
+        if self.deletes() {
+            "k keep it · r delete it · d diff · n cancel"
+        } else {
+            "k keep it · r restore it · d diff · n cancel"
+        }
+    }
+
     /// The file that is asked about next.
     fn doubted(&self) -> Option<&PlannedFile> {
         let files = self.plan.iter().flat_map(|plan| &plan.files);
@@ -68,31 +90,25 @@ impl PendingRewind {
     }
 }
 
+/// What is said of a line that is not an answer.
+fn no_answer(word: &str, choices: &str) -> String {
+    format!("`{}` is not one of the answers: {choices}\n", visible(word))
+}
+
 impl RewindQuestion {
     /// The words before the cursor.
     pub(crate) fn prompt(&self) -> String {
         match self {
             Self::Which => "before which message? number · Enter cancels › ".into(),
             Self::What(going) => {
-                let conversation = going.words.is_some();
-                let choices = match (conversation, going.has_files(), going.fork_only) {
-                    _ if going.reverts && going.has_files() => "y yes · d diff · n cancel",
-                    (_, true, true) => "k keep files · r restore files · d diff · n cancel",
-                    (_, false, true) => "y fork · n cancel",
-                    (true, true, _) => "b both · c conversation · f files · d diff · n cancel",
-                    (true, false, _) => "c conversation · n cancel",
-                    (false, true, _) => "f files · d diff · n cancel",
-                    (false, false, _) => "n cancel",
-                };
                 let asked = if going.reverts {
                     "undo this restore?"
                 } else {
                     "rewind?"
                 };
-                format!("{asked} {choices} › ")
+                format!("{asked} {} › ", going.choices())
             }
-            Self::File(going) if going.deletes() => "k keep it · r delete it · d diff · n cancel › ".into(),
-            Self::File(_) => "k keep it · r restore it · d diff · n cancel › ".into(),
+            Self::File(going) => format!("{} › ", going.choices_of_file()),
         }
     }
 }
@@ -275,11 +291,13 @@ impl Chat<'_> {
                 return self.next_file(going).await;
             }
             ("c" | "conversation", false) if going.words.is_some() => false,
+            // There is nothing else to say yes to.
+            ("y" | "yes", false) if going.words.is_some() && !going.has_files() => false,
             ("y" | "yes", true) if !going.has_files() => false,
             ("k" | "keep", true) => false,
             ("r" | "restore", true) if going.has_files() => true,
             _ => {
-                let text = format!("`{}` is not one of the answers\n", visible(word));
+                let text = no_answer(word, going.choices());
                 return Ok(self.ask_back(text, RewindQuestion::What(going)));
             }
         };
@@ -312,7 +330,7 @@ impl Chat<'_> {
                 return Ok(self.ask_back(text, RewindQuestion::File(going)));
             }
             _ => {
-                let text = format!("`{}` is not one of the answers\n", visible(word));
+                let text = no_answer(word, going.choices_of_file());
                 return Ok(self.ask_back(text, RewindQuestion::File(going)));
             }
         }
