@@ -57,8 +57,10 @@ fn line(history: &SessionHistory, input: &PastInput, style: AnsiStyle, width: us
     }
     let much = much.join(", ");
     let (number, mut text) = (input.number, visible(&own_text(&input.texts)));
-    if text.trim().is_empty() {
-        // A retry, or a picture alone.
+    if input.retry {
+        text = "(another answer, /retry)".to_owned();
+    } else if text.trim().is_empty() {
+        // A picture alone.
         text = "(no text)".to_owned();
     }
     match width.saturating_sub(much.len() + 9) {
@@ -297,6 +299,8 @@ pub(crate) fn tell_the_agent(along: &mut Vec<ContentPart>, report: &RestoreRepor
 
 #[cfg(test)]
 mod tests {
+    use agentx::types::{EnvironmentEvent, EventDraft, InputMode, MessageId, Source, Timestamp, UserMessage};
+
     use super::*;
 
     #[test]
@@ -332,6 +336,28 @@ mod tests {
             went_along(told[1])
                 && told[1].contains(":\n/w/a\n/w/b\n/w/c (removed: it did not exist then)\n</"),
             "{told:?}"
+        );
+    }
+
+    #[test]
+    fn a_retry_is_told_apart_from_a_message_without_text() {
+        let mut history = SessionHistory::default();
+        for (seq, content) in [(2, Vec::new()), (3, vec![ContentPart::text(" ")])] {
+            let message = UserMessage {
+                message_id: MessageId::with_suffix(seq),
+                content,
+                mode: InputMode::default(),
+                idempotency_key: None,
+                by: None,
+                answer_schema: None,
+            };
+            let draft = EventDraft::<EnvironmentEvent>::new(Source::User, None, message);
+            history.take(&draft.into_envelope("ses_1".into(), seq, Timestamp(0)));
+        }
+        let listed = list(&history, 5, AnsiStyle::default(), 60);
+        assert!(
+            listed.contains("2  (no text)") && listed.contains("1  (another answer, /retry)"),
+            "{listed}"
         );
     }
 

@@ -35,6 +35,9 @@ pub struct PastInput {
     pub at: Timestamp,
     /// The texts of the message.
     pub texts: Vec<String>,
+    /// Whether it has no content: after a run that failed, such an input calls the model again, as `/retry` does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub retry: bool,
     /// Whether the agent was working when it was sent. Going back to before it keeps the part of that answer
     /// that had come by then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -139,6 +142,7 @@ impl SessionHistory {
                         message_id: message.message_id.clone(),
                         at: fact.at,
                         texts: texts.map(str::to_owned).collect(),
+                        retry: message.content.is_empty(),
                         amid: self.is_at_work(),
                         received: self.asks && self.received,
                     });
