@@ -307,6 +307,9 @@ fn shift_tab_changes_who_decides_and_records_it() {
     chat.wait_for_last("›");
     chat.keys("\u{1b}[Z");
     chat.wait_for("this folder is read-only: changes and commands are refused in every mode");
+    let told = guarded.run_with_input(&[], "/approve-mode\n");
+    says(&told, &["changes and commands are refused in every mode"]);
+    assert!(!told.stdout.contains("you are asked"), "{told}");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
 }

@@ -5,6 +5,7 @@ use agentx::runtime::RuntimeError;
 use agentx::types::{ApprovalMode, ConfigChange};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
+use super::commands::mode_sentence;
 use super::{Chat, ChatInterface, plan_mode};
 use crate::error::ChatError;
 
@@ -48,6 +49,17 @@ fn word(choice: Choice) -> &'static str {
 }
 
 impl Chat<'_> {
+    /// Describes the approval mode of the session in a sentence, as it holds in this folder.
+    pub(super) fn mode_here(&self, mode: ApprovalMode) -> &'static str {
+        match mode {
+            _ if self.is_read_only() => READ_ONLY,
+            ApprovalMode::Auto if self.approvals.auto_approve => {
+                "calls run without asking; `--yes` also answers the questions of rules"
+            }
+            mode => mode_sentence(mode),
+        }
+    }
+
     /// Switches to the next mode. One that the operator of a server does not allow is ignored.
     pub(super) async fn cycle_approval(&mut self) {
         if self.is_read_only() {

@@ -228,11 +228,7 @@ impl Chat<'_> {
                 (ConversationSite::New(agent), None) => agent.config.approval,
                 (ConversationSite::Open { .. }, None) => self.settings.approval,
             };
-            return Ok(if mode == ApprovalMode::Auto && self.approvals.auto_approve {
-                "calls run without asking; `--yes` also answers the questions of rules".to_owned()
-            } else {
-                mode_sentence(mode).to_owned()
-            });
+            return Ok(self.mode_here(mode).to_owned());
         };
         self.change(ConfigChange::Approval(mode)).await?;
         // A person who names a mode wants exactly that one: `--yes` does more than `auto`.
