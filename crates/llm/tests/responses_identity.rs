@@ -143,6 +143,22 @@ fn items_that_share_an_index_or_have_none_are_all_kept() {
 }
 
 #[test]
+fn a_blank_line_separates_the_messages_of_an_answer() {
+    let said = [
+        event("done", Some(0), &text("msg_1", "I will look first.")),
+        event("done", Some(1), &text("msg_2", "The answer is 4.")),
+    ];
+    let expected = ["I will look first.", "\n\nThe answer is 4."];
+    assert_eq!(told(&said, &[]), expected);
+    let list = [
+        text("msg_1", "I will look first."),
+        text("msg_2", "The answer is 4."),
+    ];
+    assert_eq!(told(&said, &list), expected);
+    assert_eq!(told(&[], &list), expected);
+}
+
+#[test]
 fn two_calls_with_one_id_are_two_calls() {
     let events = [
         streamed(Some(0), "fc_1", "call_0", "date"),

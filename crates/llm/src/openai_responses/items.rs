@@ -39,6 +39,8 @@ pub(super) struct Items {
     /// Whether there are arguments of a call that has not begun. It may still come as a whole.
     has_lost_arguments: bool,
     refused: bool,
+    /// Whether the answer has words.
+    has_text: bool,
 }
 
 /// A piece of an item: the name of the item, and the part within it.
@@ -157,6 +159,13 @@ impl Items {
                 // One item is one part, because its data belongs to all of its paragraphs.
                 PartKind::Thinking => emitter.chunk(kind, "\n\n".into(), out),
             }
+        }
+        if kind == PartKind::Text {
+            if self.has_text && item.part.is_none() {
+                // Readers join the words of an answer. A blank line separates its messages.
+                emitter.chunk(kind, "\n\n".into(), out);
+            }
+            self.has_text = true;
         }
         item.part = Some(part);
         emitter.chunk(kind, text, out);

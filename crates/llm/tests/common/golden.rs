@@ -260,7 +260,8 @@ fn is_kept(data: Option<&Value>) -> bool {
 /// A part of the answer in the form of an item of Responses, as far as both sides can express it.
 fn responses_part(part: &ContentPart) -> Value {
     match part {
-        ContentPart::Text(part) => json!({"text": part.text}),
+        // A blank line separates the messages of an answer.
+        ContentPart::Text(part) => json!({"text": part.text.trim_start_matches('\n')}),
         ContentPart::Thinking(part) => {
             let kept = is_kept(part.provider.as_ref().map(|provider| &provider.data));
             json!({"thinking": part.text, "encrypted": kept})
@@ -287,7 +288,7 @@ fn responses_item(item: &Value) -> Vec<Value> {
             let content = item["content"].as_array().into_iter().flatten();
             let said = content.map(|part| format!("{}{}", string(&part["text"]), string(&part["refusal"])));
             said.filter(|text| !text.is_empty())
-                .map(|text| json!({"text": text}))
+                .map(|text| json!({"text": text.trim_start_matches('\n')}))
                 .collect()
         }
         "reasoning" => {
