@@ -117,6 +117,9 @@ fn forget_spent(connection: &Connection, row: i64, at_seq: u64) -> Result<(), Fa
         .prepare_cached("DELETE FROM estimated WHERE session = ?1 AND seq <= ?2")?
         .execute([row, int(at_seq)])?;
     connection
+        .prepare_cached("DELETE FROM unpriced WHERE session = ?1 AND seq <= ?2")?
+        .execute([row, int(at_seq)])?;
+    connection
         .prepare_cached(
             "UPDATE sessions SET (input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost)
                = (SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0),

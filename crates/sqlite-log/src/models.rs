@@ -273,6 +273,12 @@ fn spend(connection: &Connection, session: i64, projection: &Projection) -> Resu
             .prepare_cached("INSERT OR REPLACE INTO estimated VALUES (?1, ?2, ?3)")?
             .execute([session, int(*seq), int(usage.estimated_tokens)])?;
     }
+    // Of a call that costs nothing no price is known; its row says that.
+    if added == 1 && usage.is_unpriced() && cost.0 > 0 {
+        connection
+            .prepare_cached("INSERT OR REPLACE INTO unpriced VALUES (?1, ?2, ?3)")?
+            .execute([session, int(*seq), int(usage.unpriced_tokens)])?;
+    }
     if added == 1 {
         connection
             .prepare_cached(
@@ -336,6 +342,9 @@ pub(crate) fn clear(connection: &Connection, session: i64, limit: i64) -> Result
         .execute([session])?;
     connection
         .prepare_cached("DELETE FROM estimated WHERE session = ?1")?
+        .execute([session])?;
+    connection
+        .prepare_cached("DELETE FROM unpriced WHERE session = ?1")?
         .execute([session])?;
     connection
         .prepare_cached("DELETE FROM roles WHERE session = ?1")?

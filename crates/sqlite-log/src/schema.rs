@@ -119,12 +119,14 @@ fn set_up(connection: &mut Connection, options: &LogOptions, place: &DatabaseFil
 }
 
 /// A database of this format from before sessions could be shared has no table for roles, and an early one no
-/// column for estimates. If it can only be read, only owners have a role, and estimates are unknown.
+/// table for estimates and unknown prices. If it can only be read, only owners have a role, and these are unknown.
 fn add_later_tables(connection: &Connection, place: &DatabaseFile) {
     let added = connection.execute_batch(
         "CREATE TABLE IF NOT EXISTS roles (person TEXT NOT NULL, session INTEGER NOT NULL, role TEXT NOT NULL,
            PRIMARY KEY (person, session)) WITHOUT ROWID;
          CREATE TABLE IF NOT EXISTS estimated (session INTEGER NOT NULL, seq INTEGER NOT NULL, tokens INTEGER NOT NULL,
+           PRIMARY KEY (session, seq)) WITHOUT ROWID;
+         CREATE TABLE IF NOT EXISTS unpriced (session INTEGER NOT NULL, seq INTEGER NOT NULL, tokens INTEGER NOT NULL,
            PRIMARY KEY (session, seq)) WITHOUT ROWID",
     );
     if let Err(error) = added {

@@ -99,6 +99,14 @@ CREATE TABLE estimated (
   PRIMARY KEY (session, seq)
 ) WITHOUT ROWID;
 
+-- How many tokens of what was spent have a price that is not fully known, where the rest has one.
+CREATE TABLE unpriced (
+  session INTEGER NOT NULL,
+  seq INTEGER NOT NULL,
+  tokens INTEGER NOT NULL,
+  PRIMARY KEY (session, seq)
+) WITHOUT ROWID;
+
 -- What others than the owner may do in a session.
 CREATE TABLE roles (
   person TEXT NOT NULL,

@@ -11,7 +11,7 @@ use crate::keys::{digest, int, key, last_row, session_row, unsigned};
 use crate::lock::Locks;
 use crate::read::{self, ChainStop};
 use crate::segment::base_hash;
-use crate::spending::estimated;
+use crate::spending::add_marks;
 use crate::writer::WriterState;
 
 /// The data that a fork copies from its parent.
@@ -183,10 +183,10 @@ fn info_of(row: &Row<'_>) -> rusqlite::Result<(SessionInfo, u64)> {
     Ok((info, unsigned(row, 18)?))
 }
 
-/// Adds the fields that are not in its row: whether some of its tokens are estimated, and its writer.
+/// Adds the fields that are not in its row: which of its tokens are estimated or have no known price, and its writer.
 fn completed(connection: &Connection, (mut info, epoch): (SessionInfo, u64), locks: &Locks) -> SessionInfo {
     let row = session_row(connection, &info.session_id).unwrap_or_default();
-    info.usage.estimated_tokens = estimated(connection, row, None);
+    add_marks(connection, &mut info.usage, row, None);
     info.writer = locks
         .holder(&info.session_id)
         .map(|process| WriterInfo { process, epoch });

@@ -45,7 +45,12 @@ pub(crate) fn usage(connection: &Connection, query: &UsageQuery) -> Result<Vec<U
             sum.row.title = Some(row.get(1)?);
         }
         sum.add(row)?;
-        sum.row.usage.estimated_tokens += estimated(connection, row.get(12)?, Some(unsigned(row, 2)?));
+        add_marks(
+            connection,
+            &mut sum.row.usage,
+            row.get(12)?,
+            Some(unsigned(row, 2)?),
+        );
     }
     let mut sums: Vec<GroupSum> = sums.into_values().collect();
     sums.sort_by(|one, other| {
@@ -97,11 +102,19 @@ impl GroupSum {
     }
 }
 
-/// Returns the number of estimated tokens of a session, or of its fact `seq`. 0 for an early, read-only
-/// database without this column.
-pub(crate) fn estimated(connection: &Connection, session: i64, seq: Option<u64>) -> u64 {
-    let sum =
-        "SELECT coalesce(sum(tokens), 0) FROM estimated WHERE session = ?1 AND (?2 IS NULL OR seq = ?2)";
+/// Adds the tokens of a session, or of its fact `seq`, that are estimated or whose price is not fully known.
+pub(crate) fn add_marks(connection: &Connection, usage: &mut Usage, session: i64, seq: Option<u64>) {
+    let marked = |sum| marked_tokens(connection, sum, session, seq);
+    usage.estimated_tokens += marked(
+        "SELECT coalesce(sum(tokens), 0) FROM estimated WHERE session = ?1 AND (?2 IS NULL OR seq = ?2)",
+    );
+    usage.unpriced_tokens += marked(
+        "SELECT coalesce(sum(tokens), 0) FROM unpriced WHERE session = ?1 AND (?2 IS NULL OR seq = ?2)",
+    );
+}
+
+/// Returns this sum of tokens; 0 for an early, read-only database without the table.
+fn marked_tokens(connection: &Connection, sum: &str, session: i64, seq: Option<u64>) -> u64 {
     let found = connection.prepare_cached(sum).and_then(|mut statement| {
         statement.query_row(params![session, seq.map(int)], |row| unsigned(row, 0))
     });

@@ -103,6 +103,25 @@ fn models_that_nobody_knows_the_price_of_are_named_in_each_sum() {
 }
 
 #[test]
+fn tokens_whose_price_is_not_fully_known_are_in_each_sum() {
+    on_both(async |log| {
+        let mut partly = spent(1, "known", 1, 5);
+        if let Projection::Spent { usage, .. } = &mut partly {
+            usage.unpriced_tokens = 1;
+        }
+        let events = vec![
+            (NOON, end(StopReason::EndTurn), Some(partly)),
+            (NOON, end(StopReason::EndTurn), Some(spent(2, "known", 1, 5))),
+        ];
+        session_of(log, "ses_1", events).await;
+        for by in [UsageBy::Session, UsageBy::Model, UsageBy::Cause] {
+            let rows = log.usage(query(by)).await.unwrap();
+            assert_eq!(rows[0].usage.unpriced_tokens, 1, "{by:?}");
+        }
+    });
+}
+
+#[test]
 fn spending_is_added_up_in_three_ways() {
     on_both(async |log| {
         filled(log).await;

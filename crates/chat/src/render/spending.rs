@@ -12,6 +12,10 @@ use crate::demo::is_demo;
 /// The legend of a table with costs that nobody knows.
 const UNKNOWN: &str = "$? and +?: the price of a model is unknown, so its tokens are not in the sum; `models.NAME.prices` sets it";
 
+/// The legend of a table with costs of which a part is unknown.
+const PARTLY: &str =
+    "+?: some calls cost more than the list prices, such as those of a priority tier or in one region";
+
 /// Returns one row with the sums of all rows.
 pub fn total(rows: &[UsageRow]) -> UsageRow {
     let mut total = UsageRow {
@@ -71,9 +75,11 @@ pub fn render(by: UsageBy, rows: &[UsageRow], total: &UsageRow, width: usize) ->
     if rows.len() > 1 {
         lines.push(cells(total));
     }
-    let text = table(&lines, width);
-    if !rows.iter().any(has_unpriced) {
-        return text;
+    let mut text = table(&lines, width);
+    if rows.iter().any(has_unpriced) {
+        text.push_str(&format!("{UNKNOWN}\n"));
+    } else if rows.iter().any(|row| row.usage.is_unpriced() && row.cost.0 > 0) {
+        text.push_str(&format!("{PARTLY}\n"));
     }
-    format!("{text}{UNKNOWN}\n")
+    text
 }
