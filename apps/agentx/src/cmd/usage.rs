@@ -2,8 +2,8 @@
 
 use agentx::config::nearest;
 use agentx_chat::other_programs::{instead_of_nested, instead_of_word};
-use clap::CommandFactory as _;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, Parser as _};
 
 use crate::args::Cli;
 use crate::console::Console;
@@ -94,6 +94,9 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> ChatError {
     if lacks_session(error, &text) {
         hints.retain(|hint| !hint.contains("as a value"));
         hints.push("`agentx sessions list` shows the ids, the latest first".to_owned());
+        if Cli::try_parse_from(typed.iter().map(String::as_str).chain(["--last"])).is_ok() {
+            hints.push("`--last` takes the latest session of this directory".to_owned());
+        }
     }
     if let Some(hint) = of_another_program(error, typed) {
         hints = vec![hint];
@@ -157,11 +160,8 @@ fn of_another_program(error: &clap::Error, typed: &[String]) -> Option<String> {
 fn lacks_session(error: &clap::Error, text: &str) -> bool {
     let names_last =
         matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(word)) if word == "--last");
-    let takes_id = text
-        .lines()
-        .any(|line| line.contains("Usage: agentx") && line.contains("<ID>"));
-    let lacks_id = error.kind() == ErrorKind::MissingRequiredArgument;
-    takes_id && (lacks_id || names_last)
+    let takes_id = |line: &str| line.contains("Usage: agentx") && line.contains("<ID>");
+    text.lines().any(takes_id) && (names_last || error.kind() == ErrorKind::MissingRequiredArgument)
 }
 
 /// Returns whether a command has nearly this name.
@@ -219,8 +219,15 @@ mod tests {
 
     #[test]
     fn a_word_of_a_command_that_is_none_leads_to_the_one_that_is() {
-        use clap::Parser as _;
         for (line, said) in [
+            (
+                "agentx sessions delete --last",
+                "`agentx sessions list` shows the ids",
+            ),
+            (
+                "agentx sessions verify",
+                "`--last` takes the latest session of this directory",
+            ),
             ("agentx context", "`agentx sessions list` shows the ids"),
             ("agentx config get model", "agentx config show"),
             ("agentx version", "agentx --version"),
