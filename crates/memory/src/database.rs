@@ -47,14 +47,41 @@ pub(crate) fn set_up(path: &Path) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-pub(crate) fn in_words(error: &rusqlite::Error) -> String {
+/// Returns an error of the database at `path` as one of memories.
+pub(crate) fn failure(path: &Path, error: &rusqlite::Error) -> MemoryError {
+    let path = path.display().to_string();
+    if error.sqlite_error_code() == Some(ErrorCode::DiskFull) {
+        return MemoryError::NoSpace { path };
+    }
+    MemoryError::Store {
+        path,
+        what: in_words(error),
+    }
+}
+
+fn in_words(error: &rusqlite::Error) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => "the file is not a database".to_owned(),
         Some(ErrorCode::DatabaseCorrupt) => format!("the file is damaged ({error})"),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             "another process has locked them for too long".to_owned()
         }
-        Some(ErrorCode::DiskFull) => "the disk is full".to_owned(),
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_apart() {
+        let full =
+            rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None);
+        let failed = failure(Path::new("/d/memory.db"), &full);
+        assert_eq!(
+            failed.to_string(),
+            "no space left for /d/memory.db; nothing was saved"
+        );
     }
 }

@@ -166,6 +166,12 @@ pub enum MemoryError {
     /// A bound is reached.
     #[error("{0}")]
     Full(String),
+    /// The disk is full; nothing of the write was kept.
+    #[error("no space left for {path}; nothing was saved")]
+    NoSpace {
+        /// The file.
+        path: String,
+    },
     /// The database cannot be used.
     #[error("the memories in {path} cannot be used: {what}")]
     Store {

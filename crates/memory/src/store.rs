@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use agentx_types::{OwnerId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
-use crate::database::{MemoryFault, SqlResult, in_words, set_up};
+use crate::database::{MemoryFault, SqlResult, failure, set_up};
 use crate::memory::{
     MAX_MEMORIES, MAX_WAITING, Memory, MemoryEdit, MemoryError, MemoryFilter, MemoryState, NewMemory,
     checked_text,
@@ -54,10 +54,10 @@ impl MemoryStore {
         };
         fs::create_dir_all(data_dir).map_err(|error| unusable(error.to_string()))?;
         agentx_files::create_private(&path).map_err(|error| unusable(error.to_string()))?;
-        let connection = set_up(&path).map_err(|error| unusable(in_words(&error)))?;
+        let connection = set_up(&path).map_err(|error| failure(&path, &error))?;
         let format: u32 = connection
             .pragma_query_value(None, "user_version", |row| row.get(0))
-            .map_err(|error| unusable(in_words(&error)))?;
+            .map_err(|error| failure(&path, &error))?;
         if format > FORMAT {
             return Err(unusable(format!(
                 "a newer version of AgentX wrote them (format {format})"
@@ -382,10 +382,7 @@ impl MemoryStore {
     fn error(&self, fault: MemoryFault) -> MemoryError {
         match fault {
             MemoryFault::Memory(error) => error,
-            MemoryFault::Sql(error) => MemoryError::Store {
-                path: self.path.display().to_string(),
-                what: in_words(&error),
-            },
+            MemoryFault::Sql(error) => failure(&self.path, &error),
         }
     }
 }

@@ -7,6 +7,7 @@ mod show;
 use agentx::config::Settings;
 use agentx::memory::{Memory, MemoryEdit, MemoryError, MemoryFilter, MemoryState, MemoryStore, NewMemory};
 use agentx::node::open_memories;
+use agentx::runtime::{LogError, RuntimeError};
 use serde_json::{Value, json};
 
 pub use arguments::MemoryCommand;
@@ -276,6 +277,10 @@ fn failed(error: MemoryError) -> ChatError {
         MemoryError::NotFound(_) => LIST_HINT,
         MemoryError::Full(_) => "`agentx memory` shows the inbox, `agentx memory delete` makes room",
         MemoryError::InvalidText(_) => "",
+        MemoryError::NoSpace { path } => {
+            let path = path.clone();
+            return ChatError::Runtime(RuntimeError::Log(LogError::Full { path }));
+        }
         MemoryError::Store { .. } => "`agentx doctor` checks the data directory",
     };
     ChatError::usage(error.to_string(), hint)

@@ -27,6 +27,17 @@ fn typed(settings: &Settings, line: &str) -> Result<String, String> {
 }
 
 #[test]
+fn a_full_disk_ends_a_command_as_it_ends_others() {
+    let path = "/d/memory.db".to_owned();
+    let error = failed(MemoryError::NoSpace { path });
+    assert_eq!(error.exit(), Exit::Storage);
+    assert!(
+        error.to_string().starts_with("no space left for /d/memory.db"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_memory_is_added_listed_changed_and_deleted() {
     let home = tempfile::tempdir().unwrap();
     let settings = settings(home.path());
