@@ -14,16 +14,27 @@ pub fn private_options() -> OpenOptions {
     options
 }
 
-/// Opens a file for writing, and creates it with mode 0600 if there is none. What it holds stays.
+/// Opens a file for writing, and creates it with mode 0600 if there is none. What it holds stays. A named pipe, which
+/// may have been planted, is not waited for.
 ///
 /// # Errors
-/// Returns the error of the system.
+/// Returns the error of the system, or an error if it is something else than a regular file.
 pub fn create_private(path: &Path) -> io::Result<File> {
-    private_options()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)
+    let mut options = private_options();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::fcntl::OFlag::O_NONBLOCK.bits());
+    let opened = options.write(true).create(true).truncate(false).open(path);
+    // A pipe that nobody reads cannot be opened so.
+    let found = match &opened {
+        Ok(file) => file.metadata(),
+        Err(_) => path.metadata(),
+    };
+    match found {
+        Ok(found) if !found.is_file() && !found.is_dir() => {
+            Err(io::Error::other("it is not a regular file; remove it"))
+        }
+        _ => opened,
+    }
 }
 
 /// Makes a directory and those above it, as far as they are missing, with mode 0700.
@@ -74,6 +85,20 @@ mod tests {
 
     fn mode(path: &Path) -> u32 {
         path.metadata().unwrap().permissions().mode() & 0o777
+    }
+
+    #[test]
+    fn a_pipe_is_refused_whether_anybody_reads_it_or_not() {
+        let place = tempfile::tempdir().unwrap();
+        let pipe = place.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        let refused = || create_private(&pipe).unwrap_err().to_string();
+        assert_eq!(refused(), "it is not a regular file; remove it");
+        // This end opens at once, because the pipe is opened for both.
+        let _reader = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+        assert_eq!(refused(), "it is not a regular file; remove it");
+        assert!(crate::FileLock::take(&pipe).is_err());
     }
 
     #[test]
