@@ -13,7 +13,7 @@ use std::time::Duration;
 use agentx::ToolServer;
 use agentx::agent_files::{DefinitionMistake, Library};
 use agentx::assembly::{WithFiles, runtime_with_files};
-use agentx::config::Settings;
+use agentx::config::{Settings, make_private_directory};
 use agentx::identity::{Keyring, OPERATOR, owner_of};
 use agentx::node::NodeRuntime;
 use agentx::remote::{ConnectOptions, MirrorTask, RemoteRuntime, ServerEndpoint, keep};
@@ -253,7 +253,7 @@ pub(crate) async fn build_node(settings: &Settings) -> Result<WithFiles, ChatErr
 }
 
 fn make_data_dir(settings: &Settings) -> Result<(), ChatError> {
-    std::fs::create_dir_all(&settings.data_dir).map_err(|error| ChatError::DataDir {
+    make_private_directory(&settings.data_dir).map_err(|error| ChatError::DataDir {
         path: settings.data_dir.display().to_string(),
         what: error.to_string(),
     })

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agentx_files::{FileLock, ReplaceOptions, replace_locked};
+use agentx_files::{FileLock, ReplaceOptions, make_private_directory, replace_locked};
 
 use crate::ConfigError;
 use crate::symlinks::refuse_links;
@@ -23,7 +23,8 @@ pub(crate) struct LockedFile {
 }
 
 impl LockedFile {
-    /// Waits for the lock on `file`, and creates its directory if necessary. The file need not exist.
+    /// Waits for the lock on `file`, and creates its directory, for its owner alone, if necessary. The file need not
+    /// exist.
     ///
     /// # Errors
     /// Returns an error if another writer is not done in time, or the directory cannot be written.
@@ -31,7 +32,7 @@ impl LockedFile {
         let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         let path = FileLock::path_for(&real);
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|error| ConfigError::file(folder, error))?;
+            make_private_directory(folder).map_err(|error| ConfigError::file(folder, error))?;
         }
         let lock = FileLock::wait(&path, PATIENCE).map_err(|error| ConfigError::file(&path, error))?;
         let busy = "other programs have been changing it for ten seconds; try again when they are done";
@@ -47,6 +48,10 @@ impl LockedFile {
     /// Returns an error that names such a link, or that of [`LockedFile::open`].
     pub(crate) fn open_below(root: &Path, file: &Path) -> Result<Self, ConfigError> {
         refuse_links(root, file)?;
+        // A directory of a project is as open as the project.
+        if let Some(folder) = file.parent().filter(|folder| folder.starts_with(root)) {
+            std::fs::create_dir_all(folder).map_err(|error| ConfigError::file(folder, error))?;
+        }
         Self::open(file)
     }
 
@@ -87,6 +92,8 @@ impl LockedFile {
 
 #[cfg(all(test, unix))]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn write(path: &Path, bytes: &[u8]) -> Result<(), ConfigError> {
@@ -104,6 +111,8 @@ mod tests {
             names.collect::<Vec<_>>()
         };
         assert_eq!(names(), ["config.yaml"]);
+        let made = folder.path().join("new").metadata().expect("a folder");
+        assert_eq!(made.permissions().mode() & 0o777, 0o700);
         let elsewhere = folder.path().join("elsewhere");
         std::os::unix::fs::symlink(&elsewhere, folder.path().join("new/config.yaml.lock")).expect("a link");
         let refused = write(&file, b"b").expect_err("it is a link");

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use agentx_files::make_private_directory;
 use agentx_types::{FolderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
@@ -197,7 +198,7 @@ pub fn trust_folder(
     let key = key_of(root)?;
     let texts = data_dir.join(TEXTS);
     STORE.change(data_dir, |folders, locked| {
-        std::fs::create_dir_all(&texts).map_err(|error| ConfigError::file(&texts, error))?;
+        make_private_directory(&texts).map_err(|error| ConfigError::file(&texts, error))?;
         let mut files = BTreeMap::new();
         for (file, bytes) in accepted {
             let name = file.to_str().ok_or_else(|| ConfigError::file(file, NO_TEXT))?;

@@ -82,6 +82,7 @@ pub mod yaml;
 
 pub use add_rule::add_rule;
 pub use agent::{DEFAULT_AGENT_NAME, DEFAULT_SYSTEM_PROMPT, ModelOffer, UnknownModel};
+pub use agentx_files::make_private_directory;
 pub use agentx_llm::Secret;
 pub use agentx_types::{SCRIPTED_MODEL, ScriptedAnswer};
 pub use bounds::{check_condensing, check_params};

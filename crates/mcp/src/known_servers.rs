@@ -10,7 +10,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use agentx_config::{McpServerSettings, McpTarget};
-use agentx_files::{ReplaceOptions, replace};
+use agentx_files::{ReplaceOptions, make_private_directory, replace};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::McpFailure;
@@ -241,7 +241,7 @@ impl KnownServers {
 
     /// Replaces a file as a whole, so that no reader sees a half of it.
     fn write(&self, file: &Path, known: &KnownServer) -> std::io::Result<()> {
-        std::fs::create_dir_all(&self.directory)?;
+        make_private_directory(&self.directory)?;
         replace(file, &serde_json::to_vec(known)?, ReplaceOptions::default())
     }
 }

@@ -15,7 +15,7 @@ impl RunningMark {
     /// Marks the server of this file as running. `None` if that is not possible: then others do not see it.
     pub(crate) fn set(path: &Path) -> Option<Self> {
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).ok()?;
+            agentx_files::make_private_directory(folder).ok()?;
         }
         let file = agentx_files::create_private(path).ok()?;
         file.try_lock_shared().ok()?;

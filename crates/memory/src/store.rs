@@ -4,7 +4,6 @@
 //! thread use `spawn_blocking`.
 
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -52,7 +51,7 @@ impl MemoryStore {
             path: path.display().to_string(),
             what,
         };
-        fs::create_dir_all(data_dir).map_err(|error| unusable(error.to_string()))?;
+        agentx_files::make_private_directory(data_dir).map_err(|error| unusable(error.to_string()))?;
         agentx_files::create_private(&path).map_err(|error| unusable(error.to_string()))?;
         let connection = set_up(&path).map_err(|error| failure(&path, &error))?;
         let format: u32 = connection

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentx_config::Secret;
-use agentx_files::{FileLock, ReplaceOptions, remove_leftovers, replace_locked};
+use agentx_files::{FileLock, ReplaceOptions, make_private_directory, remove_leftovers, replace_locked};
 use agentx_runtime::{Clock as _, SystemClock};
 use serde::{Deserialize, Serialize};
 
@@ -211,7 +211,7 @@ impl LoginFile {
     pub(crate) async fn lock(&self) -> Result<FileLock, String> {
         let path = FileLock::path_for(&self.path);
         if let Some(folder) = self.path.parent() {
-            std::fs::create_dir_all(folder)
+            make_private_directory(folder)
                 .map_err(|error| format!("{} cannot be created: {error}", folder.display()))?;
         }
         let tried = async {
