@@ -383,12 +383,12 @@ impl ServerState {
     }
 }
 
-/// Ends the run of one session. A call that waits for a person continues waiting.
+/// Ends the run of one session, and holds its queue back. A call that waits for a person continues waiting.
 async fn end_one(open: &dyn Session, why: String) -> Result<(), RuntimeError> {
     let waits = [RunStatus::AwaitingApproval, RunStatus::Stopping];
     let run = open.state().await?.run;
     if run.is_some_and(|run| !run.status.is_final() && !waits.contains(&run.status)) {
-        open.interrupt(Some(why)).await?;
+        open.halt(Some(why)).await?;
     }
     Ok(())
 }

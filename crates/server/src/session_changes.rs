@@ -48,6 +48,11 @@ impl ServerState {
             if mode.is_some() {
                 hand.check_storage().await?;
             }
+            // Where inputs are held back, an urgent one opens a run.
+            let _counted = match mode {
+                Some(InputMode::Steer | InputMode::Interrupt) => hand.check_run().await?,
+                Some(InputMode::Queue) | None => None,
+            };
             let waiting = hand.session.state().await?.queued;
             let waits = waiting.iter().any(|(waiting, _)| *waiting == input);
             hand.drive_once(terms, waits, |session| async move {

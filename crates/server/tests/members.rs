@@ -220,6 +220,7 @@ async fn a_run_ends_when_the_money_of_its_owner_is_used_up() {
     }
     client.say(&runs, "run tail -f /dev/null").await;
     client.find(|frame| frame["event"] == "tool_executing").await;
+    client.say(&runs, "this waits").await;
     client.say(&asks, "run touch made-up").await;
     client.find(|frame| frame["event"] == "approval_requested").await;
     // One cent is left, and an answer in a third session costs more.
@@ -245,6 +246,12 @@ async fn a_run_ends_when_the_money_of_its_owner_is_used_up() {
     ] {
         assert!(why.contains(&words), "{why}");
     }
+    // What waits begins no run, whatever its mode becomes.
+    let held = world.state.open(&runs).await.unwrap().state().await.unwrap();
+    assert!(held.run.is_none_or(|run| run.status.is_final()));
+    let args = json!({"message_id": held.queued[0].0, "mode": "steer"});
+    let hastened = json!({"session_id": runs, "command": "revise", "args": args});
+    assert_eq!(client.refused("system_command", hastened).await, "quota_usage");
     let waits = world.state.open(&asks).await.unwrap().state().await.unwrap();
     assert_eq!(waits.pending_approvals.len(), 1);
     world.end().await;
