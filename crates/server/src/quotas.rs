@@ -153,7 +153,10 @@ impl ServerState {
     pub(crate) async fn count_unlisted(self: &Arc<Self>, owner: &OwnerId, cost: NanoUsd) {
         if cost > NanoUsd::default() {
             let (state, owner, now) = (self.clone(), owner.clone(), self.now());
-            let added = tokio::task::spawn_blocking(move || state.kept.unlisted.add(&owner, now, cost));
+            let added = tokio::task::spawn_blocking(move || {
+                state.kept.unlisted.add(&owner, now, cost);
+                state.kept.unlisted.write(now);
+            });
             // It cannot panic, and it is not waited for if the server ends.
             let _ = added.await;
         }

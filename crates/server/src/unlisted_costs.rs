@@ -6,12 +6,13 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use agentx_files::{ReplaceOptions, replace};
+use agentx_files::{FileLock, ReplaceOptions, replace_locked};
 use agentx_types::{NanoUsd, OwnerId, Timestamp};
 
-/// The period whose deletions are counted together.
+/// The period whose costs are counted together.
 const HOUR_US: i64 = 60 * 60 * 1_000_000;
 /// The period for which costs are added up.
 pub(crate) const DAY_US: i64 = 24 * HOUR_US;
@@ -20,73 +21,129 @@ pub(crate) const DAY_US: i64 = 24 * HOUR_US;
 const FILE: &str = "unlisted-costs.json";
 /// The largest file that is read: about 10,000 people.
 const MAX_BYTES: u64 = 16 << 20;
+/// The time to wait for another server on the same data directory.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Costs by owner, with the time of the first one that an entry counts: at most 25 entries each.
 type CostsByOwner = HashMap<OwnerId, Vec<(Timestamp, NanoUsd)>>;
 
 /// The costs of the last day that no session lists.
 pub(crate) struct UnlistedCosts {
-    costs: Mutex<CostsByOwner>,
+    known: Mutex<KnownCosts>,
     file: PathBuf,
     /// Held while the file is replaced, so that readers of the sums do not wait for the disk.
     writing: Mutex<()>,
+}
+
+/// The costs that this server knows. Each is in one of these.
+#[derive(Default)]
+struct KnownCosts {
+    /// Those in the file, also of another server on this directory.
+    in_file: CostsByOwner,
+    /// Those that are being written. They stay here if that fails.
+    being_written: CostsByOwner,
+    /// Those that came later.
+    new: CostsByOwner,
 }
 
 impl UnlistedCosts {
     /// Reads those that an earlier server kept in this directory.
     pub(crate) fn read(data_dir: &Path) -> Self {
         let file = data_dir.join(FILE);
-        let costs = read(&file).unwrap_or_else(|error| {
+        let in_file = read(&file).unwrap_or_else(|error| {
             tracing::warn!(file = %file.display(), %error, "cannot read what was spent outside of sessions");
             HashMap::new()
         });
         Self {
-            costs: Mutex::new(costs),
+            known: Mutex::new(KnownCosts {
+                in_file,
+                ..KnownCosts::default()
+            }),
             file,
             writing: Mutex::default(),
         }
     }
 
-    /// Adds a cost incurred now: that of a deleted session, or of a call outside of sessions. Blocks while
-    /// the file is written.
+    /// Adds a cost incurred now: that of a deleted session, or of a call outside of one. It counts at once; the file
+    /// has it after [`Self::write`].
     pub(crate) fn add(&self, owner: &OwnerId, now: Timestamp, cost: NanoUsd) {
+        add(&mut self.known().new, owner, now, cost);
+    }
+
+    /// Adds to the file what it does not have yet. Blocks meanwhile.
+    pub(crate) fn write(&self, now: Timestamp) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = self.added(owner, now, cost);
-        if let Err(error) = self.write(&all) {
+        if let Err(error) = self.add_to_file(now) {
             tracing::warn!(file = %self.file.display(), %error, "cannot keep what was spent outside of sessions");
         }
     }
 
-    fn write(&self, costs: &CostsByOwner) -> std::io::Result<()> {
-        replace(&self.file, &serde_json::to_vec(costs)?, ReplaceOptions::default())
+    fn add_to_file(&self, now: Timestamp) -> std::io::Result<()> {
+        let added = self.begin_writing(now);
+        if added.is_empty() {
+            return Ok(());
+        }
+        let lock = FileLock::wait(&FileLock::path_for(&self.file), PATIENCE)?;
+        let busy = "another program has been writing it for ten seconds";
+        let lock = lock.ok_or_else(|| std::io::Error::other(busy))?;
+        // Another server on this directory may have added something meanwhile.
+        let mut all = read(&self.file).unwrap_or_else(|_| self.known().in_file.clone());
+        add_all(&mut all, &added, now);
+        let text = serde_json::to_vec(&all)?;
+        replace_locked(&self.file, &text, ReplaceOptions::default(), &lock)?;
+        let mut known = self.known();
+        known.in_file = all;
+        known.being_written.clear();
+        Ok(())
     }
 
-    /// Adds a cost, and forgets those older than a day. Returns all costs.
-    fn added(&self, owner: &OwnerId, now: Timestamp, cost: NanoUsd) -> CostsByOwner {
-        let mut all = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|_, costs| {
-            costs.retain(|(at, _)| is_recent(*at, now));
-            !costs.is_empty()
-        });
-        let costs = all.entry(owner.clone()).or_default();
-        match costs.last_mut() {
-            Some((at, sum)) if now.0 - at.0 < HOUR_US => *sum += cost,
-            _ => costs.push((now, cost)),
-        }
-        all.clone()
+    /// Returns what the file does not have yet.
+    fn begin_writing(&self, now: Timestamp) -> CostsByOwner {
+        let mut known = self.known();
+        let new = std::mem::take(&mut known.new);
+        add_all(&mut known.being_written, &new, now);
+        known.being_written.clone()
     }
 
     /// Returns what an owner spent within a day.
     pub(crate) fn within_a_day(&self, owner: &OwnerId, now: Timestamp) -> NanoUsd {
-        let all = self.costs.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.known();
         let mut sum = NanoUsd::default();
-        for (at, cost) in all.get(owner).into_iter().flatten() {
-            if is_recent(*at, now) {
-                sum += *cost;
+        for all in [&known.in_file, &known.being_written, &known.new] {
+            for (at, cost) in all.get(owner).into_iter().flatten() {
+                if is_recent(*at, now) {
+                    sum += *cost;
+                }
             }
         }
         sum
     }
+
+    fn known(&self) -> MutexGuard<'_, KnownCosts> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Adds a cost, to the last ones if they are of the same hour.
+fn add(all: &mut CostsByOwner, owner: &OwnerId, at: Timestamp, cost: NanoUsd) {
+    let costs = all.entry(owner.clone()).or_default();
+    match costs.last_mut() {
+        Some((first, sum)) if at.0.saturating_sub(first.0) < HOUR_US => *sum += cost,
+        _ => costs.push((at, cost)),
+    }
+}
+
+/// Adds costs, and forgets what is older than a day.
+fn add_all(all: &mut CostsByOwner, more: &CostsByOwner, now: Timestamp) {
+    for (owner, costs) in more {
+        for (at, cost) in costs {
+            add(all, owner, *at, *cost);
+        }
+    }
+    all.retain(|_, costs| {
+        costs.retain(|(at, _)| is_recent(*at, now));
+        !costs.is_empty()
+    });
 }
 
 fn read(file: &Path) -> std::io::Result<CostsByOwner> {
@@ -108,17 +165,46 @@ fn is_recent(at: Timestamp, now: Timestamp) -> bool {
 mod tests {
     use super::*;
 
+    impl UnlistedCosts {
+        fn keep(&self, owner: &OwnerId, now: Timestamp, cost: NanoUsd) {
+            self.add(owner, now, cost);
+            self.write(now);
+        }
+    }
+
+    #[test]
+    fn two_servers_on_one_directory_keep_the_costs_of_each_other() {
+        let directory = tempfile::tempdir().unwrap();
+        let (ada, now) = (OwnerId::new("own_ada"), Timestamp(5));
+        let (one, other) = (
+            UnlistedCosts::read(directory.path()),
+            UnlistedCosts::read(directory.path()),
+        );
+        one.keep(&ada, now, NanoUsd(7));
+        other.add(&ada, now, NanoUsd(1));
+        assert_eq!(
+            other.within_a_day(&ada, now),
+            NanoUsd(1),
+            "it counts before it is written"
+        );
+        other.write(now);
+        one.write(now);
+        assert_eq!(other.within_a_day(&ada, now), NanoUsd(8));
+        let again = UnlistedCosts::read(directory.path());
+        assert_eq!(again.within_a_day(&ada, now), NanoUsd(8));
+    }
+
     #[test]
     fn a_cost_counts_over_a_restart_and_a_damaged_file_stops_nothing() {
         let directory = tempfile::tempdir().unwrap();
         let (ada, now) = (OwnerId::new("own_ada"), Timestamp(5));
-        UnlistedCosts::read(directory.path()).add(&ada, now, NanoUsd(7));
+        UnlistedCosts::read(directory.path()).keep(&ada, now, NanoUsd(7));
         let again = UnlistedCosts::read(directory.path());
         assert_eq!(again.within_a_day(&ada, now), NanoUsd(7));
         std::fs::write(directory.path().join(FILE), "{").unwrap();
         let damaged = UnlistedCosts::read(directory.path());
         assert_eq!(damaged.within_a_day(&ada, now), NanoUsd(0));
-        damaged.add(&ada, now, NanoUsd(1));
+        damaged.keep(&ada, now, NanoUsd(1));
         let mended = UnlistedCosts::read(directory.path());
         assert_eq!(mended.within_a_day(&ada, now), NanoUsd(1));
     }
@@ -129,12 +215,12 @@ mod tests {
         let costs = UnlistedCosts::read(directory.path());
         let ada = OwnerId::new("own_ada");
         for minute in 0..3_000 {
-            costs.add(&ada, Timestamp(minute * 60 * 1_000_000), NanoUsd(1));
+            costs.keep(&ada, Timestamp(minute * 60 * 1_000_000), NanoUsd(1));
         }
         let now = Timestamp(3_000 * 60 * 1_000_000);
         let sum = costs.within_a_day(&ada, now).0;
         assert!((1_380..=1_500).contains(&sum), "{sum}");
-        assert!(costs.costs.lock().unwrap()[&ada].len() <= 25);
+        assert!(costs.known().in_file[&ada].len() <= 25);
         assert_eq!(costs.within_a_day(&OwnerId::new("own_bob"), now), NanoUsd(0));
         assert_eq!(costs.within_a_day(&ada, Timestamp(now.0 + DAY_US)), NanoUsd(0));
     }
