@@ -1,10 +1,11 @@
-//! Calls of MCP clients that run now: how many each person may have, and what they leave running.
+//! Calls of MCP clients that run now: how many each person may have, what ends them, and what they leave running.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentx_node_runtime::ToolServer;
 use agentx_types::OwnerId;
+use tokio_util::sync::CancellationToken;
 
 use crate::state::{Caller, ServerState};
 
@@ -14,7 +15,40 @@ const RUNNING: usize = 64;
 
 /// The calls that run, by person.
 #[derive(Default)]
-pub(crate) struct ClientCalls(Mutex<HashMap<OwnerId, usize>>);
+pub(crate) struct ClientCalls(Mutex<HashMap<OwnerId, PersonCalls>>);
+
+/// The calls of one person.
+#[derive(Default)]
+struct PersonCalls {
+    count: usize,
+    /// Ends those that run now.
+    stop: CancellationToken,
+}
+
+impl ClientCalls {
+    /// Returns the people whose calls run.
+    pub(crate) fn people(&self) -> Vec<OwnerId> {
+        self.lock().keys().cloned().collect()
+    }
+
+    /// Returns what ends the calls of a person that run now.
+    pub(crate) fn stop_of(&self, person: &OwnerId) -> CancellationToken {
+        let running = self.lock();
+        let calls = running.get(person);
+        calls.map(|calls| calls.stop.clone()).unwrap_or_default()
+    }
+
+    /// Ends the calls of a person that run now, but none that begins later.
+    pub(crate) fn stop(&self, person: &OwnerId) {
+        if let Some(calls) = self.lock().get_mut(person) {
+            std::mem::take(&mut calls.stop).cancel();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<OwnerId, PersonCalls>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// A call that runs, until this is dropped.
 pub(crate) struct RunningCall {
@@ -31,12 +65,8 @@ impl RunningCall {
         let quota = state.settings().quotas.calls.filter(|_| !caller.operator);
         let quota = quota.and_then(|quota| usize::try_from(quota).ok());
         let most = quota.map_or(RUNNING, |quota| quota.clamp(1, RUNNING));
-        let mut running = state
-            .client_calls
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let count = running.entry(caller.person.clone()).or_default();
+        let mut running = state.client_calls.lock();
+        let count = &mut running.entry(caller.person.clone()).or_default().count;
         if *count >= most {
             return Err(most);
         }
@@ -51,14 +81,7 @@ impl RunningCall {
     pub(crate) async fn end(self) {
         let (state, person) = (self.state.clone(), self.person.clone());
         drop(self);
-        let is_last = {
-            let running = state
-                .client_calls
-                .0
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
-            running.is_empty()
-        };
+        let is_last = state.client_calls.lock().is_empty();
         if is_last {
             ToolServer::new(state.runtime_of(&person)).end().await;
         }
@@ -67,15 +90,10 @@ impl RunningCall {
 
 impl Drop for RunningCall {
     fn drop(&mut self) {
-        let mut running = self
-            .state
-            .client_calls
-            .0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = running.get_mut(&self.person) {
-            *count -= 1;
-            if *count == 0 {
+        let mut running = self.state.client_calls.lock();
+        if let Some(calls) = running.get_mut(&self.person) {
+            calls.count -= 1;
+            if calls.count == 0 {
                 running.remove(&self.person);
             }
         }

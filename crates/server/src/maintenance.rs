@@ -89,6 +89,7 @@ pub(crate) async fn sweep(state: Arc<ServerState>) {
             stop_runs_of_untrusted(&state).await;
         }
         state.look_at_settings().await;
+        state.keep_unlisted().await;
         if let Err(error) = state.end_runs_over_cost_quota().await {
             tracing::warn!(%error, "cannot check the members' spending");
         }

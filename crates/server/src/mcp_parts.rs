@@ -3,13 +3,13 @@
 //!
 //! A call runs outside of any session, and nobody can be asked about it: what would ask is refused.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use agentx_history::transcript::{beginning, markdown};
 use agentx_mcp::{ServedCall, ServedDocument, ServedParts, is_for_clients};
 use agentx_node_runtime::ToolServer;
 use agentx_runtime::{BoxFuture, LogError, Runtime as _, RuntimeError, SessionQuery, ToolOutcome};
-use agentx_types::{AgentConfig, EnvironmentEvent, NanoUsd, SessionId, ToolSpec, ToolStatus};
+use agentx_types::{AgentConfig, EnvironmentEvent, SessionId, ToolSpec, ToolStatus};
 use serde_json::Value;
 
 use crate::state::{Caller, ServerState};
@@ -65,24 +65,37 @@ impl CallerParts {
             return ToolOutcome::failed(ToolStatus::Invalid, format!("There is no tool {:?}.", call.tool));
         };
         let person = &self.caller.person;
+        let stop = self.state.client_calls.stop_of(person);
         if let Err(error) = self.state.check_cost(person).await {
             return ToolOutcome::failed(ToolStatus::Denied, format!("Not allowed: {error}."));
         }
         let input = Value::Object(call.arguments);
-        let spent = Mutex::new(NanoUsd::default());
         let hears = |event: &EnvironmentEvent| match event {
             EnvironmentEvent::ToolOutputChunk(chunk) => call.progress.say(&chunk.text),
             EnvironmentEvent::EffectEnded(ended) => {
                 if let Some(bill) = &ended.bill {
-                    *spent.lock().unwrap_or_else(PoisonError::into_inner) += bill.cost;
+                    self.state.count_unlisted(person, bill.cost);
                 }
             }
             _ => {}
         };
         let tools = ToolServer::new(self.state.runtime_of(person));
-        let called = tools.call(spec, input, &self.agent, call.cancel, hears).await;
-        let spent = spent.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.state.count_unlisted(person, spent).await;
+        let cancel = call.cancel.child_token();
+        let called = tools.call(spec, input, &self.agent, cancel.clone(), hears);
+        tokio::pin!(called);
+        let called = tokio::select! {
+            ended = &mut called => ended,
+            () = stop.cancelled() => {
+                cancel.cancel();
+                called.await
+            }
+        };
+        self.state.keep_unlisted().await;
+        if stop.is_cancelled()
+            && let Err(error) = self.state.check_cost(person).await
+        {
+            return ToolOutcome::failed(ToolStatus::Denied, format!("Stopped: {error}."));
+        }
         called.unwrap_or_else(|question| {
             let text = format!(
                 "Not allowed: {}; nobody can be asked here. A rule of the server's operator can allow it.",

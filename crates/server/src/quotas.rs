@@ -31,7 +31,7 @@ pub(crate) struct MemberUsage {
     begun: Counter,
     sums: Mutex<HashMap<OwnerId, (Instant, UsageSums)>>,
     /// The costs that no session lists.
-    unlisted: UnlistedCosts,
+    pub(crate) unlisted: UnlistedCosts,
     /// The slots of members' tool calls, with their number.
     slots: Mutex<HashMap<OwnerId, (u64, CallSlots)>>,
 }
@@ -147,19 +147,6 @@ impl ServerState {
             return Ok(NanoUsd::default());
         }
         self.cost_of(owner, Some(session.clone())).await
-    }
-
-    /// Counts a cost that no session lists: of one that is deleted now, or of a call outside of sessions.
-    pub(crate) async fn count_unlisted(self: &Arc<Self>, owner: &OwnerId, cost: NanoUsd) {
-        if cost > NanoUsd::default() {
-            let (state, owner, now) = (self.clone(), owner.clone(), self.now());
-            let added = tokio::task::spawn_blocking(move || {
-                state.kept.unlisted.add(&owner, now, cost);
-                state.kept.unlisted.write(now);
-            });
-            // It cannot panic, and it is not waited for if the server ends.
-            let _ = added.await;
-        }
     }
 
     /// Checks that a person may spend something outside of sessions.
@@ -285,8 +272,8 @@ impl ServerState {
         Ok(Some(counted))
     }
 
-    /// Ends the runs of members who have reached their cost quota, because the cost of a run is not known
-    /// before it begins. A call that waits for a person costs nothing, and continues waiting.
+    /// Ends the runs and the calls at `/mcp` of members who have reached their cost quota, because the cost is not known
+    /// before they begin. A call that waits for a person costs nothing, and continues waiting.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -294,6 +281,11 @@ impl ServerState {
         let Some(most) = self.quotas().cost else {
             return Ok(());
         };
+        for person in self.client_calls.people() {
+            if person != *self.operator() && self.sums(&person).await?.cost >= most {
+                self.client_calls.stop(&person);
+            }
+        }
         for (session, owner) in self.runtime().under_way().await? {
             if owner == *self.operator() {
                 continue;

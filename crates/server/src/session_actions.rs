@@ -294,7 +294,8 @@ impl ServerState {
                 .rooms()
                 .close_then(&session, &Problem::from(&gone), delete)
                 .await?;
-            state.count_unlisted(&access.owner, cost).await;
+            state.count_unlisted(&access.owner, cost);
+            state.keep_unlisted().await;
             // Its log is gone, so this is the only record of who deleted it.
             tracing::info!(%session, owner = %access.owner, by = %person, "session deleted");
             Ok(())

@@ -27,7 +27,8 @@ pub(crate) struct Desk {
     pub(crate) bob_id: String,
     pub(crate) vera_id: String,
     pub(crate) directory: tempfile::TempDir,
-    _server: Server,
+    /// The server, which does no chores unless a test runs it.
+    pub(crate) server: Option<Server>,
 }
 
 /// An answer.
@@ -237,7 +238,7 @@ impl Desk {
             bob_id: owner_of(people[1].public_key()).to_string(),
             vera_id: owner_of(people[2].public_key()).to_string(),
             directory,
-            _server: server,
+            server: Some(server),
         };
         desk.operator = desk.token(&operator).await;
         desk.ann = desk.token(&people[0]).await;

@@ -6,7 +6,7 @@ use agentx_types::{ApprovalMode, EnvironmentEvent, NanoUsd, OwnerId, SessionId};
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::http_api::desk::{Desk, wide};
+use crate::http_api::desk::{Desk, rule_of, wide};
 use crate::support::{CENT, dear_agent, dollars, spent_by};
 
 async fn desk(change: impl FnOnce(&mut Quotas)) -> Desk {
@@ -248,6 +248,35 @@ async fn a_call_that_a_deletion_cuts_off_counts_for_the_money_of_a_member() {
     assert!(failed && text.contains("quotas.daily_cost"), "{text}");
     let (text, failed) = super::mcp::called(&desk, &desk.operator, "glob", json!({"pattern": "*"})).await;
     assert!(!failed, "{text}");
+}
+
+/// A call of a client of `/mcp` ends when the money is used up, as a run does.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_of_a_client_ends_when_the_money_of_its_owner_is_used_up() {
+    let mut desk = Desk::set(wide(), |settings: &mut Settings| {
+        settings.quotas.cost = Some(NanoUsd(100 * CENT.0));
+        settings.rules = vec![rule_of("allow bash: *")];
+    })
+    .await;
+    let server = desk.server.take().unwrap();
+    let chores = tokio::spawn(server.run(std::future::pending()));
+    let session = desk.dear(&OwnerId::new(&desk.ann_id)).await;
+    desk.say(&desk.ann, &session, json!("hello")).await;
+    let fifo = desk.ann_dir().join("fifo");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status().unwrap();
+    assert!(made.success());
+    let spends = async {
+        // This ends when the command has opened the other end.
+        let writes = tokio::task::spawn_blocking(move || std::fs::File::create(fifo)).await;
+        let mut settings = Settings::clone(&desk.state.settings());
+        settings.quotas.cost = Some(NanoUsd(1));
+        desk.state.renew(&settings).await;
+        writes.unwrap().unwrap()
+    };
+    let call = super::mcp::called(&desk, &desk.ann, "bash", json!({"command": "cat fifo"}));
+    let ((text, failed), _writes) = tokio::join!(call, spends);
+    assert!(failed && text.contains("quotas.daily_cost"), "{text}");
+    chores.abort();
 }
 
 /// The price of a model that the server does not list is unknown: no bound on money would hold.
