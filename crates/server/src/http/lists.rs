@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use agentx_runtime::{LogError, Runtime as _, RuntimeError, SessionInfo, SessionQuery};
-use agentx_types::{OwnerId, Timestamp};
+use agentx_types::{OwnerId, Timestamp, VISITORS};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -62,13 +62,24 @@ pub(super) async fn latest(
     };
     let runtime = state.runtime_of(&caller.person);
     let mut found = runtime.sessions(asked(&caller.person)).await?;
-    found.extend(runtime.shared(asked(&caller.person)).await?);
+    for name in names_of(state, caller) {
+        found.extend(runtime.shared(asked(&name)).await?);
+    }
     for member in members(state, caller, query) {
         found.extend(state.runtime_of(&member).sessions(asked(&member)).await?);
     }
     found.sort_by_key(place);
     found.dedup_by(|one, other| one.session_id == other.session_id);
     Ok(found)
+}
+
+/// Returns the names by which sessions are shared with a caller: what visitors may watch, everybody may.
+pub(super) fn names_of(state: &ServerState, caller: &Caller) -> Vec<OwnerId> {
+    let mut names = vec![caller.person.clone()];
+    if state.options().allow_visitors && !caller.visitor {
+        names.push(OwnerId::new(VISITORS));
+    }
+    names
 }
 
 /// Returns the members whose sessions are listed too.
@@ -109,12 +120,17 @@ async fn is_shown(
     query: &ListQuery,
     info: &SessionInfo,
 ) -> Result<bool, RuntimeError> {
-    let (owner, shared) = match state.runtime().access(&info.session_id, &caller.person).await {
-        Ok(found) => found,
-        // It was deleted meanwhile.
-        Err(RuntimeError::Log(LogError::NotFound(_))) => return Ok(false),
-        Err(error) => return Err(error),
-    };
-    let decides = caller.operator || (caller.approver && owner != *state.runtime().owner());
-    Ok(owner == caller.person || shared.is_some() || (query.members && decides))
+    for name in names_of(state, caller) {
+        let (owner, shared) = match state.runtime().access(&info.session_id, &name).await {
+            Ok(found) => found,
+            // It was deleted meanwhile.
+            Err(RuntimeError::Log(LogError::NotFound(_))) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let decides = caller.operator || (caller.approver && owner != *state.runtime().owner());
+        if owner == caller.person || shared.is_some() || (query.members && decides) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

@@ -1,11 +1,14 @@
 //! Finds sessions by words of their messages, or by the beginning of their id.
 
+use std::collections::HashSet;
+
 use agentx_runtime::{LogError, Runtime as _, RuntimeError, SearchHit, SessionQuery, names_session};
 use agentx_types::SessionId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::extract::{CanFail, QueryParams, TokenOrVisitor};
+use super::lists::names_of;
 use super::query::PageLimit;
 use super::responses::JsonResponse;
 use super::{ApiError, HandlerState};
@@ -66,6 +69,9 @@ pub(crate) async fn resolve(
         Err(RuntimeError::Ambiguous { ids, .. }) => found.extend(ids.iter().map(SessionId::new)),
         Err(error) => return Err(error.into()),
     }
+    // One's own may be shared with visitors, too.
+    let mut seen = HashSet::new();
+    found.retain(|id| seen.insert(id.clone()));
     if (caller.operator || caller.approver) && found.is_empty() {
         // For members' sessions, approvers have to give the whole id, as notices name it.
         let whole = SessionId::new(&prefix);
@@ -86,13 +92,17 @@ pub(crate) async fn resolve(
 
 /// Returns the sessions of others that begin so and that the caller may see.
 async fn shared(app: &HandlerState, caller: &Caller, prefix: &str) -> Result<Vec<SessionId>, ApiError> {
-    let query = SessionQuery {
-        owner: caller.person.clone(),
-        workspace: None,
-        limit: SHARED,
-        before: None,
-    };
-    let found = app.state.runtime_of(&caller.person).shared(query).await?;
+    let runtime = app.state.runtime_of(&caller.person);
+    let mut found = Vec::new();
+    for owner in names_of(&app.state, caller) {
+        let query = SessionQuery {
+            owner,
+            workspace: None,
+            limit: SHARED,
+            before: None,
+        };
+        found.extend(runtime.shared(query).await?);
+    }
     let begins = |id: &SessionId| {
         let short = id.as_str().strip_prefix(SessionId::PREFIX);
         id.as_str().starts_with(prefix) || short.is_some_and(|short| short.starts_with(prefix))

@@ -4,7 +4,7 @@ use agentx_runtime::Runtime as _;
 use axum::http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::http_api::desk::Desk;
+use crate::http_api::desk::{Desk, wide};
 
 async fn page(desk: &Desk, token: &str, path: &str) -> (Vec<String>, Option<String>) {
     let page = desk.get(path).by(token).send().await.ok().json();
@@ -104,6 +104,25 @@ async fn what_is_shared_is_listed_and_found_by_its_id_until_it_is_not() {
     assert_eq!(seen.json()["role"], "watch");
     desk.share(&desk.ann, &shared, &desk.bob_id, Value::Null).await;
     assert_eq!(ids().await, [own]);
+}
+
+/// Members find what visitors find.
+#[tokio::test]
+async fn what_visitors_may_watch_is_listed_and_found_by_members() {
+    let mut open = wide();
+    open.allow_visitors = true;
+    let desk = Desk::with(open).await;
+    let session = desk.session(&desk.ann).await;
+    assert!(page(&desk, &desk.bob, "/v1/sessions").await.0.is_empty());
+    desk.share(&desk.ann, &session, agentx_types::VISITORS, json!("watch"))
+        .await;
+    for token in [&desk.ann, &desk.bob] {
+        let listed = page(&desk, token, "/v1/sessions").await.0;
+        assert_eq!(listed, [session.clone()]);
+        let path = format!("/v1/resolve?prefix={session}");
+        let found = desk.get(&path).by(token).send().await.ok().json();
+        assert_eq!(found["session_id"], session);
+    }
 }
 
 #[tokio::test]
