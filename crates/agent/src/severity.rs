@@ -40,6 +40,10 @@ const RUNS: &[&str] = &[
     "git submodule",
 ];
 
+/// Beginnings that count from version 9 of the rules on: `git bisect view WORD` runs a program whose name begins with
+/// `git`, or the subcommand of Git with this name.
+const RUNS_OF_NINE: &[&str] = &["git bisect view", "git bisect visualize"];
+
 /// Beginnings of Git commands that send something or destroy it permanently, besides those that a question
 /// names.
 const MORE: &[&str] = &[
@@ -166,7 +170,8 @@ fn dangerous_words(line: &str, version: u32) -> Vec<String> {
     }
     for command in reading.commands {
         let lists = [DESTROYS, NETWORK, RUNS, MORE].into_iter().flatten();
-        let starts = lists.filter(|start| {
+        let since_nine = RUNS_OF_NINE.iter().filter(|_| version >= since::KNOWN_TO_GIT);
+        let starts = lists.chain(since_nine).filter(|start| {
             command
                 .strip_prefix(**start)
                 .is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))

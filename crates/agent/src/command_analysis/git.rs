@@ -1,6 +1,8 @@
 //! Commands of Git that run a program because of a setting, a subcommand or an option.
 
+use super::subcommands::options_before_subcommand;
 use super::word::Word;
+use super::wrapper_commands::basename;
 
 /// Settings of Git that name no program.
 const PLAIN_SETTINGS: &[&str] = &[
@@ -82,6 +84,25 @@ pub(super) fn git_runs(arguments: &[Word]) -> bool {
             .iter()
             .any(|name| begins(name))
         || runs_by_short(arguments)
+}
+
+/// Returns the command that `git bisect view WORD…` runs: a program whose name begins with `git`, else the subcommand
+/// of Git with this name. With an option in place of the word, it is `git log`.
+pub(super) fn shown_by_bisect(words: &[Word]) -> Option<Vec<Word>> {
+    let (program, arguments) = words.split_first()?;
+    if basename(&program.text) != "git" {
+        return None;
+    }
+    let [bisect, view, rest @ ..] = arguments.get(options_before_subcommand(words)..)? else {
+        return None;
+    };
+    let is_view = bisect.text == "bisect" && matches!(view.text.as_str(), "view" | "visualize");
+    let first = rest
+        .first()
+        .filter(|word| is_view && !word.text.starts_with('-'))?;
+    let is_program = first.dynamic || first.text.starts_with("git") || first.text == "tig";
+    let git = (!is_program).then(|| program.clone());
+    Some(git.into_iter().chain(rest.iter().cloned()).collect())
 }
 
 /// Returns whether a short option, or the beginning of a long one, names a program for a subcommand of Git to

@@ -2,6 +2,7 @@
 
 use super::data_consumers::{names_a_program, takes_data};
 use super::directory_readers::{names_of_templates, reads_its_folder};
+use super::git::shown_by_bisect;
 use super::indirect_programs::{has_indirect_program, texts_that_may_run, words_that_may_run};
 use super::lex::{Lexed, lex};
 use super::loaders::{evaluates_what_it_reads, expansion_sets_a_loader, sets_a_loader, sets_a_place};
@@ -194,6 +195,12 @@ impl CommandAnalysis {
         if self.expands_twice && sets_a_place(words) {
             (self.hides, self.beyond_stars) = (true, true);
             self.note_places();
+        }
+        if let Some(shown) = shown_by_bisect(words).filter(|_| self.expands_twice) {
+            match depth.checked_sub(1) {
+                Some(deeper) => self.command(&shown, deeper),
+                None => self.hides = true,
+            }
         }
         if self.feeds {
             self.read_subscripts(words, depth);
