@@ -9,7 +9,8 @@
 //! | `grep -r x`, `rg x`, `ag x` | unless a path follows the pattern |
 //! | `find -name x` | unless its first argument is a path |
 //! | `git grep`, `git show`, `git diff`, `git archive` | unless an option asks for names alone, or paths behind `--` limit it |
-//! | `git log`, `git stash show`, `git diff-tree` | with an option that shows contents (`-p`, `-U3`) |
+//! | `git log`, `git stash`, `git diff-tree` | with an option that shows contents (`-p`, `-U3`); `git stash show` without one, too |
+//! | `git add`, `git commit`, `git status`, `git am` | with an option that shows contents (`-p`, `-i`, `-v`) |
 //! | `hg diff`, `jj diff`, `svn export` | the commands of other version control that show or copy contents |
 //! | `git worktree add`, `git checkout-index`, `git bundle` | always: they copy files |
 //!
@@ -27,6 +28,7 @@
 use super::expand::STAR;
 use super::word::{ANYTHING, Word};
 use super::wrapper_commands::basename;
+use crate::rule_options::is_beginning_of;
 
 /// Letters of options without a value of `grep` and `rg`.
 const GREP_FLAGS: &str = "rRnilwvhHocsxEFGPIaqLzbTUZyS0u123456789";
@@ -51,6 +53,20 @@ const GIT_READERS: &[&str] = &[
 ];
 /// The commands among them that show contents only with an option.
 const GIT_WITH_PATCH: &[&str] = &["log", "reflog", "stash", "diff-tree", "diff-index", "diff-files"];
+/// Commands of Git that show contents only with an option: its letter, or a beginning of its name.
+const GIT_WITH_OPTION: &[(&str, &str, &[&str])] = &[
+    ("add", "pie", &["--patch", "--interactive", "--edit"]),
+    ("stage", "pie", &["--patch", "--interactive", "--edit"]),
+    ("commit", "pv", &["--patch", "--interactive", "--verbose"]),
+    ("status", "v", &["--verbose"]),
+    ("checkout", "p", &["--patch"]),
+    ("restore", "p", &["--patch"]),
+    ("reset", "p", &["--patch"]),
+    ("am", "", &["--show-current-patch"]),
+    ("rebase", "", &["--show-current-patch"]),
+];
+/// Letters of these commands behind which a value follows in the same word: `-mprivate`.
+const GIT_VALUE_LETTERS: &str = "mFCctSbB";
 /// Options with which Git shows no contents.
 #[rustfmt::skip]
 const NO_CONTENTS: &[&str] = &[
@@ -77,7 +93,7 @@ pub(super) fn reads_its_folder(words: &[Word]) -> bool {
             let named = texts.iter().find(|text| !matches!(**text, "-L" | "-H" | "-P"));
             named.is_none_or(|text| text.starts_with(['-', '(', '!', '\\']))
         }
-        "git" => git_reads(&texts),
+        "git" => git_reads(&texts) || git_shows_by_option(&texts),
         "hg" | "jj" | "svn" | "bzr" | "fossil" => {
             texts.iter().any(|text| VERSIONS_READERS.contains(text))
                 || texts.iter().any(|text| is_patch(text))
@@ -150,6 +166,8 @@ fn git_reads(texts: &[&str]) -> bool {
             || text.starts_with("--unified")
             || text.starts_with("-L")
             || text.starts_with("--cc")
+            || *text == "--dd"
+            || text.starts_with("--remerge-diff")
             || *text == "-c"
             || text.starts_with("--word-diff")
             || text.starts_with("--color-words")
@@ -159,6 +177,8 @@ fn git_reads(texts: &[&str]) -> bool {
             || text.starts_with("--output")
     });
     let reads = match command {
+        // `stash.showPatch` makes it show contents.
+        "stash" if options.contains(&"show") => shows_patch || !has(NO_CONTENTS),
         _ if GIT_WITH_PATCH.contains(&command) => shows_patch,
         "worktree" => options.first() == Some(&"add"),
         "cat-file" => !options.iter().any(|text| matches!(*text, "-t" | "-s" | "-e")),
@@ -166,6 +186,31 @@ fn git_reads(texts: &[&str]) -> bool {
     };
     let is_limited = !paths.is_empty() && paths.iter().all(|path| !path.starts_with(':'));
     reads && !is_limited
+}
+
+/// Returns whether a command of Git shows contents because of an option, and does not limit that to paths behind `--`.
+fn git_shows_by_option(texts: &[&str]) -> bool {
+    let (texts, paths) = match texts.iter().position(|text| *text == "--") {
+        Some(end) => (&texts[..end], &texts[end + 1..]),
+        None => (texts, &[][..]),
+    };
+    let is_limited = !paths.is_empty() && paths.iter().all(|path| !path.starts_with(':'));
+    let shows = |(name, letters, long): &(&str, &str, &[&str])| {
+        let Some(at) = texts.iter().position(|text| text == name) else {
+            return false;
+        };
+        texts[at + 1..].iter().any(|text| match text.strip_prefix('-') {
+            Some(rest) if rest.starts_with('-') => long
+                .iter()
+                .any(|option| text.split('=').next() == Some(*option) || is_beginning_of(text, option)),
+            Some(group) => group
+                .chars()
+                .take_while(|letter| !GIT_VALUE_LETTERS.contains(*letter))
+                .any(|letter| letters.contains(letter)),
+            None => false,
+        })
+    };
+    !is_limited && GIT_WITH_OPTION.iter().any(shows)
 }
 
 /// The names that `xargs` and `parallel` make of their input by a template, with marks for the input.
@@ -268,6 +313,23 @@ mod tests {
             "git archive HEAD",
             "git checkout-index --prefix=o/ -a",
             "git stash show -p",
+            "git stash show",
+            "git log --dd",
+            "git log -1 --remerge-diff",
+            "git add -p",
+            "git add -vi",
+            "git add --patch",
+            "git add -e",
+            "git status -v",
+            "git commit -v",
+            "git commit -av",
+            "git commit --verb",
+            "git am --show-current-patch",
+            "git am --show-current-patch=diff",
+            "git rebase --show-current-patch",
+            "git checkout -p",
+            "git -C add checkout -p",
+            "git reset -p HEAD~1",
             "git worktree add ../x",
             "git diff-tree -p HEAD",
             "git cat-file -p abc",
@@ -289,6 +351,14 @@ mod tests {
             "git diff -- src",
             "git log -p -- src lib",
             "git stash",
+            "git stash show --stat",
+            "git add -A",
+            "git add -p -- src",
+            "git commit -am private",
+            "git commit -mprivate -q",
+            "git checkout -bprivate",
+            "git reset --hard",
+            "git rebase -i main",
             "git status",
             "git worktree list",
             "cat a",
