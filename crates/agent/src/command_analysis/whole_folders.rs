@@ -6,6 +6,7 @@
 //! (`CommandAnalysis::folders_taken`), for guarded files and for rules by path. Programs that run code of
 //! their own can open any file, which only a sandbox prevents.
 
+use super::subcommands::options_before_subcommand;
 use super::word::Word;
 use super::wrapper_commands::basename;
 
@@ -42,6 +43,9 @@ const WRITES: &[&str] = &[
     "bsdtar", "chmod", "cp", "cpio", "dd", "ditto", "gcp", "install", "link", "ln", "mv", "patch", "pax", "rsync", "scp", "sftp", "tar",
     "tee", "truncate", "unrar", "unzip", "7z", "7za", "7zr",
 ];
+
+/// Subcommands of Git that write the files that their words name.
+const WRITES_OF_GIT: &[&str] = &["checkout", "checkout-index", "mv", "restore"];
 
 /// Returns whether a command, without the commands before it, acts on everything in the folders that it
 /// names.
@@ -80,9 +84,15 @@ pub(super) fn mounted_folders(words: &[Word]) -> Vec<String> {
 
 /// Returns whether a command, without the commands before it, may write the files that it names.
 pub(super) fn writes_what_it_names(words: &[Word]) -> bool {
-    words
-        .first()
-        .is_some_and(|program| WRITES.contains(&basename(&program.text)))
+    let Some((program, arguments)) = words.split_first() else {
+        return false;
+    };
+    match basename(&program.text) {
+        "git" => arguments
+            .get(options_before_subcommand(words))
+            .is_some_and(|word| WRITES_OF_GIT.contains(&word.text.as_str())),
+        name => WRITES.contains(&name),
+    }
 }
 
 /// Returns whether an option makes `grep` or `diff` look into folders.

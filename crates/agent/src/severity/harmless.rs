@@ -102,6 +102,7 @@ fn of_git(words: &[&str]) -> Vec<String> {
         .iter()
         .find(|start| *start == subcommand || **start == line);
     found.extend(writes.map(|start| format!("git {start}")));
+    found.extend(discards(subcommand, rest).map(|what| format!("git {what}")));
     let letters = LETTERS_OF_GIT.iter().find(|(name, _)| name == subcommand);
     let letters = letters.map_or("", |(_, letters)| letters);
     for word in rest.iter().take_while(|word| **word != "--") {
@@ -118,6 +119,35 @@ fn of_git(words: &[&str]) -> Vec<String> {
         found.extend(option.map(|option| format!("git {subcommand} {option}")));
     }
     found
+}
+
+/// Returns what a subcommand of Git with these words destroys as `git checkout -- .` does: it overwrites files that
+/// nobody committed.
+fn discards(subcommand: &str, rest: &[&str]) -> Option<&'static str> {
+    let has = |letters: &[char], option: &str| {
+        rest.iter().any(|word| match word.strip_prefix("--") {
+            Some(_) => name(word).len() > 3 && option.starts_with(name(word)),
+            None => word
+                .strip_prefix('-')
+                .is_some_and(|group| group.contains(letters)),
+        })
+    };
+    match subcommand {
+        "checkout" => {
+            // Two words without an option for a new branch are a revision and a file.
+            let count = rest.iter().filter(|word| !word.starts_with('-')).count();
+            let names_files = count > 1 && !has(&['b', 'B'], "--orphan");
+            (names_files || rest.iter().any(|word| *word == "--" || is_path(word))).then_some("checkout --")
+        }
+        "checkout-index" => has(&['f'], "--force").then_some("checkout-index -f"),
+        "read-tree" => has(&[], "--reset").then_some("read-tree --reset"),
+        _ => None,
+    }
+}
+
+/// Returns whether a word of `git checkout` is written as no branch can be: `.`, `./`, `:/`, `src/`, `*.rs`.
+fn is_path(word: &str) -> bool {
+    word.starts_with(['.', ':']) || word.ends_with('/') || word.contains(['*', '?', '['])
 }
 
 /// The name of an option, without its value.
@@ -217,6 +247,20 @@ mod tests {
             ("git init --template=t", Some("git init --template")),
             ("git bundle create x HEAD", Some("git bundle create")),
             ("git bundle verify x", None),
+            ("git checkout .", Some("git checkout --")),
+            ("git checkout ./", Some("git checkout --")),
+            ("git checkout :/", Some("git checkout --")),
+            ("git checkout src/", Some("git checkout --")),
+            ("git checkout HEAD .", Some("git checkout --")),
+            ("git checkout HEAD a.rs", Some("git checkout --")),
+            ("git checkout HEAD -- a.rs", Some("git checkout --")),
+            ("git checkout main", None),
+            ("git checkout -b new main", None),
+            ("git checkout feature/a", None),
+            ("git checkout-index -f -a", Some("git checkout-index -f")),
+            ("git checkout-index --forc a", Some("git checkout-index -f")),
+            ("git read-tree -u --reset HEAD", Some("git read-tree --reset")),
+            ("git read-tree HEAD", None),
             ("curl -fsSL https://x.example", None),
             ("curl -sH Accept:x https://x.example", None),
             ("curl -sH@f https://x.example", Some("curl -H")),

@@ -683,9 +683,15 @@ fn no_star_stands_for_a_file_that_programs_run_where_a_command_writes_it() {
         "allow bash: ln *",
         "allow bash: chmod *",
         "allow bash: cat *",
+        "allow bash: git *",
     ];
     let config = guarded(ApprovalMode::Ask, stars);
     for line in [
+        "git mv x .vscode/tasks.json",
+        "git mv x AGENTS.md",
+        "git -P mv x .github/workflows/a.yml",
+        "git checkout AGENTS.md",
+        "git checkout v1 -- AGENTS.md",
         "cp x .git/hooks/pre-commit",
         "cp x .git/hooks/",
         "cp x ~/.bashrc",
@@ -708,6 +714,8 @@ fn no_star_stands_for_a_file_that_programs_run_where_a_command_writes_it() {
     for line in [
         "cp a.rs b.rs",
         "mv x y",
+        "git mv x y",
+        "git checkout main",
         "chmod +x run.sh",
         "cat .git/hooks/pre-commit",
         "cat ~/.bashrc",
