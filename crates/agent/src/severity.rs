@@ -18,6 +18,7 @@
 mod harmless;
 mod inner_commands;
 mod options;
+mod package_managers;
 mod remotes;
 
 use agentx_types::since;
@@ -166,6 +167,12 @@ fn dangerous_words(line: &str, version: u32) -> Vec<String> {
                 .in_words
                 .iter()
                 .flat_map(|words| harmless::unlisted(words)),
+        );
+        found.extend(
+            reading
+                .in_words
+                .iter()
+                .filter_map(|words| package_managers::subcommand(words)),
         );
     }
     for command in reading.commands {

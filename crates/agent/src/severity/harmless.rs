@@ -64,8 +64,8 @@ const LONG_OF_CURL: &[&str] = &[
     "tls-max", "tlsv1", "tlsv1.2", "tlsv1.3", "url", "user-agent", "verbose", "version",
 ];
 
-/// Letters of `curl` without a value.
-const LETTERS_OF_CURL: &str = "#0123456789GILNSVZafghijklnqsv";
+/// Letters of `curl` without a value. With `-n` it sends passwords of `~/.netrc`.
+const LETTERS_OF_CURL: &str = "#0123456789GILNSVZafghijklqsv";
 
 /// Letters of `curl` with a value, which for a header may be the name of a file.
 const WITH_VALUE_OF_CURL: &str = "AHemry";

@@ -152,15 +152,18 @@ impl DangerousOptions {
         let name = word.split('=').next().unwrap_or_default();
         let long = self.long.iter().find(|option| {
             let is_begun = name.len() > 2 && name.starts_with("--") && option.starts_with(name);
-            name == **option || is_begun
+            name == **option || is_begun || (self.programs == "gdb" && is_begun_of_gdb(name, option))
         });
         let short = word
             .strip_prefix('-')
             .filter(|short| !short.starts_with('-'))
             .filter(|short| short.len() <= 1 || !self.is_a_word(short));
         let letter = short.and_then(|short| {
-            // A value follows the letters.
-            let mut letters = short.chars().take_while(char::is_ascii_alphabetic);
+            // A value follows the letters. `psql -1` and `xz -9` take none.
+            let is_letter =
+                |c: &char| c.is_ascii_alphabetic() || (self.programs == "psql" && c.is_ascii_digit());
+            let short = short.trim_start_matches(|c: char| c.is_ascii_digit());
+            let mut letters = short.chars().take_while(is_letter);
             letters.find(|c| self.letters.contains(*c))
         });
         long.map(|option| (*option).to_owned())
@@ -172,6 +175,12 @@ impl DangerousOptions {
     fn is_a_word(&self, short: &str) -> bool {
         self.letters.is_empty() && short.len() > 1
     }
+}
+
+/// Returns whether a word is a beginning of a long option of `gdb`, which takes it with one dash, too: `-ev`.
+fn is_begun_of_gdb(name: &str, option: &str) -> bool {
+    let letters = name.trim_start_matches('-');
+    name.starts_with('-') && letters.len() > 1 && option.trim_start_matches('-').starts_with(letters)
 }
 
 /// Returns the effect of a word by its position: `uniq IN OUT` writes a file.

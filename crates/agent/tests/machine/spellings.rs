@@ -355,7 +355,7 @@ fn no_star_stands_for_an_option_that_writes_sends_or_runs() {
     let programs = [
         "sort", "find", "sed", "awk", "tree", "less", "uniq", "date", "rg", "fd", "ag", "yq", "file", "xxd",
         "curl", "wget", "tar", "shuf", "split", "csplit", "tee", "printf", "read", "ls", "export", "git",
-        "rsync", "http", "sqlite3", "psql", "mysql", "vim", "gdb", "ssh",
+        "rsync", "http", "sqlite3", "psql", "mysql", "vim", "gdb", "ssh", "npm", "cargo",
     ];
     let rules = programs.map(|program| format!("allow bash: {program} *"));
     let config = now(&rules.each_ref().map(String::as_str));
