@@ -144,15 +144,16 @@ pub(crate) fn names_dangerous_words(pattern: &str, command: &str, version: u32) 
 pub(crate) fn unnamed(pattern: &str, command: &str, version: u32) -> Option<String> {
     let said = pattern.replace("\\*", "\u{1}");
     let (head, _) = said.split_once('*')?;
-    let named = dangerous_words(head, version);
-    dangerous_words(command, version)
+    let named = dangerous_words(head, version, false);
+    dangerous_words(command, version, true)
         .into_iter()
         .find(|word| !named.contains(word))
 }
 
 /// The dangerous words of a parsed command: beginnings, and options with their subcommand. They are the same
-/// for a pattern and for a command, so that the two can be compared.
-fn dangerous_words(line: &str, version: u32) -> Vec<String> {
+/// for a pattern and for a command, so that the two can be compared. But a command of which the line has every
+/// word (`is_whole`), and that is known to be harmless, has none.
+fn dangerous_words(line: &str, version: u32, is_whole: bool) -> Vec<String> {
     let mut found = Vec::new();
     let reading = read_as(line, version);
     if version >= since::OPTIONS_OF_READERS {
@@ -176,6 +177,9 @@ fn dangerous_words(line: &str, version: u32) -> Vec<String> {
         );
     }
     for command in reading.commands {
+        if is_whole && version >= since::OPTIONS_OF_READERS && harmless::is_harmless_git(&command) {
+            continue;
+        }
         let lists = [DESTROYS, NETWORK, RUNS, MORE].into_iter().flatten();
         let since_nine = RUNS_OF_NINE.iter().filter(|_| version >= since::KNOWN_TO_GIT);
         let starts = lists.chain(since_nine).filter(|start| {

@@ -150,6 +150,32 @@ fn is_path(word: &str) -> bool {
     word.starts_with(['.', ':']) || word.ends_with('/') || word.contains(['*', '?', '['])
 }
 
+/// Keys of settings of Git that hold no password, by their beginnings.
+const PLAIN_KEYS: &[&str] = &["branch.", "core.", "init.", "pull.", "push.", "user."];
+
+/// Returns whether a whole command of Git is harmless, although its beginning is not: it names the remotes, shows one
+/// setting, or takes files out of what the next commit has.
+pub(super) fn is_harmless_git(command: &str) -> bool {
+    let words: Vec<&str> = command.split(' ').collect();
+    let is_key = |key: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
+        PLAIN_KEYS.iter().any(|plain| key.starts_with(plain)) && key.chars().all(is_plain)
+    };
+    match words.as_slice() {
+        ["git", "remote"] => true,
+        ["git", "config", key] | ["git", "config", "--get" | "get", key] => is_key(key),
+        ["git", "restore", rest @ ..] => {
+            let is_staged = |word: &&str| matches!(*word, "--staged" | "-S");
+            let mut options = rest.iter().take_while(|word| **word != "--");
+            options.any(is_staged)
+                && rest
+                    .iter()
+                    .all(|word| is_staged(word) || *word == "--" || !word.starts_with('-'))
+        }
+        _ => false,
+    }
+}
+
 /// The name of an option, without its value.
 fn name(word: &str) -> &str {
     word.split('=').next().unwrap_or_default()
@@ -231,6 +257,36 @@ mod tests {
     #[test]
     fn lists_are_sorted_so_that_each_entry_is_found() {
         assert!(LONG_OF_GIT.lines().is_sorted() && LONG_OF_CURL.is_sorted());
+    }
+
+    #[test]
+    fn few_commands_of_git_are_harmless_although_their_beginning_is_not() {
+        for command in [
+            "git remote",
+            "git config user.name",
+            "git config --get user.email",
+            "git config get init.defaultBranch",
+            "git restore --staged a.rs",
+            "git restore -S -- a.rs b.rs",
+        ] {
+            assert!(is_harmless_git(command), "{command}");
+        }
+        for command in [
+            "git remote add x y",
+            "git config user.name x",
+            "git config user.name ",
+            "git config user.$X",
+            "git config http.extraHeader",
+            "git config --get remote.origin.url",
+            "git config --list",
+            "git restore a.rs",
+            "git restore -- --staged",
+            "git restore --staged -W a.rs",
+            "git restore --staged --worktree a.rs",
+            "git restore --staged --no-staged a.rs",
+        ] {
+            assert!(!is_harmless_git(command), "{command}");
+        }
     }
 
     #[test]

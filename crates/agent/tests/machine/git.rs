@@ -185,6 +185,10 @@ fn a_star_stands_for_subcommands_of_git_that_are_known() {
         "git merge --no-ff x",
         "git worktree list",
         "git rev-parse HEAD",
+        "git remote",
+        "git config user.name",
+        "git config --get user.name",
+        "git restore --staged a.rs",
     ] {
         assert!(judged(&git, line).0, "{line}");
     }
