@@ -110,7 +110,7 @@ impl GitPrograms {
             self.add(
                 place,
                 "hooks",
-                &format!(" with everything in {} {hash}", plain(&around)),
+                &format!("{}{} {hash}", scripts::AROUND_HOOKS, plain(&around)),
             );
         }
         if hooks.is_empty() {
@@ -188,6 +188,14 @@ impl GitPrograms {
         self.found
             .iter()
             .map(|(name, rest)| format!("{name}{rest}\n"))
+            .collect()
+    }
+
+    /// The same for a question, with the first digits of each hash.
+    pub fn shown(&self) -> String {
+        self.found
+            .iter()
+            .map(|(name, rest)| format!("{name}{}\n", scripts::with_short_hash(rest)))
             .collect()
     }
 

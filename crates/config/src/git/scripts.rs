@@ -8,9 +8,33 @@ use super::{MAX_BYTES, readable};
 use crate::directory_listing::Listing;
 use crate::trust::digest;
 
+/// What stands before the hash of a whole folder that a command counts with.
+const ANY_FILE: &str = " (may run any file of this folder,";
+/// What stands before the folder around hooks and its hash.
+pub(super) const AROUND_HOOKS: &str = " with everything in ";
+/// The digits of a hash, and those that a question shows.
+const DIGITS: usize = 64;
+const SHOWN_DIGITS: usize = 12;
+
 /// Returns the note that a command may run any file of a folder, with the hash of all files.
 pub(super) fn any_file_of(top: &Path) -> String {
-    format!(" (may run any file of this folder, {})", hash_of_all(top, top))
+    format!("{ANY_FILE} {})", hash_of_all(top, top))
+}
+
+/// Returns what stands behind a name, as a question shows it: with the first digits of the hash at its end. Other
+/// digits may be the name of a file, so they are shown whole.
+pub(super) fn with_short_hash(rest: &str) -> String {
+    let text = rest.strip_suffix(')').unwrap_or(rest);
+    let end = &rest[text.len()..];
+    let Some((before, hash)) = text.rsplit_once(' ') else {
+        return rest.to_owned();
+    };
+    let is_ours = before.is_empty() || before.starts_with(AROUND_HOOKS) || before.ends_with(ANY_FILE);
+    let is_hash = hash.len() == DIGITS && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match hash.get(..SHOWN_DIGITS) {
+        Some(digits) if is_ours && is_hash => format!("{before} {digits}{end}"),
+        _ => rest.to_owned(),
+    }
 }
 
 /// For hooks in the working tree, the topmost folder around them, with the hash of everything in it: hooks read
