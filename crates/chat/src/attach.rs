@@ -383,7 +383,10 @@ mod tests {
         );
         assert_eq!(
             message.notes,
-            ["a.md was attached as a whole; the model reads the lines that you name"]
+            [
+                "attached my file.txt (4 B), a.md (3 B)",
+                "a.md was attached as a whole; the model reads the lines that you name"
+            ]
         );
         let unknown = attached("@\"no such.txt\" and @\"", place.path(), |_| false).unwrap();
         assert_eq!(

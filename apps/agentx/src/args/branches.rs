@@ -17,8 +17,7 @@ pub(crate) struct ForkArgs {
 /// `agentx rewind`
 #[derive(Args, Debug)]
 #[command(
-    after_help = "Without --to, your messages are listed. The conversation is rewound in a copy, whose id is \
-printed; files are restored in place."
+    after_help = "Without --to, your messages are listed. The id of the copy is printed."
 )]
 pub(crate) struct RewindArgs {
     #[command(flatten)]
