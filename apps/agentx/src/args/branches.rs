@@ -16,9 +16,7 @@ pub(crate) struct ForkArgs {
 
 /// `agentx rewind`
 #[derive(Args, Debug)]
-#[command(
-    after_help = "Without --to, your messages are listed. The id of the copy is printed."
-)]
+#[command(after_help = "Without --to, your messages are listed. The id of the copy is printed.")]
 pub(crate) struct RewindArgs {
     #[command(flatten)]
     pub(crate) session: IdArgs,
