@@ -289,7 +289,7 @@ fn a_list_that_others_may_change_is_refused() {
 #[test]
 fn what_a_dead_process_left_behind_is_in_nobodys_way() {
     let (_directory, keyring) = keyring();
-    let left = keyring.identity_file().with_extension("new");
+    let left = keyring.identity_file().with_file_name("identity.4711-0.new");
     write(&left, "half");
     set_mode(&left, 0o666);
     keyring.identity_or_new().unwrap();
