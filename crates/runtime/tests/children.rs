@@ -323,8 +323,11 @@ async fn wrong_orders_are_told_to_the_model() {
     assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
     let (status, text) = result(&world, "call_1");
     assert_eq!(status, ToolStatus::Invalid);
-    assert!(text.contains("The agents are: scout"), "{text}");
-    assert!(result(&world, "call_2").1.contains("`input` is missing"));
+    assert!(
+        text.contains("expected one of \"scout\", got string \"spy\""),
+        "{text}"
+    );
+    assert!(result(&world, "call_2").1.contains("missing argument \"input\""));
     assert!(result(&world, "call_3").1.contains("`id` is missing"));
     assert_eq!(result(&world, "call_4"), (ToolStatus::Success, "[]".to_owned()));
 }
