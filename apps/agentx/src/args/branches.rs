@@ -16,11 +16,10 @@ pub(crate) struct ForkArgs {
 
 /// `agentx rewind`
 #[derive(Args, Debug)]
-#[command(after_help = "Without --to, your messages are listed. The id of the copy is printed.")]
 pub(crate) struct RewindArgs {
     #[command(flatten)]
     pub(crate) session: IdArgs,
-    /// Go back to before this message, by its number in the list
+    /// Go back to before message N; without it, they are listed
     #[arg(long, value_name = "N", conflicts_with = "undo", value_parser = numbers::count, allow_negative_numbers = true)]
     pub(crate) to: Option<usize>,
     /// Restore only files; the conversation stays

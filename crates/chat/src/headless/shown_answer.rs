@@ -128,7 +128,7 @@ mod tests {
             rows("The tide is **high** and the ships lie still.")
                 .matches("\r\n")
                 .count(),
-            3
+            2
         );
         assert_eq!(painted(&[], 24), "");
     }
