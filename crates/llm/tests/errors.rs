@@ -506,6 +506,16 @@ fn when_to_ask_again() {
     ] {
         assert_eq!(after(&[("retry-after", nonsense)]), None, "{nonsense}");
     }
+    assert_eq!(
+        after(&[("retry-after-ms", "-5"), ("retry-after", "2")]),
+        Some(2_000)
+    );
+}
+
+#[test]
+fn no_wait_is_longer_than_a_year() {
+    let now = Timestamp(784_111_777_000_000);
+    let after = |headers: &[(&str, &str)]| decode_error(429, headers, b"", now).retry_after_ms;
     let year = 365 * 24 * 3_600 * 1_000;
     for far in [
         "1e300",
@@ -527,10 +537,11 @@ fn when_to_ask_again() {
         let error = decode_error(429, &[], body.as_bytes(), now);
         assert!(error.retry_after_ms.is_none_or(|ms| ms <= year), "{body}");
     }
-    assert_eq!(
-        after(&[("retry-after-ms", "-5"), ("retry-after", "2")]),
-        Some(2_000)
-    );
+}
+
+#[test]
+fn a_server_may_decide_whether_to_ask_again() {
+    let now = Timestamp(784_111_777_000_000);
     assert!(!decode_error(500, &[("x-should-retry", "false")], b"", now).retryable);
     assert!(decode_error(400, &[("x-should-retry", "true")], b"", now).retryable);
 }
@@ -1118,77 +1129,27 @@ fn too_many_messages_are_a_full_window_of_no_known_size() {
     );
 }
 
+const PLACE: &str = "the provider serves nobody at the place";
+
+/// The status and the words of a refusal that lasts, its code, and how the advice begins.
+#[rustfmt::skip]
+const LASTING: &[(u16, &str, C, &str)] = &[
+    (500, "model requires more system memory (5.0 GiB) than is available (3.9 GiB)", C::NotFound, "free memory"),
+    (500, "llama runner process has terminated: CUDA error: out of memory", C::NotFound, "free memory"),
+    (400, "Model loading was stopped due to insufficient system resources. Under the current", C::NotFound, "free memory"),
+    (500, "unable to load model: /root/.ollama/models/blobs/sha256-8fc8", C::NotFound, "the server cannot load"),
+    (500, "error loading model architecture: unknown model architecture: 'phi3'", C::NotFound, "the server cannot load"),
+    (500, "Value is not callable: null at row 49, column 79:", C::BadRequest, "the chat template"),
+    (500, "Unknown method: keys at row 57, column 46:", C::BadRequest, "the chat template"),
+    (500, "While executing FilterExpression at line 120, column 73 in source: Error: Unknown (built-in) filter 'items' for type String", C::BadRequest, "the chat template"),
+    (500, "Jinja Exception: System message must be at the beginning.", C::BadRequest, "the chat template"),
+    (400, "User location is not supported for the API use.", C::Forbidden, PLACE),
+    (403, "Country, region, or territory not supported", C::Forbidden, PLACE),
+];
+
 #[test]
 fn what_lasts_until_a_person_acts_ends_at_once_and_says_what_to_do() {
-    let place = "the provider serves nobody at the place";
-    for (status, words, code, advice) in [
-        (
-            500,
-            "model requires more system memory (5.0 GiB) than is available (3.9 GiB)",
-            C::NotFound,
-            "free memory",
-        ),
-        (
-            500,
-            "llama runner process has terminated: CUDA error: out of memory",
-            C::NotFound,
-            "free memory",
-        ),
-        (
-            400,
-            "Model loading was stopped due to insufficient system resources. Under the current",
-            C::NotFound,
-            "free memory",
-        ),
-        (
-            500,
-            "unable to load model: /root/.ollama/models/blobs/sha256-8fc8",
-            C::NotFound,
-            "the server cannot load",
-        ),
-        (
-            500,
-            "error loading model architecture: unknown model architecture: 'phi3'",
-            C::NotFound,
-            "the server cannot load",
-        ),
-        (
-            500,
-            "Value is not callable: null at row 49, column 79:",
-            C::BadRequest,
-            "the chat template",
-        ),
-        (
-            500,
-            "Unknown method: keys at row 57, column 46:",
-            C::BadRequest,
-            "the chat template",
-        ),
-        (
-            500,
-            "While executing FilterExpression at line 120, column 73 in source: Error: Unknown (built-in) filter 'items' for type String",
-            C::BadRequest,
-            "the chat template",
-        ),
-        (
-            500,
-            "Jinja Exception: System message must be at the beginning.",
-            C::BadRequest,
-            "the chat template",
-        ),
-        (
-            400,
-            "User location is not supported for the API use.",
-            C::Forbidden,
-            place,
-        ),
-        (
-            403,
-            "Country, region, or territory not supported",
-            C::Forbidden,
-            place,
-        ),
-    ] {
+    for &(status, words, code, advice) in LASTING {
         let error = error(
             status,
             &serde_json::json!({"error": {"message": words}}).to_string(),
@@ -1204,7 +1165,10 @@ fn what_lasts_until_a_person_acts_ends_at_once_and_says_what_to_do() {
             "{words}"
         );
     }
-    // Waiting may help.
+}
+
+#[test]
+fn what_may_pass_by_itself_is_tried_again() {
     for (status, words) in [
         (503, "Loading model"),
         (
