@@ -114,6 +114,8 @@ fn is_at(_: &File, _: &Path) -> bool {
 
 #[cfg(all(test, unix))]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
     use super::*;
 
     const PATIENCE: Duration = Duration::from_secs(30);

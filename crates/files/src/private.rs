@@ -79,6 +79,8 @@ pub fn close_to_others(_: &Path) -> io::Result<Option<u32>> {
 
 #[cfg(all(test, unix))]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;

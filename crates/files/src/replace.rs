@@ -154,6 +154,8 @@ fn is_leftover(name: &str, stem: &str) -> bool {
 
 #[cfg(all(test, unix))]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     use std::time::Duration;
 

@@ -158,18 +158,7 @@ async fn serve(stream: &mut TcpStream, how: How, heads: &Mutex<Vec<String>>) -> 
         }
         "tools/call" if matches!(how, How::Endless | How::Silent) => return endless(stream, how).await,
         "tools/call" if matches!(how, How::WrongId | How::Twice) => {
-            let answer = |id: &Value, said: &str| {
-                let text = json!([{"type": "text", "text": said}]);
-                let result = json!({"resultType": "complete", "content": text});
-                format!(
-                    "data: {}\n\n",
-                    json!({"jsonrpc": "2.0", "id": id, "result": result})
-                )
-            };
-            let body = match how {
-                How::Twice => answer(&id, "first") + &answer(&id, "second"),
-                _ => answer(&json!(4711), "forged"),
-            };
+            let body = forged(how, &id);
             return reply(stream, "200 OK\r\ncontent-type: text/event-stream", &body).await;
         }
         "tools/call" if how == How::Huge => {
@@ -184,6 +173,22 @@ async fn serve(stream: &mut TcpStream, how: How, heads: &Mutex<Vec<String>>) -> 
         &answer.to_string(),
     )
     .await
+}
+
+/// A stream with two answers to one call, or with an answer to a call that nobody made.
+fn forged(how: How, id: &Value) -> String {
+    let answer = |id: &Value, said: &str| {
+        let text = json!([{"type": "text", "text": said}]);
+        let result = json!({"resultType": "complete", "content": text});
+        format!(
+            "data: {}\n\n",
+            json!({"jsonrpc": "2.0", "id": id, "result": result})
+        )
+    };
+    match how {
+        How::Twice => answer(id, "first") + &answer(id, "second"),
+        _ => answer(&json!(4711), "forged"),
+    }
 }
 
 /// A stream without an end: of log messages, or of nothing.

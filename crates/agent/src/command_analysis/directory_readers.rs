@@ -337,6 +337,10 @@ mod tests {
         ] {
             assert!(reads_its_folder(&words(line)), "{line}");
         }
+    }
+
+    #[test]
+    fn programs_that_read_what_they_name_or_no_contents_are_told_from_them() {
         for line in [
             "grep TOP a",
             "grep -r TOP src",

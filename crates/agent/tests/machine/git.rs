@@ -198,18 +198,23 @@ fn a_star_stands_for_subcommands_of_git_that_are_known() {
     assert!(reason.contains("`git credential` has to be named"), "{reason}");
 }
 
+/// A guard of a repository whose remote `origin` is on another machine.
+fn guard_of_origin(may_be_paths: bool) -> Guard {
+    Guard {
+        git_remotes: Some(GitRemotes {
+            names: vec!["origin".to_owned()],
+            may_be_paths,
+        }),
+        ..Guard::default()
+    }
+}
+
 #[test]
 fn no_star_stands_for_a_remote_that_may_be_a_repository_on_this_machine() {
     let rules =
         ["push", "fetch", "pull", "clone", "ls-remote"].map(|name| format!("allow bash: git {name} *"));
     let mut config = now(&rules.each_ref().map(String::as_str));
-    config.guard = Some(Arc::new(Guard {
-        git_remotes: Some(GitRemotes {
-            names: vec!["origin".to_owned()],
-            may_be_paths: false,
-        }),
-        ..Guard::default()
-    }));
+    config.guard = Some(Arc::new(guard_of_origin(false)));
     for line in [
         "git push",
         "git push -u origin feature/x",
@@ -262,13 +267,7 @@ fn no_star_stands_for_a_remote_that_may_be_a_repository_on_this_machine() {
     config.rules_version = 8;
     assert!(judged(&config, "git push ../y").0);
     config.rules_version = RULES_VERSION;
-    config.guard = Some(Arc::new(Guard {
-        git_remotes: Some(GitRemotes {
-            names: vec!["origin".to_owned()],
-            may_be_paths: true,
-        }),
-        ..Guard::default()
-    }));
+    config.guard = Some(Arc::new(guard_of_origin(true)));
     assert!(judged(&config, "git push origin").0);
     for line in ["git push", "git fetch --all", "git pull"] {
         assert!(!judged(&config, line).0, "{line}");

@@ -118,7 +118,7 @@ async fn what_visitors_may_watch_is_listed_and_found_by_members() {
         .await;
     for token in [&desk.ann, &desk.bob] {
         let listed = page(&desk, token, "/v1/sessions").await.0;
-        assert_eq!(listed, [session.clone()]);
+        assert_eq!(listed, std::slice::from_ref(&session));
         let path = format!("/v1/resolve?prefix={session}");
         let found = desk.get(&path).by(token).send().await.ok().json();
         assert_eq!(found["session_id"], session);
