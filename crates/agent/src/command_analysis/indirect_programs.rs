@@ -1,6 +1,15 @@
 //! Programs that do not run a script by its name, but standard input, text in another language, or settings.
 //! Their code cannot be read here. Version 1 of the rules asks about them if a rule asks or denies.
 //!
+//! | command line | counts as |
+//! | --- | --- |
+//! | `bash script.sh`, `python3 a.py` | a program of that name; the script itself is not read |
+//! | `bash`, `bash -s`, `python3 -`, `sh /dev/stdin` | code from standard input |
+//! | `python3 -c CODE`, `perl -e CODE` | code in the words |
+//! | `LD_PRELOAD=x ls`, `PATH=. ls` | code of whatever the variable selects |
+//! | `sed e`, `sed s/a/b/e` | a command in the script of `sed` |
+//! | `env X ls -l`, a program that no list has | any of its words may begin a command |
+//!
 //! A program that is missing in a list of programs that run something lets commands pass; a program that is
 //! missing in [`QUIET`] causes one question too many.
 
