@@ -10,7 +10,7 @@ const FILE_LINES: usize = 400;
 /// Lines of a function, tests left out.
 const FUNCTION_LINES: usize = 70;
 /// Lines of the program, tests left out: what other programs can use as well belongs into a library.
-const PROGRAM_LINES: usize = 8_030;
+const PROGRAM_LINES: usize = 8_000;
 
 /// Tests that wait by the clock all the same, each with its reason. The path is a prefix.
 const MAY_SLEEP: &[(&str, &str)] = &[

@@ -68,6 +68,7 @@ pub mod place;
 pub mod provider_keys;
 pub mod reactor_list;
 pub mod refreshed_models;
+pub mod refused_line;
 pub mod render;
 pub mod rules;
 pub mod run_failure;

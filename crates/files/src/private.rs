@@ -49,8 +49,8 @@ pub fn make_private_directory(path: &Path) -> io::Result<()> {
     builder.create(path)
 }
 
-/// Takes the access to a file from other users. Returns the mode that it had, or `None` if others had no access
-/// or there is no such file.
+/// Removes the access of other users to a file. Returns the mode before the change, or `None` if nothing was
+/// changed, because others had no access or the file does not exist.
 ///
 /// # Errors
 /// Returns the error of the system, for example for a file of another owner.

@@ -2,6 +2,7 @@
 
 use agentx::config::nearest;
 use agentx_chat::other_programs::{instead_of_nested, instead_of_word};
+use agentx_chat::refused_line::{message_and_hints, wants_result};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser as _};
 
@@ -52,17 +53,7 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
 /// The parser's words as a message and a hint.
 fn as_usage(error: &clap::Error, typed: &[String]) -> ChatError {
     let text = error.render().to_string();
-    let mut message = Vec::new();
-    let mut hints = Vec::new();
-    for line in text.lines().map(str::trim).filter(|line| !line.is_empty()) {
-        if let Some(tip) = line.strip_prefix("tip: ") {
-            hints.push(tip.to_owned());
-        } else if let Some(usage) = line.strip_prefix("Usage: ") {
-            hints.push(format!("usage: {usage}"));
-        } else if !line.starts_with("For more information") {
-            message.push(line.strip_prefix("error: ").unwrap_or(line).to_owned());
-        }
-    }
+    let (message, mut hints) = message_and_hints(&text);
     if let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) {
         let command = Cli::command();
         // The mistake is in a command of a command, if the usage names one.
@@ -107,7 +98,7 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> ChatError {
             None => "`agentx --help` shows all commands".into(),
         });
     }
-    ChatError::usage(message.join("\n"), hints.join("; "))
+    ChatError::usage(message, hints.join("; "))
 }
 
 /// Returns the nearest existing flag of the typed command to an unknown one. Unlike the parser's own measure,
@@ -150,7 +141,9 @@ fn of_another_program(error: &clap::Error, typed: &[String]) -> Option<String> {
     let is_prompt = word.contains(char::is_whitespace) || above.as_deref() == Some("chat");
     let may_be_prompt = above.is_none_or(|above| above == "chat") && !word.starts_with('-');
     let words = if is_prompt { "PROMPT" } else { word };
-    let is_known = error.kind() == ErrorKind::InvalidSubcommand && !is_prompt && has_near(word);
+    let is_near = |command: &clap::Command| !nearest(word, vec![command.get_name()], 1).is_empty();
+    let is_command = error.kind() == ErrorKind::InvalidSubcommand && !is_prompt;
+    let is_known = is_command && Cli::command().get_subcommands().any(is_near);
     (may_be_prompt && !is_known).then(|| {
         format!("to run one prompt: agentx run \"{words}\"; to start a chat with it: agentx chat \"{words}\"; `agentx --help` shows all commands")
     })
@@ -164,13 +157,6 @@ fn lacks_session(error: &clap::Error, text: &str) -> bool {
     text.lines().any(takes_id) && (names_last || error.kind() == ErrorKind::MissingRequiredArgument)
 }
 
-/// Returns whether a command has nearly this name.
-fn has_near(word: &str) -> bool {
-    let command = Cli::command();
-    let names = command.get_subcommands().map(|sub| sub.get_name());
-    !nearest(word, names.collect::<Vec<_>>(), 1).is_empty()
-}
-
 /// The command that was typed, as far as there is one: `sessions list`.
 fn command_in(typed: &[String]) -> Option<String> {
     let root = Cli::command();
@@ -182,21 +168,6 @@ fn command_in(typed: &[String]) -> Option<String> {
         }
     }
     (!path.is_empty()).then(|| path.join(" "))
-}
-
-/// Returns whether `run` was asked for a result object, as far as that can be read.
-fn wants_result(typed: &[String]) -> bool {
-    let is_run = typed.iter().skip(1).any(|word| word == "run");
-    let wanted = |format: &str| format == "json" || format == "stream-json";
-    let apart = typed
-        .windows(2)
-        .any(|pair| pair[0] == "--output-format" && wanted(&pair[1]));
-    let joined = typed
-        .iter()
-        .filter_map(|word| word.strip_prefix("--output-format="))
-        .any(wanted);
-    let short = typed.iter().any(|word| word == "--json");
-    is_run && (apart || joined || short)
 }
 
 #[cfg(test)]

@@ -192,7 +192,7 @@ impl LoginFile {
                 let busy = "another process is renewing the login; try again when it is done";
                 return Err(std::io::Error::other(busy));
             }
-            // There is no directory of logins.
+            // Without a directory, no login was ever stored.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(false),
             Err(error) => return Err(error),
         };
