@@ -86,9 +86,13 @@ impl<'a> Attempt<'a> {
 
     /// Ends an answer that failed, if it was announced, or was waited for in vain after the server took the request.
     /// A refusal before its first word costs what the provider says and no more.
-    pub(super) fn broken(&self, outcome: &CallEnd) -> Vec<EnvironmentEvent> {
-        let is_late = matches!(outcome, CallEnd::Failed(failure) if failure.is_timeout());
-        if is_late && self.is_unanswered() {
+    ///
+    /// With `keeps_words` an answer that never began stays without a trace: its beginning would drop the words of an
+    /// earlier attempt.
+    pub(super) fn broken(&self, outcome: &CallEnd, keeps_words: bool) -> Vec<EnvironmentEvent> {
+        let is_in_vain =
+            matches!(outcome, CallEnd::Failed(failure) if failure.is_timeout() || failure.is_broken_off());
+        if is_in_vain && self.is_unanswered() && !keeps_words {
             return self.cut_off(StopReason::Broken);
         }
         let is_refusal = matches!(outcome, CallEnd::Failed(failure) if failure.was_said);

@@ -144,12 +144,15 @@ impl Call {
     async fn attempts(&self, endpoint: &Endpoint, request: &Request) {
         let mut taken = self.taken.clone();
         let mut tries = Tries::default();
+        // Whether words of an earlier attempt stand: they do until another one begins.
+        let mut has_words = false;
         loop {
             let number = tries.attempts() + 1;
             let mut attempt = Attempt::new(self, endpoint, number, taken.clone());
             let outcome = attempt.run(request).await;
-            let broken = attempt.broken(&outcome);
+            let broken = attempt.broken(&outcome, has_words);
             let (begun, took) = (attempt.has_begun(), attempt.took());
+            has_words = begun || (has_words && !attempt.stream_is_open());
             match outcome {
                 CallEnd::Answered | CallEnd::NobodyListens => return,
                 CallEnd::Interrupted => {

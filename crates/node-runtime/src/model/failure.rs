@@ -156,6 +156,11 @@ impl AttemptFailure {
         self.code == "timeout" && !self.was_said
     }
 
+    /// Returns whether the answer broke off after the server had taken the request.
+    pub(super) fn is_broken_off(&self) -> bool {
+        self.code == "stream_broken" && !self.was_said
+    }
+
     /// The answer is larger than it may be.
     pub(super) fn too_much(limit: usize) -> Self {
         let message = format!("the answer is longer than {limit} bytes");

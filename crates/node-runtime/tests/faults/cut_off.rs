@@ -82,6 +82,35 @@ async fn an_answer_that_breaks_off_is_booked_beside_the_next_one() {
 }
 
 #[tokio::test]
+async fn a_request_that_was_taken_and_lost_before_the_first_byte_is_booked_unless_words_stand() {
+    let good = || ServerReply::stream().then(wire::anthropic_text(&["hel", "lo"]));
+    let lost = ServerReply::stream;
+    let server = TestServer::start([lost(), good()]).await;
+    let said = Caller::at(&server.url()).call().await;
+    let ends = said
+        .events
+        .iter()
+        .position(|event| matches!(event, E::StreamEnd(_)));
+    let usage = booked(&said.events[..ends.unwrap()]);
+    assert!(usage.input_tokens > 0, "{usage:?}");
+    assert_eq!(
+        (usage.output_tokens, usage.estimated_tokens),
+        (0, usage.input_tokens)
+    );
+
+    // A beginning without a word would drop those of the attempt before.
+    let part = wire::anthropic_start() + &wire::anthropic_delta(&words());
+    let replies = [ServerReply::stream().then(part), lost(), good()];
+    let server = TestServer::start(replies).await;
+    let said = Caller::at(&server.url()).call().await;
+    let begun = said.events.iter().filter_map(|event| match event {
+        E::StreamStart(start) => Some(start.attempt),
+        _ => None,
+    });
+    assert_eq!(begun.collect::<Vec<u32>>(), [1, 3]);
+}
+
+#[tokio::test]
 async fn a_whole_answer_of_a_server_that_counts_nothing_is_estimated() {
     let body = json!({ "choices": [{
         "index": 0, "finish_reason": "stop", "message": { "role": "assistant", "content": words() },
