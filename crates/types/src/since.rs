@@ -393,3 +393,7 @@ pub const APPROVERS_ARE_NAMED: u32 = 9;
 
 /// The reason of a run that a model declined repeats the explanation of its vendor.
 pub const REFUSALS_ARE_EXPLAINED: u32 = 9;
+
+/// A request that a server refuses with an HTTP 500 each time is changed at once, as it need not be sent
+/// unchanged once more.
+pub const REPEATED_REFUSALS_ARE_REPAIRED: u32 = 9;

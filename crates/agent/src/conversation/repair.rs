@@ -219,6 +219,11 @@ impl Conversation {
         unchanged
     }
 
+    /// Records that the refused request was already sent several times, so that the next one is changed at once.
+    pub(crate) fn note_repeated(&mut self) {
+        self.before_repairs.get_or_insert_with(|| self.repairs.clone());
+    }
+
     /// Forgets in which form the schema of an answer was refused: another run has another schema, and another
     /// model accepts others.
     ///

@@ -88,6 +88,9 @@ impl ReactAgent {
         if refused.part == RequestPart::Tools {
             return self.ask_without_tools(&refused.tools, step);
         }
+        if refused.repeated {
+            self.conversation.note_repeated();
+        }
         let repaired = self
             .conversation
             .repair(refused.part, refused.most(), &self.config);

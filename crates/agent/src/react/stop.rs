@@ -41,6 +41,9 @@ impl ReactAgent {
             part,
             longest_answer: failed.longest_answer.map(u64::from),
             most_media: failed.most_media,
+            repeated: part == RequestPart::Unknown
+                && failed.status == Some(500)
+                && self.config.rules_version >= since::REPEATED_REFUSALS_ARE_REPAIRED,
             tools: match part {
                 RequestPart::Tools => self.conversation.tools_named(&failed.message, &self.config),
                 _ => Vec::new(),

@@ -679,6 +679,25 @@ fn a_single_call_that_is_refused_leaves_the_others_as_calls() {
 }
 
 #[test]
+fn a_request_that_is_answered_with_a_500_each_time_becomes_plainer_at_once() {
+    let later = vec![RequestPart::Thinking, RequestPart::Extras];
+    let earlier = vec![RequestPart::Unknown, RequestPart::Thinking];
+    for (version, repairs) in [(RULES_VERSION, later), (8, earlier)] {
+        let mut session = Session::started_with_rules(version, keeping);
+        session.thinking_round("a", 1);
+        session.refused_as("server_error", 500, RequestPart::Unknown);
+        session.refused_as("server_error", 500, RequestPart::Unknown);
+        assert_eq!(session.repairs(), repairs, "rules {version}");
+        session.answer("done");
+        session.say("again");
+        assert_eq!(session.request().plain, version == RULES_VERSION);
+        assert!(session.thoughts().is_empty(), "the form that was answered stays");
+        session.answer("done");
+        session.check_replay();
+    }
+}
+
+#[test]
 fn a_refusal_of_something_else_ends_the_run_as_before() {
     for version in OLDEST_AND_NEWEST {
         let mut session = Session::started_with_rules(version, keeping);

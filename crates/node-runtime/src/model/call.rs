@@ -22,7 +22,8 @@ use std::time::Duration;
 
 use agentx_runtime::EventSink;
 use agentx_types::{
-    Action, Api, EnvironmentEvent, ModelFellBack, ModelRequest, ModelSpec, SessionId, StopReason, UsedIds,
+    Action, Api, EnvironmentEvent, ModelFellBack, ModelRequest, ModelSpec, RequestPart, SessionId,
+    StopReason, UsedIds,
 };
 use reqwest::header::{ACCEPT_ENCODING, HeaderValue};
 use reqwest::{Method, Request};
@@ -159,20 +160,24 @@ impl Call {
                     return self.end_with(attempt.cut_off(StopReason::Interrupted)).await;
                 }
                 CallEnd::Failed(failure) => {
-                    let failure = &AttemptFailure {
+                    let mut failure = AttemptFailure {
                         message: endpoint.scrub(&failure.message),
                         ..failure
                     };
                     let server = endpoint.server();
                     let failed = FailedAttempt {
-                        failure,
+                        failure: &failure,
                         begun,
                         took,
                         server,
                     };
                     let next = tries.next(&self.parts.retry, failed, self.parts.pause.jitter());
+                    if matches!(next, RetryDecision::GiveUp(_)) && tries.look_like_a_refusal(failed) {
+                        // Then the agent makes the request plainer, as after any refusal without a reason.
+                        failure.refused.get_or_insert(RequestPart::Unknown);
+                    }
                     let said = (broken, tries.left());
-                    if !self.after_failure(number, failure, said, next).await {
+                    if !self.after_failure(number, &failure, said, next).await {
                         return;
                     }
                     Arc::make_mut(&mut taken).append(&attempt.into_given());

@@ -11,7 +11,7 @@
 //!
 //! Two failures end the call after 15 seconds, because waiting hardly helps: an address of this machine at
 //! which nothing listens, and a server that is not a vendor's and answers HTTP 500 with the same text three
-//! times.
+//! times. The latter counts as a refusal of the request, which the agent then makes plainer.
 
 use std::time::Duration;
 
@@ -201,11 +201,10 @@ impl Tries {
     /// local models answer unsupported requests with a 500 each time (llama.cpp, vLLM), and if nothing
     /// listens on this machine, it will hardly be repaired soon.
     fn max_retry_time(&self, policy: &RetryPolicy, failed: FailedAttempt<'_>, same: u32) -> Duration {
-        let failure = failed.failure;
-        let is_fixed = failure.status == Some(500) && failure.retry_after.is_none() && same >= SAME;
+        let is_fixed = is_fixed(failed.failure, same);
         let hardly_ends = match failed.server {
             ServerKind::Vendors => false,
-            ServerKind::Here => is_fixed || failure.nobody_listens,
+            ServerKind::Here => is_fixed || failed.failure.nobody_listens,
             ServerKind::Other => is_fixed,
         };
         if hardly_ends {
@@ -213,6 +212,14 @@ impl Tries {
         } else {
             policy.retry_for
         }
+    }
+
+    /// Returns whether the failures of the call look like a refusal of this request: each was an HTTP 500 with the same
+    /// text, from a server that is not a vendor's. Such servers answer so where others answer with a 400.
+    ///
+    /// The failures of a vendor's server pass, and a request that was made plainer meanwhile would stay so.
+    pub(super) fn look_like_a_refusal(&self, failed: FailedAttempt<'_>) -> bool {
+        failed.server != ServerKind::Vendors && !failed.begun && is_fixed(failed.failure, self.words.1)
     }
 
     /// Numbers do not count: they may be times, or ids of requests.
@@ -247,6 +254,11 @@ impl Tries {
     pub(super) fn attempts(&self) -> u32 {
         self.attempts
     }
+}
+
+/// Returns whether a failure that came `same` times in a row is an HTTP 500 that hardly ends by itself.
+fn is_fixed(failure: &AttemptFailure, same: u32) -> bool {
+    failure.status == Some(500) && failure.retry_after.is_none() && same >= SAME
 }
 
 /// A time for people: whole seconds from ten seconds on.
@@ -502,6 +514,39 @@ mod tests {
             }
             assert_eq!(waited, Duration::from_secs(all), "{server:?}");
         }
+    }
+
+    #[test]
+    fn a_500_that_comes_each_time_looks_like_a_refusal_unless_it_is_a_vendors() {
+        let says = |status: u16, message: &str| AttemptFailure {
+            status: Some(status),
+            message: message.to_owned(),
+            ..failure(true, None)
+        };
+        let refused = |server: ServerKind, failures: [AttemptFailure; 3]| {
+            let mut tries = Tries::default();
+            failures.iter().all(|failure| {
+                let failed = FailedAttempt {
+                    server,
+                    ..at_once(failure)
+                };
+                tries.next(&RetryPolicy::default(), failed, 1.0);
+                tries.attempts() < 3 || tries.look_like_a_refusal(failed)
+            })
+        };
+        let same = || [(); 3].map(|()| says(500, "made up"));
+        assert!(refused(ServerKind::Here, same()) && refused(ServerKind::Other, same()));
+        assert!(!refused(ServerKind::Vendors, same()));
+        let others = [
+            says(500, "one thing"),
+            says(500, "another"),
+            says(500, "one thing"),
+        ];
+        assert!(!refused(ServerKind::Other, others));
+        assert!(!refused(
+            ServerKind::Other,
+            [(); 3].map(|()| says(503, "made up"))
+        ));
     }
 
     #[test]

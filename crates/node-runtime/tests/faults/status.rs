@@ -1,7 +1,7 @@
 //! Refusals by status: which are tried again, when, and how often.
 
 use agentx_testing::{ServerReply, TestServer, wire};
-use agentx_types::{Api, EnvironmentEvent as E};
+use agentx_types::{Api, EnvironmentEvent as E, RequestPart};
 use serde_json::{Value, json};
 
 use crate::{Caller, answered, check, failing, message, story};
@@ -82,6 +82,25 @@ async fn a_server_that_stays_overloaded_is_given_up() {
         bodies.windows(2).all(|pair| pair[0] == pair[1]),
         "the same request each time"
     );
+}
+
+#[tokio::test]
+async fn a_server_that_answers_500_to_a_request_each_time_refuses_it() {
+    for (status, refused) in [(500, Some(RequestPart::Unknown)), (503, None)] {
+        let server = TestServer::start((0..100).map(move |_| refusal(status, "api_error", "made up"))).await;
+        let said = Caller::at(&server.url()).call().await;
+        let failed = said.events.iter().filter_map(|event| match event {
+            E::AttemptFailed(failed) => Some(failed.refused),
+            _ => None,
+        });
+        let failed: Vec<Option<RequestPart>> = failed.collect();
+        let (last, earlier) = failed.split_last().unwrap();
+        assert_eq!(*last, refused, "{status}");
+        assert!(
+            earlier.len() > 1 && earlier.iter().all(Option::is_none),
+            "{status}"
+        );
+    }
 }
 
 #[tokio::test]
