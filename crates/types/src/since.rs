@@ -397,3 +397,6 @@ pub const REFUSALS_ARE_EXPLAINED: u32 = 9;
 /// A request that a server refuses with an HTTP 500 each time is changed at once, as it need not be sent
 /// unchanged once more.
 pub const REPEATED_REFUSALS_ARE_REPAIRED: u32 = 9;
+
+/// If a person wants a summary of a part that is too short for one, this is said without asking a model.
+pub const TOO_LITTLE_IS_SAID: u32 = 9;

@@ -28,6 +28,9 @@ use crate::summary;
 
 /// Number of latest exchanges kept when a person requests condensing.
 const TAIL_WHEN_WANTED: u32 = 2;
+/// Least number of tokens that a person's request condenses. A summary takes about 64 tokens beside its words, and in
+/// fewer than 16 nothing is said: the condenser would refuse what the model wrote, after it was paid.
+const LEAST_WHEN_WANTED: u64 = 80;
 /// The number of decisions of persons that a summary carries, the latest ones.
 const DECISIONS: usize = 40;
 
@@ -141,7 +144,8 @@ impl ReactAgent {
 
     /// Requests the summary that a person wants, if none is in progress. `false` if nothing was requested.
     ///
-    /// If nothing can be condensed, this is reported, and the person's request is done.
+    /// If nothing can be condensed, or too little for any summary to be shorter, this is reported without asking a
+    /// model, and the person's request is done.
     pub(super) fn condense_as_wanted(&mut self, step: &mut RunStep<'_>) -> bool {
         if self.condenser.under_way.is_some() {
             return false;
@@ -153,7 +157,16 @@ impl ReactAgent {
         let part = self
             .conversation
             .part(&self.config, TAIL_WHEN_WANTED, input.as_ref());
+        let knows_too_little = self.config.rules_version >= since::TOO_LITTLE_IS_SAID;
         match part {
+            Some(part) if knows_too_little && part.range.tokens < LEAST_WHEN_WANTED => {
+                let message = format!(
+                    "the part that a summary could stand for has about {} tokens, and no summary would be shorter: everything stays as it is",
+                    part.range.tokens
+                );
+                failed("nothing_to_condense", &message, step);
+                false
+            }
             Some(part) => {
                 self.ask_for_summary(&part, Why::Wanted(wanted), step);
                 true

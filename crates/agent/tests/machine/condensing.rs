@@ -358,6 +358,26 @@ fn a_person_may_want_it_now_or_while_something_runs() {
 }
 
 #[test]
+fn no_model_is_asked_for_a_summary_of_too_little() {
+    for (version, asks) in [(RULES_VERSION, false), (8, true)] {
+        let mut session = Session::started_with_rules(version, |config| config.condensing = None);
+        (0..4).for_each(|n| session.round(&format!("c{n}"), 4));
+        session.answer("done");
+        session.wants(None);
+        assert_eq!(session.condense().is_some(), asks, "rules {version}");
+        if !asks {
+            assert_eq!(session.changes(), ["failed"], "a person is told");
+            session.say("more");
+            (4..8).for_each(|n| session.round(&format!("c{n}"), 100));
+            session.answer("done");
+            session.wants(None);
+            assert!(session.condense().is_some(), "now there is enough");
+        }
+        session.check_replay();
+    }
+}
+
+#[test]
 fn it_stops_with_the_run_and_by_itself() {
     let mut session = Session::started(small);
     session.fill("c");
