@@ -400,3 +400,6 @@ pub const REPEATED_REFUSALS_ARE_REPAIRED: u32 = 9;
 
 /// If a person wants a summary of a part that is too short for one, this is said without asking a model.
 pub const TOO_LITTLE_IS_SAID: u32 = 9;
+
+/// If a server refuses the reasoning of the next answer as well, or its blocks, later ones are left out at once.
+pub const REFUSED_KINDS_STAY_OUT: u32 = 9;

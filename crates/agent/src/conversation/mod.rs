@@ -12,6 +12,7 @@ mod media_limit;
 mod model_switch;
 mod pinned_messages;
 mod refusable_parts;
+mod refused_kinds;
 mod refused_tools;
 mod repair;
 mod repairs;

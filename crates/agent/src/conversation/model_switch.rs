@@ -50,6 +50,8 @@ impl Conversation {
             self.repairs.plain = false;
         }
         self.repairs.another_model();
+        let latest = self.latest();
+        self.repairs.forget_refused_kinds(latest);
         if config.rules_version >= since::PICTURES_BY_MODEL {
             self.repairs.keep_media_of(before);
             self.repairs.take_media_of(&config.model);

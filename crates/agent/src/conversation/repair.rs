@@ -22,7 +22,7 @@ pub(super) const ALL: u64 = u64::MAX;
 
 /// Returns whether requests to the model may contain reasoning as text or encrypted, whose refusal is
 /// repaired.
-fn reasons(config: &AgentConfig) -> bool {
+pub(super) fn reasons(config: &AgentConfig) -> bool {
     matches!(config.model.api, Api::OpenaiChat | Api::OpenaiResponses)
         && config.rules_version >= since::REASONING_IS_LEFT_OUT
 }
@@ -47,7 +47,7 @@ fn is_of_api(part: RequestPart, config: &AgentConfig) -> bool {
 }
 
 /// Returns whether the model is asked by one of Gemini's APIs.
-fn is_gemini(config: &AgentConfig) -> bool {
+pub(super) fn is_gemini(config: &AgentConfig) -> bool {
     matches!(config.model.api, Api::Gemini | Api::GeminiInteractions)
 }
 
@@ -66,11 +66,13 @@ impl Conversation {
     /// and stays in effect even if repairs are undone later.
     pub(super) fn begin_anew(&mut self, config: &AgentConfig) {
         if std::mem::take(&mut self.begins_anew) {
-            self.repairs.thinking = self.latest();
+            let latest = self.latest();
+            let earlier = |thinking: u64| if thinking == ALL { ALL } else { latest };
+            self.repairs.thinking = earlier(self.repairs.thinking);
             if let Some(before) = &mut self.before_repairs
                 && config.rules_version >= since::SENT_AGAIN_UNCHANGED
             {
-                before.thinking = self.repairs.thinking;
+                before.thinking = earlier(before.thinking);
             }
         }
     }
@@ -98,6 +100,7 @@ impl Conversation {
             Some(RequestPart::Media)
         } else {
             let part = self.repairable_part(refused, most, config);
+            self.send_later_ones_again();
             self.leave_out(part, refused, most, config);
             part
         };
@@ -157,9 +160,9 @@ impl Conversation {
         let refuses_all_calls = self.refuses_next_calls(config);
         let before = self.before_repairs.get_or_insert_with(|| self.repairs.clone());
         match part {
-            Some(RequestPart::Thinking) => self.leave_out_thinking(latest, config),
+            Some(RequestPart::Thinking) => self.leave_out_thinking(config),
             Some(RequestPart::Extras) => self.repairs.plain = true,
-            Some(RequestPart::Blocks) => self.leave_out_blocks(latest, config),
+            Some(RequestPart::Blocks) => self.leave_out_blocks(config),
             Some(setting) if setting.is_setting() => self.repairs.without.push(setting),
             Some(RequestPart::Media) => match newest {
                 // If there are too many pictures, the newest is not at fault.
@@ -188,23 +191,6 @@ impl Conversation {
                     self.repairs = Repairs { thinking, ..before };
                 }
             }
-        }
-    }
-
-    fn leave_out_thinking(&mut self, latest: u64, config: &AgentConfig) {
-        self.repairs.thinking = latest;
-        if reasons(config) {
-            self.repairs.reasoning = latest;
-        }
-        if is_gemini(config) {
-            self.repairs.signatures = latest;
-        }
-    }
-
-    fn leave_out_blocks(&mut self, latest: u64, config: &AgentConfig) {
-        self.repairs.blocks = latest;
-        if config.rules_version >= since::REASONING_IS_LEFT_OUT {
-            self.repairs.attached = latest;
         }
     }
 
@@ -384,7 +370,7 @@ impl Conversation {
     }
 
     /// The latest event of the conversation.
-    fn latest(&self) -> u64 {
+    pub(super) fn latest(&self) -> u64 {
         self.entries.iter().map(Entry::seq).max().unwrap_or_default()
     }
 }

@@ -54,6 +54,12 @@ pub(super) struct Repairs {
     /// Signatures of Gemini's, and parts that only it reads.
     #[serde(skip_serializing_if = "agentx_types::is_default")]
     pub(super) signatures: u64,
+    /// The latest event when the model's server last refused reasoning: see [`super::refused_kinds`].
+    #[serde(skip_serializing_if = "agentx_types::is_default")]
+    pub(super) reasoning_refused: u64,
+    /// The latest event when the model's server last refused blocks or attached data.
+    #[serde(skip_serializing_if = "agentx_types::is_default")]
+    pub(super) blocks_refused: u64,
     /// The settings that requests leave out, in the order of their refusals.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) without: Vec<RequestPart>,

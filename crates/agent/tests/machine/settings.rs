@@ -250,6 +250,72 @@ fn reasoning_in_words_is_left_out_once_it_is_refused() {
 }
 
 #[test]
+fn reasoning_that_is_refused_of_the_next_answer_too_is_sent_no_more_until_another_model_is_chosen() {
+    let mut session = with_version(RULES_VERSION);
+    for round in 0..4 {
+        session.model(stream(reasons(), StopReason::EndTurn));
+        session.say(&format!("and {round}"));
+        // A server that refuses every request with reasoning.
+        if !reasoning(&session).is_empty() {
+            session.refused(RequestPart::Thinking);
+        }
+        assert!(reasoning(&session).is_empty(), "round {round}");
+    }
+    assert_eq!(session.repairs(), [RequestPart::Thinking; 2]);
+    session.answer("done");
+    let mut other = session.react().config().model.clone();
+    other.id = "other".into();
+    session.change(ConfigChange::Model(Box::new(other)));
+    session.say("to another");
+    session.model(stream(reasons(), StopReason::EndTurn));
+    session.say("and on");
+    assert_eq!(reasoning(&session).len(), 2, "the other one may take it");
+    session.answer("done");
+    session.check_replay();
+}
+
+#[test]
+fn reasoning_is_sent_again_if_the_request_without_it_is_refused_too() {
+    let mut session = with_version(RULES_VERSION);
+    session.model(stream(reasons(), StopReason::EndTurn));
+    session.say("and on");
+    session.refused(RequestPart::Thinking);
+    session.model(stream(reasons(), StopReason::EndTurn));
+    session.say("and again");
+    (0..3).for_each(|_| session.refused(RequestPart::Unknown));
+    let parts = [RequestPart::Unknown, RequestPart::Thinking, RequestPart::Roles];
+    assert_eq!(session.repairs()[1..], parts);
+    session.model(stream(reasons(), StopReason::EndTurn));
+    session.say("later");
+    assert_eq!(reasoning(&session).len(), 2, "the roles were refused");
+    session.answer("done");
+    session.check_replay();
+}
+
+#[test]
+fn blocks_that_are_refused_of_the_next_answer_too_are_sent_no_more() {
+    for (version, refusals) in [(RULES_VERSION, 2), (8, 4)] {
+        let mut session = Session::started_with_rules(version, keeping);
+        for round in 0..4 {
+            let said = [words("I search."), block("future_block")];
+            session.model(stream(said, StopReason::EndTurn));
+            session.say(&format!("and {round}"));
+            if blocks(&session) > 0 {
+                session.refused(RequestPart::Blocks);
+            }
+            assert_eq!(blocks(&session), 0, "rules {version}, round {round}");
+        }
+        assert_eq!(
+            session.repairs(),
+            vec![RequestPart::Blocks; refusals],
+            "rules {version}"
+        );
+        session.answer("done");
+        session.check_replay();
+    }
+}
+
+#[test]
 fn older_sessions_leave_no_reasoning_in_words_out() {
     let mut session = with_version(8);
     session.model(stream(reasons(), StopReason::EndTurn));
