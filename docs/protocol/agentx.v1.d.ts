@@ -2136,7 +2136,8 @@ export type ContextChange =
   | { cut: { window: number; assumed: number } }
   | { built: { source: string; items?: ContextItem[]; problem?: string | null } }
   | { fell_back: { from: string; to: string; code: string; message: string; unpriced?: boolean } }
-  | { shortened: { window: number } };
+  | { shortened: { window: number } }
+  | { window_guessed: { window: number; before: number } };
 
 /** A range of the conversation, and its size. */
 export interface ContextRange {

@@ -196,6 +196,14 @@ pub enum ContextChange {
         /// The size of the model's window from now on, in tokens.
         window: u64,
     },
+    /// The window of the model is a guess from now on, because its server refused a conversation as too long without a
+    /// size: smaller than before, or larger again after requests near it were answered.
+    WindowGuessed {
+        /// The size of the model's window from now on, in tokens.
+        window: u64,
+        /// The size until now.
+        before: u64,
+    },
 }
 
 /// A range of the conversation, and its size.

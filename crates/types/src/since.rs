@@ -403,3 +403,7 @@ pub const TOO_LITTLE_IS_SAID: u32 = 9;
 
 /// If a server refuses the reasoning of the next answer as well, or its blocks, later ones are left out at once.
 pub const REFUSED_KINDS_STAY_OUT: u32 = 9;
+
+/// A window that was guessed from a refusal without a size grows while requests near it are answered, and a line
+/// tells a person about both.
+pub const GUESSED_WINDOWS_GROW: u32 = 9;

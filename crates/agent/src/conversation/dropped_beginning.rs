@@ -96,6 +96,7 @@ impl Conversation {
         }
         self.counts = None;
         self.counted = None;
+        self.guessed = None;
         self.assume_window(window, config);
         Some(window)
     }

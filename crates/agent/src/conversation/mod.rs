@@ -19,6 +19,7 @@ mod repairs;
 mod request_prefix;
 mod shorten;
 mod token_budget;
+mod window_growth;
 mod window_guess;
 mod window_limit;
 
@@ -41,6 +42,7 @@ pub use estimate::{estimate_request, estimate_text};
 use pinned_messages::Landmarks;
 use repairs::Repairs;
 use request_prefix::RequestPrefix;
+use window_growth::GuessedWindow;
 use window_guess::BeforeGuess;
 
 /// A message with the event that completed it. `seq` never decreases along the entries, except for a summary,
@@ -91,6 +93,9 @@ pub(crate) struct Conversation {
     /// The assumed window from before the model reported a smaller one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     assumed_window: Option<u64>,
+    /// How the current window may grow, if it is a guess: see [`window_growth`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    guessed: Option<GuessedWindow>,
     /// The state from before a guess of the window that no answer has confirmed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_guess: Option<Box<BeforeGuess>>,

@@ -17,6 +17,7 @@ use agentx_types::{AgentConfig, Message, ModelSpec, Role, since};
 use serde::{Deserialize, Serialize};
 
 use super::estimate::estimate_message;
+use super::window_growth::GuessedWindow;
 use super::{Conversation, Entry};
 
 /// A refusal of fewer tokens for their bytes, about 32 kB, is not one of a full window.
@@ -41,6 +42,9 @@ pub(super) struct BeforeGuess {
     longest_result: Option<u64>,
     /// The window before one was learned, if one was.
     assumed_window: Option<u64>,
+    /// How the window could grow, if it was a guess already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    guessed: Option<GuessedWindow>,
     /// The percentage by which the provider counted more.
     extra_percent: u64,
     /// The end of the messages whose thinking was left out.
@@ -50,6 +54,13 @@ pub(super) struct BeforeGuess {
     /// Messages with results of tools as they were before they were shortened, each with its event. All
     /// results of a round share one event.
     results: Vec<(u64, Arc<Message>)>,
+}
+
+impl BeforeGuess {
+    /// The window of the model before the guess, in tokens.
+    pub(super) fn window(&self) -> u64 {
+        self.context_window
+    }
 }
 
 impl Conversation {
@@ -67,6 +78,7 @@ impl Conversation {
             stays: self.stays.clone(),
             longest_result: self.longest_result,
             assumed_window: self.assumed_window,
+            guessed: self.guessed,
             extra_percent: self.extra_percent,
             thinking: self.repairs.thinking,
             condensed: self.condensed.len(),
@@ -88,6 +100,7 @@ impl Conversation {
         };
         self.longest_result = before.longest_result;
         self.assumed_window = before.assumed_window;
+        self.guessed = before.guessed;
         self.extra_percent = before.extra_percent;
         self.repairs.thinking = before.thinking;
         // If a summary was added meanwhile, positions have changed, and the messages that it replaces are not

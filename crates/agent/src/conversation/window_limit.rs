@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | its window | that window, if it is less than nine tenths of the assumed one |
 //! | the size of the request | how it counts |
-//! | neither | a guess: less than the refused request, see `guess` |
+//! | neither | a guess: less than the refused request, see `window_guess` and `window_growth` |
 
 use std::sync::Arc;
 
@@ -39,6 +39,11 @@ impl Conversation {
         if overflow.window.is_none() {
             self.remember_before_guess(config);
         }
+        if let Some(window) = self.window_before_growth(overflow, config) {
+            self.counted = None;
+            self.assume_window(window, config);
+            return Some(window);
+        }
         let size = self.corrected(self.asked_tokens);
         self.counted = None;
         let before = self.extra_percent;
@@ -63,6 +68,7 @@ impl Conversation {
         let window = overflow.window.or(too_large).map(|fits| fits.max(LEAST_WINDOW));
         let window = window.filter(|window| window.saturating_mul(10) < assumed.saturating_mul(9));
         if let Some(window) = window {
+            self.note_learned(overflow, config);
             self.assume_window(window, config);
         } else if overflow.asked.is_none() {
             self.extra_percent = (self.extra_percent + 50).min(MAX_EXTRA_PERCENT);
@@ -136,6 +142,7 @@ impl Conversation {
     pub(crate) fn forget_window(&mut self) {
         self.longest_result = None;
         self.assumed_window = None;
+        self.guessed = None;
         self.before_guess = None;
     }
 

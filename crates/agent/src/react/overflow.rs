@@ -14,7 +14,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{ContextChange, ModelSpec, Overflow, RunStatus, StateOutput, Usage, since};
+use agentx_types::{ContextChange, ModelSpec, Overflow, RunStatus, StateOutput, StopReason, Usage, since};
 
 use super::ReactAgent;
 use super::condense::Why;
@@ -157,6 +157,28 @@ impl ReactAgent {
         }
         self.call_model(step);
         true
+    }
+
+    /// Records that the model took the last request: repairs and guesses stay, and a guessed window may grow. Both are
+    /// reported from version 9 of the rules on.
+    pub(super) fn note_answered(&mut self, reason: StopReason, step: &mut RunStep<'_>) {
+        let now = self.config.model.context_window;
+        let before_guess = self.conversation.window_before_guess(&self.config);
+        self.conversation.note_accepted();
+        if reason == StopReason::ContextWindow || self.lifecycle.asks_other_than(&self.config.model) {
+            return;
+        }
+        let (before, window) = if let Some(before) = before_guess {
+            (before, now)
+        } else if let Some(model) = self.conversation.grown_window(&self.config) {
+            let window = model.context_window;
+            Arc::make_mut(&mut self.config).model = model;
+            (now, window)
+        } else {
+            return;
+        };
+        let change = ContextChange::WindowGuessed { window, before };
+        step.state(StateOutput::Context { change });
     }
 
     /// Records that a model has answered, so that the request did fit: after the next overflow the agent may

@@ -99,7 +99,7 @@ impl ReactAgent {
             reason => {
                 self.unsign_behind_blanks();
                 let mut answer = self.lifecycle.assembler.finish();
-                self.conversation.note_accepted();
+                self.note_answered(reason, step);
                 if self.costs_nothing(&answer, reason) {
                     answer.usage = Usage::default();
                 }

@@ -113,6 +113,7 @@ impl Session {
                 ContextChange::Cut { .. } => "cut",
                 ContextChange::Built { .. } => "built",
                 ContextChange::FellBack { .. } => "fell back",
+                ContextChange::WindowGuessed { .. } => "guessed",
             }),
             _ => None,
         };

@@ -158,6 +158,92 @@ fn a_guess_that_helped_holds() {
     session.check_replay();
 }
 
+impl Session {
+    /// Rounds of about 5,000 tokens, condensed where that is due, while `goes_on` returns true; 60 at most.
+    fn rounds_while(&mut self, name: &str, goes_on: impl Fn(&Self) -> bool) {
+        for round in 0..60 {
+            if self.condense().is_some() {
+                self.summary("In short.");
+            } else if goes_on(self) {
+                let id = format!("{name}{round}");
+                self.model(stream([call(&id, "look", json!({}))], StopReason::ToolUse));
+                self.result(&id, &"made up\n".repeat(2_500));
+            } else {
+                return;
+            }
+        }
+    }
+
+    /// A session whose window was guessed from a refusal without a size, in a run that goes on.
+    fn that_guessed(version: u32) -> Self {
+        let mut session = Self::with(|config| {
+            large(config);
+            config.rules_version = version;
+        });
+        session.copies = false;
+        session.say("look");
+        for round in 0..4 {
+            let id = format!("c{round}");
+            session.model(stream([call(&id, "look", json!({}))], StopReason::ToolUse));
+            session.result(&id, &"made up\n".repeat(5_000));
+        }
+        session.is_refused("context_window", 400);
+        if session.condense().is_some() {
+            session.summary("In short.");
+        }
+        session.answer("done");
+        session.say("look on");
+        session
+    }
+
+    fn guesses(&self) -> usize {
+        self.changes()
+            .iter()
+            .filter(|change| **change == "guessed")
+            .count()
+    }
+}
+
+#[test]
+fn a_guessed_window_grows_until_a_larger_one_is_refused() {
+    let mut session = Session::that_guessed(RULES_VERSION);
+    let guessed = session.window();
+    assert!(guessed < 128_000);
+    assert_eq!(session.guesses(), 1, "a person is told");
+    session.rounds_while("d", |session| session.window() == guessed);
+    let grown = guessed + guessed / 4;
+    assert_eq!(session.window(), grown);
+    assert_eq!(session.guesses(), 2);
+    // More than would have fitted before, but less than is condensed now.
+    session.rounds_while("e", |session| session.sent_text().len() < 152_000);
+    assert_eq!(session.window(), grown);
+    session.is_refused("context_window", 400);
+    assert_eq!(session.window(), guessed, "it is again what was answered");
+    session.rounds_while("f", |_| true);
+    assert_eq!(session.window(), guessed, "and grows no more");
+    assert_eq!(session.guesses(), 3);
+    session.check_replay();
+}
+
+#[test]
+fn a_guessed_window_grows_no_further_than_it_was_and_not_in_older_sessions() {
+    let mut session = Session::that_guessed(RULES_VERSION);
+    for part in 0..40 {
+        if session.window() == 128_000 {
+            break;
+        }
+        session.rounds_while(&format!("p{part}_"), |session| session.window() < 128_000);
+    }
+    assert_eq!(session.window(), 128_000);
+    assert_eq!(session.react().config().model.max_output_tokens, 8_192);
+    session.check_replay();
+    let mut older = Session::that_guessed(8);
+    let guessed = older.window();
+    older.rounds_while("d", |_| true);
+    assert_eq!((older.window(), older.guesses()), (guessed, 0));
+    older.check_replay();
+}
+
 #[test]
 fn older_sessions_keep_what_was_guessed() {
     let mut session = Session::with(|config| {

@@ -23,7 +23,7 @@ pub(crate) fn context_item() -> ContextItem {
 }
 
 /// Each way in which a context changes.
-pub(crate) fn changes() -> [ContextChange; 10] {
+pub(crate) fn changes() -> [ContextChange; 11] {
     let changes = [
         ContextChange::Condensing(ContextRange {
             summary_tokens: 0,
@@ -56,6 +56,10 @@ pub(crate) fn changes() -> [ContextChange; 10] {
             message: "busy".into(),
             unpriced: true,
         },
+        ContextChange::WindowGuessed {
+            window: 37_500,
+            before: 30_000,
+        },
     ];
     for change in &changes {
         // Exhaustive: a new change does not compile until it has a line here.
@@ -69,6 +73,7 @@ pub(crate) fn changes() -> [ContextChange; 10] {
             | ContextChange::Shortened { .. }
             | ContextChange::Built { .. }
             | ContextChange::FellBack { .. }
+            | ContextChange::WindowGuessed { .. }
             | ContextChange::Cut { .. } => {}
         }
     }

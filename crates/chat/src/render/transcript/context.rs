@@ -112,6 +112,9 @@ impl TranscriptRenderer {
                     "the conversation did not fit; retried with less of it (at most {window} tokens)"
                 ))
             }
+            ContextChange::WindowGuessed { window, before } => {
+                self.style.dim(&guessed_window(*window, *before))
+            }
             ContextChange::Cut { window, assumed } => self.style.warn(&cut_by_server(*window, *assumed)),
             ContextChange::Failed { code, .. } if code == "interrupted" => return,
             // The window that slides then is as full a few calls later, and each summary fails for the same
@@ -151,6 +154,21 @@ fn cut_by_server(window: u64, assumed: u64) -> String {
          or set num_ctx in the Modelfile; otherwise set context_window: {window} for this model in the \
          configuration"
     )
+}
+
+/// Says how much is sent from now on to a model whose server refused a conversation without a size, with the remedy.
+fn guessed_window(window: u64, before: u64) -> String {
+    let (now, until_now) = (units::count(window), units::count(before));
+    if window < before {
+        format!(
+            "the server named no size: at most {now} tokens are assumed to fit ({until_now} before). This grows again \
+             while requests are answered; /model or context_window in the configuration sets it"
+        )
+    } else {
+        format!(
+            "requests of that size were answered: at most {now} tokens are assumed to fit ({until_now} before)"
+        )
+    }
 }
 
 fn repaired(part: RequestPart) -> &'static str {

@@ -1,0 +1,115 @@
+//! Raises a window that was guessed from a refusal without a size.
+//!
+//! Such a guess may be far too small: the refusal was about something else, or the server was started anew with a
+//! larger window. So it grows carefully, and no further than a single refusal shows:
+//!
+//! | a request | the guessed window |
+//! | --- | --- |
+//! | fills three quarters of the room or more, and is answered, for the second time | grows by a quarter, up to the window that was assumed before the guess |
+//! | is refused after that, without a size | is what it was before it last grew, and grows no more |
+//! | is refused with the size of the window | is that size, and grows no more |
+//!
+//! Another model, or the same one chosen again, begins anew.
+
+use agentx_types::{AgentConfig, ModelSpec, Overflow, since};
+use serde::{Deserialize, Serialize};
+
+use super::Conversation;
+
+/// Number of answered requests near the bound after which it is raised.
+const ENOUGH: u32 = 2;
+
+/// A window that was guessed from a refusal without a size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct GuessedWindow {
+    /// The window before the first guess, in tokens: it grows no further.
+    context_window: u64,
+    /// The longest answer before the first guess, in tokens.
+    max_output_tokens: u64,
+    /// The window before it last grew; `None` if it has not grown since a refusal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before_growth: Option<u64>,
+    /// The number of answered requests near the bound, since it last changed.
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
+    answered: u32,
+    /// Whether it grows no more, because a larger one was refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_final: bool,
+}
+
+impl Conversation {
+    /// Records, before a smaller window is assumed, whether it is a guess. From version 9 of the rules on.
+    pub(super) fn note_learned(&mut self, overflow: &Overflow, config: &AgentConfig) {
+        if config.rules_version < since::GUESSED_WINDOWS_GROW {
+            return;
+        }
+        if overflow.window.is_some() {
+            self.guessed = None;
+            return;
+        }
+        let model = &config.model;
+        let guessed = self.guessed.get_or_insert(GuessedWindow {
+            context_window: model.context_window,
+            max_output_tokens: model.max_output_tokens,
+            before_growth: None,
+            answered: 0,
+            is_final: false,
+        });
+        guessed.answered = 0;
+    }
+
+    /// The window before it grew, if a request that it would not have let pass is refused without a size. From then
+    /// on the window grows no more.
+    pub(super) fn window_before_growth(&mut self, overflow: &Overflow, config: &AgentConfig) -> Option<u64> {
+        let guessed = self.guessed.as_mut().filter(|_| overflow.window.is_none())?;
+        let before = guessed.before_growth.take()?;
+        guessed.is_final = true;
+        guessed.answered = 0;
+        // The room grows with the window, in about the same proportion.
+        let size = self.corrected(self.asked_tokens);
+        let room = self.room(config);
+        let is_beyond = size.saturating_mul(config.model.context_window) > room.saturating_mul(before);
+        is_beyond.then_some(before)
+    }
+
+    /// The window that was assumed before a guess that no answer has confirmed yet, if the guess is smaller.
+    pub(crate) fn window_before_guess(&self, config: &AgentConfig) -> Option<u64> {
+        self.guessed?;
+        let before = self.before_guess.as_ref()?.window();
+        (before > config.model.context_window).then_some(before)
+    }
+
+    /// Counts an answered request, and returns the model with a larger window once enough of them were near the bound.
+    pub(crate) fn grown_window(&mut self, config: &AgentConfig) -> Option<ModelSpec> {
+        let guessed = self.guessed?;
+        let now = config.model.context_window;
+        if guessed.is_final || now >= guessed.context_window {
+            return None;
+        }
+        let size = self.corrected(self.asked_tokens);
+        let is_near = size.saturating_mul(4) >= self.room(config).saturating_mul(3);
+        let answered = guessed.answered + u32::from(is_near);
+        if answered < ENOUGH {
+            self.guessed = Some(GuessedWindow { answered, ..guessed });
+            return None;
+        }
+        let window = now.saturating_add((now / 4).max(1)).min(guessed.context_window);
+        let is_whole = window == guessed.context_window;
+        let longest_answer = if is_whole {
+            guessed.max_output_tokens
+        } else {
+            guessed.max_output_tokens.min(window / 2).max(1)
+        };
+        self.longest_result = (!is_whole).then_some(window / 4);
+        self.guessed = Some(GuessedWindow {
+            before_growth: Some(now),
+            answered: 0,
+            ..guessed
+        });
+        Some(ModelSpec {
+            context_window: window,
+            max_output_tokens: longest_answer,
+            ..config.model.clone()
+        })
+    }
+}
