@@ -1,7 +1,7 @@
 //! Raises a window that was guessed from a refusal without a size.
 //!
 //! Such a guess may be far too small: the refusal was about something else, or the server was started anew with a
-//! larger window. So it grows carefully, and no further than a single refusal shows:
+//! larger window. So it grows carefully, until a refusal shows that it grew too far:
 //!
 //! | a request | the guessed window |
 //! | --- | --- |

@@ -291,6 +291,26 @@ fn that_nothing_is_condensed_is_told_once_in_a_run() {
 }
 
 #[test]
+fn a_guessed_window_is_told_when_it_shrinks_and_when_it_grows() {
+    use agentx::types::ContextChange;
+    let told = |window: u64, before: u64| {
+        let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
+        transcript.context_changed(&ContextChange::WindowGuessed { window, before });
+        text(&mut transcript)
+    };
+    let smaller = told(30_000, 128_000);
+    assert!(
+        smaller.starts_with("the server named no size: at most 30.0k tokens"),
+        "{smaller}"
+    );
+    let larger = told(37_500, 30_000);
+    assert!(
+        larger.starts_with("requests of that size were answered: at most 37.5k tokens"),
+        "{larger}"
+    );
+}
+
+#[test]
 fn calls_of_one_name_are_told_apart_where_their_lines_stand_among_each_other() {
     use agentx::types::ToolExecuting;
     let run = |mut transcript: TranscriptRenderer| {
