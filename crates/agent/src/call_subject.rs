@@ -10,6 +10,7 @@
 //! `version` is that of the rules (`RULES_VERSION`): a session with an earlier version skips the checks of
 //! later ones.
 
+mod everyday;
 mod guarded;
 mod hidden;
 pub(crate) mod oversized;
@@ -26,7 +27,7 @@ use crate::approval::member_directory;
 use crate::auto_run_files::{is_guarded_as, is_instructions_as};
 use crate::closed_files::{self, Guarded};
 use crate::command_analysis::{CommandAnalysis, PathOverlap, read_as};
-use crate::command_split::{take_apart, trimmed};
+use crate::command_split::{take_apart_as, trimmed};
 use crate::file_tools;
 use crate::own_program;
 use crate::path_pattern::{glob_meets, is_named_by};
@@ -260,7 +261,9 @@ impl<'a> CallSubject<'a> {
         if let Some((index, _)) = rules.iter().find(whole) {
             return Some(vec![*index]);
         }
-        let line = self.runs_commands().then(|| take_apart(&self.argument))?;
+        let line = self
+            .runs_commands()
+            .then(|| take_apart_as(&self.argument, self.version))?;
         if !line.certain || line.commands.is_empty() || self.reading().beyond_stars {
             return None;
         }
@@ -269,18 +272,22 @@ impl<'a> CallSubject<'a> {
             // A command that "always" kept word for word was seen without input from a pipe, which may be
             // commands for an interpreter.
             let is_fed = self.version >= since::FED_COMMANDS_NEED_A_STAR && line.fed.contains(&at);
-            let (index, _) = rules.iter().find(|(_, rule)| {
+            let forms = self.forms(command);
+            let covering = rules.iter().find(|(_, rule)| {
                 rule.argument.as_ref().is_some_and(|pattern| {
                     !(is_fed && is_exact(pattern))
-                        && self.covers_command(pattern, command)
+                        && forms.iter().any(|form| self.covers_command(pattern, form))
                         && !self.leaves_folder_of(rule)
                 })
-            })?;
-            if !used.contains(index) {
-                used.push(*index);
+            });
+            match covering {
+                Some((index, _)) if used.contains(index) => {}
+                Some((index, _)) => used.push(*index),
+                None if self.needs_no_rule(command, is_fed) => {}
+                None => return None,
             }
         }
-        Some(used)
+        (!used.is_empty()).then_some(used)
     }
 
     /// Returns whether a rule's pattern covers one command: it fits, and its stars stand for nothing that a

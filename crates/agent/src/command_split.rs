@@ -8,12 +8,18 @@
 //! | --- | --- | --- |
 //! | `git status && ls` | `git status`, `ls` | yes |
 //! | `ls > /dev/null` | `ls > /dev/null` | yes: it writes nowhere |
+//! | `ls < /dev/null` | `ls < /dev/null` | yes, from version 9 of the rules on: it reads nothing |
 //! | `ls > out` | `ls > out` | no: it writes a file |
 //! | `echo $(date)` | the pieces | no: something else runs |
+
+mod input_readers;
+mod looked_through;
 
 use agentx_types::since;
 
 use crate::pattern::literal;
+pub use input_readers::only_reads_input;
+pub(crate) use looked_through::{forms, is_only_redirections};
 
 /// Characters that separate words and that `trim` removes at the ends of a line. To a shell, other white
 /// space is part of a word.
@@ -51,6 +57,17 @@ pub struct CommandLine {
 /// assert_eq!(take_apart("a || b | c").fed, [2]);
 /// ```
 pub fn take_apart(line: &str) -> CommandLine {
+    split_line(line, false)
+}
+
+/// Splits a command line as [`take_apart`] does. From version 9 of the rules on, a command whose input is `/dev/null` is
+/// certain, too.
+pub(crate) fn take_apart_as(line: &str, version: u32) -> CommandLine {
+    split_line(line, version >= since::EVERYDAY_FORMS)
+}
+
+/// Splits a command line. `empty_input`: whether `< /dev/null` is certain.
+fn split_line(line: &str, empty_input: bool) -> CommandLine {
     let mut taken = CommandParts::default();
     let mut quote: Option<char> = None;
     let mut rest = line;
@@ -65,6 +82,7 @@ pub fn take_apart(line: &str) -> CommandLine {
             (_, '$') if rest[1..].starts_with(['(', '{', '[', '\'', '"']) => taken.split(false),
             (None, '(' | ')' | '{' | '}') => taken.split(false),
             (None, '>') if harmless_redirection(rest) > 0 => width = harmless_redirection(rest),
+            (None, '<') if empty_input && empty_redirection(rest) > 0 => width = empty_redirection(rest),
             (None, '<' | '>' | '#' | '!') => taken.uncertain = true,
             (None, '|') => taken.split_at_pipe(rest),
             (None, ';' | '&' | '\n' | '\r') => taken.split(true),
@@ -149,6 +167,19 @@ fn harmless_redirection(rest: &str) -> usize {
             _ => return 0,
         },
     };
+    width_until(rest, after)
+}
+
+/// The length of a redirection that gives a command no input; 0 if it may give it some.
+fn empty_redirection(rest: &str) -> usize {
+    let target = rest[1..].trim_start_matches([' ', '\t']);
+    target
+        .strip_prefix("/dev/null")
+        .map_or(0, |after| width_until(rest, after))
+}
+
+/// The length of `rest` before `after`; 0 if the word continues there.
+fn width_until(rest: &str, after: &str) -> usize {
     let ends = after.is_empty() || after.starts_with([' ', '\t', '\n', '\r', ';', '&', '|']);
     if ends { rest.len() - after.len() } else { 0 }
 }
@@ -268,6 +299,28 @@ mod tests {
             assert_eq!(apart.commands, commands, "{line:?}");
             assert_eq!(apart.certain, certain, "{line:?}");
         }
+    }
+
+    #[test]
+    fn a_line_that_reads_nothing_is_certain_from_version_nine_on() {
+        for line in ["a < /dev/null", "a 2>&1 </dev/null | b", "a </dev/null; b"] {
+            assert!(take_apart_as(line, since::EVERYDAY_FORMS).certain, "{line}");
+            assert!(
+                !take_apart_as(line, 8).certain && !take_apart(line).certain,
+                "{line}"
+            );
+        }
+        for line in [
+            "a < x",
+            "a </dev/nullx",
+            "a </dev/null/x",
+            "a << /dev/null",
+            "a <>/dev/null",
+            "a <(b)",
+        ] {
+            assert!(!take_apart_as(line, since::EVERYDAY_FORMS).certain, "{line}");
+        }
+        assert_eq!(take_apart_as("a </dev/null | b", since::EVERYDAY_FORMS).fed, [1]);
     }
 
     #[test]

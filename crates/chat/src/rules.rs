@@ -64,7 +64,12 @@ pub(crate) fn other_answer(asked: &ApprovalRequested, config: &AgentConfig) -> O
         return Some(format!("`a {tool} *` allows this tool whatever its arguments"));
     }
     let patterns = offered_patterns(&asked.suggested, config, &asked.name, &asked.input)?;
-    Some(format!("`a {patterns}` allows commands like each of these"))
+    let what = if patterns.contains(", ") {
+        "commands like each of these"
+    } else {
+        "it with other pipes that only read, too"
+    };
+    Some(format!("`a {patterns}` allows {what}"))
 }
 
 /// The name of a server's tool, as `demo/shout`.

@@ -407,3 +407,7 @@ pub const REFUSED_KINDS_STAY_OUT: u32 = 9;
 /// A window that was guessed from a refusal without a size grows while requests near it are answered, and a line
 /// tells a person about both.
 pub const GUESSED_WINDOWS_GROW: u32 = 9;
+
+/// A rule that allows a command also allows it behind harmless wrappers and variables (`timeout 60 …`, `RUST_LOG=debug
+/// …`), with its output to or its input from `/dev/null`, and with a pipe into programs that only read it (`… | tail -20`).
+pub const EVERYDAY_FORMS: u32 = 9;

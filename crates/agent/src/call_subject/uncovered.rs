@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{CallSubject, is_exact};
 use crate::approval::in_reason;
 use crate::command_severity::{Grade, of_listed};
-use crate::command_split::take_apart;
+use crate::command_split::take_apart_as;
 use crate::pattern::fits;
 use crate::remembered_rule::inside;
 use crate::severity::{runs_git, unnamed};
@@ -46,22 +46,24 @@ impl CallSubject<'_> {
             return None;
         }
         let allowing: Vec<&Rule> = rules.iter().filter(|rule| self.allows_here(rule)).collect();
-        let line = take_apart(&self.argument);
+        let line = take_apart_as(&self.argument, self.version);
         for (at, command) in line.commands.iter().enumerate() {
             let is_fed = line.fed.contains(&at);
-            let gap = |rule: &&Rule| {
+            let forms = self.forms(command);
+            let gap = |rule: &Rule, form: &str| {
                 let pattern = rule.argument.as_deref()?;
-                let gap = || match self.gap(pattern, command, is_fed) {
+                let gap = || match self.gap(pattern, form, is_fed) {
                     None if self.leaves_folder_of(rule) => Some(ELSEWHERE.to_owned()),
                     gap => gap,
                 };
-                fits(pattern, command).then(gap)
+                fits(pattern, form).then(gap)
             };
             let gaps: Vec<(&&Rule, Option<String>)> = allowing
                 .iter()
-                .filter_map(|rule| Some((rule, gap(rule)?)))
+                .flat_map(|rule| forms.iter().map(move |form| (rule, form)))
+                .filter_map(|(rule, form)| Some((rule, gap(rule, form)?)))
                 .collect();
-            if gaps.iter().any(|(_, gap)| gap.is_none()) {
+            if gaps.iter().any(|(_, gap)| gap.is_none()) || self.needs_no_rule(command, is_fed) {
                 continue;
             }
             let near = gaps.into_iter().find_map(|(rule, gap)| Some((rule, gap?)));
@@ -142,8 +144,14 @@ pub fn not_covered_reason(
         });
     }
     let pattern = rule.argument.as_deref()?;
-    let line = take_apart(&subject.argument);
-    let other = line.commands.iter().find(|command| !fits(pattern, command));
+    let line = take_apart_as(&subject.argument, subject.version);
+    let is_other = |(at, command): &(usize, &String)| {
+        let forms = subject.forms(command);
+        !forms.iter().any(|form| fits(pattern, form))
+            && !subject.needs_no_rule(command, line.fed.contains(at))
+    };
+    let mut commands = line.commands.iter().enumerate();
+    let other = commands.find(is_other).map(|(_, command)| command);
     if !subject.runs_commands() {
         return Some(format!("`{pattern}` does not fit {}", subject.argument));
     }

@@ -17,6 +17,7 @@ mod cut;
 mod cut_off;
 #[cfg(test)]
 mod decisions;
+mod everyday_forms;
 #[cfg(test)]
 mod facts;
 mod fallbacks;

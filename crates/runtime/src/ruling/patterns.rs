@@ -2,7 +2,7 @@
 //! of a command line.
 
 use agentx_agent::approval::{covered_together, suggested};
-use agentx_agent::command_split::take_apart;
+use agentx_agent::command_split::{only_reads_input, take_apart};
 use agentx_agent::pattern::fits;
 use agentx_types::{AgentConfig, Rule, ToolSpec};
 use serde_json::{Value, json};
@@ -52,7 +52,8 @@ pub fn with_patterns(
 }
 
 /// The patterns that a person may keep for a command line of several commands, one for each command, in the form in which
-/// [`with_patterns`] takes them. `None` if it is one command, a loop or a condition, or no patterns allow it.
+/// [`with_patterns`] takes them. A command that only reads what the one before it writes needs none. `None` if it is one
+/// command, a loop or a condition, or no patterns allow it.
 pub fn offered_patterns(shown: &Rule, config: &AgentConfig, tool: &str, input: &Value) -> Option<String> {
     let spec = config.tools.iter().find(|spec| spec.name == tool)?;
     let argument = spec.command_argument.as_deref()?;
@@ -61,7 +62,12 @@ pub fn offered_patterns(shown: &Rule, config: &AgentConfig, tool: &str, input: &
         return None;
     }
     let mut patterns: Vec<String> = Vec::new();
+    let mut is_read = false;
     for (at, command) in line.commands.iter().enumerate() {
+        if line.fed.contains(&at) && only_reads_input(command) {
+            is_read = true;
+            continue;
+        }
         let mut pattern = suggested(config, spec, &json!({ argument: command })).argument?;
         // What a pipe gives may be commands, so a pattern without a star does not cover it.
         if line.fed.contains(&at) && !pattern.ends_with('*') {
@@ -72,7 +78,7 @@ pub fn offered_patterns(shown: &Rule, config: &AgentConfig, tool: &str, input: &
         }
     }
     let joined = patterns.join(", ");
-    let is_several = patterns.len() > 1 && !patterns.iter().any(|pattern| pattern.contains(','));
+    let is_several = (is_read || patterns.len() > 1) && !patterns.iter().any(|pattern| pattern.contains(','));
     (is_several && with_patterns(shown, &joined, config, tool, input).is_ok()).then_some(joined)
 }
 
@@ -126,6 +132,7 @@ fn uncovered(patterns: &[&str], spec: &ToolSpec, input: &Value) -> String {
 mod tests {
     use agentx_types::{Access, RuleEffect};
 
+    use super::super::{Ruling, RulingKind};
     use super::*;
 
     fn config() -> AgentConfig {
@@ -150,21 +157,28 @@ mod tests {
 
     #[test]
     fn a_pipe_is_allowed_by_one_pattern_for_each_command() {
-        let line = "npm test -- --ci 2>&1 | tail -20";
-        for patterns in ["npm test *, tail *", "npm test * | tail *"] {
+        let line = "npm test -- --ci 2>&1 | sed 20q";
+        for patterns in ["npm test *, sed *", "npm test * | sed *"] {
             assert_eq!(
                 kept(line, patterns).unwrap(),
-                ["npm test *", "tail *"],
+                ["npm test *", "sed *"],
                 "{patterns}"
             );
         }
         let left = kept(line, "npm test *").unwrap_err();
-        assert!(left.contains("does not cover `tail -20`"), "{left}");
+        assert!(left.contains("does not cover `sed 20q`"), "{left}");
         let left = kept(line, "npm test *, head *").unwrap_err();
-        assert_eq!(left, "none of the patterns covers `tail -20`");
-        let idle = kept(line, "npm test *, tail *, rm *").unwrap_err();
+        assert_eq!(left, "none of the patterns covers `sed 20q`");
+        let idle = kept(line, "npm test *, sed *, rm *").unwrap_err();
         assert_eq!(idle, "`rm *` covers no part of this call");
         assert_eq!(kept("echo a, b", "echo a, *").unwrap(), ["echo a, *"]);
+        // A program that only reads the pipe needs no pattern, and may have one.
+        let line = "npm test -- --ci 2>&1 | tail -20";
+        assert_eq!(kept(line, "npm test *").unwrap(), ["npm test *"]);
+        assert_eq!(
+            kept(line, "npm test *, tail *").unwrap(),
+            ["npm test *", "tail *"]
+        );
     }
 
     #[test]
@@ -175,10 +189,14 @@ mod tests {
             let shown = suggested(&config, &config.tools[0], &input);
             offered_patterns(&shown, &config, "bash", &input)
         };
-        let line = offered("npm test -- --ci 2>&1 | tail -20").unwrap();
-        assert!(line.ends_with(", tail *"), "{line}");
+        let line = offered("npm test -- --ci 2>&1 | sed 20q").unwrap();
+        assert!(line.ends_with(", sed *"), "{line}");
+        // `tail *` would show any file.
+        let line = offered("npm test -- --ci 2>&1 | tail -20");
+        assert_eq!(line.as_deref(), Some("npm test -- --ci 2>&1"));
+        assert_eq!(offered("ls; ls -l"), None);
         assert_eq!(offered("npm test"), None);
-        assert_eq!(offered("npm test > out.txt | tail -20"), None);
+        assert_eq!(offered("npm test > out.txt | sed 20q"), None);
         for line in [
             "for f in *; do rm \"$f\"; done",
             "for f in a b; do ls; done",
@@ -187,6 +205,30 @@ mod tests {
             "npm test; until ls; do sleep 1; done",
         ] {
             assert_eq!(offered(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_tested_call_is_decided_about_as_a_call_in_its_everyday_forms() {
+        let mut config = config();
+        let shown = suggested(&config, &config.tools[0], &json!({ "command": "npm test" }));
+        assert_eq!(shown.argument.as_deref(), Some("npm test"));
+        config.rules.push(shown);
+        let ruling = |line: &str| Ruling::of(&config, &config.tools[0], &json!({ "command": line }));
+        for line in [
+            "time npm test",
+            "NO_COLOR=1 npm test < /dev/null",
+            "npm test 2>&1 | tail -20",
+        ] {
+            let ruling = ruling(line);
+            assert_eq!(ruling.decision, RulingKind::Allow, "{line}: {}", ruling.because);
+            assert_eq!(ruling.rules, config.rules, "{line}");
+        }
+        for line in ["PATH=. npm test", "npm test < x", "npm test | tail -f"] {
+            let ruling = ruling(line);
+            assert_eq!(ruling.decision, RulingKind::Ask, "{line}");
+            let kept = ruling.always.and_then(|rule| rule.argument);
+            assert_eq!(kept.as_deref(), Some(line));
         }
     }
 

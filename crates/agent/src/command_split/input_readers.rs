@@ -1,0 +1,376 @@
+//! Programs behind a pipe that need no rule: they only read their standard input, and write it to their output, as a
+//! whole or in part. `cargo test 2>&1 | tail -20` does no more than `cargo test`, so a rule for that is enough.
+//!
+//! Only words that are listed here count, whatever other options a program has: `tail -f`, `grep -r`, `grep -f x`,
+//! `sort -o x`, `uniq IN OUT` and any name of a file need a rule. From version 9 of the rules on.
+
+/// A program with the words that make it read its standard input alone.
+struct Reader {
+    name: &'static str,
+    /// Letters without a value.
+    flags: &'static str,
+    /// Letters with a number.
+    numbers: &'static str,
+    /// Letters with any text, which is never the name of a file or program.
+    texts: &'static str,
+    /// Long options; those that end in `=` have a value.
+    long: &'static [&'static str],
+    /// Whether `-20` is a number of lines.
+    counts: bool,
+    /// The fewest and the most words that are no options. None of them is the name of a file.
+    plain: (usize, usize),
+}
+
+const READERS: &[Reader] = &[
+    Reader {
+        name: "cat",
+        flags: "AbeEnstTuv",
+        numbers: "",
+        texts: "",
+        long: &["--number", "--number-nonblank", "--show-all", "--squeeze-blank"],
+        counts: false,
+        plain: (0, 0),
+    },
+    Reader {
+        name: "cut",
+        flags: "s",
+        numbers: "",
+        texts: "bcdf",
+        long: &[
+            "--bytes=",
+            "--characters=",
+            "--complement",
+            "--delimiter=",
+            "--fields=",
+            "--only-delimited",
+            "--output-delimiter=",
+        ],
+        counts: false,
+        plain: (0, 0),
+    },
+    Reader {
+        name: "grep",
+        flags: "EFGHLPabchilnoqsvwx",
+        numbers: "ABCm",
+        texts: "",
+        long: &[
+            "--after-context=",
+            "--before-context=",
+            "--color=",
+            "--context=",
+            "--count",
+            "--extended-regexp",
+            "--fixed-strings",
+            "--ignore-case",
+            "--invert-match",
+            "--line-buffered",
+            "--line-number",
+            "--max-count=",
+            "--only-matching",
+            "--quiet",
+            "--word-regexp",
+        ],
+        counts: true,
+        plain: (1, 1),
+    },
+    Reader {
+        name: "head",
+        flags: "qv",
+        numbers: "cn",
+        texts: "",
+        long: &["--bytes=", "--lines=", "--quiet", "--verbose"],
+        counts: true,
+        plain: (0, 0),
+    },
+    Reader {
+        name: "sort",
+        flags: "MVbdfghinrsu",
+        numbers: "",
+        texts: "kt",
+        long: &[
+            "--field-separator=",
+            "--human-numeric-sort",
+            "--ignore-case",
+            "--key=",
+            "--numeric-sort",
+            "--reverse",
+            "--stable",
+            "--unique",
+            "--version-sort",
+        ],
+        counts: false,
+        plain: (0, 0),
+    },
+    Reader {
+        name: "tail",
+        flags: "qv",
+        numbers: "cn",
+        texts: "",
+        long: &["--bytes=", "--lines=", "--quiet", "--verbose"],
+        counts: true,
+        plain: (0, 0),
+    },
+    Reader {
+        name: "tr",
+        flags: "Ccdst",
+        numbers: "",
+        texts: "",
+        long: &["--complement", "--delete", "--squeeze-repeats", "--truncate-set1"],
+        counts: false,
+        plain: (1, 2),
+    },
+    Reader {
+        name: "uniq",
+        flags: "Dcdiu",
+        numbers: "fsw",
+        texts: "",
+        long: &["--count", "--ignore-case", "--repeated", "--unique"],
+        counts: false,
+        plain: (0, 0),
+    },
+    Reader {
+        name: "wc",
+        flags: "Lclmw",
+        numbers: "",
+        texts: "",
+        long: &["--bytes", "--chars", "--lines", "--max-line-length", "--words"],
+        counts: false,
+        plain: (0, 0),
+    },
+];
+
+/// Returns whether a command only reads its standard input and writes to its output.
+///
+/// ```
+/// use agentx_agent::command_split::only_reads_input;
+/// assert!(only_reads_input("tail -20") && only_reads_input("grep -n 'a b'"));
+/// assert!(!only_reads_input("tail -f") && !only_reads_input("grep word x"));
+/// ```
+pub fn only_reads_input(command: &str) -> bool {
+    let Some(words) = known_words(command) else {
+        return false;
+    };
+    let Some((program, words)) = words.split_first() else {
+        return false;
+    };
+    let reader = READERS.iter().find(|reader| reader.name == program);
+    reader.is_some_and(|reader| reader.takes(words))
+}
+
+/// The meaning of a word of a reader.
+enum Kind {
+    /// An option, with its value if it has one.
+    Option,
+    /// An option whose value is the next word, a number or any text.
+    BeforeNumber,
+    BeforeText,
+    /// A word that is no option.
+    Plain,
+    /// A word that is not listed.
+    Unknown,
+}
+
+impl Reader {
+    /// Returns whether all words are listed.
+    fn takes(&self, words: &[String]) -> bool {
+        let mut plain = 0;
+        let mut words = words.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            let is_listed = match self.kind(word) {
+                Kind::Option => true,
+                Kind::BeforeNumber => words.next().is_some_and(is_count),
+                Kind::BeforeText => words.next().is_some(),
+                Kind::Plain => {
+                    plain += 1;
+                    true
+                }
+                Kind::Unknown => false,
+            };
+            if !is_listed {
+                return false;
+            }
+        }
+        (self.plain.0..=self.plain.1).contains(&plain)
+    }
+
+    /// The meaning of a word that is not the value of the one before.
+    fn kind(&self, word: &str) -> Kind {
+        if word.starts_with("--") {
+            let is_word = |option: &&str| match option.strip_suffix('=') {
+                Some(_) => word.strip_prefix(*option).is_some_and(|value| !value.is_empty()),
+                None => word == *option,
+            };
+            return if self.long.iter().any(is_word) {
+                Kind::Option
+            } else {
+                Kind::Unknown
+            };
+        }
+        let Some(group) = word.strip_prefix('-') else {
+            return Kind::Plain;
+        };
+        if group.is_empty() {
+            Kind::Unknown
+        } else if self.counts && group.bytes().all(|byte| byte.is_ascii_digit()) {
+            Kind::Option
+        } else {
+            self.kind_of_group(group)
+        }
+    }
+
+    /// The meaning of letters behind a dash: flags, and at the end perhaps one with a value.
+    fn kind_of_group(&self, group: &str) -> Kind {
+        for (at, letter) in group.char_indices() {
+            let value = &group[at + letter.len_utf8()..];
+            if self.numbers.contains(letter) {
+                return match value {
+                    "" => Kind::BeforeNumber,
+                    _ if is_count(value) => Kind::Option,
+                    _ => Kind::Unknown,
+                };
+            }
+            if self.texts.contains(letter) {
+                return if value.is_empty() {
+                    Kind::BeforeText
+                } else {
+                    Kind::Option
+                };
+            }
+            if !self.flags.contains(letter) {
+                return Kind::Unknown;
+            }
+        }
+        Kind::Option
+    }
+}
+
+/// Returns whether a text is a number of lines or bytes: `20`, `+5`, `-3`.
+fn is_count(text: &str) -> bool {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// The words of a command without their quotes; `None` if a shell may read one of them in another way than as it is
+/// written.
+fn known_words(command: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    let mut letters = command.chars();
+    while let Some(c) = letters.next() {
+        match (quote, c) {
+            (Some(open), c) if c == open => quote = None,
+            (Some('"'), '$' | '`' | '!') => return None,
+            (Some('"'), '\\') => {
+                let next = letters.next().filter(|next| !"$`\"\\\n".contains(*next))?;
+                word.get_or_insert_default().extend([c, next]);
+            }
+            (Some(_), c) => word.get_or_insert_default().push(c),
+            (None, '\'' | '"') => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            (None, ' ') => words.extend(word.take()),
+            (None, c) if c.is_ascii_alphanumeric() || "-_./,:+@%".contains(c) => {
+                word.get_or_insert_default().push(c);
+            }
+            (None, '=') if word.is_some() => word.get_or_insert_default().push(c),
+            (None, _) => return None,
+        }
+    }
+    words.extend(word);
+    quote.is_none().then_some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_with_listed_words_need_no_rule() {
+        for command in [
+            "tail -20",
+            "tail -n +5",
+            "tail --lines=20",
+            "head -c100",
+            "wc -lw",
+            "grep -n word",
+            "grep -vE 'a|b' -A 3",
+            r#"grep "a\|b""#,
+            "grep word -i --color=never",
+            "grep -5 word",
+            "sort -t, -k 2,2n",
+            "sort -rn",
+            "uniq -c",
+            "cut -d' ' -f1",
+            "cut -d : -f 1,3",
+            "tr a-z A-Z",
+            r"tr -d '\n'",
+            "cat",
+            "cat -A",
+        ] {
+            assert!(only_reads_input(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn words_that_are_not_listed_need_one() {
+        for command in [
+            "tail -f",
+            "tail -20f",
+            "tail -20 x",
+            "tail -n x",
+            "tail +5",
+            "tail --pid=1",
+            "tail --follow",
+            "tail --lines",
+            "tail -n",
+            "head --by=5",
+            "head -",
+            "head -- x",
+            "grep",
+            "grep word x",
+            "grep -f x",
+            "grep -fx word",
+            "grep -r word",
+            "grep -nr word",
+            "grep -A word x",
+            "grep -e a",
+            "grep -d recurse word",
+            "grep --include=x word",
+            "grep $X",
+            "grep \"$X\"",
+            "grep \"`x`\"",
+            "grep *",
+            "grep ~",
+            "grep =ls",
+            "sort -o x",
+            "sort -ox",
+            "sort -no x",
+            "sort --output=x",
+            "sort --compress-program=x",
+            "sort --files0-from=-",
+            "sort -T x",
+            "sort x",
+            "uniq x",
+            "uniq - x",
+            "uniq -c x y",
+            "cut -f1 x",
+            "cut -d , -f1 x",
+            "wc --files0-from=x",
+            "wc -l x",
+            "tr a b c",
+            "tr",
+            "cat x",
+            "cat -",
+            "./tail -5",
+            "/bin/tail -5",
+            "tee",
+            "less",
+            "sed p",
+            "",
+        ] {
+            assert!(!only_reads_input(command), "{command}");
+        }
+    }
+}

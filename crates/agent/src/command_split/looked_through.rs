@@ -1,0 +1,369 @@
+//! The forms of a command that a rule which allows is compared with: as it is written, without redirections that keep
+//! nothing, and without wrappers and variables in front that change nothing about what runs. Without this a person who
+//! allowed `cargo test` would be asked about `timeout 60 cargo test` again and again, and would learn to say yes.
+//!
+//! | command | also compared as |
+//! | --- | --- |
+//! | `cargo test 2>&1` | `cargo test` |
+//! | `time timeout 60 cargo test` | `timeout 60 cargo test`, `cargo test` |
+//! | `RUST_LOG=debug cargo test` | `cargo test` |
+//! | `timeout $X cargo test`, `PATH=. cargo test` | – |
+//!
+//! Everything that is removed is known to the letter: a wrapper stays if one of its words is not listed here. A variable
+//! is listed only if no program takes its value for the name of a program, a file or a setting. That leaves out `CI`, for
+//! example: some programs publish or delete without a question if it is set. Rules that deny or ask see through far more
+//! (`command_analysis`). From version 9 of the rules on.
+
+/// The maximum number of wrappers and variables in front of a command.
+const MOST_IN_FRONT: usize = 8;
+
+/// A command that runs the one behind it and changes neither what that does nor where its output goes.
+struct Wrapper {
+    name: &'static str,
+    /// Options without a value.
+    alone: &'static [&'static str],
+    /// Options with a value.
+    valued: &'static [Valued],
+}
+
+/// An option with a value, attached or as the next word.
+struct Valued {
+    short: &'static str,
+    long: &'static str,
+    is_value: fn(&str) -> bool,
+}
+
+/// Returns an option of the table below.
+const fn valued(short: &'static str, long: &'static str, is_value: fn(&str) -> bool) -> Valued {
+    Valued {
+        short,
+        long,
+        is_value,
+    }
+}
+
+/// The wrappers. Not `nohup`, which writes a file, nor any that takes the command from a text.
+const WRAPPERS: &[Wrapper] = &[
+    Wrapper {
+        name: "env",
+        alone: &[],
+        valued: &[],
+    },
+    Wrapper {
+        name: "nice",
+        alone: &[],
+        valued: &[valued("-n", "--adjustment", is_niceness)],
+    },
+    Wrapper {
+        name: "stdbuf",
+        alone: &[],
+        valued: &[
+            valued("-i", "--input", is_buffer),
+            valued("-o", "--output", is_buffer),
+            valued("-e", "--error", is_buffer),
+        ],
+    },
+    Wrapper {
+        name: "time",
+        alone: &["-p"],
+        valued: &[],
+    },
+    Wrapper {
+        name: "timeout",
+        alone: &["--foreground", "--preserve-status", "--verbose", "-v"],
+        valued: &[
+            valued("-k", "--kill-after", is_duration),
+            valued("-s", "--signal", is_signal),
+        ],
+    },
+];
+
+/// The forms of one command of a line that was split with certainty; the first is the command itself.
+pub(crate) fn forms(command: &str) -> Vec<&str> {
+    let mut forms = vec![command];
+    for written in [command, without_redirections(command)] {
+        let first = Inner {
+            rest: written,
+            is_first: true,
+            takes_variables: true,
+        };
+        let steps = std::iter::successors(Some(first), Inner::behind_one);
+        for Inner { rest, .. } in steps.take(MOST_IN_FRONT + 1) {
+            if !rest.is_empty() && !forms.contains(&rest) {
+                forms.push(rest);
+            }
+        }
+    }
+    forms
+}
+
+/// Returns whether a part of a line is only redirections that keep nothing, such as what follows `&` in `x &>/dev/null`.
+pub(crate) fn is_only_redirections(command: &str) -> bool {
+    without_redirections(command).is_empty()
+}
+
+/// The rest of a command, behind some wrappers and variables.
+#[derive(Clone, Copy)]
+struct Inner<'a> {
+    rest: &'a str,
+    /// Whether nothing was removed yet.
+    is_first: bool,
+    /// Whether a shell reads `NAME=value` here as a variable. Behind `timeout 60` it would be a program.
+    takes_variables: bool,
+}
+
+impl Inner<'_> {
+    /// The rest behind one more wrapper or variable; `None` if it begins with neither.
+    fn behind_one(&self) -> Option<Self> {
+        let (word, behind) = self.rest.split_once(' ')?;
+        if self.takes_variables && is_harmless_variable(word) {
+            return Some(Self {
+                rest: behind,
+                is_first: false,
+                takes_variables: true,
+            });
+        }
+        let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == word)?;
+        Some(Self {
+            rest: wrapper.command(behind)?,
+            is_first: false,
+            // At the beginning `time` is a keyword of the shell.
+            takes_variables: word == "time" && self.is_first,
+        })
+    }
+}
+
+impl Wrapper {
+    /// The command behind the wrapper's own words; `None` if one of these is not known to be harmless.
+    fn command<'a>(&self, words: &'a str) -> Option<&'a str> {
+        let mut rest = words;
+        while rest.starts_with('-') {
+            let (word, behind) = rest.split_once(' ')?;
+            rest = if self.alone.contains(&word) {
+                behind
+            } else {
+                self.behind_value(word, behind)?
+            };
+        }
+        match self.name {
+            "timeout" => {
+                let (duration, behind) = rest.split_once(' ')?;
+                is_duration(duration).then_some(behind)
+            }
+            "env" => behind_variables(rest),
+            _ => Some(rest),
+        }
+    }
+
+    /// What follows an option with a value; `None` if the option or its value is not listed.
+    fn behind_value<'a>(&self, word: &str, behind: &'a str) -> Option<&'a str> {
+        self.valued.iter().find_map(|option| {
+            if word == option.short || word == option.long {
+                let (value, behind) = behind.split_once(' ')?;
+                return (option.is_value)(value).then_some(behind);
+            }
+            let after_long = word
+                .strip_prefix(option.long)
+                .and_then(|rest| rest.strip_prefix('='));
+            let value = after_long.or_else(|| word.strip_prefix(option.short))?;
+            (option.is_value)(value).then_some(behind)
+        })
+    }
+}
+
+/// The command behind the variables that `env` sets; `None` if one of them is not harmless.
+fn behind_variables(words: &str) -> Option<&str> {
+    let mut rest = words;
+    while let Some((word, behind)) = rest.split_once(' ')
+        && is_harmless_variable(word)
+    {
+        rest = behind;
+    }
+    let first = rest.split(' ').next().unwrap_or_default();
+    (!first.contains('=')).then_some(rest)
+}
+
+/// Returns whether a word sets a variable to a value by which no program runs or loads anything else.
+fn is_harmless_variable(word: &str) -> bool {
+    const TERMINALS: &str =
+        "ansi dumb linux screen screen-256color tmux tmux-256color vt100 xterm xterm-color xterm-256color";
+    const SWITCHES: &str = "0 1 2 3 true false yes no always never full";
+    let Some((name, value)) = word.split_once('=') else {
+        return false;
+    };
+    let is_one_of = |list: &str| list.split(' ').any(|known| known == value);
+    let is_of = |signs: &str| {
+        let is_sign = |c: char| c.is_ascii_alphanumeric() || signs.contains(c);
+        !value.is_empty() && value.chars().all(is_sign)
+    };
+    match name {
+        "RUST_BACKTRACE"
+        | "RUST_LIB_BACKTRACE"
+        | "NO_COLOR"
+        | "FORCE_COLOR"
+        | "CLICOLOR"
+        | "CLICOLOR_FORCE"
+        | "PYTHONDONTWRITEBYTECODE"
+        | "PYTHONUNBUFFERED"
+        | "PYTHONFAULTHANDLER"
+        | "PYTHONUTF8" => is_one_of(SWITCHES),
+        "COLUMNS" | "LINES" | "PYTHONHASHSEED" | "RUST_TEST_THREADS" => is_number(value),
+        "RUST_LOG" => is_of("_:=,-"),
+        "TERM" => is_one_of(TERMINALS),
+        // In other encodings a part of a letter may be a backslash.
+        "LANG" | "LC_ALL" => {
+            let is_unicode = [".UTF-8", ".utf8"].iter().any(|end| value.ends_with(end));
+            value == "C" || value == "POSIX" || (is_unicode && is_of("_-."))
+        }
+        // `/x` and `:x` are files.
+        "TZ" => is_of("_+-/") && value.starts_with(|c: char| c.is_ascii_alphabetic()),
+        // Any other value chooses the files with settings, and perhaps the database, of another environment.
+        "NODE_ENV" => value == "test",
+        _ => false,
+    }
+}
+
+/// Removes redirections at the end of a command that keep nothing: `2>&1`, `>/dev/null`, `2> /dev/null`, `</dev/null`.
+///
+/// None of them contains a quote, so in a line whose quotes are balanced they are outside of quotes.
+fn without_redirections(command: &str) -> &str {
+    let mut rest = command;
+    while let Some(before) = before_redirection(rest) {
+        rest = before;
+    }
+    rest
+}
+
+/// What stands before the redirection at the end of a command.
+fn before_redirection(command: &str) -> Option<&str> {
+    let before = match command.strip_suffix("/dev/null") {
+        Some(before) => {
+            let arrow = before.trim_end_matches([' ', '\t']);
+            let before = arrow
+                .strip_suffix(">>")
+                .or_else(|| arrow.strip_suffix(['>', '<']))?;
+            before.strip_suffix(['0', '1', '2']).unwrap_or(before)
+        }
+        None => {
+            let before = command.strip_suffix(['1', '2'])?.strip_suffix(">&")?;
+            before.strip_suffix(['1', '2']).unwrap_or(before)
+        }
+    };
+    let words = before.trim_end_matches(' ');
+    // A blank behind a backslash is part of a word, and so is the digit or arrow without a blank before it.
+    let is_apart = before.is_empty() || (words.len() < before.len() && !words.ends_with('\\'));
+    is_apart.then_some(words)
+}
+
+fn is_number(value: &str) -> bool {
+    (1..=4).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn is_niceness(value: &str) -> bool {
+    is_number(value.strip_prefix(['+', '-']).unwrap_or(value))
+}
+
+fn is_duration(value: &str) -> bool {
+    let number = value.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(value);
+    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+    let is_digits = |text: &str| text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
+    !whole.is_empty() && is_digits(whole) && is_digits(part)
+}
+
+fn is_signal(value: &str) -> bool {
+    let name = value.strip_prefix("SIG").unwrap_or(value);
+    ["HUP", "INT", "KILL", "QUIT", "TERM", "2", "9", "15"].contains(&name)
+}
+
+fn is_buffer(value: &str) -> bool {
+    value == "0" || value == "L"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_compared_without_what_changes_nothing() {
+        let cases: [(&str, &[&str]); 7] = [
+            ("cargo test", &[]),
+            (
+                "timeout -k 5 1.5m nice -n -5 cargo test",
+                &["nice -n -5 cargo test", "cargo test"],
+            ),
+            (
+                "time RUST_LOG=a::b=debug,c x 2>&1",
+                &[
+                    "RUST_LOG=a::b=debug,c x 2>&1",
+                    "x 2>&1",
+                    "time RUST_LOG=a::b=debug,c x",
+                    "RUST_LOG=a::b=debug,c x",
+                    "x",
+                ],
+            ),
+            ("env TZ=Europe/Berlin LC_ALL=C date", &["date"]),
+            ("stdbuf -oL -e 0 x", &["x"]),
+            ("timeout --signal=INT --kill-after 5 60s x", &["x"]),
+            ("x </dev/null >> /dev/null 2>&1", &["x"]),
+        ];
+        for (command, others) in cases {
+            assert_eq!(forms(command)[1..], *others, "{command}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_to_the_letter_stays() {
+        for command in [
+            "env RUST_LOG=debug",
+            "env -i x",
+            "env -S x",
+            "env -u A x",
+            "env - x",
+            "env PATH=. x",
+            "nice -n x y",
+            "nice --adj=5 x",
+            "time -o y x",
+            "time -v x",
+            "timeout x",
+            "timeout -k x 5 y",
+            "timeout -f x",
+            "timeout 'a' x",
+            "timeout .5 x",
+            "stdbuf -o../x y",
+            "./time x",
+            "/tmp/nice x",
+            "PATH=. x",
+            "CI=1 x",
+            "RUST_LOG= x",
+            "RUST_LOG=/x y",
+            "TZ=:x y",
+            "TZ=/x y",
+            "TZ=../x y",
+            "LANG=zh_TW.Big5 x",
+            "LANG=/x.UTF-8 y",
+            "TERM=../x y",
+            "NODE_ENV=production x",
+            "COLUMNS=99999 x",
+            r"x\ 2>&1",
+            "x2>&1",
+            "x 3>&1",
+            "x >&x",
+            "x <>/dev/null",
+            "x >y/dev/null",
+            "x '2>&1'",
+        ] {
+            assert_eq!(forms(command), [command], "{command}");
+        }
+        assert_eq!(
+            forms("timeout 5 RUST_LOG=debug x").last(),
+            Some(&"RUST_LOG=debug x")
+        );
+        assert!(is_only_redirections(">/dev/null 2>&1") && !is_only_redirections("x >/dev/null"));
+    }
+
+    #[test]
+    fn few_wrappers_are_removed() {
+        let line = format!("{}x", "nice ".repeat(20_000));
+        assert_eq!(forms(&line).len(), MOST_IN_FRONT + 1);
+    }
+}
