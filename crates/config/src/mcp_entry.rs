@@ -7,9 +7,45 @@ use serde_json::{Map, Value};
 
 use crate::mcp::command_line;
 
-/// Returns a sentence that describes an entry of the project, whether its variables are set or not; `None` if it
-/// names neither a program nor an address.
-pub(crate) fn effect(name: &str, fields: &Map<String, Value>) -> Option<String> {
+/// An entry of the project, in words for a person who decides about the folder.
+#[derive(Debug)]
+pub(crate) struct ServerEffect {
+    /// The name of the server.
+    pub(crate) name: String,
+    /// What its tools do.
+    does: String,
+    /// Why it is not started, even in a trusted folder.
+    pub(crate) left_out: Option<String>,
+    /// Whole sentences about what else it may do.
+    pub(crate) also: Vec<String>,
+}
+
+impl ServerEffect {
+    /// Describes an entry, whether its variables are set or not; `None` if it names neither a program nor an
+    /// address.
+    pub(crate) fn of(name: &str, fields: &Map<String, Value>) -> Option<Self> {
+        Some(Self {
+            name: name.to_owned(),
+            does: does(fields)?,
+            left_out: None,
+            also: Vec::new(),
+        })
+    }
+
+    /// Returns the sentences about it. What a server would do that is left out is said, too: the reason may go
+    /// away without a change of the file.
+    pub(crate) fn sentences(self) -> impl Iterator<Item = String> {
+        let Self { name, does, .. } = self;
+        let first = match self.left_out {
+            None => format!("MCP server `{name}`: {does}"),
+            Some(why) => format!("MCP server `{name}` is not started: {why}; if that changes, {does}"),
+        };
+        std::iter::once(first).chain(self.also)
+    }
+}
+
+/// Returns what the tools of an entry do; `None` if it names neither a program nor an address.
+fn does(fields: &Map<String, Value>) -> Option<String> {
     let what = match (fields.contains_key("command"), fields.contains_key("url")) {
         (true, _) => "its tools start this program",
         (false, true) => "its tools send to this address",
@@ -29,10 +65,7 @@ pub(crate) fn effect(name: &str, fields: &Map<String, Value>) -> Option<String> 
         0 => String::new(),
         _ => format!("; it sets {}", details.join(", ")),
     };
-    Some(format!(
-        "MCP server `{name}`: {what}: {}{details}{with}",
-        as_written(fields)
-    ))
+    Some(format!("{what}: {}{details}{with}", as_written(fields)))
 }
 
 /// Returns the command line or the address of an entry, as it is written.

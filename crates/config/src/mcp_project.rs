@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value};
 
 use crate::mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
-use crate::mcp_entry::{add_variables, as_written, details, effect, variables_in};
+use crate::mcp_entry::{ServerEffect, add_variables, as_written, details, variables_in};
 use crate::server_files::{Listings, ServerFiles, directory, files_of, has_changed};
 use crate::trust::digest;
 use crate::value::url;
@@ -33,8 +33,10 @@ pub(crate) struct ProjectServers {
     pub(crate) files: Vec<NamedFile>,
     /// The servers that count.
     pub(crate) servers: Vec<McpServerSettings>,
-    /// The effects of trusting it, in sentences.
-    pub(crate) effects: Vec<String>,
+    /// Its entries, for a person who decides about the folder.
+    pub(crate) effects: Vec<ServerEffect>,
+    /// What else a person should know about the file.
+    pub(crate) notes: Vec<String>,
     /// The mistakes in the file.
     pub(crate) mistakes: Vec<ConfigMistake>,
     /// The servers that are left out because of a file that they run.
@@ -42,6 +44,17 @@ pub(crate) struct ProjectServers {
 }
 
 impl ProjectServers {
+    /// Adds a mistake that is not about an entry with an effect.
+    fn wrong(&mut self, mistake: ConfigMistake) {
+        self.notes.push(mistake.what.clone());
+        self.mistakes.push(mistake);
+    }
+
+    /// The effect of this server.
+    fn effect_of(&mut self, name: &str) -> Option<&mut ServerEffect> {
+        self.effects.iter_mut().find(|effect| effect.name == name)
+    }
+
     /// Returns warnings about the file in a trusted folder.
     pub(crate) fn warnings(&self, folder: &Folder) -> Vec<ConfigMistake> {
         if folder.trust != FolderTrust::Trusted {
@@ -71,9 +84,7 @@ impl ProjectContext<'_> {
                 None => return found,
             },
             Err(why) => {
-                found
-                    .mistakes
-                    .push(self.mistake(format!("it is left out: {why}")));
+                found.wrong(self.mistake(format!("it is left out: {why}")));
                 return found;
             }
         };
@@ -88,7 +99,15 @@ impl ProjectContext<'_> {
         for server in read {
             let with_its_files = match self.files_of(&server, &mut listings) {
                 Ok(of_server) => self.with_its_files(server, of_server, &mut found),
-                Err(why) => Err(why),
+                Err(why) => {
+                    if let Some(effect) = found.effect_of(&server.name) {
+                        effect.left_out = Some(why.clone());
+                    }
+                    let name = &server.name;
+                    Err(format!(
+                        "the server {name:?} is left out: {why}; add the server to your own settings with `agentx mcp add`"
+                    ))
+                }
             };
             match with_its_files {
                 Ok(server) if counts => found.servers.push(server),
@@ -116,12 +135,15 @@ impl ProjectContext<'_> {
             if self.folder.standing(&path, &bytes) != FileAcceptance::Accepted {
                 missing.get_or_insert_with(|| path.clone());
             }
-            found.effects.extend(directory(&path, self.places).map(|directory| {
+            let of_directory = directory(&path, self.places).map(|directory| {
                 format!(
                     "MCP server `{name}` may run any file {directory}: your trust accepts them all as they are now, and \
                      after any later change of one AgentX asks you again"
                 )
-            }));
+            });
+            if let Some(effect) = found.effect_of(&name) {
+                effect.also.extend(of_directory);
+            }
             server.entry_hash = digest(format!("{}\n{}", server.entry_hash, digest(&bytes)).as_bytes());
             found.files.push(NamedFile {
                 key: format!("mcp.{name}"),
@@ -144,28 +166,22 @@ impl ProjectContext<'_> {
         server: &McpServerSettings,
         listings: &mut Listings,
     ) -> Result<Vec<(PathBuf, Vec<u8>)>, String> {
-        files_of(&server.target, self.places, listings).map_err(|why| {
-            format!(
-                "the server {:?} is left out: {why}; add the server to your own settings with `agentx mcp add`",
-                server.name
-            )
-        })
+        files_of(&server.target, self.places, listings)
     }
 
     /// Reads the servers. What an entry says is an effect, whether it can be used today or not: a variable that
     /// is set later would else start what nobody saw.
     fn read(&self, bytes: &[u8], found: &mut ProjectServers) -> Vec<McpServerSettings> {
-        let mistakes = &mut found.mistakes;
         let servers = match serde_json::from_slice::<Value>(bytes) {
             Ok(Value::Object(mut file)) => file.remove("mcpServers"),
             Ok(_) => None,
             Err(error) => {
-                mistakes.push(self.mistake(format!("it is not valid JSON: {error}")));
+                found.wrong(self.mistake(format!("it is not valid JSON: {error}")));
                 return Vec::new();
             }
         };
         let Some(Value::Object(servers)) = servers else {
-            mistakes.push(self.mistake("expected {\"mcpServers\": {NAME: {…}}}".into()));
+            found.wrong(self.mistake("expected {\"mcpServers\": {NAME: {…}}}".into()));
             return Vec::new();
         };
         if servers.len() > MAX_SERVERS {
@@ -173,16 +189,29 @@ impl ProjectContext<'_> {
                 "it has {} servers; the first {MAX_SERVERS} are read",
                 servers.len()
             );
-            mistakes.push(self.mistake(what));
+            found.wrong(self.mistake(what));
         }
         let mut read = Vec::new();
         for (name, value) in servers.iter().take(MAX_SERVERS) {
-            found
-                .effects
-                .extend(value.as_object().and_then(|fields| effect(name, fields)));
-            match self.server(name, value) {
-                Ok(server) => read.push(server),
-                Err(what) => mistakes.push(self.mistake(format!("the server {name:?} is left out: {what}"))),
+            let effect = value
+                .as_object()
+                .and_then(|fields| ServerEffect::of(name, fields));
+            match (self.server(name, value), effect) {
+                (Ok(server), effect) => {
+                    found.effects.extend(effect);
+                    read.push(server);
+                }
+                (Err(what), effect) => {
+                    let mistake = self.mistake(format!("the server {name:?} is left out: {what}"));
+                    match effect {
+                        Some(mut effect) => {
+                            effect.left_out = Some(what);
+                            found.effects.push(effect);
+                            found.mistakes.push(mistake);
+                        }
+                        None => found.wrong(mistake),
+                    }
+                }
             }
         }
         read
@@ -372,6 +401,12 @@ mod tests {
         context.servers()
     }
 
+    /// What a person reads about the servers.
+    fn said(found: ProjectServers) -> Vec<String> {
+        let effects = found.effects.into_iter();
+        effects.flat_map(ServerEffect::sentences).collect()
+    }
+
     #[test]
     fn servers_are_read_with_the_values_that_they_name() {
         let lookup = |name: &str| (name == "TOKEN").then(|| "t0ken".to_owned());
@@ -401,7 +436,7 @@ mod tests {
                 .all(|server| server.of_folder && !server.trust_annotations && !server.sampling)
         );
         assert_eq!(
-            found.effects[1],
+            said(found)[1],
             "MCP server `docs`: its tools send to this address: https://example.org/mcp; it sets Authorization: 'Bearer ${TOKEN}', with the values of TOKEN"
         );
     }
@@ -451,6 +486,21 @@ mod tests {
                 "{server}: {said}"
             );
         }
+        let found = read(
+            r#"{"mcpServers": {"a": {"type": "sse", "url": "http://x"}, "b": 7, "z": {"command": "z"}}}"#,
+            &lookup,
+        );
+        assert_eq!(found.notes.len(), 1, "{:?}", found.notes);
+        let sse = "the transport `sse` is deprecated; servers of today speak `http`";
+        assert_eq!(
+            said(found),
+            [
+                format!(
+                    "MCP server `a` is not started: {sse}; if that changes, its tools send to this address: http://x"
+                ),
+                "MCP server `z`: its tools start this program: z".to_owned(),
+            ]
+        );
         for text in ["", "[]", "{}", "{\"mcpServers\": []}", "{"] {
             let found = read(text, &lookup);
             assert_eq!((found.servers.len(), found.mistakes.len()), (0, 1), "{text}");
@@ -481,7 +531,7 @@ mod tests {
         let files = look(&Folder::default()).files;
         let names: Vec<_> = files.iter().map(|file| file.path.to_string_lossy()).collect();
         assert_eq!(names, [".mcp.json", "srv/db.py", "db.ini", "srv"]);
-        let effects = look(&Folder::default()).effects.join("\n");
+        let effects = said(look(&Folder::default())).join("\n");
         assert!(
             effects.contains("MCP server `db` may run any file in srv: your trust"),
             "{effects}"

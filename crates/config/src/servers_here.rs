@@ -12,11 +12,13 @@ use crate::command_files::{CommandWords, path_in};
 use crate::keys::SettingPath;
 use crate::layers::MergedSettings;
 use crate::mcp::{McpServerSettings, McpTarget};
+use crate::mcp_entry::ServerEffect;
 use crate::mcp_project::ProjectServers;
 use crate::{ConfigMistake, ConfigPaths, FolderTrust, Secret, Settings};
 
 /// Settles where own servers start, leaves out those that would mean the files of the folder, and adds the servers of
-/// the project whose names are new. Returns the effects of the project's servers.
+/// the project whose names are new. Returns the effects of the project's servers: first those that are not started, each
+/// with the reason.
 pub(crate) fn settle(
     settings: &mut Settings,
     merged: &MergedSettings,
@@ -37,12 +39,22 @@ pub(crate) fn settle(
             false
         }
     });
-    let is_new = |server: &McpServerSettings| settings.mcp.iter().all(|own| own.name != server.name);
-    let of_project: Vec<McpServerSettings> = project.servers.into_iter().filter(is_new).collect();
-    settings.mcp.extend(of_project);
+    let own: Vec<String> = settings.mcp.iter().map(|own| own.name.clone()).collect();
+    let of_project = project.servers.into_iter();
+    settings
+        .mcp
+        .extend(of_project.filter(|server| !own.contains(&server.name)));
     settings.named_files.extend(project.files);
-    let mistakes = project.mistakes.into_iter().map(|mistake| mistake.what);
-    project.effects.into_iter().chain(mistakes).collect()
+    let mut effects = project.effects;
+    for effect in effects.iter_mut().filter(|effect| own.contains(&effect.name)) {
+        effect
+            .left_out
+            .get_or_insert_with(|| "yours has the same name".to_owned());
+    }
+    // A stable sort: servers that start stand last, as other effects that reach far.
+    effects.sort_by_key(|effect| effect.left_out.is_none());
+    let sentences = effects.into_iter().flat_map(ServerEffect::sentences);
+    project.notes.into_iter().chain(sentences).collect()
 }
 
 /// The folder that is open, in which own servers would start.

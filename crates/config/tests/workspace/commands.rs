@@ -197,6 +197,26 @@ fn a_server_is_shown_whether_its_variables_are_set_or_not() {
 }
 
 #[test]
+fn servers_that_trust_does_not_start_stand_apart_with_the_reason() {
+    let desk = Desk::new("model: demo\n");
+    desk.write(
+        "ws/.mcp.json",
+        r#"{"mcpServers": {"mine": {"command": "theirs"}, "old": {"type": "sse", "url": "http://x"}, "a": {"command": "a"}}}"#,
+    );
+    desk.write("home/config.yaml", "mcp:\n  mine: {command: mine}\n");
+    let said = desk.load().server_effects;
+    let old = "the transport `sse` is deprecated; servers of today speak `http`";
+    let apart = [
+        "MCP server `mine` is not started: yours has the same name; if that changes, its tools start this program: theirs"
+            .to_owned(),
+        format!("MCP server `old` is not started: {old}; if that changes, its tools send to this address: http://x"),
+    ];
+    assert_eq!(said.len(), 3, "{said:?}");
+    assert!(apart.iter().all(|row| said[..2].contains(row)), "{said:?}");
+    assert_eq!(said[2], "MCP server `a`: its tools start this program: a");
+}
+
+#[test]
 fn a_persons_own_server_runs_no_file_of_a_folder_that_nobody_trusts() {
     let desk = with_server("{}");
     let own = |args: &str| {
