@@ -255,15 +255,31 @@ fn a_model_that_has_nothing_to_add_to_what_its_calls_did_has_answered() {
 }
 
 #[test]
-fn a_limit_of_money_for_a_model_without_a_price_is_said_to_count_nothing() {
+fn a_limit_of_money_for_a_model_without_a_price_is_said_to_count_what_the_server_reports() {
     let body = r#"{"choices":[{"index":0,"message":{"role":"assistant","content":"hello"},"finish_reason":"stop"}]}"#;
     let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &answering("200 OK", body));
     let ran = sandbox.run(&["run", "--model", "openai/own", "--max-cost", "1", "hello"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hello\n"), "{ran}");
     assert!(
-        ran.stderr
-            .starts_with("note: the prices of own are unknown, so max_cost is not enforced"),
+        ran.stderr.starts_with(
+            "note: the prices of own are unknown, so max_cost counts only the costs that its server reports"
+        ),
         "{ran}"
+    );
+    let uncounted = "so max_cost did not count them";
+    assert!(ran.stderr.contains(uncounted), "{ran}");
+    let reported = body.replacen(
+        '{',
+        r#"{"usage":{"prompt_tokens":5,"completion_tokens":1,"cost":2.0},"#,
+        1,
+    );
+    let server = Sandbox::new().env("OPENAI_BASE_URL", &answering("200 OK", &reported));
+    let told = server.run(&["run", "--model", "openai/own", "--max-cost", "1", "hello"]);
+    assert!(
+        told.stderr
+            .contains("the limit of $1.00 for one run is reached: this run cost $2.00")
+            && !told.stderr.contains(uncounted),
+        "{told}"
     );
     let ran = sandbox.run(&["run", "--model", "openai/own", "hello"]);
     assert_eq!(ran.stderr, "", "{ran}");

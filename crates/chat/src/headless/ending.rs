@@ -341,10 +341,9 @@ pub async fn leave(
 const STOPPING: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Prints notes about a run: if it ended by itself, that its answer is a call written as text, or that it has
-/// reached its cost limit; for any run, that the limit did not count all calls although the price of the
-/// model is known.
+/// reached its cost limit; for any run, that the limit did not count all calls.
 pub(super) fn notes(result: &RunResult, max_cost: Option<NanoUsd>, console: &mut Console) {
-    if max_cost.is_some() && result.usage.is_unpriced() && !result.has_no_price {
+    if max_cost.is_some() && result.usage.is_unpriced() {
         console.say("note: the prices of some calls are unknown, so max_cost did not count them\n");
     }
     if result.status != Some(RunStatus::Completed) {

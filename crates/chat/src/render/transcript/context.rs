@@ -61,7 +61,7 @@ impl TranscriptRenderer {
         let until = asked_until(code);
         let (from, to, code) = (visible(from), visible(to), visible(code));
         let price = if *unpriced && self.max_cost.is_some() {
-            "; its prices are unknown, so max_cost does not count its calls"
+            "; its prices are unknown, so max_cost counts only the costs that its server reports"
         } else {
             ""
         };
