@@ -86,6 +86,7 @@ pub mod signals;
 pub mod spectator;
 pub mod spending;
 mod stop_request;
+pub mod stored_sessions;
 pub mod terminal;
 #[cfg(test)]
 mod testing;

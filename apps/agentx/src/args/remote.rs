@@ -8,6 +8,7 @@ use agentx::types::SessionRole;
 use clap::{Args, ValueEnum};
 
 use super::{OutputFormat, numbers};
+use crate::session_opening::Target;
 
 /// The default port of `agentx serve`.
 pub(crate) const PORT: u16 = 5200;
@@ -110,6 +111,9 @@ pub(crate) struct MirrorArgs {
 pub(crate) struct WatchArgs {
     /// Session id, or a prefix of it; without it, the latest session that somebody drives
     pub(crate) id: Option<String>,
+    /// The latest session of this directory, whether somebody drives it or not
+    #[arg(long, conflicts_with = "id")]
+    pub(crate) last: bool,
     /// Begin after this event, at the `start`, or with new events only (`live`); the last turns by default
     #[arg(long, value_name = "SEQ|start|live")]
     pub(crate) from: Option<MirrorStart>,
@@ -146,14 +150,28 @@ impl std::str::FromStr for MirrorStart {
 #[derive(Args, Debug)]
 pub(crate) struct ShareArgs {
     /// Session id, or a prefix of it
-    pub(crate) id: String,
+    #[arg(required_unless_present = "last")]
+    id: Option<String>,
     /// A key (ed25519:…), an id (own_…), the name of a person you trust, or `anyone`; without it, list all
     /// roles
-    #[arg(requires = "role")]
-    pub(crate) person: Option<String>,
+    #[arg(requires = "role", conflicts_with = "last")]
+    person: Option<String>,
+    /// The latest session of this directory; the word beside it names the person
+    #[arg(long)]
+    last: bool,
     /// The role they get
-    #[arg(long = "as", value_name = "ROLE", requires = "person")]
+    #[arg(long = "as", value_name = "ROLE", requires = "id")]
     pub(crate) role: Option<RoleArg>,
+}
+
+impl ShareArgs {
+    /// Returns the session and the person.
+    pub(crate) fn parts(&self) -> (Target, Option<&str>) {
+        match (&self.id, self.last) {
+            (Some(id), false) => (Target::Id(id.clone()), self.person.as_deref()),
+            (person, _) => (Target::Last, person.as_deref()),
+        }
+    }
 }
 
 /// The role of a person in a session.

@@ -6,6 +6,7 @@ use agentx::types::SessionId;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{IdArgs, ShareArgs, numbers};
+use crate::session_opening::Target;
 use crate::show::ShowRequest;
 
 /// How many sessions are listed by default.
@@ -105,10 +106,27 @@ impl ShowArgs {
 #[derive(Args, Debug)]
 pub(crate) struct RenameArgs {
     /// Session id, or a prefix of it
-    pub(crate) id: String,
+    #[arg(required_unless_present = "last")]
+    id: Option<String>,
     /// The new title
-    #[arg(required = true)]
-    pub(crate) title: Vec<String>,
+    #[arg(required_unless_present = "last")]
+    title: Vec<String>,
+    /// The latest session of this directory; then all words are the title
+    #[arg(long)]
+    last: bool,
+}
+
+impl RenameArgs {
+    /// Returns the session and its new title.
+    pub(crate) fn parts(&self) -> (Target, String) {
+        let mut words: Vec<&str> = self.id.iter().chain(&self.title).map(String::as_str).collect();
+        let target = if self.last || words.is_empty() {
+            Target::Last
+        } else {
+            Target::Id(words.remove(0).to_owned())
+        };
+        (target, words.join(" "))
+    }
 }
 
 /// `agentx sessions export`

@@ -178,8 +178,7 @@ fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Resu
             show::run(place, args.wanted(id), json, console).await
         }),
         Command::Watch(args) => with_runtime(global, console, async |place, loaded, console| {
-            let thinking = loaded.settings.chat.thinking;
-            watch::run(place, &args, (global, thinking), console).await
+            watch::run(place, &args, (global, &loaded.settings), console).await
         }),
         Command::Usage(args) => with_runtime(global, console, async |place, _, console| {
             spending::tell(place.runtime(), args.into(), json, console).await

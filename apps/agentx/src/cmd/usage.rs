@@ -151,10 +151,13 @@ fn of_another_program(error: &clap::Error, typed: &[String]) -> Option<String> {
 
 /// Returns whether a command that takes the id of a session got none, or `--last` in its place.
 fn lacks_session(error: &clap::Error, text: &str) -> bool {
-    let names_last =
-        matches!(error.get(ContextKind::InvalidArg), Some(ContextValue::String(word)) if word == "--last");
+    let lacks_it = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) => word == "--last",
+        Some(ContextValue::Strings(missing)) => missing.iter().any(|argument| argument == "<ID>"),
+        _ => false,
+    };
     let takes_id = |line: &str| line.contains("Usage: agentx") && line.contains("<ID>");
-    text.lines().any(takes_id) && (names_last || error.kind() == ErrorKind::MissingRequiredArgument)
+    lacks_it && text.lines().any(takes_id)
 }
 
 /// The command that was typed, as far as there is one: `sessions list`.
@@ -200,6 +203,15 @@ mod tests {
                 "`--last` takes the latest session of this directory",
             ),
             ("agentx context", "`agentx sessions list` shows the ids"),
+            (
+                "agentx sessions rename",
+                "`--last` takes the latest session of this directory",
+            ),
+            (
+                "agentx sessions share",
+                "`--last` takes the latest session of this directory",
+            ),
+            ("agentx sessions rename ses_1", "usage: agentx sessions rename"),
             ("agentx config get model", "agentx config show"),
             ("agentx version", "agentx --version"),
         ] {

@@ -1,6 +1,6 @@
 //! `agentx watch`: shows a session live that another person drives. It never writes to the session.
 
-use agentx::config::ThinkingDisplay;
+use agentx::config::Settings;
 use agentx::runtime::{Delivery, SessionInfo, SessionQuery, View};
 use agentx::types::{RuntimeEvent, SessionId};
 use crossterm::event::{KeyCode, KeyModifiers};
@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::follow::AnyFollower;
 use crate::render::clean::visible;
 use crate::render::conversation;
+use crate::session_opening::{Target, find_existing};
 use crate::signals::Signals;
 use crate::spectator::{Spectator, SpectatorStage};
 use crate::terminal::{RawMode, TerminalInput, keys};
@@ -32,11 +33,11 @@ const LATEST: usize = 200;
 pub(crate) async fn run(
     place: &CommandTarget,
     args: &WatchArgs,
-    (global, thinking): (&Global, ThinkingDisplay),
+    (global, settings): (&Global, &Settings),
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
     let mut signals = Signals::listen()?;
-    let info = find(place, args.id.as_deref()).await?;
+    let info = find(place, settings, args).await?;
     let has_events = global.json || args.output_format == OutputFormat::StreamJson;
     let follow = async |after| {
         let (runtime, id) = (place.shared(), info.session_id.clone());
@@ -59,7 +60,13 @@ pub(crate) async fn run(
     let (stage, inputs) = stage(has_events, console)?;
     let source = (place.shared(), info.session_id.clone());
     let mut watch = Watch {
-        spectator: Spectator::new(stage, source, thinking, place.names_in(&info), console),
+        spectator: Spectator::new(
+            stage,
+            source,
+            settings.chat.thinking,
+            place.names_in(&info),
+            console,
+        ),
         place,
         id: info.session_id.clone(),
         driver: None,
@@ -80,11 +87,17 @@ pub(crate) async fn run(
     end.map(|_| Exit::Ok)
 }
 
-/// Returns the session: without an id, the latest that has a driver.
-async fn find(place: &CommandTarget, id: Option<&str>) -> Result<SessionInfo, ChatError> {
+/// Returns the session: if none is named, the latest that has a driver.
+async fn find(
+    place: &CommandTarget,
+    settings: &Settings,
+    args: &WatchArgs,
+) -> Result<SessionInfo, ChatError> {
     let runtime = place.runtime();
-    if let Some(id) = id {
-        return Ok(runtime.info(&runtime.resolve(id).await?).await?);
+    if args.id.is_some() || args.last {
+        let target = args.id.clone().map_or(Target::Last, Target::Id);
+        let id = find_existing(place, settings, &target).await?;
+        return Ok(runtime.info(&id).await?);
     }
     let query = SessionQuery {
         owner: runtime.owner().clone(),

@@ -123,6 +123,48 @@ fn the_latest_session_of_a_directory_needs_no_id() {
 }
 
 #[test]
+fn the_latest_session_is_renamed_and_shared_without_its_id_and_not_deleted() {
+    let sandbox = Sandbox::new();
+    let id = worked(&sandbox);
+    ok(sandbox.run(&["fork", "--last"]));
+    let fork = raw_id(&sandbox);
+    let renamed = ok(sandbox.run(&["sessions", "rename", "--last", "Another", "way"]));
+    assert_eq!(renamed.stdout, "renamed ses_[id] to Another way\n");
+    let listed = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
+    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let title_of = |id: &str| {
+        let sessions = listed.as_array().unwrap();
+        let session = sessions.iter().find(|session| session["session_id"] == id);
+        session.unwrap()["title"].clone()
+    };
+    assert_eq!(title_of(&fork), "Another way");
+    assert_ne!(title_of(&id), "Another way");
+    let none = sandbox.run(&["sessions", "rename", "--last"]);
+    assert_eq!(none.code, Some(2), "{none}");
+    ok(sandbox.run(&["sessions", "share", "--last", "anyone", "--as", "watch"]));
+    let named = ok(sandbox.run(&["sessions", "share", &fork]));
+    assert!(named.stdout.contains("anyone"), "{named}");
+    assert_eq!(
+        ok(sandbox.run(&["sessions", "share", "--last"])).stdout,
+        named.stdout
+    );
+    let other = ok(sandbox.run(&["sessions", "share", &id]));
+    assert!(other.stdout.contains("nobody"), "{other}");
+    for line in [
+        &["--last", "anyone"][..],
+        &["--last", "--as", "watch"],
+        &[id.as_str(), "--as", "watch"],
+    ] {
+        let ran = sandbox.run(&[&["sessions", "share"], line].concat());
+        assert_eq!(ran.code, Some(2), "{ran}");
+    }
+    assert_eq!(
+        sandbox.run(&["sessions", "delete", "--last", "--yes"]).code,
+        Some(2)
+    );
+}
+
+#[test]
 fn a_session_gets_a_name_and_nothing_else_happens() {
     let sandbox = Sandbox::new();
     let id = worked(&sandbox);

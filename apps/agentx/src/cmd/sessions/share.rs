@@ -13,6 +13,7 @@ use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::participants::may;
 use crate::render::table::table;
+use crate::session_opening::find_existing;
 
 /// The name of everybody without an identity.
 const ANYONE: &str = "anyone";
@@ -25,15 +26,20 @@ pub(super) async fn run(
     json: bool,
     console: &mut Console,
 ) -> Result<(), ChatError> {
-    let wish = match (&args.person, args.role) {
+    let (target, person) = args.parts();
+    let wish = match (person, args.role) {
         (Some(person), Some(role)) => Some((somebody(place, loaded, person)?, role.role())),
-        _ => None,
+        (None, None) => None,
+        _ => {
+            let hint = "`agentx sessions share --last PERSON --as ROLE`";
+            return Err(ChatError::usage("a person and a role go together", hint));
+        }
     };
     if let Some((person, role)) = &wish {
         check(person, *role)?;
     }
     let runtime = place.runtime();
-    let id = runtime.resolve(&args.id).await?;
+    let id = find_existing(place, &loaded.settings, &target).await?;
     let session = runtime.open(OpenRequest::Resume(id.clone(), Vec::new())).await?;
     let done = match wish.clone() {
         Some((person, role)) => {
