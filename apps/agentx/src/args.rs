@@ -5,6 +5,7 @@ mod approvals;
 mod branches;
 mod config;
 mod debug;
+mod failure;
 mod files;
 mod identity;
 mod mcp;

@@ -23,6 +23,7 @@ const ELSEWHERE: usize = 100;
 pub struct Console {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
+    has_written: bool,
     /// The facts about the terminal.
     pub terminal: Terminal,
     /// The address of the server that the command works at; hints about sessions name it.
@@ -76,6 +77,7 @@ impl Console {
         Self {
             out: Box::new(io::BufWriter::new(standard_output())),
             err: Box::new(standard_error()),
+            has_written: false,
             terminal,
             server: None,
         }
@@ -151,6 +153,7 @@ impl Console {
         if text.is_empty() {
             return Ok(());
         }
+        self.has_written = true;
         let written = self.out.write_all(text.as_bytes());
         let written = written.and_then(|()| self.out.flush());
         written.map_err(|error| self.gone(error))
@@ -168,6 +171,7 @@ impl Console {
     /// Writes data as one line of JSON, not flushed.
     pub fn out_json(&mut self, value: &impl Serialize) -> Result<(), ChatError> {
         let line = serde_json::to_string(value).map_err(io::Error::from)?;
+        self.has_written = true;
         let written = self.out.write_all(plain_json(&line).as_bytes());
         let written = written.and_then(|()| self.out.write_all(b"\n"));
         written.map_err(|error| self.gone(error))
@@ -177,6 +181,11 @@ impl Console {
     pub fn out_pretty(&mut self, value: &impl Serialize) -> Result<(), ChatError> {
         let text = serde_json::to_string_pretty(value).map_err(io::Error::from)?;
         self.out_exact(&format!("{}\n", plain_json(&text)))
+    }
+
+    /// Returns whether anything was written to standard output.
+    pub(crate) fn has_written(&self) -> bool {
+        self.has_written
     }
 
     /// Flushes both streams.

@@ -42,6 +42,7 @@ pub mod error;
 pub mod exit;
 mod exit_words;
 pub mod export;
+pub mod failure;
 pub mod folder;
 pub mod follow;
 pub mod headless;

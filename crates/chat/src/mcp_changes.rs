@@ -10,6 +10,7 @@ use agentx::config::{
 use agentx::mcp::{KnownServer, McpEnvironment, McpFailure, McpServers};
 use agentx::runtime::Tool;
 use agentx::types::{Rule, ToolSpec};
+use serde_json::json;
 
 use crate::configuration::lookup;
 use crate::console::Console;
@@ -89,11 +90,13 @@ pub async fn add_and_try<'a>(
         remove_mcp_server(request(), file, name)?;
         // Its remains are replaced when it is added again.
         let _ = added.forget();
-        console.say(&format!(
-            "error: MCP server {name}: {}; it was not added\nhint: --no-try adds it without starting it\n",
-            visible(&failure.to_string())
-        ));
-        return Ok(Exit::Failed);
+        let message = format!("MCP server {name}: {failure}; it was not added");
+        return say_failure(
+            &message,
+            Some("--no-try adds it without starting it"),
+            json,
+            console,
+        );
     }
     console.say(&said);
     show(&added, json, console)
@@ -241,9 +244,27 @@ pub async fn try_once(
         Ok(known)
     };
     if let Err(failure) = connected.and_then(accepted) {
-        let (name, why) = (&environment.server().name, failure.to_string());
-        console.say(&format!("error: MCP server {name}: {}\n", visible(&why)));
-        return Ok(Exit::Failed);
+        let message = format!("MCP server {}: {failure}", environment.server().name);
+        return say_failure(&message, None, json, console);
     }
     show(environment, json, console)
+}
+
+/// Says that a server does not start, to people and to a program that reads JSON.
+fn say_failure(
+    message: &str,
+    hint: Option<&str>,
+    json: bool,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
+    if json {
+        let mut error = json!({ "kind": "mcp_server", "message": message });
+        if let Some(hint) = hint {
+            error["hint"] = json!(hint);
+        }
+        console.out_pretty(&json!({ "error": error }))?;
+    }
+    let hint = hint.map_or(String::new(), |hint| format!("hint: {hint}\n"));
+    console.say(&format!("error: {}\n{hint}", visible(message)));
+    Ok(Exit::Failed)
 }

@@ -32,6 +32,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use agentx::config::Loaded;
+use agentx_chat::failure::fail;
 
 use crate::args::{
     AgentArgs, AgentsCommand, ApprovalsCommand, Cli, Command, ConfigCommand, Global, IdentityCommand,
@@ -48,6 +49,7 @@ use crate::{attach, cache_why, show, spending, start};
 
 /// Runs the command, and prints its error if it failed.
 pub(crate) fn main(cli: Cli, console: &mut Console) -> Exit {
+    let output = cli.failure_output();
     let ended = dispatch(cli, console).and_then(|exit| match console.finish() {
         Ok(()) | Err(ChatError::ClosedOutput) => Ok(exit),
         Err(error) => Err(error),
@@ -56,10 +58,10 @@ pub(crate) fn main(cli: Cli, console: &mut Console) -> Exit {
         Ok(exit) => exit,
         Err(ChatError::ClosedOutput) => Exit::Ok,
         Err(error) => {
-            console.complain(&error);
+            let exit = fail(error, output, console);
             // Standard output cannot be written to, or was the first to be finished.
             let _ = console.finish();
-            error.exit()
+            exit
         }
     }
 }

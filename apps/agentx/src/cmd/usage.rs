@@ -1,8 +1,9 @@
 //! Reports an invalid command line, also to a program that reads results.
 
 use agentx::config::nearest;
+use agentx_chat::failure::{FailureOutput, fail};
 use agentx_chat::other_programs::{instead_of_nested, instead_of_word};
-use agentx_chat::refused_line::{message_and_hints, wants_result};
+use agentx_chat::refused_line::{failure_output, message_and_hints};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory as _, Parser as _};
 
@@ -10,7 +11,6 @@ use crate::args::Cli;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::headless::result::RunResult;
 use crate::render::wrapped_text::wrap_lines;
 
 /// Answers a command line that is a question (`--help`, `--version`) or a mistake.
@@ -26,28 +26,25 @@ pub(crate) fn answer(error: &clap::Error, console: &mut Console) -> Exit {
         let _ = console.out(&text);
         return Exit::Ok;
     }
-    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        // The list of commands shows what is missing.
-        console.say(&error.render().to_string());
-        return Exit::Usage;
-    }
     // An argument that is not text cannot be a known word.
     let typed: Vec<String> = std::env::args_os()
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    let error = as_usage(error, &typed);
-    if wants_result(&typed) {
-        let result = RunResult::failed(error);
-        let _ = console
-            .out_json(&result.to_json(None))
-            .and_then(|()| console.flush());
-        if let Some(error) = &result.error {
-            console.complain(error);
-        }
-    } else {
-        console.complain(&error);
+    let output = failure_output(&typed);
+    let lacks_command = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if lacks_command && output == FailureOutput::Nothing {
+        // The list of commands shows what is missing.
+        console.say(&error.render().to_string());
+        return Exit::Usage;
     }
-    Exit::Usage
+    let error = match command_in(&typed).filter(|_| lacks_command) {
+        Some(command) => {
+            let hint = format!("`agentx help {command}` lists its commands");
+            ChatError::usage(format!("`agentx {command}` needs one of its commands"), hint)
+        }
+        None => as_usage(error, &typed),
+    };
+    fail(error, output, console)
 }
 
 /// The parser's words as a message and a hint.
@@ -228,11 +225,18 @@ mod tests {
     #[test]
     fn the_format_is_read_from_a_broken_command_line() {
         let typed = |line: &str| line.split(' ').map(str::to_owned).collect::<Vec<_>>();
-        assert!(wants_result(&typed("agentx run --output-format json --nope")));
-        assert!(wants_result(&typed(
-            "agentx run --nope --output-format=stream-json"
-        )));
-        assert!(!wants_result(&typed("agentx run --output-format text --nope")));
-        assert!(!wants_result(&typed("agentx sessions --output-format json")));
+        for (line, output) in [
+            ("agentx run --output-format json --nope", FailureOutput::RunResult),
+            (
+                "agentx run --nope --output-format=stream-json",
+                FailureOutput::RunResult,
+            ),
+            ("agentx run --output-format text --nope", FailureOutput::Nothing),
+            ("agentx sessions --nope --json", FailureOutput::Error),
+            ("agentx sessions export --format json", FailureOutput::Error),
+            ("agentx sessions --nope -- --json", FailureOutput::Nothing),
+        ] {
+            assert_eq!(failure_output(&typed(line)), output, "{line}");
+        }
     }
 }

@@ -55,6 +55,55 @@ fn a_result_object_ends_failures_too() {
     }
 }
 
+/// A program that asked for JSON gets an object with the error, whichever step failed.
+#[test]
+fn a_command_that_prints_json_prints_its_failure_too() {
+    let sandbox = Sandbox::new();
+    let fails = |args: &[&str], kind: &str, code: i32| {
+        let ran = sandbox.run(args);
+        let told: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap_or_default();
+        assert_eq!(told["error"]["kind"], kind, "{args:?}: {ran}");
+        assert!(told["error"]["message"].is_string(), "{args:?}: {ran}");
+        assert!(ran.stderr.contains("error: "), "{args:?}: {ran}");
+        assert_eq!(ran.code, Some(code), "{args:?}: {ran}");
+    };
+    fails(&["sessions", "list", "--json", "--nope"], "usage", 2);
+    fails(&["cache", "--json"], "usage", 2);
+    fails(&["--json", "cache"], "usage", 2);
+    fails(&["show", "ses_nope", "--json"], "session_not_found", 8);
+    fails(
+        &["sessions", "export", "ses_nope", "--format", "json"],
+        "no_session",
+        8,
+    );
+    fails(
+        &["watch", "ses_nope", "--output-format", "stream-json"],
+        "no_session",
+        8,
+    );
+    fails(&["tools", "show", "nope", "--json"], "usage", 2);
+    fails(
+        &["mcp", "add", "--json", "x", "/nowhere/program"],
+        "mcp_server",
+        1,
+    );
+    fails(&["run", "--json", "--image", "nope.png", "hello"], "usage", 2);
+    sandbox.config("model: [\n");
+    for line in [
+        &["config", "check"][..],
+        &["config", "show"],
+        &["sessions", "list"],
+        &["usage"],
+        &["models"],
+        &["tools"],
+        &["agents", "check"],
+        &["mcp", "list"],
+        &["approvals"],
+    ] {
+        fails(&[line, &["--json"]].concat(), "config", 3);
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn words_that_are_no_text_are_a_mistake_and_no_panic() {
