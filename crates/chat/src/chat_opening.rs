@@ -19,7 +19,7 @@ use crate::exit::Exit;
 use crate::new_agent::NewAgent;
 use crate::place::Place;
 use crate::render::conversation;
-use crate::session_opening::{self, ASKS_NOBODY, CommandLineOverrides, Target};
+use crate::session_opening::{self, ASKS_NOBODY, CommandLineOverrides, ContinuedSession, Target};
 use crate::signals::Signals;
 use crate::terminal::{RawMode, TerminalInput, keys, lines};
 
@@ -62,10 +62,7 @@ pub async fn hold_chat(
     let wanted = &request.wanted;
     let signals = Signals::listen()?;
     console.say(session_opening::note_of_mode(place, settings, wanted).unwrap_or_default());
-    let session = match session_opening::find(place, settings, &request.target).await? {
-        Some(id) => Some(session_opening::continue_session(place, settings, wanted, id, request.fork).await?),
-        None => None,
-    };
+    let session = continued(place, settings, &request).await?;
     let (agent, notes) = match &session {
         Some(continued) => (
             NewAgent::whole(continued.state.config.clone()),
@@ -121,6 +118,33 @@ pub async fn hold_chat(
         }
         (Err(_), Err(error)) | (Err(error), Ok(_)) => Err(error),
     }
+}
+
+/// Opens the session that the chat continues; `None` for a new one.
+async fn continued(
+    place: &Place,
+    settings: &Settings,
+    request: &ChatRequest,
+) -> Result<Option<ContinuedSession>, ChatError> {
+    let (target, fork) = (&request.target, request.fork);
+    // A person who has typed words already, or wants a copy, means the latest session and no other.
+    let found = if fork || !request.prompt.trim().is_empty() {
+        session_opening::find_exactly(place, settings, target).await?
+    } else {
+        session_opening::find(place, settings, target).await?
+    };
+    let Some(id) = found else {
+        return Ok(None);
+    };
+    let passed_over = match target {
+        Target::Last | Target::Chosen => session_opening::note_of_passed_over(place, settings, &id).await,
+        Target::New | Target::Id(_) => None,
+    };
+    let mut session = session_opening::continue_session(place, settings, &request.wanted, id, fork).await?;
+    if let Some(note) = passed_over {
+        session.notes.insert(0, note);
+    }
+    Ok(Some(session))
 }
 
 impl EndedChat {

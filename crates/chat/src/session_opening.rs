@@ -22,6 +22,7 @@ use crate::new_agent::NewAgent;
 pub use crate::place::Place;
 use crate::sessions_here::SessionsHere;
 use available::{check_available, is_there, offer};
+pub(crate) use continuing::note_of_passed_over;
 pub use continuing::{ContinuedSession, continue_session, find_exactly, find_existing, leave_if_failed};
 pub use empty::{is_empty, remove_empty};
 pub(crate) use leaving::keeps_a_question;

@@ -254,7 +254,17 @@ fn a_chat_continues_the_latest_session_that_is_free_and_does_not_list_its_own() 
     assert_eq!(ran.code, Some(0), "{ran}");
     assert!(ran.stdout.contains("› the free one"), "{ran}");
     let told = format!("{}{}", ran.stdout, ran.stderr);
-    assert!(told.contains("is open in another program"), "{ran}");
+    assert!(
+        told.contains("is open in another program, so this is an earlier one"),
+        "{ran}"
+    );
+    // Words that are typed already go to no other session, and a copy is one of the latest.
+    let words = sandbox.run_with_input(&["-c", "two words"], "/status\n");
+    assert_eq!(words.code, Some(8), "{words}");
+    let copy = sandbox.run_with_input(&["-c", "--fork"], "/status\n");
+    assert_eq!(copy.code, Some(0), "{copy}");
+    assert!(copy.stdout.contains("› the open one"), "{copy}");
+    assert!(!copy.to_string().contains("earlier one"), "{copy}");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
 }

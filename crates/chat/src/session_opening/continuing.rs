@@ -38,12 +38,6 @@ pub async fn continue_session(
     fork: bool,
 ) -> Result<ContinuedSession, ChatError> {
     let last_seq = place.runtime().info(&id).await?.last_seq;
-    // Once it is open it may be the latest itself.
-    let of_passed_over = passed_over(place, settings, &id).await.map(|latest| {
-        format!(
-            "note: {latest} is open in another program, so the latest free session of this folder continues: {id}\n"
-        )
-    });
     let session = resume(place, settings, wanted, id, fork).await?;
     let of_server = other_server::record(place, settings, session.as_ref()).await;
     let changed = changed_by_opening(place, session.id(), last_seq).await;
@@ -51,7 +45,6 @@ pub async fn continue_session(
     let state = leave_if_failed(place, session.as_ref(), state).await?;
     let of_model = default_model::note_of_session(settings, &state.config.model);
     let notes = [
-        of_passed_over,
         of_server,
         note_of_decisions(settings, &changed),
         note_of_cost(&state.config),
@@ -65,9 +58,9 @@ pub async fn continue_session(
     })
 }
 
-/// Returns the id of the requested session, for a run that nobody watches: the latest one even if another
-/// program has it open. Opening it then fails, instead of the prompt going to another session. `None` for a
-/// new one.
+/// Returns the id of the requested session, for words that are typed already and for a copy: the latest one even if
+/// another program has it open. Opening it then fails, instead of the prompt going to another session. `None` for
+/// a new one.
 ///
 /// # Errors
 /// Returns an error if the session does not exist.
@@ -97,6 +90,20 @@ pub async fn find_existing(
     found.ok_or_else(|| ChatError::NoSession {
         workspace: settings.workspace.to_string_lossy().into_owned(),
     })
+}
+
+/// Returns a note for a person who continues the latest free session, if a later one of this folder is open in another
+/// program. Ask before the session is opened, because then it may be the latest itself.
+pub(crate) async fn note_of_passed_over(
+    place: &Place,
+    settings: &Settings,
+    id: &SessionId,
+) -> Option<String> {
+    let latest = passed_over(place, settings, id).await?;
+    Some(format!(
+        "note: the latest session of this folder is open in another program, so this is an earlier one, {id}; `agentx \
+         watch {latest}` shows the latest, `agentx -c --fork` continues in a copy of it\n"
+    ))
 }
 
 /// Returns the latest session of this folder if another program has it open, so that an earlier one was taken; `None` if
