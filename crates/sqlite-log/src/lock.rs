@@ -75,6 +75,20 @@ impl Locks {
         }
     }
 
+    /// Removes the lock files that nobody holds: those of killed processes whose sessions nobody has opened since.
+    pub(crate) fn sweep(&self) {
+        let Self::Directory(directory) = self else {
+            return;
+        };
+        // Without a lock there is no directory. What cannot be removed now stays for the next time.
+        let found = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        let paths = found.map(|entry| entry.path());
+        for path in paths.filter(|path| path.extension().is_some_and(|kind| kind == "lock")) {
+            // The holder of a lock alone removes its file, which it does as it lets go.
+            drop(FileLock::take(&path));
+        }
+    }
+
     /// The process that holds the lock of a session.
     pub(crate) fn holder(&self, session: &SessionId) -> Option<u32> {
         let name = file_name(session);

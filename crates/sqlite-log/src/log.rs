@@ -29,7 +29,7 @@ pub struct SqliteLog {
     place: DatabaseFile,
     same_file: SameFile,
     pub(crate) options: LogOptions,
-    locks: Locks,
+    pub(crate) locks: Locks,
     writer: WriterThread,
     /// `None` for a database in memory: there the writer thread reads too.
     readers: Option<Readers>,

@@ -72,6 +72,12 @@ impl SqliteLog {
             freed += bytes;
             stage = next;
         }
+        let locks = self.locks.clone();
+        self.read_with(move |_| {
+            locks.sweep();
+            Ok(())
+        })
+        .await?;
         let given = self.give_back().await?;
         Ok(if freed > 0 { freed } else { given })
     }

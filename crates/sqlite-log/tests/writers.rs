@@ -48,6 +48,27 @@ fn a_session_has_one_writer_until_it_is_dropped() {
 }
 
 #[test]
+fn a_collection_removes_the_lock_files_that_nobody_holds() {
+    run(async {
+        let home = Home::new();
+        let (log, other) = (home.open(), home.open());
+        let writer = begin(&*log).await;
+        let killed = lock_file(&home).with_file_name("ses_killed.lock");
+        let unrelated = killed.with_extension("txt");
+        for file in [&killed, &unrelated] {
+            std::fs::write(file, "999999").unwrap();
+        }
+        other.collect_garbage().await.unwrap();
+        assert!(!killed.exists() && unrelated.exists());
+        assert!(lock_file(&home).exists(), "it is held");
+        let busy = other.attach(&session()).await;
+        assert!(matches!(busy, Err(LogError::Busy { .. })));
+        drop(writer);
+        assert!(!lock_file(&home).exists());
+    });
+}
+
+#[test]
 fn a_lock_without_a_living_holder_is_taken() {
     run(async {
         let home = Home::new();
