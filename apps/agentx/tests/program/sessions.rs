@@ -165,6 +165,19 @@ fn the_latest_session_is_renamed_and_shared_without_its_id_and_not_deleted() {
 }
 
 #[test]
+fn an_export_names_the_whole_path() {
+    let sandbox = Sandbox::new();
+    let id = worked(&sandbox);
+    let export = sandbox
+        .command(&["sessions", "export", &id, "-o", "talk.md"])
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&export.stderr).into_owned();
+    let file = std::fs::canonicalize(sandbox.path("ws/talk.md")).unwrap();
+    assert!(said.contains(&format!("to {}\n", file.display())), "{said}");
+}
+
+#[test]
 fn a_session_gets_a_name_and_nothing_else_happens() {
     let sandbox = Sandbox::new();
     let id = worked(&sandbox);

@@ -24,12 +24,12 @@ fn shell() -> DoctorCheck {
         (Some(bash), _) => DoctorCheck::ok(name, bash.display().to_string()),
         (None, Some(sh)) => DoctorCheck::warn(
             name,
-            format!("{}, and no bash", sh.display()),
+            format!("{}; bash was not found", sh.display()),
             "install bash, the shell that models expect",
         ),
         (None, None) => DoctorCheck::warn(
             name,
-            "none",
+            "no shell was found",
             "install bash: the agent cannot run commands without a shell",
         ),
     }
@@ -41,7 +41,7 @@ fn git() -> DoctorCheck {
         Some(git) => DoctorCheck::ok(name, git.display().to_string()),
         None => DoctorCheck::warn(
             name,
-            "not found",
+            "git was not found",
             "install git: agents use it, and it lets you undo changes",
         ),
     }

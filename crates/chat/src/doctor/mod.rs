@@ -86,7 +86,8 @@ impl DoctorCheck {
 
     /// Returns the finding that an error describes.
     fn failed(name: &'static str, error: &ChatError) -> Self {
-        let advice = error.hint().unwrap_or_default();
+        let again = || "correct that, then run `agentx doctor` again".to_owned();
+        let advice = error.hint().unwrap_or_else(again);
         Self::bad(name, error.exit(), error.to_string(), advice)
     }
 }
@@ -182,4 +183,20 @@ pub fn render(checks: &[DoctorCheck], console: &Console) -> String {
 fn wrapped_rows(line: &str, width: usize) -> Vec<String> {
     let rows = Line::new(&visible(line), Default::default()).rows(width);
     rows.iter().map(|row| row.text().trim_end().to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_without_a_hint_says_what_to_do_too() {
+        let error = ChatError::File {
+            path: "config.yaml".into(),
+            what: "no space left".into(),
+        };
+        assert_eq!(error.hint(), None);
+        let check = DoctorCheck::failed("configuration", &error);
+        assert!(check.advice.is_some_and(|advice| !advice.is_empty()));
+    }
 }

@@ -20,11 +20,15 @@ pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) ->
     };
     let Some((host, port)) = host_of(&provider.base_url) else {
         let found = format!("the address of {} is invalid", provider.name);
-        return DoctorCheck::bad(name, Exit::Config, found, "`agentx config show` prints it");
+        let advice = format!(
+            "correct `providers.{}.base_url`; `agentx config show` prints it",
+            provider.name
+        );
+        return DoctorCheck::bad(name, Exit::Config, found, advice);
     };
     let at = format!("{host}:{port}");
     if offline {
-        return DoctorCheck::ok(name, format!("{at}, not checked"));
+        return DoctorCheck::ok(name, format!("{at} was not contacted (--offline)"));
     }
     if let Some(proxy) = PROXIES
         .into_iter()
@@ -37,7 +41,7 @@ pub(super) async fn model(provider: Option<&ProviderSettings>, offline: bool) ->
         }
         return DoctorCheck::ok(
             name,
-            format!("{at}, through the proxy set in {proxy}; not checked"),
+            format!("{at} is reached through the proxy that {proxy} names; it was not contacted"),
         );
     }
     let advice = "check the network, and the address that `agentx config show` prints";

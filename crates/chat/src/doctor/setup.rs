@@ -29,7 +29,7 @@ pub(super) fn sandbox(settings: &Settings) -> DoctorCheck {
         (_, Ok(SandboxStep::None)) => DoctorCheck::warn(
             name,
             found,
-            "remove `sandbox.best_effort` if commands must not run without one",
+            "remove `sandbox.best_effort` if commands must not run without a sandbox",
         ),
         (_, Ok(_)) => DoctorCheck::ok(name, found),
         (_, Err(_)) => DoctorCheck::bad(
@@ -61,7 +61,11 @@ pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck 
         .lines()
         .map(|line| line.trim_start_matches("warning: ").to_owned());
     if let Some(warning) = warnings.chain(misnamed).next() {
-        return DoctorCheck::warn(name, warning, "correct it, then run `agentx config check`");
+        return DoctorCheck::warn(
+            name,
+            warning,
+            "correct it; `agentx config check` lists everything that is wrong",
+        );
     }
     if let Some(before) = loaded.settings.folder.previous_trust {
         return DoctorCheck::warn(
@@ -111,7 +115,10 @@ pub(super) async fn model(
     let mut settings = loaded.settings.clone();
     let own = default_model::own_server(&settings);
     if let Some(own) = own.as_ref().filter(|_| offline) {
-        let found = format!("not set; the server of {} was not asked for its models", own.name);
+        let found = format!(
+            "no model is named, and the server of {} was not asked for its models (--offline)",
+            own.name
+        );
         return (DoctorCheck::ok(name, found), settings, Some(own.clone()));
     }
     match default_model::only_model(&settings).await {
@@ -130,7 +137,7 @@ pub(super) async fn model(
 pub(super) fn mcp_servers(settings: &Settings) -> DoctorCheck {
     let name = "MCP servers";
     let servers = mcp_changes::servers(settings, &[]);
-    let (mut told, mut to_do) = (Vec::new(), None);
+    let (mut told, mut to_do) = (Vec::new(), Vec::new());
     for environment in servers.iter() {
         let server = &environment.server().name;
         let state = McpServerState::of(&environment.known());
@@ -140,16 +147,18 @@ pub(super) fn mcp_servers(settings: &Settings) -> DoctorCheck {
         };
         told.push(format!("{server} {}{why}", state.word()));
         if matches!(state, McpServerState::Failed(_) | McpServerState::Configured) {
-            to_do.get_or_insert(format!("`agentx mcp try {server}` starts it once"));
+            to_do.push(format!(
+                "`agentx mcp try {server}` starts it once and says what is wrong"
+            ));
         }
         if state == McpServerState::NeedsLogin {
-            to_do.get_or_insert(format!("`agentx mcp login {server}` logs in"));
+            to_do.push(format!("`agentx mcp login {server}` logs in"));
         }
     }
-    match to_do {
-        Some(advice) => DoctorCheck::warn(name, told.join("\n"), advice),
-        None if told.is_empty() => DoctorCheck::ok(name, "none is configured"),
-        None => DoctorCheck::ok(name, told.join("\n")),
+    match (told.is_empty(), to_do.is_empty()) {
+        (true, _) => DoctorCheck::ok(name, "no server is configured"),
+        (false, true) => DoctorCheck::ok(name, told.join("\n")),
+        (false, false) => DoctorCheck::warn(name, told.join("\n"), to_do.join("; ")),
     }
 }
 
@@ -175,7 +184,7 @@ fn named_model(settings: &Settings) -> (DoctorCheck, Option<ProviderSettings>) {
                 name,
                 Exit::Config,
                 error.to_string(),
-                "`agentx models` lists them all",
+                "choose a model that `agentx models` lists: `agentx config set model NAME`",
             );
             return (check, None);
         }
@@ -185,10 +194,11 @@ fn named_model(settings: &Settings) -> (DoctorCheck, Option<ProviderSettings>) {
             "{} is served by `{}`, which is not configured",
             spec.id, spec.provider
         );
-        return (
-            DoctorCheck::bad(name, Exit::Config, found, "`agentx models` lists them all"),
-            None,
+        let advice = format!(
+            "describe it as `providers.{}`, or choose a model that `agentx models` lists",
+            spec.provider
         );
+        return (DoctorCheck::bad(name, Exit::Config, found, advice), None);
     };
     let check = match provider.missing_variable() {
         None => DoctorCheck::ok(name, format!("{} of {}", spec.id, provider.name)),
@@ -212,7 +222,7 @@ pub(super) fn keys(settings: &Settings) -> Vec<DoctorCheck> {
         .filter_map(|provider| provider.cloud.as_ref());
     there.extend(clouds.map(|cloud| match &cloud.credentials {
         Ok(_) => format!("credentials of a cloud: {}", cloud.source),
-        Err(why) => format!("unusable: {why}"),
+        Err(why) => format!("credentials of a cloud cannot be used: {why}"),
     }));
     for provider in &settings.providers {
         match &provider.key {

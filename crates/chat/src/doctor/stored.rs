@@ -70,7 +70,7 @@ fn database(data: &Path, found: Option<Examined>) -> DoctorCheck {
             name,
             Exit::Storage,
             words,
-            "install the newer version; this one can read it",
+            "install the version of AgentX that wrote it; this one can only read it",
         );
     }
     if !may_write(&path) || !may_write(data) {
@@ -82,7 +82,7 @@ fn database(data: &Path, found: Option<Examined>) -> DoctorCheck {
     let whole = if found.checked {
         "SQLite reports no damage"
     } else {
-        "too large to check here"
+        "too large to be checked here (`agentx sessions verify ID` checks one session)"
     };
     let words = format!(
         "{shown}: {}, {size}, format {}, {whole}",
@@ -93,7 +93,7 @@ fn database(data: &Path, found: Option<Examined>) -> DoctorCheck {
         DoctorCheck::warn(
             name,
             format!("{words}; others on this machine can read it"),
-            format!("chmod 600 {shown}"),
+            format!("make it private: `chmod 600 {shown}`"),
         )
     } else {
         DoctorCheck::ok(name, words)
@@ -153,20 +153,25 @@ fn space(data: &Path) -> DoctorCheck {
 
 fn clock(now: Timestamp, latest: Option<Timestamp>) -> DoctorCheck {
     let name = "clock";
-    let advice = "set the clock: servers reject requests with a wrong time";
+    let advice = "set the clock of this machine: servers reject requests with a wrong time";
     if now.0 < BEFORE_THIS_PROGRAM {
-        return DoctorCheck::bad(name, Exit::Failed, "it is before this program was built", advice);
+        return DoctorCheck::bad(
+            name,
+            Exit::Failed,
+            "the clock of this machine is before 2026",
+            advice,
+        );
     }
     match latest {
         Some(latest) if latest.0 > now.0.saturating_add(AHEAD) => {
             let hours = (latest.0 - now.0) / AHEAD;
             DoctorCheck::warn(
                 name,
-                format!("the latest event is {hours} h in the future"),
+                format!("the latest stored event is {hours} h in the future, so the clock is or was wrong"),
                 advice,
             )
         }
-        _ => DoctorCheck::ok(name, "correct: no stored event is in the future"),
+        _ => DoctorCheck::ok(name, "no stored event is in the future"),
     }
 }
 

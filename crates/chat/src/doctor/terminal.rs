@@ -16,7 +16,7 @@ fn screen(terminal: &Terminal) -> DoctorCheck {
     if !terminal.output || !terminal.input {
         return DoctorCheck::ok(
             name,
-            format!("none: input or output is a file or a pipe ({kind})"),
+            format!("input or output is a file or a pipe, not a terminal ({kind})"),
         );
     }
     let colors = match (terminal.color, lookup("COLORTERM").as_deref()) {
@@ -37,7 +37,11 @@ fn screen(terminal: &Terminal) -> DoctorCheck {
             found,
             "set TERM to your terminal type, such as xterm-256color",
         ),
-        (true, ..40) => DoctorCheck::warn(name, found, "a chat needs at least 40 columns to be readable"),
+        (true, ..40) => DoctorCheck::warn(
+            name,
+            found,
+            "widen the terminal: a chat needs at least 40 columns",
+        ),
         _ => DoctorCheck::ok(name, found),
     }
 }

@@ -52,7 +52,8 @@ fn write(id: &SessionId, text: &str, args: &ExportArgs, console: &mut Console) -
         None => console.out_exact(text),
         Some(file) => {
             export::write(file, text, args.force)?;
-            console.say(&format!("exported {id} to {}\n", file.display()));
+            let whole = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            console.say(&format!("exported {id} to {}\n", whole.display()));
             Ok(())
         }
     }
