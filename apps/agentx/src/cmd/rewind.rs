@@ -3,7 +3,7 @@
 use std::io::BufRead as _;
 
 use agentx::config::Settings;
-use agentx::history::{SessionHistory, history_of, latest_restoring};
+use agentx::history::{Restoring, SessionHistory, history_of, latest_restoring};
 use agentx::runtime::{RestorePlan, RestoreReport, RestoreRequest, Runtime};
 use agentx::types::SessionId;
 use serde_json::{Value, json};
@@ -240,14 +240,17 @@ async fn undo(
             format!("`agentx rewind {id}` lists the inputs"),
         ));
     };
+    if args.yes && restoring.is_finished_undo() {
+        return undone_already(&session, &restoring, as_json, console);
+    }
     let to_seq = restoring.undo_to();
     let plan = runtime.plan_restore(&session, to_seq).await?;
     let width = console.terminal.width;
     let shown = |style| {
         let history = SessionHistory::default();
-        let cut_off = rewind::cut_off(Some(&restoring), Some(to_seq));
+        let note = rewind::before_undo(&restoring);
         let text = rewind::plan(&history, to_seq, Ok(&plan), style, width);
-        format!("{cut_off}{text}{}", rewind::diffs(&plan, false, style, width))
+        format!("{note}{text}{}", rewind::diffs(&plan, false, style, width))
     };
     match (args.dry_run, as_json) {
         (true, false) => {
@@ -278,6 +281,29 @@ async fn undo(
         console.out_pretty(&told)?;
     }
     Ok(exit_of(report.as_ref()))
+}
+
+/// Says that the last restore is undone. A script that repeats its undo, because it was killed before it knew the end,
+/// would otherwise take the undo back.
+fn undone_already(
+    session: &SessionId,
+    restoring: &Restoring,
+    as_json: bool,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
+    if as_json {
+        let told = json!({
+            "session_id": session, "to_seq": restoring.to_seq, "plan": null, "report": null, "undone_already": true,
+        });
+        console.out_pretty(&told)?;
+    } else {
+        console.say(&format!(
+            "nothing was changed: the last restore of files, event {}, was an undo already\n\
+             hint: `agentx rewind {session} --undo` without --yes asks whether to take that back\n",
+            restoring.seq
+        ));
+    }
+    Ok(Exit::Ok)
 }
 
 fn confirmed(console: &mut Console) -> Result<bool, ChatError> {

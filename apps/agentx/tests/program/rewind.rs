@@ -61,6 +61,17 @@ fn on_the_command_line_it_says_first_what_it_would_undo_and_can_be_taken_back() 
     assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("fresh words\n"));
     let all = [list, dry, refused, done, diff, undone].map(|ran| ran.to_string());
     insta::assert_snapshot!("rewind", all.join("\n\n"));
+    // A script repeats its undo if it was killed before it knew the end.
+    let again = sandbox.run(&["rewind", &fork, "--undo", "--yes"]);
+    assert_eq!(again.code, Some(0), "{again}");
+    assert!(again.stderr.contains("was an undo already"), "{again}");
+    let told = json(&sandbox, &["rewind", &fork, "--undo", "--yes", "--json"]);
+    assert_eq!(told["undone_already"], true, "{told}");
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
+    assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("fresh words\n"));
+    let shown = sandbox.run(&["rewind", &fork, "--undo", "--dry-run"]);
+    let note = "the last restore was an undo; this takes it back";
+    assert!(shown.stdout.contains(note), "{shown}");
     let verified = sandbox.run(&["sessions", "verify", &id]);
     assert_eq!(verified.code, Some(0), "{verified}");
     let replayed = sandbox.run(&["replay", &id]);

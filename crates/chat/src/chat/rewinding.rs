@@ -202,7 +202,7 @@ impl Chat<'_> {
         let to_seq = restoring.undo_to();
         let plan = self.wait_for(runtime.plan_restore(&session, to_seq)).await?;
         let (style, width) = (self.display.style(), self.display.width());
-        let mut text = rewind::cut_off(Some(&restoring), Some(to_seq));
+        let mut text = rewind::before_undo(&restoring);
         text.push_str(&rewind::plan(
             &SessionHistory::default(),
             to_seq,

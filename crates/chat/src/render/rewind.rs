@@ -103,6 +103,15 @@ pub fn cut_off(latest: Option<&Restoring>, to_seq: Option<u64>) -> String {
     format!("note: restoring {files} was cut off; {what}\n")
 }
 
+/// Returns a line about the restore that an undo is about, if a person should know more about it: it was interrupted, or
+/// it is an undo itself.
+pub fn before_undo(latest: &Restoring) -> String {
+    if latest.is_finished_undo() {
+        return "note: the last restore was an undo; this takes it back\n".to_owned();
+    }
+    cut_off(Some(latest), Some(latest.undo_to()))
+}
+
 /// Renders the effects of a rewind to before an event.
 pub fn plan(
     history: &SessionHistory,

@@ -57,6 +57,11 @@ impl Restoring {
         }
     }
 
+    /// Whether it undid another one, to its end. An undo of it goes the opposite way.
+    pub fn is_finished_undo(&self) -> bool {
+        self.is_undo && !self.unfinished
+    }
+
     /// The event to before which an undo goes. An interrupted restoring is completed and not undone, so that
     /// repeating the same command does not go the opposite way.
     pub fn undo_to(&self) -> u64 {
