@@ -280,7 +280,7 @@ fn check_transport(named: Option<&str>, is_address: bool) -> Result<(), ChatErro
         ),
         (Some(_), _) => (
             "the transports are `stdio` and `http`",
-            "servers of the older `sse` mostly answer at an `http` address too",
+            "use `--transport http`: servers of the older `sse` mostly answer at an address for `http` too",
         ),
     };
     Err(ChatError::usage(what, hint))

@@ -54,11 +54,13 @@ pub(crate) struct AddServerArgs {
     /// A header for the address: NAME=VARIABLE, where the variable has its value; may be repeated
     #[arg(long, value_name = "NAME=VARIABLE")]
     pub(crate) header: Vec<String>,
-    /// `stdio` for a command, `http` for an address; by default derived from the command or address
-    #[arg(short, long, value_name = "NAME", hide_short_help = true)]
+    /// `stdio` or `http`; the target says which
+    #[arg(short, long, value_name = "NAME")]
     pub(crate) transport: Option<String>,
-    /// Only `user` is supported: AgentX adds the server to your own file
-    #[arg(short, long, value_name = "NAME", hide_short_help = true)]
+    /// Only `user`, your own file, is supported
+    ///
+    /// The servers of a project belong in its .mcp.json.
+    #[arg(short, long, value_name = "NAME")]
     pub(crate) scope: Option<String>,
     /// Believe the server that a tool only reads or may be repeated
     #[arg(long)]

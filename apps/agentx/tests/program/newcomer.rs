@@ -141,6 +141,11 @@ fn rules_have_the_same_numbers_in_the_chat_and_outside() {
 fn what_other_programs_take_at_mcp_add_is_taken_or_explained() {
     let sandbox = Sandbox::new();
     let add = |args: &[&str]| sandbox.run(&[&["mcp", "add"][..], args].concat());
+    let help = add(&["--help"]);
+    assert!(
+        help.stdout.contains("--transport") && help.stdout.contains("--scope"),
+        "{help}"
+    );
     for (args, told) in [
         (
             &["x", "-e", "FOO=bar", "--", "sh"][..],
