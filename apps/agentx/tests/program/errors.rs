@@ -73,12 +73,12 @@ fn a_command_that_prints_json_prints_its_failure_too() {
     fails(&["show", "ses_nope", "--json"], "session_not_found", 8);
     fails(
         &["sessions", "export", "ses_nope", "--format", "json"],
-        "no_session",
+        "session_not_found",
         8,
     );
     fails(
         &["watch", "ses_nope", "--output-format", "stream-json"],
-        "no_session",
+        "session_not_found",
         8,
     );
     fails(&["tools", "show", "nope", "--json"], "usage", 2);
