@@ -283,10 +283,16 @@ fn make_interface(
 /// The lines that were typed before; those of now are stored without secrets.
 fn line_history(settings: &Settings) -> LineHistory {
     let history = LineHistory::load(&settings.data_dir);
-    match agentx::node::redactor(settings) {
-        Some(redactor) => history.filtered(LineFilter::new(move |line| redactor.redact(line).into_owned())),
+    match line_filter(settings) {
+        Some(filter) => history.filtered(filter),
         None => history,
     }
+}
+
+/// Takes known secrets out of lines that are written to a file; `None` if the settings switch that off.
+pub(crate) fn line_filter(settings: &Settings) -> Option<LineFilter> {
+    let redactor = agentx::node::redactor(settings)?;
+    Some(LineFilter::new(move |line| redactor.redact(line).into_owned()))
 }
 
 #[cfg(test)]

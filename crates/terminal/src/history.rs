@@ -22,6 +22,11 @@ impl LineFilter {
     pub fn new(filter: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
         Self(Arc::new(filter))
     }
+
+    /// Returns the line without what must not be written to a file.
+    pub fn apply(&self, line: &str) -> String {
+        (self.0)(line)
+    }
 }
 
 impl fmt::Debug for LineFilter {
@@ -86,7 +91,7 @@ impl LineHistory {
         }
         if let Some(file) = &self.file {
             let line = match &self.filter {
-                Some(filter) => (filter.0)(line),
+                Some(filter) => filter.apply(line),
                 None => line.to_owned(),
             };
             let mut options = std::fs::OpenOptions::new();

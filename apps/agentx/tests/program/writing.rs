@@ -171,7 +171,7 @@ fn what_is_queued_is_there_after_a_kill() {
 }
 
 #[test]
-fn what_was_written_and_not_sent_is_in_the_history_after_the_program_was_told_to_end() {
+fn what_was_written_and_not_sent_is_in_the_line_again_after_the_program_was_told_to_end() {
     let sandbox = Sandbox::new();
     let mut chat = Pty::start(&sandbox, &["chat"], 80, 40);
     chat.wait_for_last("›");
@@ -180,9 +180,47 @@ fn what_was_written_and_not_sent_is_in_the_history_after_the_program_was_told_to
     chat.terminate_program();
     assert_eq!(chat.end(), Some(143));
     let mut chat = Pty::start(&sandbox, &["chat"], 80, 40);
+    chat.wait_for_last("› an unsent draft of mine");
+    // It is in the history, too.
+    chat.keys(STOP);
     chat.wait_for_last("›");
     chat.keys(UP);
     chat.wait_for_last("› an unsent draft of mine");
+}
+
+#[test]
+fn a_draft_survives_a_kill_in_the_session_in_which_it_was_written_until_it_is_sent() {
+    let sandbox = Sandbox::new();
+    let draft = sandbox.path("home/.local/share/agentx/drafts/1");
+    let mut chat = Pty::start(&sandbox, &[], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("tell a");
+    chat.wait_for_last("› tell a");
+    chat.wait_for_file(&draft);
+    chat.kill_program();
+    let mut chat = Pty::start(&sandbox, &[], 80, 40);
+    chat.wait_for("· the text that you had not sent is in the line again");
+    chat.wait_for_last("› tell a");
+    chat.keys(" long story\r");
+    chat.wait_for("Chapter 1");
+    assert!(!draft.exists());
+    chat.keys("\u{1b}");
+    chat.wait_for("■ stopped");
+    chat.wait_for_last("›");
+    chat.keys("first line\u{a}second line");
+    chat.wait_for_last("  second line");
+    chat.wait_for_file(&draft);
+    chat.kill_program();
+    // It belongs to that session.
+    let mut other = Pty::start(&sandbox, &[], 80, 40);
+    other.wait_for_last("›");
+    let _ = leave(other);
+    let mut chat = Pty::start(&sandbox, &["resume", "--last"], 80, 40);
+    chat.wait_for_last("  second line");
+    chat.keys(STOP);
+    chat.wait_for_last("›");
+    let _ = leave(chat);
+    assert!(!draft.exists());
 }
 
 #[test]

@@ -4,6 +4,7 @@ use agentx::types::ContentPart;
 use agentx_terminal::Editor;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::draft::DraftKeeper;
 use super::menu::Menu;
 use super::rewinding::RewindQuestion;
 use super::server_wait::Inputs;
@@ -30,6 +31,8 @@ pub(crate) struct Composer {
     pub(super) files: FileSearch,
     /// The pictures that were pasted.
     pub(super) pictures: ClipboardPictures,
+    /// The file with the text that was not sent.
+    pub(super) draft: DraftKeeper,
 }
 
 impl Composer {
@@ -45,7 +48,14 @@ impl Composer {
             menu: Menu::default(),
             files: FileSearch::default(),
             pictures: ClipboardPictures::default(),
+            draft: DraftKeeper::default(),
         }
+    }
+
+    /// Returns the texts that no session has yet, in the order in which they will be sent.
+    pub(super) fn unsent(&self) -> Vec<String> {
+        let on_its_way = self.sending.iter().chain(self.inputs.lines()).cloned();
+        on_its_way.chain(self.editor.unsent()).collect()
     }
 
     /// Drops the answer to a settled question: it is not an answer to the next one, and not a message to the

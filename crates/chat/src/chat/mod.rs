@@ -15,6 +15,7 @@ mod complete;
 mod composer;
 mod connection;
 mod display;
+mod draft;
 pub mod drawing;
 pub mod external_editor;
 mod frame_pacer;
@@ -164,6 +165,7 @@ impl<'a> Chat<'a> {
             signals,
             leaving: None,
         };
+        chat.find_drafts();
         chat.ask_terminal();
         chat
     }
@@ -242,6 +244,7 @@ impl<'a> Chat<'a> {
         if self.display.transcript.has_said() {
             self.settle_background(false).await?;
         }
+        self.keep_draft();
         self.paint()?;
         loop {
             let (wants_input, listens, ticks) = (self.wants_input(), self.display.listens(), self.ticks());
@@ -263,6 +266,7 @@ impl<'a> Chat<'a> {
                     Ok(ChatFlow::Continue)
                 }
                 exit = self.signals.next() => self.signal(exit).await,
+                () = self.composer.draft.due() => Ok(ChatFlow::Continue),
                 () = self.display.status_row.changed(ticks) => {
                     self.say_what_is_waited_for();
                     Ok(ChatFlow::Continue)
@@ -270,6 +274,7 @@ impl<'a> Chat<'a> {
             };
             let flow = flow.or_else(|error| self.lose(error).map(|()| ChatFlow::Continue))?;
             self.give_line_to_question();
+            self.keep_draft();
             self.paint_in_time()?;
             if let Some(exit) = self.leaving {
                 return Ok(exit);

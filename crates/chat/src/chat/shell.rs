@@ -240,6 +240,7 @@ impl Chat<'_> {
                 () = sleep(TICK) => {}
             }
             self.give_line_to_question();
+            self.keep_draft();
             let is_late = Instant::now() >= until;
             match status {
                 Some(status) if out.is_none() || is_late => return Ok(ShellEnd::By(status)),

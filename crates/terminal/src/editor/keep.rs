@@ -90,18 +90,24 @@ impl Editor {
         self.later.iter().map(String::as_str)
     }
 
-    /// Keeps unsent text in the history, in its order, for the next chat.
-    pub fn keep_unsent(&mut self) {
+    /// Returns the texts that were typed and not sent, in their order, with the full text of long pastes. Blank
+    /// ones are left out.
+    pub fn unsent(&self) -> Vec<String> {
         // While a question is open, the draft is stashed and the line holds an answer.
         let own = match &self.stashed {
             Some((draft, _)) => self.pastes.unfold(draft),
             None => self.whole(),
         };
         // The next text for the line was sent after the text that is in it.
-        let later: Vec<String> = self.later.drain(..).collect();
-        for text in std::iter::once(&own).chain(&later) {
-            self.remember(text);
-        }
+        let texts = std::iter::once(own).chain(self.later.iter().cloned());
+        texts.filter(|text| !text.trim().is_empty()).collect()
+    }
+
+    /// Keeps unsent text in the history, in its order, for the next chat.
+    pub fn keep_unsent(&mut self) {
+        let unsent = self.unsent();
+        self.later.clear();
+        unsent.iter().for_each(|text| self.remember(text));
     }
 
     /// Stashes the text, so that it does not become the answer to a question.
