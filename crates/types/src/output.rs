@@ -266,7 +266,8 @@ pub enum TurnOutput {
         run_id: RunId,
         /// The last answer.
         text: String,
-        /// Milliseconds of the whole run.
+        /// Milliseconds in which the run was worked on: not those in which no program continued it or, from version 9
+        /// of the rules on, it waited for the answer of a person.
         duration_ms: u64,
         /// Tokens of all its model calls.
         usage: Usage,

@@ -391,6 +391,9 @@ pub const REPORTED_COSTS_COUNT: u32 = 9;
 /// A question about a member's call says that approvers of the server may allow it, too.
 pub const APPROVERS_ARE_NAMED: u32 = 9;
 
+/// The duration of a turn leaves out the time in which the run waited for the answer of a person.
+pub const WAITING_IS_NOT_WORK: u32 = 9;
+
 /// The reason of a run that a model declined repeats the explanation of its vendor.
 pub const REFUSALS_ARE_EXPLAINED: u32 = 9;
 

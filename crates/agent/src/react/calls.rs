@@ -8,7 +8,7 @@ use std::sync::Arc;
 use agentx_types::{
     ActionBody, AnswerCall, CallTool, CallingAgent, ContentPart, Envelope, EnvironmentEvent, Message,
     MessageId, MessageOutput, RequestedCall, Role, RunStatus, StateOutput, StreamOutput, ToolResult,
-    ToolResultPart, ToolStatus,
+    ToolResultPart, ToolStatus, since,
 };
 
 use super::ReactAgent;
@@ -176,6 +176,9 @@ impl ReactAgent {
             RunStatus::AwaitingTool
         };
         self.lifecycle.set_status(status, step);
+        if self.config.rules_version >= since::WAITING_IS_NOT_WORK {
+            self.lifecycle.note_waiting(step);
+        }
     }
 
     /// Handles the record that the tool is about to begin: from now on a crash leaves the outcome unknown.

@@ -4,8 +4,9 @@
 //! Both machines ([`ReactAgent`](crate::ReactAgent) and [`MatchAgent`](crate::MatchAgent)) own one
 //! `RunLifecycle`. A machine decides what a run does; `RunLifecycle` implements the parts that both machines
 //! share. Each part has its own file beside this one: [`inputs`] for waiting inputs, [`stops`] for interrupts
-//! and errors, [`spending`] for the bill, [`wall_time`] for the timer, and [`config_change`] for a
-//! configuration that changes while a run continues.
+//! and errors, [`spending`] for the bill, [`wall_time`] for the timer, [`asked_time`] for the
+//! time in which a run waits for a person, and [`config_change`] for a configuration that changes while a run
+//! continues.
 //!
 //! ```text
 //! input ──▶ InputQueue ──open──▶ Run ──ask──▶ awaiting_llm ──answer──▶ … ──finish──▶ final status
@@ -15,6 +16,7 @@
 //! Invariants: at most one run is in progress; a run ends exactly once (`run_finished`); its status is final
 //! from then on; and a fact that answers another action than the pending one has no effect.
 
+mod asked_time;
 mod config_change;
 mod inputs;
 mod refused_request;
@@ -154,6 +156,9 @@ impl RunLifecycle {
         let Some(run) = self.active().filter(|run| run.status != status) else {
             return;
         };
+        if status != RunStatus::AwaitingApproval {
+            run.end_waiting(step.at);
+        }
         run.status = status;
         step.state(StateOutput::RunStatus {
             run_id: run.id.clone(),
@@ -216,13 +221,14 @@ impl RunLifecycle {
             step.request_action(&run.id, ActionBody::Cancel(Cancel { action_id: timer }));
         }
         run.pending = PendingRun::default();
+        run.end_waiting(step.at);
         run.status = status;
         let (run_id, iterations, bill) = (run.id.clone(), run.iterations, run.bill);
         if step.speaks() {
             step.turn(TurnOutput::Response {
                 run_id: run_id.clone(),
                 text: run.last_text.clone(),
-                duration_ms: run.used_ms(step.at),
+                duration_ms: run.worked_ms(step.at),
                 usage: bill.usage,
                 cost: bill.cost,
                 model_calls: bill.model_calls,

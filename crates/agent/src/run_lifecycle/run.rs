@@ -40,6 +40,12 @@ pub struct Run {
     pub seen_at: Timestamp,
     /// Milliseconds in which no program was there to continue with it: they count against no limit.
     pub away_ms: u64,
+    /// The time since which it waits for the answer of a person; `None` while it does not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_at: Option<Timestamp>,
+    /// Milliseconds until then in which it waited for answers of people: the reported duration leaves them out.
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
+    pub asked_ms: u64,
     /// The cost, with that of the run's tools and of the agents that it made.
     pub bill: RunCost,
     /// Spending that counts against this run's limits but is billed elsewhere: earlier runs that this one
@@ -151,6 +157,8 @@ impl Run {
             started_at,
             seen_at: started_at,
             away_ms: 0,
+            asked_at: None,
+            asked_ms: 0,
             bill: RunCost::default(),
             beside: RunCost::default(),
             pending: PendingRun::default(),
@@ -168,6 +176,7 @@ impl Run {
     /// Another program continues with the run: the time between the last fact and now counts as away.
     pub(super) fn come_back(&mut self, at: Timestamp) {
         self.away_ms = self.away_ms.saturating_add(at.millis_since(self.seen_at));
+        self.skip_waiting(self.seen_at, at);
     }
 
     /// The spending that counts against its limits: its own bill and the shared one.

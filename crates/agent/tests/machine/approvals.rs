@@ -383,3 +383,53 @@ fn in_the_mode_auto_only_rules_ask_and_since_version_7() {
         session.check_replay();
     }
 }
+
+#[test]
+fn the_time_in_which_a_person_was_asked_is_not_reported_as_work_since_version_9() {
+    for (version, expected) in [(8, 86_407_000..86_407_100), (RULES_VERSION, 7_000..7_100)] {
+        let mut config = config(ApprovalMode::Ask, &[]);
+        config.rules_version = version;
+        let mut session = Session::new(config);
+        session.say("go");
+        session.time_passes(4_000);
+        session.calls(&[command("c1", "uname -a"), command("c2", "uname -r")]);
+        session.time_passes(43_200_000);
+        session.decide("c1", ApprovalDecision::Once);
+        session.time_passes(43_200_000);
+        session.decide("c2", ApprovalDecision::Once);
+        session.time_passes(3_000);
+        session.result("c1", "Linux");
+        session.result("c2", "6");
+        session.answer("done");
+        let duration = session.outputs().find_map(|output| match output {
+            AgentOutput::Turn(TurnOutput::Response { duration_ms, .. }) => Some(*duration_ms),
+            _ => None,
+        });
+        let duration = duration.unwrap_or_default();
+        assert!(expected.contains(&duration), "{version}: {duration}");
+        session.check_replay();
+    }
+}
+
+#[test]
+fn neither_the_question_nor_the_time_without_a_program_is_work_and_neither_counts_twice() {
+    let mut session = asking();
+    session.calls(&[command("c1", "uname -a")]);
+    session.time_passes(10_000);
+    // The last sign of life of the program before it was killed.
+    session.decide("c9", ApprovalDecision::Once);
+    session.time_passes(86_400_000);
+    session.restart();
+    session.time_passes(20_000);
+    session.decide("c1", ApprovalDecision::Once);
+    session.time_passes(5_000);
+    session.result("c1", "Linux");
+    session.answer("done");
+    let duration = session.outputs().find_map(|output| match output {
+        AgentOutput::Turn(TurnOutput::Response { duration_ms, .. }) => Some(*duration_ms),
+        _ => None,
+    });
+    let duration = duration.unwrap_or_default();
+    assert!((5_000..5_100).contains(&duration), "{duration}");
+    session.check_replay();
+}

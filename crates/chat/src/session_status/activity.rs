@@ -2,10 +2,12 @@
 
 mod answering_model;
 mod coming_back;
+mod run_clock;
 
 use agentx::runtime::SessionState;
 use agentx::types::{
-    AgentConfig, ApprovalMode, ContextChange, NanoUsd, Prices, RuntimeEvent, SessionChange, ToolCallId, Usage,
+    AgentConfig, ApprovalMode, ContextChange, NanoUsd, Prices, RunStatus, RuntimeEvent, SessionChange,
+    ToolCallId, Usage,
 };
 use agentx_terminal::Row;
 use tokio::time::{Duration, Instant};
@@ -15,6 +17,7 @@ use super::summary::StatusSummary;
 use crate::demo::is_demo;
 use crate::render::{clean::visible, style::AnsiStyle, units};
 use answering_model::AnsweringModel;
+use run_clock::RunClock;
 
 /// The interval at which the row changes during an activity.
 pub(crate) const TICK: Duration = Duration::from_secs(1);
@@ -58,13 +61,13 @@ pub(crate) struct Activity {
     since: Instant,
     /// The time of the model's latest output.
     spoke: Instant,
-    run_since: Instant,
+    run: RunClock,
     model: AnsweringModel,
     /// Prices of the fallback model, if one took over the current answer.
     answer_prices: Option<Prices>,
     /// The time at which a model that failed is called again.
     next_attempt: Instant,
-    /// The total duration of the finished runs.
+    /// How long the finished runs were worked on.
     worked: Duration,
     /// Whether the spending may differ from the count here.
     stale: bool,
@@ -83,7 +86,7 @@ impl Activity {
             model: AnsweringModel::default(),
             answer_prices: None,
             next_attempt: now,
-            run_since: now,
+            run: RunClock::new(now),
             worked: Duration::ZERO,
             stale: false,
             tools: Vec::new(),
@@ -169,12 +172,15 @@ impl Activity {
             RuntimeEvent::ToolExecuting(_) if is_of_another => self.decided(standing, now),
             _ if is_of_another => {}
             RuntimeEvent::RunStarted(_) => {
-                self.run_since = now;
+                self.run = RunClock::new(now);
                 self.tools.clear();
                 self.summary.iterations = 0;
                 self.turn_to(Phase::Asked, now);
             }
-            RuntimeEvent::RunStatusChanged(run) => self.summary.iterations = run.iterations,
+            RuntimeEvent::RunStatusChanged(run) => {
+                self.summary.iterations = run.iterations;
+                self.run.waits(run.status == RunStatus::AwaitingApproval, now);
+            }
             RuntimeEvent::MessageStart(start) => {
                 self.model.answers(&start.model);
                 if self.doing == Phase::Waits {
@@ -205,19 +211,17 @@ impl Activity {
                 self.stale |= matches!(updated.change, SessionChange::Config(_));
             }
             RuntimeEvent::RunFinished(_) => {
-                self.model.ended();
                 self.stale = true;
-                self.worked += now.duration_since(self.run_since);
-                self.turn_to(Phase::Nothing, now);
+                self.stop(true, now);
             }
             _ => {}
         }
     }
 
-    /// Ends the activity without an event; `was_running` means that a run was active.
+    /// Ends the activity; `was_running` means that a run was active.
     pub(super) fn stop(&mut self, was_running: bool, now: Instant) {
         if was_running {
-            self.worked += now.duration_since(self.run_since);
+            self.worked += self.run.time(now);
         }
         self.model.ended();
         self.tools.clear();
@@ -301,11 +305,6 @@ impl Activity {
     /// Returns the beginning of the activity, if the passing time changes the row.
     pub(crate) fn since(&self) -> Option<Instant> {
         self.moves().then_some(self.since)
-    }
-
-    /// Returns the duration of the latest run.
-    pub(crate) fn run_time(&self, now: Instant) -> Duration {
-        now.duration_since(self.run_since)
     }
 
     /// Returns whether a model call has failed and is tried again after a pause.

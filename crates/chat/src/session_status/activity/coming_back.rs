@@ -5,7 +5,7 @@ use agentx::runtime::SessionState;
 use agentx::types::RunStatus;
 use tokio::time::Instant;
 
-use super::{Activity, Phase};
+use super::{Activity, Phase, RunClock};
 
 impl Activity {
     /// Shows what the run of this state does; its duration counts from now.
@@ -17,7 +17,8 @@ impl Activity {
             Some(status) if !status.is_final() => Phase::Asked,
             _ => Phase::Nothing,
         };
-        self.run_since = now;
+        self.run = RunClock::new(now);
+        self.run.waits(doing == Phase::Question, now);
         self.turn_to(doing, now);
     }
 }

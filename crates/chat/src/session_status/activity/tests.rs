@@ -4,8 +4,8 @@ use super::*;
 use crate::session_status::SessionStatus;
 use agentx::types::{
     ApprovalRequested, ErrorRaised, EventDraft, FallbackAnswers, MessageId, MessageStart, MessageStop,
-    RunFinished, RunId, RunStarted, RunStatus, SessionId, Source, StopReason, TextDelta, Timestamp,
-    ToolCompleted, ToolExecuting,
+    RunFinished, RunId, RunStarted, RunStatus, RunStatusChanged, SessionId, Source, StopReason, TextDelta,
+    Timestamp, ToolCompleted, ToolExecuting,
 };
 
 /// Lets the session hear an event.
@@ -93,6 +93,29 @@ fn it_says_what_is_waited_for_and_since_when() {
     assert_eq!(status.activity.run_time(at(30)), Duration::from_secs(30));
     assert_eq!(row(&status, 40, 80), "opus · 12 %");
     assert_eq!(status.activity.summary("ses_1").worked, Duration::from_secs(30));
+}
+
+#[test]
+fn the_time_in_which_a_person_is_asked_is_not_counted_as_work() {
+    let begin = Instant::now();
+    let at = |seconds| begin + Duration::from_secs(seconds);
+    let mut status = SessionStatus::new(&agentx::agent::fixtures::config(), begin);
+    let run_id = RunId::new("run_1");
+    let started = RunStarted {
+        run_id: run_id.clone(),
+        message_id: MessageId::new("msg_1"),
+    };
+    let turns = |status| RunStatusChanged {
+        run_id: run_id.clone(),
+        status,
+        iterations: 0,
+    };
+    hear(&mut status, started, false, begin);
+    hear(&mut status, turns(RunStatus::AwaitingApproval), false, at(5));
+    hear(&mut status, turns(RunStatus::AwaitingApproval), false, at(50));
+    assert_eq!(status.activity.run_time(at(3_600)), Duration::from_secs(5));
+    hear(&mut status, turns(RunStatus::AwaitingTool), false, at(3_605));
+    assert_eq!(status.activity.run_time(at(3_612)), Duration::from_secs(12));
 }
 
 #[test]
