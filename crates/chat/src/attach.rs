@@ -24,6 +24,10 @@ const LARGEST_PICTURE: u64 = 5 << 20;
 /// The ends of names of pictures.
 const PICTURE_ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
+/// The hint for a message that is not sent, because it names a missing file.
+pub const MISSING_FILE_HINT: &str =
+    "correct the name, or write it without @ or in backticks if it is not a file";
+
 /// A message together with the files that it names.
 #[derive(Debug)]
 pub struct MessageWithFiles {
@@ -33,7 +37,8 @@ pub struct MessageWithFiles {
     pub files: Vec<PathBuf>,
     /// Notes about the files, and about names without a file, one on each line.
     pub notes: Vec<String>,
-    /// The notes about names that are written as a path, so that the person certainly meant a file.
+    /// The notes about names that are written as a path, so that the person certainly meant a file. Such a
+    /// message is not sent.
     pub missing: Vec<String>,
 }
 
@@ -75,7 +80,9 @@ pub fn attached(
         }
         let Some(name) = found else {
             let note = missing::note(trimmed, workspace).filter(|note| !notes.contains(note));
-            missing_files.extend(note.clone().filter(|_| missing::is_path(trimmed, workspace)));
+            // The model can look at a directory that is there.
+            let is_missing = missing::is_path(trimmed, workspace) && !place_of(trimmed, workspace).is_dir();
+            missing_files.extend(note.clone().filter(|_| is_missing));
             notes.extend(note);
             continue;
         };

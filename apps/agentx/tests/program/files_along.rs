@@ -43,13 +43,23 @@ fn a_name_that_is_no_file_is_said_and_the_words_are_sent() {
         quiet.code == Some(0) && !quiet.stderr.contains("tides"),
         "{quiet}"
     );
-    let words = "compare @tide.txt with @nosuch.rs";
+    // The model can look at a directory.
+    std::fs::create_dir(sandbox.path("ws/ships")).unwrap();
+    let words = "look into @ships/";
     let chat = sandbox.run_with_input(&[], &format!("{words}\n"));
-    for name in ["tide.txt", "nosuch.rs"] {
-        let note = format!("there is no file {name}, so nothing was attached");
-        assert!(chat.stdout.contains(&note), "{chat}");
-    }
+    assert!(chat.stdout.contains("note: ships/ is a directory"), "{chat}");
     assert!(asked(&sandbox).contains(words), "{}", asked(&sandbox));
+}
+
+#[test]
+fn a_message_that_names_a_missing_file_is_not_sent_in_a_chat_either() {
+    let sandbox = Sandbox::new();
+    let chat = sandbox.run_with_input(&[], "compare @nosuch.rs with mine\n");
+    let told =
+        "there is no file nosuch.rs, so nothing was attached\nhint: nothing was sent; correct the name";
+    assert!(chat.stdout.contains(told), "{chat}");
+    let listed = sandbox.run(&["sessions", "list"]);
+    assert!(!listed.stdout.contains("ses_"), "{listed}");
 }
 
 #[test]

@@ -6,16 +6,25 @@ use agentx::runtime::cannot_see;
 use agentx::types::ContentPart;
 
 use super::Chat;
-use crate::attach::{MessageWithFiles, attached};
+use crate::attach::{MISSING_FILE_HINT, MessageWithFiles, attached};
 
 impl Chat<'_> {
     /// Returns the message with the files that it names, prepared for the current model.
     ///
     /// # Errors
-    /// Returns an error if a file cannot go along, or the model takes no pictures, in words for the person.
+    /// Returns an error if a file is missing or cannot go along, or the model takes no pictures, in words for the
+    /// person.
     pub(super) async fn attached(&mut self, text: &str) -> Result<Vec<ContentPart>, String> {
         let is_guarded = |path: &Path| self.settings.is_guarded(path);
-        let MessageWithFiles { content, notes, .. } = attached(text, &self.settings.workspace, is_guarded)?;
+        let MessageWithFiles {
+            content,
+            notes,
+            missing,
+            ..
+        } = attached(text, &self.settings.workspace, is_guarded)?;
+        if let Some(note) = missing.first() {
+            return Err(format!("{note}\nhint: nothing was sent; {MISSING_FILE_HINT}"));
+        }
         for note in notes {
             let note = self.display.style().dim(&format!("note: {note}"));
             self.display.transcript.print_notice(&note);

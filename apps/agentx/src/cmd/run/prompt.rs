@@ -8,7 +8,7 @@ use agentx::config::Settings;
 use agentx::types::ContentPart;
 
 use crate::args::RunArgs;
-use crate::attach::{MessageWithFiles, attached};
+use crate::attach::{MISSING_FILE_HINT, MessageWithFiles, attached};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::units;
@@ -46,10 +46,9 @@ pub(crate) async fn read(
     Ok(Some(words.chain(files).collect()))
 }
 
-/// The words that were typed, and the files that they name. In a script, a missing file is an error, because
-/// no person sees the note. Standard input cannot name files, because it is the output of another program.
-/// Files that may hold secrets are not attached: a script may have put other people's words into the prompt,
-/// and no person sees the attachment.
+/// The words that were typed, and the files that they name. A missing file is an error, as in a chat. Standard
+/// input cannot name files, because it is the output of another program. Files that may hold secrets are not
+/// attached: a script may have put other people's words into the prompt, and no person sees the attachment.
 fn with_files(
     typed: &str,
     settings: &Settings,
@@ -71,9 +70,8 @@ fn with_files(
             "write the name without @, and the agent asks before it reads the file; or attach it in a chat",
         ));
     }
-    if let Some(note) = missing.first().filter(|_| !console.terminal.input) {
-        let hint = "correct the name, or write it without @ if it is not a file";
-        return Err(ChatError::usage(note.clone(), hint));
+    if let Some(note) = missing.first() {
+        return Err(ChatError::usage(note.clone(), MISSING_FILE_HINT));
     }
     for note in notes.into_iter().filter(|_| !quiet) {
         console.say(&console.err_style().dim(&format!("note: {note}\n")));
