@@ -5,7 +5,7 @@ use agentx::runtime::{UsageBy, UsageQuery, UsageRow};
 
 use super::{Chat, ConversationSite};
 use crate::error::ChatError;
-use crate::render::spending::{has_unpriced, render, total};
+use crate::render::spending::{has_unpriced, legend, render, table_of, total};
 use crate::render::units;
 use crate::session_opening;
 
@@ -35,15 +35,16 @@ impl Chat<'_> {
             units::usage(&state.usage),
             units::sum(state.cost, &state.usage, has_unpriced)
         );
+        let legend = legend(&by_model);
         for (by, rows) in [(UsageBy::Model, by_model), (UsageBy::Cause, by_cause)] {
             if !rows.is_empty() {
                 text.push_str(&format!(
                     "\n{}",
-                    render(by, &rows, &total(&rows), self.display.width())
+                    table_of(by, &rows, &total(&rows), self.display.width())
                 ));
             }
         }
-        Ok(text)
+        Ok(text + &legend)
     }
 
     async fn spent(&mut self, by: UsageBy, here: bool) -> Result<Vec<UsageRow>, ChatError> {

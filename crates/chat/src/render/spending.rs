@@ -16,6 +16,9 @@ const UNKNOWN: &str = "$? and +?: the price of a model is unknown, so its tokens
 const PARTLY: &str =
     "+?: some calls cost more than the list prices, such as those of a priority tier or in one region";
 
+/// The legend of a table with tokens that were not counted by their provider.
+const ESTIMATED: &str = "~: some tokens are estimated, because the provider did not count them";
+
 /// Returns one row with the sums of all rows.
 pub fn total(rows: &[UsageRow]) -> UsageRow {
     let mut total = UsageRow {
@@ -40,8 +43,13 @@ pub fn has_unpriced(row: &UsageRow) -> bool {
     row.unpriced_models.iter().any(|model| !is_demo(model))
 }
 
-/// The rows and their sum.
+/// The rows and their sum, and below them what the signs of the costs mean.
 pub fn render(by: UsageBy, rows: &[UsageRow], total: &UsageRow, width: usize) -> String {
+    table_of(by, rows, total, width) + &legend(rows)
+}
+
+/// The rows and their sum.
+pub(crate) fn table_of(by: UsageBy, rows: &[UsageRow], total: &UsageRow, width: usize) -> String {
     let head = match by {
         UsageBy::Session => "SESSION",
         UsageBy::Day => "DAY",
@@ -75,11 +83,47 @@ pub fn render(by: UsageBy, rows: &[UsageRow], total: &UsageRow, width: usize) ->
     if rows.len() > 1 {
         lines.push(cells(total));
     }
-    let mut text = table(&lines, width);
-    if rows.iter().any(has_unpriced) {
-        text.push_str(&format!("{UNKNOWN}\n"));
-    } else if rows.iter().any(|row| row.usage.is_unpriced() && row.cost.0 > 0) {
-        text.push_str(&format!("{PARTLY}\n"));
+    table(&lines, width)
+}
+
+/// Returns a line for each sign that the costs of these rows have.
+pub(crate) fn legend(rows: &[UsageRow]) -> String {
+    let unknown = if rows.iter().any(has_unpriced) {
+        Some(UNKNOWN)
+    } else {
+        let is_partly = |row: &UsageRow| row.usage.is_unpriced() && row.cost.0 > 0;
+        rows.iter().any(is_partly).then_some(PARTLY)
+    };
+    let is_estimated = rows.iter().any(|row| row.usage.is_estimated());
+    let lines = [is_estimated.then_some(ESTIMATED), unknown];
+    lines
+        .into_iter()
+        .flatten()
+        .map(|line| format!("{line}\n"))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_sign_of_a_cost_is_explained_below_the_table_that_has_it() {
+        let row = |estimated_tokens, unpriced_tokens| UsageRow {
+            usage: Usage {
+                input_tokens: 100,
+                estimated_tokens,
+                unpriced_tokens,
+                ..Usage::default()
+            },
+            cost: NanoUsd(1_000_000_000),
+            ..total(&[])
+        };
+        assert_eq!(legend(&[row(0, 0)]), "");
+        assert_eq!(legend(&[row(0, 0), row(7, 0)]), format!("{ESTIMATED}\n"));
+        assert_eq!(legend(&[row(7, 7)]), format!("{ESTIMATED}\n{PARTLY}\n"));
+        let mut unknown = row(0, 7);
+        unknown.unpriced_models.insert("nobody-knows".into());
+        assert_eq!(legend(&[unknown]), format!("{UNKNOWN}\n"));
     }
-    text
 }

@@ -127,7 +127,8 @@ Model
 /model [NAME]             switch to another model; without a name, list the models
 /effort [LEVEL]           set how much the model reasons: default, low, medium, high; without a level, list them
 /status                   show the model, session, workspace and context window
-/usage [session|day|model|cause]  show the cost of this session; `/usage day`: of all sessions by day
+/usage                    show the cost of this session; ~ marks an estimate, $? and +? a price that is not known
+/usage [session|day|model|cause]  show the cost of all sessions by session, day, model or cause
 /context [exact]          show the use of the context window, or the exact last request
 
 Permission
@@ -145,7 +146,8 @@ While it works
 
 Setup
 /init                     ask the agent to write an AGENTS.md for this project, or to improve it
-/config                   show the settings and where each comes from
+/config                   show the changed settings and where each comes from
+/config all               show the defaults, too
 /doctor                   check the settings, the model and this machine for problems
 /mcp                      list the MCP servers, how they stand and how many tools they have
 /memory [accept N|refuse N]  show what the agent proposes to remember, and decide
