@@ -96,11 +96,29 @@ pub enum SettingsShown {
     All,
     /// The settings that have a value.
     Set,
+    /// The settings that a file, a variable or a flag sets.
+    Changed,
 }
 
 impl SettingsShown {
+    /// Reads the words behind `/config`.
+    ///
+    /// # Errors
+    /// Returns an error, in words for the person, if there are others than `all`.
+    pub(crate) fn parse(argument: &str) -> Result<Self, String> {
+        match argument {
+            "" => Ok(Self::Changed),
+            "all" => Ok(Self::Set),
+            other => Err(format!("/config takes nothing or all, not `{other}`")),
+        }
+    }
+
     fn has(self, row: &SettingRow) -> bool {
-        self == Self::All || row.value.is_some()
+        match self {
+            Self::All => true,
+            Self::Set => row.value.is_some(),
+            Self::Changed => row.value.is_some() && row.origin != SettingOrigin::Default,
+        }
     }
 }
 
@@ -125,15 +143,16 @@ pub fn table_of(loaded: &Loaded, shown: SettingsShown, console: &Console) -> Str
         };
         lines.push(vec![visible(&row.key), value, visible(&origin)]);
     }
-    if rows
-        .iter()
-        .any(|row| row.key == "data_dir" && row.value.is_none())
-    {
+    let is_default = |row: &SettingRow| row.key == "data_dir" && row.value.is_none();
+    if shown != SettingsShown::Changed && rows.iter().any(is_default) {
         lines.push(vec![
             "data_dir".into(),
             loaded.settings.data_dir.display().to_string(),
             "default".into(),
         ]);
+    }
+    if lines.len() == 1 {
+        return "all settings have their defaults\n".to_owned();
     }
     in_rows(&lines, console)
 }

@@ -157,13 +157,24 @@ fn settings_effort_checks_and_instructions_are_at_hand() {
             "effort from now on: up to 9.0k tokens",
             "* up to 9.0k tokens",
             "scripted_answers",
-            "`agentx config edit` changes them",
+            "`agentx config edit` changes them; a chat reads them when it starts; `/config all` lists also the defaults",
             "ok    configuration",
             "› Write an AGENTS.md for this project",
             "I would look at the project first.",
             "/copy needs a terminal",
         ],
     );
+}
+
+#[test]
+fn only_what_was_set_is_listed_unless_all_settings_are_wanted() {
+    let sandbox = scripted();
+    let changed = lines(&sandbox, "/config\n");
+    let all = lines(&sandbox, "/config all\n");
+    assert!(!changed.stdout.contains("limits.max_iterations"), "{changed}");
+    assert!(changed.stdout.contains("scripted_answers"), "{changed}");
+    assert!(all.stdout.contains("limits.max_iterations"), "{all}");
+    assert!(all.stdout.contains("data_dir"), "{all}");
 }
 
 #[test]

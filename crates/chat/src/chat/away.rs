@@ -36,7 +36,7 @@ impl Chat<'_> {
                 self.status.queue.list(names, self.display.width())
             }
             Slash::Queue(QueueCommand::List) => "nothing is queued".to_owned(),
-            Slash::Config => self.configuration(),
+            Slash::Config(shown) => self.configuration(*shown),
             Slash::Copy(block) => match self.display.last_answer.clone() {
                 Some(answer) => self.copy_part(CopiedPart::of(answer, *block)?)?,
                 None => AWAY.to_owned(),

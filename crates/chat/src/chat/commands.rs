@@ -94,7 +94,7 @@ impl Chat<'_> {
             Slash::Effort(level) => self.effort(level.as_deref()).await,
             Slash::Export(file) => self.export(file).await,
             Slash::Init => self.init().await,
-            Slash::Config => Ok(self.configuration()),
+            Slash::Config(shown) => Ok(self.configuration(shown)),
             Slash::Doctor => self.doctor().await,
             Slash::Mcp(None) => Ok(self.mcp_servers()),
             Slash::Mcp(Some(name)) => self.try_mcp_server(&name).await,

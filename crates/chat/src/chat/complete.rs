@@ -272,6 +272,7 @@ fn words_of(command: &str) -> &'static [&'static str] {
         "approve-mode" => &["ask", "plan", "auto", "deny"],
         "approvals" => &["remove", "test"],
         "compact" | "rewind" => &["undo"],
+        "config" => &["all"],
         "context" => &["exact"],
         "help" => NAMES,
         "plan" => &["off"],

@@ -80,8 +80,8 @@ pub(crate) enum Slash {
     Export(Option<String>),
     /// Asks the agent to write the AGENTS.md of the project.
     Init,
-    /// Shows the settings in effect and their sources.
-    Config,
+    /// Shows settings in effect and their sources.
+    Config(crate::configuration::SettingsShown),
     /// Checks for problems, as `agentx doctor` does.
     Doctor,
     /// Lists the MCP servers and their states.
@@ -215,8 +215,8 @@ pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {
 }
 
 /// The commands that take no words. Words behind them are an error, so that none get lost.
-const TAKE_NOTHING: [&str; 12] = [
-    "clear", "config", "doctor", "exit", "init", "new", "quit", "retry", "sessions", "status", "todo", "who",
+const TAKE_NOTHING: [&str; 11] = [
+    "clear", "doctor", "exit", "init", "new", "quit", "retry", "sessions", "status", "todo", "who",
 ];
 
 fn command(name: &str, argument: &str) -> Result<Slash, String> {
@@ -258,7 +258,7 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "effort" => Slash::Effort(given),
         "export" => Slash::Export(given),
         "init" => Slash::Init,
-        "config" => Slash::Config,
+        "config" => Slash::Config(crate::configuration::SettingsShown::parse(argument)?),
         "doctor" => Slash::Doctor,
         "mcp" => Slash::Mcp(mcp_server(argument)?),
         "memory" => Slash::Memory(argument.to_owned()),
@@ -442,6 +442,8 @@ mod tests {
         assert_eq!(parse("/context"), Some(Ok(Slash::Context { exact: false })));
         assert_eq!(parse("/context exact"), Some(Ok(Slash::Context { exact: true })));
         assert!(matches!(parse("/context all"), Some(Err(_))));
+        assert!(matches!(parse("/config all"), Some(Ok(Slash::Config(_)))));
+        assert!(matches!(parse("/config some"), Some(Err(what)) if what.contains("`some`")));
         assert_eq!(
             parse("/approvals test bash: rm -rf x"),
             Some(Ok(Slash::Approvals(Rules::Test("bash: rm -rf x".into()))))

@@ -74,18 +74,20 @@ impl Chat<'_> {
     }
 
     /// Runs `/config`.
-    pub(in crate::chat) fn configuration(&self) -> String {
+    pub(in crate::chat) fn configuration(&self, shown: SettingsShown) -> String {
         let Some(loaded) = self.start.loaded else {
             return "this program has no configuration of its own".to_owned();
         };
-        let mut text = configuration::table_of(loaded, SettingsShown::Set, self.display.console);
-        text.push_str(match self.place.remote() {
-            None => "`agentx config edit` changes them; a chat reads them when it starts; `agentx config show` lists also what is not set\n",
-            Some(_) => {
-                "these settings are for this program; the agent uses the settings of the server\n"
-            }
-        });
-        text
+        let text = configuration::table_of(loaded, shown, self.display.console);
+        let about = match self.place.remote() {
+            None => "`agentx config edit` changes them; a chat reads them when it starts",
+            Some(_) => "these settings are for this program; the agent uses the settings of the server",
+        };
+        let more = match shown {
+            SettingsShown::Changed => "`/config all` lists also the defaults",
+            SettingsShown::Set | SettingsShown::All => "`agentx config show` lists also what is not set",
+        };
+        format!("{text}{about}; {more}\n")
     }
 
     /// Runs `/mcp try`: starts a server once, so that its tools are known.

@@ -20,7 +20,7 @@ impl Slash {
             | Self::ApproveMode(None)
             | Self::Copy(_)
             | Self::Effort(None)
-            | Self::Config
+            | Self::Config(_)
             | Self::Doctor
             | Self::Mcp(None)
             | Self::Wheel(WheelCommand::Know)
