@@ -57,3 +57,33 @@ async fn a_run_that_is_left_with_a_question_says_what_it_cost_and_takes_no_promp
     assert_eq!(again.code, Some(7), "{again}");
     assert!(again.result()["run_id"].is_string(), "{again}");
 }
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_that_is_left_with_such_a_question_says_that_it_stays_open() {
+    let server = StrictServer::chat(ChatServer::new(Dialect::LlamaCpp), asks).await;
+    let sandbox = Sandbox::new();
+    sandbox.config(&format!(
+        "providers:\n  mine: {{base_url: '{}/v1', auth: none}}\n\
+         models:\n  m: {{provider: mine}}\nmodel: m\ntools: {{ask_user: wait}}\n",
+        server.url()
+    ));
+    tokio::task::block_in_place(|| {
+        let mut chat = crate::pty::Pty::start(&sandbox, &[], 100, 40);
+        chat.wait_for_last("›");
+        chat.keys("go\r");
+        chat.wait_for("Which?");
+        chat.keys("\u{4}");
+        chat.wait_for("a question is open; press Ctrl-D again to leave");
+        chat.keys("\u{4}");
+        assert_eq!(chat.end(), Some(0));
+        let told = "· not answered; the question is open until you come back";
+        assert!(
+            chat.lines().iter().any(|line| line == told),
+            "{:#?}",
+            chat.lines()
+        );
+        let mut chat = crate::pty::Pty::start(&sandbox, &["resume", "--last"], 100, 40);
+        chat.wait_for("Which?");
+    });
+}

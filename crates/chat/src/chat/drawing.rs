@@ -20,8 +20,8 @@ use crate::session_status::queue::QueuedDelivery;
 pub struct DepartedSession {
     /// The id of the session, cleaned for the terminal.
     pub session: String,
-    /// The number of messages that wait until the person comes back. A session on a server continues without
-    /// them.
+    /// The number of messages that wait until the person comes back; 0 on a server, where the queue goes on
+    /// without the person.
     pub queued: usize,
     /// The reason why the log could not record the departure, and the state at that time.
     pub unsaved: Option<(LogError, StateAtLoss)>,
@@ -168,7 +168,7 @@ impl Chat<'_> {
     pub async fn close(mut self) -> Result<Option<DepartedSession>, ChatError> {
         if self.place.remote().is_none() {
             self.display.transcript.stop_calls();
-            self.say_what_was_not_answered();
+            self.say_what_was_not_answered().await;
         }
         self.display.transcript.end_calls();
         self.display.transcript.end_line();

@@ -12,6 +12,7 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::conversation;
+use crate::session_opening;
 
 /// The notice for an interrupt that arrives after the run has ended.
 const ENDED: &str = "The answer had already ended. Ctrl-C again leaves AgentX.";
@@ -188,7 +189,7 @@ impl Chat<'_> {
 
     /// Prints, on leaving, what happens to the calls without an answer. If nothing can be saved any more,
     /// their questions stay open.
-    pub(super) fn say_what_was_not_answered(&mut self) {
+    pub(super) async fn say_what_was_not_answered(&mut self) {
         if self.status.is_busy() && self.connection.lost.is_none() && self.status.question().is_none() {
             let note = format!("· {} stopped", self.status.activity.what_runs());
             self.display.transcript.aside(&self.display.style().warn(&note));
@@ -201,11 +202,21 @@ impl Chat<'_> {
         if names.is_empty() || self.connection.lost.is_some() {
             return;
         }
-        let note = format!(
-            "· not answered, so not run: {}; the agent is informed",
-            names.join(", ")
-        );
+        let note = if self.question_stays().await {
+            "· not answered; the question is open until you come back".to_owned()
+        } else {
+            let names = names.join(", ");
+            format!("· not answered, so not run: {names}; the agent is informed")
+        };
         self.display.transcript.aside(&self.display.style().warn(&note));
+    }
+
+    /// Returns whether the session keeps its open question when the chat leaves it.
+    async fn question_stays(&self) -> bool {
+        match self.connection.session() {
+            Some(session) => session_opening::keeps_question(session.as_ref()).await,
+            None => false,
+        }
     }
 
     /// Prints what an earlier program left behind in the session: commands that were ended, and queued

@@ -21,7 +21,7 @@ pub async fn leave(place: &Place, session: &dyn Session) {
 }
 
 /// Returns whether a question of the model is open that waits for a person even without one.
-async fn keeps_question(session: &dyn Session) -> bool {
+pub(crate) async fn keeps_question(session: &dyn Session) -> bool {
     session.state().await.is_ok_and(|state| keeps_a_question(&state))
 }
 
