@@ -28,7 +28,7 @@ const READS: &str = "it reads the output of `agentx sessions export ID --format 
 pub struct FoundSession {
     /// The session as a document.
     pub document: SessionExport,
-    /// For a log of another program: its contents, and the parts that the document leaves out.
+    /// The contents of a log of another program, and the parts that the document leaves out.
     pub report: Option<ImportReport>,
 }
 

@@ -25,7 +25,7 @@ pub struct DescribedServer<'a> {
     pub header: &'a [String],
     /// The transport as other programs name it: `stdio` or `http`.
     pub transport: Option<&'a str>,
-    /// Where other programs would write it: `user`, `project` or `local`.
+    /// The place where other programs would write it: `user`, `project` or `local`.
     pub scope: Option<&'a str>,
     /// Whether its annotations are believed.
     pub trust_annotations: bool,

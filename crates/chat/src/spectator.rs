@@ -24,7 +24,7 @@ pub enum SpectatorStage {
     Events,
     /// Lines of text.
     Lines,
-    /// On a screen.
+    /// A screen of text.
     Screen {
         /// The terminal, until it is dropped.
         raw: RawMode,

@@ -23,13 +23,13 @@ pub struct Cleaner {
 enum CleanerState {
     #[default]
     Text,
-    /// After ESC.
+    /// The last character was ESC.
     Escape,
-    /// In ESC [ … final.
+    /// The text is within ESC [ … final.
     Control,
-    /// In ESC ] … BEL or ESC \, and its like.
+    /// The text is within ESC ] … BEL or ESC \, or a string like it.
     Words,
-    /// In such a string, after ESC.
+    /// The last character was ESC, within such a string.
     WordsEscape,
 }
 

@@ -224,7 +224,7 @@ impl Editor {
             'f' => self.go(self.after()),
             'h' => self.delete(self.before(), self.cursor),
             'j' => self.type_in("\n"),
-            // At the end or the beginning of a row, the line end there is cut.
+            // A cut at the end or the beginning of a row takes the line end there.
             'k' if self.cursor == end => self.kill(end, (end + 1).min(self.text.len())),
             'k' => self.kill(self.cursor, end),
             'u' if self.cursor == start => self.kill(self.before(), start),

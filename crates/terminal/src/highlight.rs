@@ -34,7 +34,7 @@ impl fmt::Debug for Highlighter {
 }
 
 impl Highlighter {
-    /// For the language that a fence names.
+    /// A highlighter for the language that a fence names.
     pub(crate) fn new(language: &str) -> Self {
         let token = language.split([' ', ',', '{']).next().unwrap_or_default();
         let token = match token {

@@ -127,7 +127,7 @@ impl Style {
         match next {
             next if next == self => String::new(),
             next if next == Self::default() => "\u{1b}[m".to_owned(),
-            // Only another colour, or something more.
+            // Something is added to the default style.
             next if self == Self::default() => next.begin(),
             next if flags(self) == flags(next) && next.color != Color::Default => plain.begin(),
             next => next.begin().replacen('[', "[0;", 1),

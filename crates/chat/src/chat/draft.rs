@@ -27,10 +27,10 @@ const LONGEST_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 const LONGEST_DRAFT: usize = 1 << 20;
 /// Maximum number of bytes of a file that are read: in JSON, a control character takes six.
 const LONGEST_FILE: u64 = 8 << 20;
-/// The time from the first change to the write that keeps it and those that follow.
+/// The time from the first change that is not written yet to the write.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Where a draft was typed. It is the first line of the file.
+/// The place where a draft was typed. It is the first line of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct DraftPlace {
     /// The address of the server, in a chat with one.

@@ -60,7 +60,7 @@ impl Chat<'_> {
             .pace
             .looks(now, self.status.activity.since())
             .then(|| self.status_text());
-        // As `asks_in_line`, which looks whether there is a line at all.
+        // This is `asks_in_line` without its check that there is a line.
         let asked = self.status.question().is_some()
             && !self.approvals.attention.waits()
             && self.connection.company.may(SessionRole::Approve);

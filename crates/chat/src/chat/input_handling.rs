@@ -295,7 +295,7 @@ impl Chat<'_> {
     /// Shows an error and continues.
     pub(super) fn complain(&mut self, error: &ChatError) {
         let text = match error {
-            // What can be done about it is done here.
+            // The person can do something about it in this chat.
             ChatError::Runtime(RuntimeError::Denied(why))
                 if why.contains(DRIVES) && self.connection.company.drives_elsewhere() =>
             {

@@ -90,7 +90,7 @@ impl PendingRewind {
     }
 }
 
-/// What is said of a line that is not an answer.
+/// The note about a line that is not an answer.
 fn no_answer(word: &str, choices: &str) -> String {
     format!("`{}` is not one of the answers: {choices}\n", visible(word))
 }
@@ -291,7 +291,7 @@ impl Chat<'_> {
                 return self.next_file(going).await;
             }
             ("c" | "conversation", false) if going.words.is_some() => false,
-            // There is nothing else to say yes to.
+            // A yes can mean nothing else.
             ("y" | "yes", false) if going.words.is_some() && !going.has_files() => false,
             ("y" | "yes", true) if !going.has_files() => false,
             ("k" | "keep", true) => false,

@@ -114,7 +114,7 @@ impl Chat<'_> {
         };
         let mut waited = Vec::new();
         if matches!(ended, Ok(ShellEnd::Stopped)) {
-            // As when a run is stopped: waiting messages come back to the person.
+            // Waiting messages come back to the person, as when a run is stopped.
             waited = self.composer.inputs.take_lines();
             self.composer.bring_lines_back(&waited);
         }

@@ -146,7 +146,7 @@ pub fn render(checks: &[DoctorCheck], console: &Console) -> String {
     } else {
         usize::MAX
     };
-    // Beside the names, or below them in a narrow terminal.
+    // The details stand beside the names, or below them in a narrow terminal.
     let indent = if columns < NARROW { SIGN } else { INDENT };
     let width = columns.saturating_sub(indent);
     let mut text = String::new();

@@ -239,7 +239,7 @@ pub(super) fn for_question(loaded: &Loaded, brings: &FolderContents, width: usiz
 
 /// Returns whether the settings do more than make things stricter.
 pub(super) fn shows_settings(loaded: &Loaded) -> bool {
-    // Of a file that cannot be read nothing would hold.
+    // A file that cannot be read has no effect.
     loaded.workspace_mistakes.is_empty() && shows_more(loaded)
 }
 

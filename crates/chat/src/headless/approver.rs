@@ -144,7 +144,7 @@ impl Approver {
                 continue;
             };
             let parsed = match &line {
-                // Here a rule is kept exactly as it was shown.
+                // The rule is kept exactly as it was shown.
                 Some(line) => approval::reply_to(&request, line)
                     .filter(|answer| answer.pattern.is_none() && questions.answers.has(answer.decision)),
                 None => Some(ApprovalReply {

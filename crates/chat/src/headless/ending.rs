@@ -293,7 +293,7 @@ pub(crate) fn command_that_allows(tool: &str, input: &Value) -> String {
     let rest = match (tool, text("command"), text("path")) {
         ("bash", Some(command), _) => format!(" {}", shell_word(command)),
         ("bash", None, _) => " 'COMMAND'".to_owned(),
-        // What an argument of another tool means is for its author to say, not for its name.
+        // Only the author of another tool knows what its arguments mean; their names do not tell.
         ("read" | "edit" | "write" | "grep" | "glob" | "query" | "query_write", _, Some(path)) => {
             format!(" --path {}", shell_word(path))
         }

@@ -124,7 +124,7 @@ impl RunResult {
             "duration_ms": self.duration_ms,
             "exit_code": self.exit().code(),
         });
-        // Only for an incomplete answer.
+        // Only an incomplete answer has it.
         if let Some(why @ (StopReason::MaxTokens | StopReason::Refusal | StopReason::Other)) =
             self.stop_reason
         {

@@ -44,7 +44,7 @@ fn model() -> PickerModel {
     let mut asks = session(4, "", "/home/ada/hello");
     asks.status = Some(RunStatus::AwaitingApproval);
     let elsewhere = session(5, "the compiler's warnings", "/home/ada/compiler");
-    // As pages come: not in order.
+    // Pages do not come in order.
     model.add(vec![asks, elsewhere]);
     model.add(vec![live, broken, fork]);
     model

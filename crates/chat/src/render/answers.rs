@@ -13,7 +13,7 @@ use super::table::cut;
 /// Maximum length of an invalid answer to repeat.
 const LONGEST_LINE: usize = 160;
 
-/// What a person is asked for.
+/// The kind of answer that a question wants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum AskedFor {
     /// Whether a call may run.
@@ -28,7 +28,7 @@ enum AskedFor {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Answers {
     decisions: Vec<ApprovalDecision>,
-    /// What a person is asked for instead of a permission.
+    /// The kind of answer that the question wants.
     asks_for: AskedFor,
 }
 

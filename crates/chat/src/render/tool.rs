@@ -288,7 +288,7 @@ pub(crate) fn outcome(details: Option<&Value>) -> String {
         (.., Some(matched)) => words.push(many(matched, "file", "files")),
         _ => {}
     }
-    // Of a tool of an MCP server.
+    // The results of MCP servers have this field.
     if let Some(line) = details.get("first_line").and_then(Value::as_str)
         && !line.is_empty()
     {

@@ -51,7 +51,7 @@ impl UnfinishedAnswer {
     pub(super) fn text(&self, style: AnsiStyle) -> String {
         let mut text: String = self.calls.iter().map(|(_, line)| line.as_str()).collect();
         if !self.words.trim().is_empty() {
-            // At the beginning of a row stand signs of the program alone.
+            // Only signs of the program stand at the beginning of a row.
             let words = clean(self.words.trim_end());
             text.extend(words.lines().map(|line| format!("  {line}\n")));
             text.push_str(&style.warn("■ the rest of this answer was not received\n"));

@@ -234,7 +234,7 @@ impl Editor {
         }
     }
 
-    /// From now on letters are typed, as a part of the command.
+    /// The letters that follow are typed, as a part of the command.
     fn insert_mode(&mut self) -> EditOutcome {
         self.undo.hold();
         if let Some(vi) = &mut self.vi {

@@ -62,7 +62,7 @@ pub(super) struct MenuItem {
 pub(super) enum MenuStep {
     /// The key is for the line.
     Pass,
-    /// Only the list has changed.
+    /// The list alone has changed.
     Stay,
     /// The text is written from this byte of the line on.
     Complete(usize, String),

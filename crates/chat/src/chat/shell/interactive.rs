@@ -36,7 +36,7 @@ impl Chat<'_> {
             }
         };
         drop(loan);
-        // What the program wrote last may have no end of line.
+        // The last line of the program may have no line end.
         self.display.console.paint("\r\n")?;
         self.measure_terminal().await?;
         match visit? {

@@ -209,7 +209,7 @@ mod tests {
     #[test]
     fn the_overview_leaves_room_for_the_line_on_a_small_screen_and_names_what_is_used_most() {
         let text = help(None, 80);
-        // Below it stand the status row and the line.
+        // The status row and the line stand below it.
         assert!(text.lines().count() <= 20, "{text}");
         for name in NAMES {
             let is_named = split_words(&text).contains(&format!("/{name}"));
