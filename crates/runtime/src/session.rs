@@ -152,12 +152,9 @@ impl LocalSession {
         if has_same_terms && is_same(log, &before.content, content).await? {
             return Ok(());
         }
-        Err(RuntimeError::Remote {
-            code: "key_reused".into(),
-            detail: format!(
-                "the message at event {seq} has the same idempotency key but different content, mode or schema: a new message needs a new key"
-            ),
-        })
+        Err(RuntimeError::key_reused(&format!(
+            "the message at event {seq} has the same idempotency key but different content, mode or schema"
+        )))
     }
 
     /// Checks that the session has this blob already: a message must not show the model a blob of another

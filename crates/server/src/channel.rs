@@ -15,6 +15,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use crate::counted_read::poll_count;
 use crate::options::HEAD_BYTES;
 use crate::server_error::ServerError;
 use crate::tls;
@@ -147,9 +148,7 @@ impl AsyncRead for HandshakeByteLimit {
         context: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<std::io::Result<()>> {
-        let before = into.filled().len();
-        ready!(Pin::new(&mut self.stream).poll_read(context, into))?;
-        let read = into.filled().len() - before;
+        let read = ready!(poll_count(&mut self.stream, context, into))?;
         let Some(left) = &mut self.left else {
             return Poll::Ready(Ok(()));
         };

@@ -21,6 +21,7 @@ mod client_calls;
 mod client_time;
 mod command_frames;
 mod connection_limits;
+mod counted_read;
 mod counts;
 mod credentials;
 mod dollars;

@@ -10,6 +10,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+use crate::counted_read::poll_count;
+
 /// The number of bytes that are discarded in one read.
 const PIECE: usize = 2 * 1024;
 /// The number of pieces that are read before others get a turn.
@@ -88,9 +90,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin, F: Fn() -> bool + Unpin> AsyncWrite for 
         for _ in 0..TURN {
             let mut piece = [0; PIECE];
             let mut piece = ReadBuf::new(&mut piece);
-            let read = ready!(Pin::new(&mut this.inner).poll_read(cx, &mut piece));
-            this.thrown_away += piece.filled().len();
-            if read.is_err() || piece.filled().is_empty() || this.thrown_away > MOST {
+            let read = ready!(poll_count(&mut this.inner, cx, &mut piece)).unwrap_or_default();
+            this.thrown_away += read;
+            if read == 0 || this.thrown_away > MOST {
                 return Poll::Ready(Ok(()));
             }
         }

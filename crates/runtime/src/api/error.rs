@@ -105,6 +105,14 @@ impl RuntimeError {
         }
     }
 
+    /// Makes the error of a request whose idempotency key belongs to another one, which `earlier` names.
+    pub fn key_reused(earlier: &str) -> Self {
+        Self::Remote {
+            code: "key_reused".into(),
+            detail: format!("{earlier}: a new request needs a new key"),
+        }
+    }
+
     /// Makes the error of a server that does not offer this to remote clients.
     pub fn not_offered(what: &str) -> Self {
         Self::Remote {

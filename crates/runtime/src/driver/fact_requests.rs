@@ -73,13 +73,10 @@ pub(super) fn done_before(fold: &SessionFold, key: &RequestKey) -> Result<Option
         return Ok(None);
     };
     match (&done.request, &key.request) {
-        (Some(before), Some(now)) if before != now => Err(RuntimeError::Remote {
-            code: "key_reused".into(),
-            detail: format!(
-                "another request, which became event {}, has the same idempotency key: a new request needs a new key",
-                done.seq
-            ),
-        }),
+        (Some(before), Some(now)) if before != now => Err(RuntimeError::key_reused(&format!(
+            "another request, which became event {}, has the same idempotency key",
+            done.seq
+        ))),
         _ => Ok(Some(done.seq)),
     }
 }

@@ -5,6 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agentx_runtime::RuntimeError;
 use agentx_types::{OwnerId, SessionId};
 use serde::Serialize;
 use tokio::sync::OwnedMutexGuard;
@@ -80,8 +81,7 @@ impl IdempotentRequests {
             if let Some((session, before)) = &*made {
                 let same = (*before == digest).then(|| session.clone());
                 return same.ok_or_else(|| {
-                    let what = "this key was used for another request: a new request needs a new key";
-                    ApiError::new("key_reused", what)
+                    ApiError::from(RuntimeError::key_reused("this key was used for another request"))
                 });
             }
             let session = match make.await {

@@ -27,6 +27,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::allowance::Allowance;
 use super::write_half::WriterTask;
+use crate::counted_read::poll_count;
 use crate::outbox::{Outbox, OutboxItem};
 
 /// The size of one read from a socket. An idle connection keeps this much memory.
@@ -146,14 +147,11 @@ impl AsyncRead for ClientSocket {
         cx: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let before = buffer.filled().len();
-        ready!(Pin::new(&mut self.from).poll_read(cx, buffer))?;
-        if self.allowance.take(buffer.filled().len() - before) {
+        let read = ready!(poll_count(&mut self.from, cx, buffer))?;
+        if self.allowance.take(read) {
             return Poll::Ready(Ok(()));
         }
-        Poll::Ready(Err(io::Error::other(
-            "more bytes than allowed before authentication",
-        )))
+        Poll::Ready(Err(io::Error::other("more bytes than this client may send")))
     }
 }
 
