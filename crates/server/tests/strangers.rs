@@ -178,7 +178,10 @@ async fn a_visitor_sends_short_frames_for_as_long_as_they_like() {
     }
     visitor.accepted("ping", json!({})).await;
     visitor.raw("x".repeat(20_000)).await;
-    assert_eq!(visitor.bye().await["code"], 1009);
+    let bye = visitor.bye().await;
+    assert_eq!(bye["code"], 1009);
+    let reason = bye["reason"].as_str().unwrap();
+    assert!(reason.contains("a visitor has at most 16 KiB"), "{reason}");
     world.end().await;
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// The number of bytes that a connection may send before it authenticates; that takes a few hundred.
 const UNKNOWN_BYTES: usize = 4 * 1024;
 /// The largest frame of a visitor, in bytes.
-const VISITOR_BYTES: usize = 16 * 1024;
+pub(super) const VISITOR_BYTES: usize = 16 * 1024;
 /// The allowance of a connection without a limit.
 const UNLIMITED: usize = usize::MAX;
 /// The overhead of a short frame: its head and its mask.

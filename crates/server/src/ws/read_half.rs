@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::{self, Message};
 
 use super::SocketOpening;
+use super::allowance::VISITOR_BYTES;
 use super::connection::SocketShared;
 use super::frames::{ConnectionEnd, accepted, id_of, parse, refusal_notice};
 use super::rate_limiter::{FrameAdmission, RateLimiter};
@@ -85,16 +86,20 @@ impl SocketReader {
             match received {
                 None => return Ok(()),
                 Some(Ok(message)) => self.hear(message).await?,
-                Some(Err(_)) if self.shared.allowance.is_spent() => {
-                    return Err(ConnectionEnd::bye(
-                        1009,
-                        "too many bytes before authentication",
-                        None,
-                    ));
-                }
+                Some(Err(_)) if self.shared.allowance.is_spent() => return Err(self.sent_too_much()),
                 Some(Err(error)) => return Err(end_of(&error)),
             }
         }
+    }
+
+    /// Returns the end for a client that sent more bytes than it may. Of those who are known, only visitors have
+    /// such a bound.
+    fn sent_too_much(&self) -> ConnectionEnd {
+        let reason = match &self.caller {
+            Some(_) => format!("a frame of a visitor has at most {} KiB", VISITOR_BYTES >> 10),
+            None => "too many bytes before authentication".to_owned(),
+        };
+        ConnectionEnd::bye(1009, &reason, None)
     }
 
     /// Sends the first frame. A client with a token need not authenticate again.
