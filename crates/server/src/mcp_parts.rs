@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
-use agentx_history::transcript::{beginning, markdown};
+use agentx_history::transcript::{beginning, markdown_while};
 use agentx_mcp::{ServedCall, ServedDocument, ServedParts, is_for_clients};
 use agentx_node_runtime::ToolServer;
 use agentx_runtime::{BoxFuture, LogError, Runtime as _, RuntimeError, SessionQuery, ToolOutcome};
 use agentx_types::{AgentConfig, EnvironmentEvent, SessionId, ToolSpec, ToolStatus};
 use serde_json::Value;
+use tokio_util::sync::CancellationToken;
 
 use crate::state::{Caller, ServerState};
 use crate::trust::{default_agent, of_server};
@@ -123,7 +124,7 @@ impl CallerParts {
     }
 
     /// The text of a session, up to [`LONGEST`]. A long one takes time and memory, so they are made in turns, and not
-    /// on a thread that serves connections.
+    /// on a thread that serves connections. The work ends when nobody waits for it any more.
     async fn session(&self, id: &SessionId) -> Result<Option<String>, RuntimeError> {
         let access = match self.state.access(&self.caller, id).await {
             Ok(access) => access,
@@ -133,15 +134,17 @@ impl CallerParts {
         let turn = self.state.check_turns().take(&self.caller.line).await;
         let (read, is_all) = beginning(&*access.runtime, id, READ).await?;
         let id = id.clone();
+        let gone = CancellationToken::new();
+        let _is_waited_for = gone.clone().drop_guard();
         let written = tokio::task::spawn_blocking(move || {
-            let text = shortened(markdown(&read), is_all, &id);
+            let text = markdown_while(&read, || !gone.is_cancelled());
+            let text = text.map(|text| shortened(text, is_all, &id));
             drop(turn);
             text
         });
-        let text = written.await;
-        Ok(Some(text.map_err(|lost| {
+        written.await.map_err(|lost| {
             RuntimeError::Refused(format!("the session could not be written as text: {lost}"))
-        })?))
+        })
     }
 }
 

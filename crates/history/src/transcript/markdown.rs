@@ -12,15 +12,23 @@ use super::{Transcript, TranscriptEntry};
 /// Writes a session down as Markdown, without signs that would drive a terminal: control characters and those
 /// that turn the direction of text are shown as `␛` or `<U+202E>`.
 pub fn markdown(transcript: &Transcript) -> String {
+    markdown_while(transcript, || true).unwrap_or_default()
+}
+
+/// Writes the same as [`markdown`], as long as `goes_on` returns true before each message; otherwise `None`.
+pub fn markdown_while(transcript: &Transcript, goes_on: impl Fn() -> bool) -> Option<String> {
     let mut text = format!("# {}\n\n", plain(&heading(transcript)));
     for (name, value) in summary(transcript) {
         text.push_str(&format!("- {name}: {}\n", code(&value)));
     }
     for entry in &transcript.entries {
+        if !goes_on() {
+            return None;
+        }
         text.push_str(&format!("\n## {}\n\n", plain(&name_of(entry))));
         text.push_str(&body(transcript, entry));
     }
-    visible(&text)
+    Some(visible(&text))
 }
 
 fn visible(text: &str) -> String {
@@ -333,5 +341,6 @@ mod tests {
         assert!(written.contains("Another person (own_b)"), "{written}");
         assert!(written.contains("`stopped the run`"), "{written}");
         assert!(!written.contains("nothing was said"), "{written}");
+        assert_eq!(markdown_while(&transcript, || false), None, "nobody waits for it");
     }
 }

@@ -18,7 +18,7 @@ use agentx_types::{
 pub use acts::{ActsOfOthers, act_of_another};
 pub use html::html;
 #[cfg(feature = "markdown")]
-pub use markdown::markdown;
+pub use markdown::{markdown, markdown_while};
 
 /// Pictures that have more bytes are only named.
 const MOST_PICTURE_BYTES: u64 = 8 << 20;

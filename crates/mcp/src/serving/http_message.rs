@@ -95,7 +95,7 @@ impl McpHttpRequest {
     }
 
     /// Answers the request. Progress of a call, if the client asked for it, goes to `said`; a cancelled
-    /// `cancel` ends it.
+    /// `cancel` ends a call, and the reading of documents.
     pub async fn answer(
         self,
         parts: &dyn ServedParts,

@@ -25,12 +25,9 @@ pub(super) async fn answer(
         "ping" => (json!({}), false),
         "tools/list" => (answers::tools(&parts.tools().await), true),
         "tools/call" => (call(parts, params, cancel, said).await?, false),
-        "resources/list" => {
-            let documents = parts.documents().await.map_err(|why| (INTERNAL_ERROR, why))?;
-            (answers::documents(&documents), true)
-        }
+        "resources/list" => (unless_cancelled(&cancel, documents(parts)).await?, true),
         "resources/templates/list" => (json!({"resourceTemplates": []}), true),
-        "resources/read" => (read(parts, &params).await?, true),
+        "resources/read" => (unless_cancelled(&cancel, read(parts, &params)).await?, true),
         _ => return Err((METHOD_NOT_FOUND, format!("there is no method {method:?}"))),
     };
     Ok(answers::complete(result, stateless, is_list))
@@ -63,6 +60,11 @@ async fn call(
     Ok(answers::called(&parts.call(call).await))
 }
 
+async fn documents(parts: &dyn ServedParts) -> Result<Value, Refusal> {
+    let documents = parts.documents().await.map_err(|why| (INTERNAL_ERROR, why))?;
+    Ok(answers::documents(&documents))
+}
+
 async fn read(parts: &dyn ServedParts, params: &Map<String, Value>) -> Result<Value, Refusal> {
     let Some(address) = params.get("uri").and_then(Value::as_str) else {
         return Err((INVALID_PARAMS, "`uri` must be the address of a resource".into()));
@@ -70,4 +72,13 @@ async fn read(parts: &dyn ServedParts, params: &Map<String, Value>) -> Result<Va
     let text = parts.read(address).await.map_err(|why| (INTERNAL_ERROR, why))?;
     let text = text.ok_or_else(|| (RESOURCE_NOT_FOUND, format!("there is no resource {address:?}")))?;
     Ok(answers::document(address, &text))
+}
+
+/// Ends the work on a request when its client cancels it or goes away.
+async fn unless_cancelled(
+    cancel: &CancellationToken,
+    work: impl Future<Output = Result<Value, Refusal>>,
+) -> Result<Value, Refusal> {
+    let done = cancel.run_until_cancelled(work).await;
+    done.unwrap_or_else(|| Err((INTERNAL_ERROR, "the request was cancelled".into())))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
 use agentx_mcp::{KnownServers, McpEnvironment, McpLaunchContext, McpLimits};
 use agentx_runtime::{BlobStore, CallSlots, Journal, MemoryLog, ToolContext, ToolOutputSink};
-use agentx_types::{ContentPart, SessionId, ToolCallId, ToolStatus};
+use agentx_types::{ContentPart, OwnerId, SessionId, ToolCallId, ToolStatus};
 use axum::http::{Method, StatusCode};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
@@ -286,19 +286,47 @@ async fn a_long_call_streams_its_progress_and_ends_with_its_client() {
     pieces.next().await.unwrap().unwrap();
     drop(pieces);
     // The call is cancelled, and its place is free again.
-    let free = async {
-        while ask(&desk, &desk.ann, &request("ping", json!({})))
-            .send()
-            .await
-            .status
-            != StatusCode::OK
-        {
+    until_answered_with(&desk, StatusCode::OK).await;
+}
+
+/// Waits until a request of Ann is answered with this status.
+async fn until_answered_with(desk: &Desk, status: StatusCode) {
+    let ping = request("ping", json!({}));
+    let answered = async {
+        while ask(desk, &desk.ann, &ping).send().await.status != status {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(std::time::Duration::from_secs(30), free)
+    tokio::time::timeout(std::time::Duration::from_secs(30), answered)
         .await
         .unwrap();
+}
+
+/// A document that nobody waits for any more takes no turn from others.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_reading_ends_with_its_client() {
+    let desk = Desk::set(wide(), |settings| settings.quotas.calls = Some(1)).await;
+    let session = desk.session(&desk.ann).await;
+    // Somebody else's turn lasts as long as this test.
+    let turn = desk.state.check_turns().take(&OwnerId::new("own_other")).await;
+    let uri = format!("agentx://sessions/{session}");
+    let body = request("resources/read", json!({"uri": uri}));
+    loop {
+        let mut reads = Box::pin(ask(&desk, &desk.ann, &body).send());
+        let has_begun = tokio::select! {
+            biased;
+            // A request of the other branch was first.
+            refused = &mut reads => refused.status != StatusCode::TOO_MANY_REQUESTS,
+            () = until_answered_with(&desk, StatusCode::TOO_MANY_REQUESTS) => true,
+        };
+        if has_begun {
+            break;
+        }
+    }
+    until_answered_with(&desk, StatusCode::OK).await;
+    drop(turn);
+    let read = result(&desk, &desk.ann, "resources/read", json!({"uri": uri})).await;
+    assert_eq!(read["contents"][0]["uri"], json!(uri));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
