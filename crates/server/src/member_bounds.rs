@@ -65,13 +65,20 @@ impl MemberBounds {
         }
     }
 
-    /// Returns the allowed form of a change of `before`.
+    /// Returns the allowed form of a change of `before`. One that would loosen anything is refused as a whole.
     ///
     /// # Errors
     /// Returns an error that says what the agent would be allowed to do beyond the bounds.
     pub fn admit_change(&self, before: &AgentConfig, change: ConfigChange) -> Result<ConfigChange, String> {
         let change = match change {
-            ConfigChange::Limits(limits) => ConfigChange::Limits(limits.within(self.limits)),
+            ConfigChange::Limits(limits) => {
+                // One that is left out is that of the settings.
+                let asked = or_those_of(limits, self.limits);
+                if let Some(what) = self.wider_limits(before.limits, asked) {
+                    return Err(what);
+                }
+                ConfigChange::Limits(limits.within(self.limits))
+            }
             change => change,
         };
         let mut after = before.clone();
@@ -237,7 +244,7 @@ impl MemberBounds {
         } else {
             before
         };
-        (looser(most, after) != most).then(|| "it asks about fewer calls".into())
+        (looser(most, after) != most).then(|| "`approval` would ask about fewer calls".into())
     }
 
     fn wider_tools(&self, before: &AgentConfig, after: &[ToolSpec]) -> Option<String> {
@@ -263,7 +270,7 @@ impl MemberBounds {
         let answers_more = had.max_output_tokens.is_some()
             && stricter_limit(has.max_output_tokens, had.max_output_tokens) != has.max_output_tokens;
         if answers_more || has.thinking_tokens.unwrap_or(0) > had.thinking_tokens.unwrap_or(0) {
-            return Some("it allows answers more tokens".into());
+            return Some("`params` would allow answers more tokens".into());
         }
         let known: Vec<&ModelSpec> = models_of(before).collect();
         for model in models_of(after) {
@@ -281,13 +288,28 @@ impl MemberBounds {
         (after.condensing != before.condensing).then(|| "it condenses the conversation differently".into())
     }
 
+    /// Returns the first limit that is wider than it may be, with its bound, as text.
     fn wider_limits(&self, before: Limits, after: Limits) -> Option<String> {
         let most = if self.owns {
             widest(before, self.limits)
         } else {
             before
         };
-        (after.within(most) != after).then(|| "it raises the limits of a run".into())
+        let rounds = beyond(after.max_iterations, most.max_iterations).map(u64::from);
+        let cost = beyond(after.max_cost, most.max_cost).map(|most| most.0);
+        let found = [
+            ("max_iterations", rounds, ""),
+            ("max_tokens", beyond(after.max_tokens, most.max_tokens), ""),
+            ("max_cost", cost, " billionths of a dollar"),
+            (
+                "max_wall_ms",
+                beyond(after.max_wall_ms, most.max_wall_ms),
+                " milliseconds",
+            ),
+        ];
+        found
+            .into_iter()
+            .find_map(|(name, most, unit)| Some(format!("`limits.{name}` is at most {}{unit}", most?)))
     }
 }
 
@@ -331,6 +353,21 @@ fn looser(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode {
         ApprovalMode::Deny => 0,
     };
     if rank(other) > rank(one) { other } else { one }
+}
+
+/// Returns the bound of a limit that is wider than it.
+fn beyond<T: Ord + Copy>(after: Option<T>, most: Option<T>) -> Option<T> {
+    most.filter(|most| after.is_none_or(|after| after > *most))
+}
+
+/// Returns these limits, and where there is none that of the others.
+fn or_those_of(limits: Limits, others: Limits) -> Limits {
+    Limits {
+        max_iterations: limits.max_iterations.or(others.max_iterations),
+        max_tokens: limits.max_tokens.or(others.max_tokens),
+        max_cost: limits.max_cost.or(others.max_cost),
+        max_wall_ms: limits.max_wall_ms.or(others.max_wall_ms),
+    }
 }
 
 fn widest(one: Limits, other: Limits) -> Limits {

@@ -250,6 +250,43 @@ async fn what_is_written_for_good_counts_for_the_owner_and_a_stricter_rule_is_po
     }
 }
 
+/// A change that would widen a limit is refused as a whole, as a request and as a command of a socket.
+#[tokio::test]
+async fn a_change_that_widens_a_limit_is_refused_with_the_bound() {
+    let desk = Desk::set(wide(), |settings| settings.limits.max_tokens = Some(1000)).await;
+    let session = desk.session(&desk.ann).await;
+    let head = desk.head(&session).await;
+    for (limits, said) in [
+        (
+            json!({"max_iterations": 1_000_000}),
+            "`limits.max_iterations` is at most 50",
+        ),
+        (
+            json!({"max_iterations": 5, "max_tokens": 1001}),
+            "`limits.max_tokens` is at most 1000",
+        ),
+    ] {
+        let change = json!({ "limits": limits });
+        let answer = desk.changes(&desk.ann, &session, change.clone()).await;
+        let detail = answered(&answer, 403, "denied");
+        assert!(detail.contains(said), "{detail}");
+        let frame = json!({"session_id": session, "command": "change", "args": {"change": change}});
+        let frame = serde_json::from_value(frame).unwrap();
+        let caller = desk.caller(&desk.ann, "socket");
+        let refused = desk.state.command(&caller, frame).await.unwrap_err();
+        assert!(refused.to_string().contains(said), "{refused}");
+    }
+    assert_eq!(desk.head(&session).await, head, "nothing of it is on record");
+    let stricter = json!({"limits": {"max_iterations": 5}});
+    desk.changes(&desk.ann, &session, stricter).await.ok();
+    let state = desk.seen(&format!("/v1/sessions/{session}/state")).await;
+    let limits = &state["config"]["limits"];
+    assert_eq!(limits, &json!({"max_iterations": 5, "max_tokens": 1000}));
+    // It may widen again, up to the settings.
+    let wider = json!({"limits": {"max_iterations": 50}});
+    desk.changes(&desk.ann, &session, wider).await.ok();
+}
+
 /// Whose quota is used up fills the log with no changes of the wheel either. What runs can be stopped, and
 /// the wheel let go.
 #[tokio::test]
