@@ -11,6 +11,15 @@ pub(crate) fn too_dear(cost: NanoUsd, most: NanoUsd) -> String {
     )
 }
 
+/// Returns the message that the rest of that amount is needed for `others` runs and calls without a bill.
+pub(crate) fn too_dear_with(cost: NanoUsd, most: NanoUsd, others: u64) -> String {
+    format!(
+        "the owner's sessions have cost {} within 24 hours, {others} of their runs and calls have no bill yet, and this server's limit per member is {} (`quotas.daily_cost`): try again when they have ended",
+        dollars(cost),
+        dollars(most)
+    )
+}
+
 fn dollars(amount: NanoUsd) -> String {
     match amount.0 / 10_000_000 {
         0 if amount.0 == 0 => "$0".to_owned(),

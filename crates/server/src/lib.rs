@@ -24,6 +24,7 @@ mod connection_limits;
 mod counted_read;
 mod counts;
 mod credentials;
+mod daily_cost;
 mod dollars;
 mod earlier_restore;
 mod embedded;

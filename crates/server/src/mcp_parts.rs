@@ -26,6 +26,11 @@ const LONGEST: usize = 4 << 20;
 /// The bytes of messages that are read for it. HTML becomes shorter as text.
 const READ: usize = 4 * LONGEST;
 
+/// Returns whether it is a tool from a file.
+fn is_of_file(spec: &ToolSpec) -> bool {
+    spec.reach.as_deref().is_some_and(|reach| reach.file.is_some())
+}
+
 /// A text of at most [`LONGEST`] bytes, and a sentence about what was left out.
 fn shortened(mut text: String, is_all: bool, id: &SessionId) -> String {
     if text.len() > LONGEST || !is_all {
@@ -67,14 +72,20 @@ impl CallerParts {
         };
         let person = &self.caller.person;
         let stop = self.state.client_calls.stop_of(person);
-        if let Err(error) = self.state.check_cost(person).await {
-            return ToolOutcome::failed(ToolStatus::Denied, format!("Not allowed: {error}."));
-        }
+        let unbilled = match self.state.check_cost(person).await {
+            Ok(unbilled) => unbilled,
+            Err(error) => {
+                return ToolOutcome::failed(ToolStatus::Denied, format!("Not allowed: {error}."));
+            }
+        };
+        // Only tools from files can call a model.
+        let mut unbilled = unbilled.filter(|_| is_of_file(spec));
         let input = Value::Object(call.arguments);
         let hears = |event: &EnvironmentEvent| match event {
             EnvironmentEvent::ToolOutputChunk(chunk) => call.progress.say(&chunk.text),
             EnvironmentEvent::EffectEnded(ended) => {
                 if let Some(bill) = &ended.bill {
+                    drop(unbilled.take());
                     self.state.count_unlisted(person, bill.cost);
                 }
             }

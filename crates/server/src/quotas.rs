@@ -7,15 +7,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use agentx_config::Quotas;
-use agentx_runtime::{
-    CallSlots, Runtime as _, RuntimeError, Session, SessionQuery, Since, UsageBy, UsageQuery,
-};
-use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId, Timestamp};
+use agentx_runtime::{CallSlots, Runtime as _, RuntimeError, Session, SessionQuery};
+use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId};
 
+use crate::daily_cost::{AdmittedRuns, sum_of};
 use crate::dollars::too_dear;
 use crate::session_actions::remote;
 use crate::state::ServerState;
-use crate::unlisted_costs::{DAY_US, UnlistedCosts};
+use crate::unlisted_costs::UnlistedCosts;
 
 /// The time for which cached sums of size and cost are valid, for decisions that admit nothing: refusals, and
 /// checks of running runs. Admissions use current sums.
@@ -27,8 +26,10 @@ const REMEMBERED: usize = 1024;
 pub(crate) struct MemberUsage {
     /// Connections and streams, by person or by the address of visitors.
     connections: Counter,
-    /// Sessions that are being made, and inputs that are on their way.
-    begun: Counter,
+    /// Sessions that are being made, inputs that are on their way, and calls at `/mcp` without a bill.
+    pub(crate) begun: Counter,
+    /// The runs that may not be on a bill yet.
+    pub(crate) admitted: AdmittedRuns,
     sums: Mutex<HashMap<OwnerId, (Instant, UsageSums)>>,
     /// The costs that no session lists.
     pub(crate) unlisted: UnlistedCosts,
@@ -38,7 +39,7 @@ pub(crate) struct MemberUsage {
 
 /// The counts by name.
 #[derive(Clone, Default)]
-struct Counter(Arc<Mutex<HashMap<String, u64>>>);
+pub(crate) struct Counter(Arc<Mutex<HashMap<String, u64>>>);
 
 /// A counted use of a quota. It ends when this is dropped.
 pub(crate) struct QuotaGuard {
@@ -49,13 +50,15 @@ pub(crate) struct QuotaGuard {
 }
 
 /// The size and cost of a person's sessions.
-#[derive(Clone, Copy, Default)]
-struct UsageSums {
+#[derive(Clone, Default)]
+pub(crate) struct UsageSums {
     /// Everything that is stored.
     bytes: u64,
     /// The part of it that scripts keep under keys.
     kept: u64,
-    cost: NanoUsd,
+    pub(crate) cost: NanoUsd,
+    /// The number of bills of each session that has some.
+    pub(crate) bills: Arc<HashMap<SessionId, u64>>,
 }
 
 /// The person or address that a connection counts for.
@@ -71,8 +74,14 @@ pub(crate) struct ConnectionSlot<'a> {
 }
 
 impl Counter {
+    /// Returns the count of this name.
+    pub(crate) fn count(&self, name: &str) -> u64 {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.get(name).copied().unwrap_or_default()
+    }
+
     /// Counts one more for this name; also returns the new count.
-    fn add(&self, name: String) -> (QuotaGuard, u64) {
+    pub(crate) fn add(&self, name: String) -> (QuotaGuard, u64) {
         let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let count = counts.entry(name.clone()).or_default();
         *count += 1;
@@ -111,6 +120,7 @@ impl MemberUsage {
         Self {
             connections: Counter::default(),
             begun: Counter::default(),
+            admitted: AdmittedRuns::default(),
             sums: Mutex::default(),
             unlisted: UnlistedCosts::read(data_dir),
             slots: Mutex::default(),
@@ -134,52 +144,7 @@ impl MemberUsage {
 }
 
 impl ServerState {
-    /// Returns what a session cost within a day, before it is deleted: its owner's quota counts it on.
-    ///
-    /// # Errors
-    /// Returns an error if the store cannot be read.
-    pub(crate) async fn cost_before_deletion(
-        &self,
-        owner: &OwnerId,
-        session: &SessionId,
-    ) -> Result<NanoUsd, RuntimeError> {
-        if self.quotas().cost.is_none() || owner == self.runtime().owner() {
-            return Ok(NanoUsd::default());
-        }
-        self.cost_of(owner, Some(session.clone())).await
-    }
-
-    /// Checks that a person may spend something outside of sessions.
-    ///
-    /// # Errors
-    /// Returns `quota_usage` if they have spent what they may in a day.
-    pub(crate) async fn check_cost(&self, owner: &OwnerId) -> Result<(), RuntimeError> {
-        let Some(most) = self.quotas().cost.filter(|_| owner != self.runtime().owner()) else {
-            return Ok(());
-        };
-        match self.sums_to_admit(owner).await?.cost {
-            cost if cost >= most => Err(remote("quota_usage", &too_dear(cost, most))),
-            _ => Ok(()),
-        }
-    }
-
-    /// Returns the cost of a person's sessions, or of one of them, within a day.
-    async fn cost_of(&self, owner: &OwnerId, session: Option<SessionId>) -> Result<NanoUsd, RuntimeError> {
-        let query = UsageQuery {
-            owner: owner.clone(),
-            by: UsageBy::Model,
-            session,
-            since: Some(Since::At(Timestamp(self.now().0.saturating_sub(DAY_US)))),
-        };
-        let rows = self.runtime_of(owner).usage(query).await?;
-        let mut sum = NanoUsd::default();
-        for row in rows {
-            sum += row.cost;
-        }
-        Ok(sum)
-    }
-
-    fn quotas(&self) -> Quotas {
+    pub(crate) fn quotas(&self) -> Quotas {
         self.settings().quotas.clone()
     }
 
@@ -225,7 +190,7 @@ impl ServerState {
                 return Err(remote("quota_storage", &what));
             }
         }
-        self.check_bytes(self.sums_to_admit(owner).await?)?;
+        self.check_bytes(&self.sums_to_admit(owner).await?)?;
         Ok(Some(counted))
     }
 
@@ -237,7 +202,7 @@ impl ServerState {
         if owner == self.runtime().owner() {
             return Ok(());
         }
-        self.check_bytes(self.sums_to_admit(owner).await?)
+        self.check_bytes(&self.sums_to_admit(owner).await?)
     }
 
     /// Checks that a run may start in a session of `owner`. Keep the guard until the run is recorded.
@@ -253,22 +218,21 @@ impl ServerState {
         if owner == self.runtime().owner() {
             return Ok(None);
         }
+        let (counted, on_their_way) = self.kept.begun.add(format!("runs {owner}"));
+        let begun = self.begun_work(owner).await?;
         let sums = self.sums_to_admit(owner).await?;
-        self.check_bytes(sums)?;
-        if let Some(most) = self.quotas().cost.filter(|most| sums.cost >= *most) {
-            return Err(remote("quota_usage", &too_dear(sums.cost, most)));
-        }
-        let (counted, begun) = self.kept.begun.add(format!("runs {owner}"));
+        self.check_bytes(&sums)?;
+        self.check_money(owner, Some(session), &begun, &sums)?;
         if let Some(most) = self.quotas().running {
-            let running = self.runtime().under_way_of(owner).await?;
-            let others = running.iter().filter(|other| *other != session).count() as u64;
-            if others + begun > most {
+            let others = begun.running.iter().filter(|other| *other != session).count() as u64;
+            if others + on_their_way > most {
                 let what = format!(
                     "{most} other sessions of this owner are running, which is this server's limit per member (`quotas.running_sessions`): wait for one, or stop it"
                 );
                 return Err(remote("quota_usage", &what));
             }
         }
+        self.note_admitted(owner, session, &sums);
         Ok(Some(counted))
     }
 
@@ -303,7 +267,7 @@ impl ServerState {
         Ok(())
     }
 
-    fn check_bytes(&self, sums: UsageSums) -> Result<(), RuntimeError> {
+    fn check_bytes(&self, sums: &UsageSums) -> Result<(), RuntimeError> {
         let Some(most) = self.quotas().bytes.filter(|most| sums.bytes >= *most) else {
             return Ok(());
         };
@@ -334,7 +298,7 @@ impl ServerState {
 
     /// Returns the size and cost of a person's sessions, from the cache only if it leads to a refusal: else many small
     /// requests would be admitted by the same sum.
-    async fn sums_to_admit(&self, owner: &OwnerId) -> Result<UsageSums, RuntimeError> {
+    pub(crate) async fn sums_to_admit(&self, owner: &OwnerId) -> Result<UsageSums, RuntimeError> {
         let quotas = self.quotas();
         let is_over = |sums: &UsageSums| {
             quotas.bytes.is_some_and(|most| sums.bytes >= most)
@@ -349,7 +313,7 @@ impl ServerState {
     fn cached_sums(&self, owner: &OwnerId) -> Option<UsageSums> {
         let sums = self.kept.sums.lock().unwrap_or_else(PoisonError::into_inner);
         let (at, sums) = sums.get(owner)?;
-        (at.elapsed() < BELIEVED).then_some(*sums)
+        (at.elapsed() < BELIEVED).then(|| sums.clone())
     }
 
     async fn read_sums(&self, owner: &OwnerId) -> Result<UsageSums, RuntimeError> {
@@ -364,15 +328,18 @@ impl ServerState {
                 .saturating_add(sums.kept);
         }
         if self.quotas().cost.is_some() {
-            sums.cost = self.cost_of(owner, None).await?;
+            let rows = self.costs_of(owner, None).await?;
+            sums.cost = sum_of(&rows);
             sums.cost += self.kept.unlisted.within_a_day(owner, self.now());
+            let bills = rows.into_iter().map(|row| (SessionId::new(row.key), row.calls));
+            sums.bills = Arc::new(bills.collect());
         }
         let mut all = self.kept.sums.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() >= REMEMBERED {
             all.retain(|_, (at, _)| at.elapsed() < BELIEVED);
         }
         if all.len() < REMEMBERED {
-            all.insert(owner.clone(), (Instant::now(), sums));
+            all.insert(owner.clone(), (Instant::now(), sums.clone()));
         }
         Ok(sums)
     }

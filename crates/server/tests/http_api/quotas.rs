@@ -212,6 +212,37 @@ async fn what_a_members_sessions_cost_is_bounded() {
     desk.say(&desk.operator, &own, json!("hello")).await;
 }
 
+/// Requests that come before the first bill are not all compared with the same sum.
+#[tokio::test]
+async fn a_run_without_a_bill_counts_for_the_money_of_the_next_one() {
+    let desk = desk(|quotas| quotas.cost = None).await;
+    let (ann, bob) = (OwnerId::new(&desk.ann_id), OwnerId::new(&desk.bob_id));
+    let [first, other] = [desk.dear(&ann).await, desk.dear(&ann).await];
+    desk.say(&desk.ann, &first, json!("hello")).await;
+    let spent = spent_by(&desk.state, &ann).await;
+    // Less than a sixteenth of the quota is left.
+    let mut settings = Settings::clone(&desk.state.settings());
+    settings.quotas.cost = Some(NanoUsd(spent.0 + spent.0 / 16));
+    desk.state.renew(&settings).await;
+    let said = desk.tell(&desk.ann, &first, "tell a long story").await;
+    assert_eq!(said.0, StatusCode::OK, "{}", said.1);
+    let said = desk.tell(&desk.ann, &other, "hello").await;
+    let too_many = StatusCode::TOO_MANY_REQUESTS;
+    refused(&said, too_many, "quota_usage", "quotas.daily_cost");
+    let detail = said.1["detail"].as_str().unwrap();
+    assert!(
+        detail.contains("1 of their runs and calls have no bill yet"),
+        "{detail}"
+    );
+    let (text, failed) = super::mcp::called(&desk, &desk.ann, "glob", json!({"pattern": "*"})).await;
+    assert!(failed && text.contains("no bill yet"), "{text}");
+    let his = desk.dear(&bob).await;
+    let said = desk.tell(&desk.bob, &his, "hello").await;
+    assert_eq!(said.0, StatusCode::OK, "{}", said.1);
+    let stop = format!("/v1/sessions/{first}/interrupt");
+    desk.post(&stop, &json!({})).by(&desk.ann).send().await.ok();
+}
+
 /// A model call that a deletion ends was paid for, too.
 #[tokio::test]
 async fn a_call_that_a_deletion_cuts_off_counts_for_the_money_of_a_member() {
