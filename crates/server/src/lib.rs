@@ -25,6 +25,7 @@ mod counted_read;
 mod counts;
 mod credentials;
 mod daily_cost;
+mod deleted_blobs;
 mod dollars;
 mod earlier_restore;
 mod embedded;

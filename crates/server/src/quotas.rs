@@ -11,6 +11,7 @@ use agentx_runtime::{CallSlots, Runtime as _, RuntimeError, Session, SessionQuer
 use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId};
 
 use crate::daily_cost::{AdmittedRuns, sum_of};
+use crate::deleted_blobs::DeletedBlobs;
 use crate::dollars::too_dear;
 use crate::session_actions::remote;
 use crate::state::ServerState;
@@ -33,6 +34,8 @@ pub(crate) struct MemberUsage {
     sums: Mutex<HashMap<OwnerId, (Instant, UsageSums)>>,
     /// The costs that no session lists.
     pub(crate) unlisted: UnlistedCosts,
+    /// What deleted sessions leave on the disk.
+    pub(crate) deleted: DeletedBlobs,
     /// The slots of members' tool calls, with their number.
     slots: Mutex<HashMap<OwnerId, (u64, CallSlots)>>,
 }
@@ -123,6 +126,7 @@ impl MemberUsage {
             admitted: AdmittedRuns::default(),
             sums: Mutex::default(),
             unlisted: UnlistedCosts::read(data_dir),
+            deleted: DeletedBlobs::default(),
             slots: Mutex::default(),
         }
     }
@@ -190,7 +194,7 @@ impl ServerState {
                 return Err(remote("quota_storage", &what));
             }
         }
-        self.check_bytes(&self.sums_to_admit(owner).await?)?;
+        self.check_bytes(owner, &self.sums_to_admit(owner).await?)?;
         Ok(Some(counted))
     }
 
@@ -202,7 +206,7 @@ impl ServerState {
         if owner == self.runtime().owner() {
             return Ok(());
         }
-        self.check_bytes(&self.sums_to_admit(owner).await?)
+        self.check_bytes(owner, &self.sums_to_admit(owner).await?)
     }
 
     /// Checks that a run may start in a session of `owner`. Keep the guard until the run is recorded.
@@ -221,7 +225,7 @@ impl ServerState {
         let (counted, on_their_way) = self.kept.begun.add(format!("runs {owner}"));
         let begun = self.begun_work(owner).await?;
         let sums = self.sums_to_admit(owner).await?;
-        self.check_bytes(&sums)?;
+        self.check_bytes(owner, &sums)?;
         self.check_money(owner, Some(session), &begun, &sums)?;
         if let Some(most) = self.quotas().running {
             let others = begun.running.iter().filter(|other| *other != session).count() as u64;
@@ -267,19 +271,30 @@ impl ServerState {
         Ok(())
     }
 
-    fn check_bytes(&self, sums: &UsageSums) -> Result<(), RuntimeError> {
-        let Some(most) = self.quotas().bytes.filter(|most| sums.bytes >= *most) else {
+    fn check_bytes(&self, owner: &OwnerId, sums: &UsageSums) -> Result<(), RuntimeError> {
+        let Some(most) = self.quotas().bytes else {
             return Ok(());
         };
-        let kept = match sums.kept {
-            0 => String::new(),
-            kept => format!(", {kept} of them as values that scripts keep"),
-        };
-        let what = format!(
-            "the owner's sessions take {} bytes{kept}, and this server's limit per member is {most} (`quotas.storage_bytes`): delete some",
-            sums.bytes
-        );
-        Err(remote("quota_storage", &what))
+        let deleted = self.deleted_blobs_of(owner);
+        if sums.bytes >= most {
+            let kept = match sums.kept {
+                0 => String::new(),
+                kept => format!(", {kept} of them as values that scripts keep"),
+            };
+            let what = format!(
+                "the owner's sessions take {} bytes{kept}, and this server's limit per member is {most} (`quotas.storage_bytes`): delete some",
+                sums.bytes
+            );
+            return Err(remote("quota_storage", &what));
+        }
+        if sums.bytes.saturating_add(deleted) >= most.saturating_mul(2) {
+            let what = format!(
+                "the owner's sessions take {} bytes, those that were deleted within an hour still hold {deleted}, and this server's limit per member is {most}, or twice that with deleted ones (`quotas.storage_bytes`): try again later",
+                sums.bytes
+            );
+            return Err(remote("quota_storage", &what));
+        }
+        Ok(())
     }
 
     /// Forgets cached sums, because they lack what no quota counted so far.

@@ -288,12 +288,14 @@ impl ServerState {
             // A model call in progress ends when the session is closed, and its cost is recorded then.
             let delete = async {
                 let cost = state.cost_before_deletion(&access.owner, &session).await?;
-                access.runtime.delete(&session).await.map(|()| cost)
+                let blobs = state.blob_bytes_before_deletion(&access.owner, &session).await?;
+                access.runtime.delete(&session).await.map(|()| (cost, blobs))
             };
-            let cost = state
+            let (cost, blobs) = state
                 .rooms()
                 .close_then(&session, &Problem::from(&gone), delete)
                 .await?;
+            state.count_deleted_blobs(&access.owner, blobs);
             state.count_unlisted(&access.owner, cost);
             state.keep_unlisted().await;
             // Its log is gone, so this is the only record of who deleted it.

@@ -4,6 +4,7 @@ use agentx_config::{Quotas, SettingOrigin, Settings, Sourced};
 use agentx_server::channel::ConnectionChannel;
 use agentx_types::{ApprovalMode, EnvironmentEvent, NanoUsd, OwnerId, SessionId};
 use axum::http::StatusCode;
+use base64::Engine as _;
 use serde_json::{Value, json};
 
 use crate::http_api::desk::{Desk, rule_of, wide};
@@ -128,6 +129,33 @@ async fn what_a_members_sessions_take_is_bounded() {
         .await;
     let said = desk.tell(&desk.ann, &own, "hello").await;
     assert_ne!(said.1["code"], "quota_storage");
+}
+
+/// Blobs of deleted sessions stay for a while: who deletes and writes again takes at most twice the quota.
+#[tokio::test]
+async fn blobs_of_deleted_sessions_count_while_they_stay() {
+    let desk = desk(|quotas| quotas.bytes = Some(1_000_000)).await;
+    let mut made: u8 = 0;
+    let last = loop {
+        let answer = desk.make(&desk.ann).await;
+        if answer.0 != StatusCode::CREATED || made == 9 {
+            break answer;
+        }
+        made += 1;
+        let path = format!("/v1/sessions/{}", answer.1["session_id"].as_str().unwrap());
+        let bytes = base64::engine::general_purpose::STANDARD.encode(vec![b'a' + made; 600_000]);
+        let file = json!({"type": "file", "media_type": "text/plain", "source": {"base64": bytes}});
+        let says = desk.post(&format!("{path}/messages"), &json!({"content": [file]}));
+        says.by(&desk.ann).send().await.ok();
+        let deletes = desk.ask(axum::http::Method::DELETE, &path).by(&desk.ann);
+        deletes.send().await.ok();
+    };
+    assert!((3..=4).contains(&made), "{made}");
+    let full = StatusCode::INSUFFICIENT_STORAGE;
+    refused(&last, full, "quota_storage", "quotas.storage_bytes");
+    let detail = last.1["detail"].as_str().unwrap();
+    assert!(detail.contains("deleted within an hour"), "{detail}");
+    assert_eq!(desk.make(&desk.bob).await.0, StatusCode::CREATED);
 }
 
 #[tokio::test]
