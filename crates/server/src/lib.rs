@@ -17,6 +17,7 @@ pub mod ws;
 
 mod authorized_session;
 mod call_decisions;
+mod client_call_costs;
 mod client_calls;
 mod client_time;
 mod command_frames;

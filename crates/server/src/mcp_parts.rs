@@ -13,6 +13,7 @@ use agentx_types::{AgentConfig, EnvironmentEvent, SessionId, ToolSpec, ToolStatu
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::client_call_costs::ClientCallCosts;
 use crate::state::{Caller, ServerState};
 use crate::trust::{default_agent, of_server};
 
@@ -79,16 +80,18 @@ impl CallerParts {
             }
         };
         // Only tools from files can call a model.
-        let mut unbilled = unbilled.filter(|_| is_of_file(spec));
+        let unbilled = unbilled.filter(|_| is_of_file(spec));
+        let unlisted = &self.state.kept.unlisted;
+        let mut costs = ClientCallCosts::new(unlisted, (person, &self.agent.model), unbilled);
         let input = Value::Object(call.arguments);
         let hears = |event: &EnvironmentEvent| match event {
             EnvironmentEvent::ToolOutputChunk(chunk) => call.progress.say(&chunk.text),
-            EnvironmentEvent::EffectEnded(ended) => {
-                if let Some(bill) = &ended.bill {
-                    drop(unbilled.take());
-                    self.state.count_unlisted(person, bill.cost);
+            EnvironmentEvent::EffectStarted(step) => {
+                if costs.begun(step, self.state.now()) {
+                    self.state.keep_unlisted_soon();
                 }
             }
+            EnvironmentEvent::EffectEnded(step) => costs.ended(step, self.state.now()),
             _ => {}
         };
         let tools = ToolServer::new(self.state.runtime_of(person));

@@ -1,6 +1,9 @@
 //! The spending of people that no session lists: the cost of deleted sessions, and of calls at `/mcp`. It
 //! counts for a member's quota for a day: they could otherwise spend without end by deleting sessions.
 //!
+//! A model call at `/mcp` counts by an estimate from its beginning, and by its bill from its end: if the server is killed
+//! in between, the estimate stays.
+//!
 //! A file beside the sessions keeps it over a restart. If the file cannot be read or written, the server says so in
 //! its log and continues: the sums then count until it ends.
 
@@ -46,6 +49,11 @@ struct KnownCosts {
     being_written: CostsByOwner,
     /// Those that came later.
     new: CostsByOwner,
+    /// What is being taken off those in the file, because an estimate was higher than the bill. It stays here if that
+    /// fails.
+    less_being_written: HashMap<OwnerId, NanoUsd>,
+    /// What is to be taken off later.
+    less: HashMap<OwnerId, NanoUsd>,
 }
 
 impl UnlistedCosts {
@@ -72,6 +80,20 @@ impl UnlistedCosts {
         add(&mut self.known().new, owner, now, cost);
     }
 
+    /// Replaces an estimate that was added before by the cost.
+    pub(crate) fn settle(&self, owner: &OwnerId, now: Timestamp, estimate: NanoUsd, cost: NanoUsd) {
+        let mut known = self.known();
+        let (more, less) = (
+            cost.0.saturating_sub(estimate.0),
+            estimate.0.saturating_sub(cost.0),
+        );
+        if more > 0 {
+            add(&mut known.new, owner, now, NanoUsd(more));
+        } else if less > 0 {
+            *known.less.entry(owner.clone()).or_default() += NanoUsd(less);
+        }
+    }
+
     /// Adds to the file what it does not have yet. Blocks meanwhile.
     pub(crate) fn write(&self, now: Timestamp) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -81,8 +103,8 @@ impl UnlistedCosts {
     }
 
     fn add_to_file(&self, now: Timestamp) -> std::io::Result<()> {
-        let added = self.begin_writing(now);
-        if added.is_empty() {
+        let (added, less) = self.begin_writing(now);
+        if added.is_empty() && less.is_empty() {
             return Ok(());
         }
         let lock = FileLock::wait(&FileLock::path_for(&self.file), PATIENCE)?;
@@ -91,20 +113,25 @@ impl UnlistedCosts {
         // Another server on this directory may have added something meanwhile.
         let mut all = read(&self.file).unwrap_or_else(|_| self.known().in_file.clone());
         add_all(&mut all, &added, now);
+        take_off(&mut all, &less);
         let text = serde_json::to_vec(&all)?;
         replace_locked(&self.file, &text, ReplaceOptions::default(), &lock)?;
         let mut known = self.known();
         known.in_file = all;
         known.being_written.clear();
+        known.less_being_written.clear();
         Ok(())
     }
 
-    /// Returns what the file does not have yet.
-    fn begin_writing(&self, now: Timestamp) -> CostsByOwner {
+    /// Returns what the file does not have yet, and what is to be taken off.
+    fn begin_writing(&self, now: Timestamp) -> (CostsByOwner, HashMap<OwnerId, NanoUsd>) {
         let mut known = self.known();
         let new = std::mem::take(&mut known.new);
         add_all(&mut known.being_written, &new, now);
-        known.being_written.clone()
+        for (owner, less) in std::mem::take(&mut known.less) {
+            *known.less_being_written.entry(owner).or_default() += less;
+        }
+        (known.being_written.clone(), known.less_being_written.clone())
     }
 
     /// Returns what an owner spent within a day.
@@ -117,6 +144,10 @@ impl UnlistedCosts {
                     sum += *cost;
                 }
             }
+        }
+        for less in [&known.less_being_written, &known.less] {
+            let less = less.get(owner).copied().unwrap_or_default();
+            sum = NanoUsd(sum.0.saturating_sub(less.0));
         }
         sum
     }
@@ -133,6 +164,12 @@ impl ServerState {
         if cost > NanoUsd::default() {
             self.kept.unlisted.add(owner, self.now(), cost);
         }
+    }
+
+    /// Begins to write the costs that no session lists to the disk, and does not wait.
+    pub(crate) fn keep_unlisted_soon(self: &Arc<Self>) {
+        let state = self.clone();
+        tokio::spawn(async move { state.keep_unlisted().await });
     }
 
     /// Writes the costs that no session lists to the disk, as far as it does not have them.
@@ -164,6 +201,18 @@ fn add_all(all: &mut CostsByOwner, more: &CostsByOwner, now: Timestamp) {
         costs.retain(|(at, _)| is_recent(*at, now));
         !costs.is_empty()
     });
+}
+
+/// Takes off amounts from the latest costs.
+fn take_off(all: &mut CostsByOwner, less: &HashMap<OwnerId, NanoUsd>) {
+    for (owner, less) in less {
+        let mut left = less.0;
+        for (_, cost) in all.get_mut(owner).into_iter().flatten().rev() {
+            let part = cost.0.min(left);
+            cost.0 -= part;
+            left -= part;
+        }
+    }
 }
 
 fn read(file: &Path) -> std::io::Result<CostsByOwner> {
@@ -227,6 +276,30 @@ mod tests {
         damaged.keep(&ada, now, NanoUsd(1));
         let mended = UnlistedCosts::read(directory.path());
         assert_eq!(mended.within_a_day(&ada, now), NanoUsd(1));
+    }
+
+    #[test]
+    fn an_estimate_counts_until_its_bill_comes_or_for_good() {
+        let directory = tempfile::tempdir().unwrap();
+        let (ada, now) = (OwnerId::new("own_ada"), Timestamp(5));
+        let costs = UnlistedCosts::read(directory.path());
+        let in_file = || UnlistedCosts::read(directory.path()).within_a_day(&ada, now);
+        costs.keep(&ada, now, NanoUsd(7));
+        costs.keep(&ada, now, NanoUsd(10));
+        assert_eq!(in_file(), NanoUsd(17), "a server that is killed now has spent it");
+        costs.settle(&ada, now, NanoUsd(10), NanoUsd(4));
+        assert_eq!(costs.within_a_day(&ada, now), NanoUsd(11));
+        costs.write(now);
+        assert_eq!(
+            (costs.within_a_day(&ada, now), in_file()),
+            (NanoUsd(11), NanoUsd(11))
+        );
+        costs.settle(&ada, now, NanoUsd(4), NanoUsd(9));
+        costs.write(now);
+        assert_eq!(
+            (costs.within_a_day(&ada, now), in_file()),
+            (NanoUsd(16), NanoUsd(16))
+        );
     }
 
     #[test]

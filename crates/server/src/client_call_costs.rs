@@ -1,0 +1,128 @@
+//! What the model calls of one call at `/mcp` cost. Each counts from its beginning, by an estimate of what its model
+//! reads, as a session does with a call that a kill cuts off; its bill replaces the estimate. A call that never gets a
+//! bill, because the server is killed, keeps it.
+
+use std::collections::BTreeMap;
+
+use agentx_types::{
+    EffectBill, EffectEnded, EffectStarted, ModelSpec, NanoUsd, OwnerId, Timestamp, ToolCallId, Usage,
+};
+
+use crate::quotas::QuotaGuard;
+use crate::size_limits::json_len;
+use crate::unlisted_costs::UnlistedCosts;
+
+/// The beginning of the kinds of steps that call a model.
+const MODEL_STEPS: &str = "generate";
+/// The number of bytes of a request that count as a token.
+const TOKEN_BYTES: u64 = 4;
+
+/// The costs of one call.
+pub(crate) struct ClientCallCosts<'a> {
+    costs: &'a UnlistedCosts,
+    person: &'a OwnerId,
+    /// The model of the agent. A script may name another one, whose price only its bill shows.
+    model: &'a ModelSpec,
+    /// The estimates of the steps that have no end yet.
+    open: BTreeMap<(ToolCallId, u64), NanoUsd>,
+    /// Counts the call as one without a bill.
+    unbilled: Option<QuotaGuard>,
+}
+
+impl<'a> ClientCallCosts<'a> {
+    /// `unbilled` is kept until the first bill comes.
+    pub(crate) fn new(
+        costs: &'a UnlistedCosts,
+        (person, model): (&'a OwnerId, &'a ModelSpec),
+        unbilled: Option<QuotaGuard>,
+    ) -> Self {
+        Self {
+            costs,
+            person,
+            model,
+            open: BTreeMap::new(),
+            unbilled,
+        }
+    }
+
+    /// Counts a step that begins. Returns whether it calls a model: then the disk has to know soon.
+    pub(crate) fn begun(&mut self, step: &EffectStarted, now: Timestamp) -> bool {
+        if !step.kind.starts_with(MODEL_STEPS) {
+            return false;
+        }
+        let usage = Usage {
+            input_tokens: json_len(&step.input) / TOKEN_BYTES,
+            ..Usage::default()
+        };
+        let estimate = EffectBill::of(self.model, usage).cost;
+        self.costs.add(self.person, now, estimate);
+        self.open.insert((step.tool_call_id.clone(), step.step), estimate);
+        true
+    }
+
+    /// Counts the bill of a step that has ended, if it has one.
+    pub(crate) fn ended(&mut self, step: &EffectEnded, now: Timestamp) {
+        let estimate = self.open.remove(&(step.tool_call_id.clone(), step.step));
+        let cost = step.bill.as_ref().map(|bill| bill.cost);
+        self.unbilled = self.unbilled.take().filter(|_| cost.is_none());
+        let (estimate, cost) = (estimate.unwrap_or_default(), cost.unwrap_or_default());
+        self.costs.settle(self.person, now, estimate, cost);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::EffectOutcome;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[test]
+    fn every_kind_of_model_call_counts_before_and_after_its_bill() {
+        let directory = tempfile::tempdir().unwrap();
+        let costs = UnlistedCosts::read(directory.path());
+        let (ada, now) = (OwnerId::new("own_ada"), Timestamp(5));
+        let mut model: ModelSpec = serde_json::from_value(json!({
+            "id": "m", "provider": "mine", "api": "openai-chat", "context_window": 1000, "max_output_tokens": 100,
+        }))
+        .unwrap();
+        model.prices.input = 10;
+        let mut call = ClientCallCosts::new(&costs, (&ada, &model), None);
+        let spent = || costs.within_a_day(&ada, now).0;
+        for kind in ["generate", "generate_json", "generate_stream"] {
+            let before = spent();
+            let started = EffectStarted {
+                tool_call_id: ToolCallId::new("call_1"),
+                step: 1,
+                kind: kind.into(),
+                input: json!({"prompt": "x".repeat(400)}),
+            };
+            assert!(call.begun(&started, now));
+            assert!((before + 1_000..before + 1_100).contains(&spent()), "{kind}");
+            let bill = EffectBill {
+                model: "m".into(),
+                usage: Usage::default(),
+                cost: NanoUsd(7),
+            };
+            let ended = EffectEnded {
+                tool_call_id: ToolCallId::new("call_1"),
+                step: 1,
+                kind: kind.into(),
+                input: None,
+                outcome: Box::new(EffectOutcome::Done(Value::Null)),
+                bill: Some(Box::new(bill)),
+                details: None,
+            };
+            call.ended(&ended, now);
+            assert_eq!(spent(), before + 7, "{kind}");
+        }
+        let other = EffectStarted {
+            tool_call_id: ToolCallId::new("call_1"),
+            step: 2,
+            kind: "http".into(),
+            input: Value::Null,
+        };
+        assert!(!call.begun(&other, now));
+        assert_eq!(spent(), 21);
+    }
+}
