@@ -27,11 +27,6 @@ const LONGEST: usize = 4 << 20;
 /// The bytes of messages that are read for it. HTML becomes shorter as text.
 const READ: usize = 4 * LONGEST;
 
-/// Returns whether it is a tool from a file.
-fn is_of_file(spec: &ToolSpec) -> bool {
-    spec.reach.as_deref().is_some_and(|reach| reach.file.is_some())
-}
-
 /// A text of at most [`LONGEST`] bytes, and a sentence about what was left out.
 fn shortened(mut text: String, is_all: bool, id: &SessionId) -> String {
     if text.len() > LONGEST || !is_all {
@@ -79,8 +74,8 @@ impl CallerParts {
                 return ToolOutcome::failed(ToolStatus::Denied, format!("Not allowed: {error}."));
             }
         };
-        // Only tools from files can call a model.
-        let unbilled = unbilled.filter(|_| is_of_file(spec));
+        // Tools from files can call a model, and are idempotent. Commands, which may run for long, are neither.
+        let unbilled = unbilled.filter(|_| spec.idempotent);
         let unlisted = &self.state.kept.unlisted;
         let mut costs = ClientCallCosts::new(unlisted, (person, &self.agent.model), unbilled);
         let input = Value::Object(call.arguments);
