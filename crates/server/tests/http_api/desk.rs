@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use agentx_config::{ConfigPaths, FolderTrust, LoadRequest as Load, Settings, load};
 use agentx_identity::{AuthChallenge, Keyring, SecretKey, Trusted, TrustedAs, owner_of, sign_challenge};
-use agentx_node_runtime::{KeptBytes, NodeRuntime};
+use agentx_node_runtime::{KeptBytes, NodeParts, NodeRuntime};
+use agentx_runtime::Tool;
 use agentx_server::channel::ConnectionChannel;
 use agentx_server::{Caller, Server, ServerLimits, ServerOptions, ServerState, bind, http};
 use agentx_types::wire::{WheelFrame, WheelWish};
@@ -187,19 +188,24 @@ impl Desk {
 
     /// A server with other settings.
     pub(crate) async fn set(options: ServerOptions, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::at(tempfile::tempdir().unwrap(), options, change).await
+        Self::at(tempfile::tempdir().unwrap(), (options, Vec::new()), change).await
+    }
+
+    /// A server that has this tool, too.
+    pub(crate) async fn with_tool(tool: Arc<dyn Tool>, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::at(tempfile::tempdir().unwrap(), (wide(), vec![tool]), change).await
     }
 
     /// A server whose folder has this `AGENTS.md`.
     pub(crate) async fn with_instructions(text: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("AGENTS.md"), text).unwrap();
-        Self::at(directory, wide(), |_| {}).await
+        Self::at(directory, (wide(), Vec::new()), |_| {}).await
     }
 
     async fn at(
         directory: tempfile::TempDir,
-        options: ServerOptions,
+        (options, tools): (ServerOptions, Vec<Arc<dyn Tool>>),
         change: impl FnOnce(&mut Settings),
     ) -> Self {
         let mut settings = settings(directory.path());
@@ -223,8 +229,11 @@ impl Desk {
             };
             keyring.trust(trusted).unwrap();
         }
-        let runtime = NodeRuntime::from_settings(&settings, "test").unwrap();
-        let runtime = Arc::new(runtime.with_kept_bytes(kept_bytes_in(directory.path())));
+        let mut parts = NodeParts::from_settings(&settings, "test").unwrap();
+        for tool in tools {
+            parts.tools.register(tool).unwrap();
+        }
+        let runtime = Arc::new(NodeRuntime::new(parts).with_kept_bytes(kept_bytes_in(directory.path())));
         let server = bind(runtime, &settings, keyring, options).await.unwrap();
         let state = server.state().clone();
         let mut desk = Self {

@@ -1,8 +1,14 @@
 //! The quotas of a member, and the answers beyond them. The operator has none.
 
+use std::sync::Arc;
+
 use agentx_config::{Quotas, SettingOrigin, Settings, Sourced};
+use agentx_runtime::{BoxFuture, StepMetadata, Tool, ToolContext, ToolOutcome};
 use agentx_server::channel::ConnectionChannel;
-use agentx_types::{ApprovalMode, EnvironmentEvent, NanoUsd, OwnerId, SessionId};
+use agentx_types::{
+    Access, ApprovalMode, EffectBill, EffectFailure, EffectOutcome, EnvironmentEvent, NanoUsd, OwnerId, Rule,
+    RuleEffect, SessionId, ToolSpec, Usage,
+};
 use axum::http::StatusCode;
 use base64::Engine as _;
 use serde_json::{Value, json};
@@ -307,6 +313,79 @@ async fn a_call_that_a_deletion_cuts_off_counts_for_the_money_of_a_member() {
     assert!(failed && text.contains("quotas.daily_cost"), "{text}");
     let (text, failed) = super::mcp::called(&desk, &desk.operator, "glob", json!({"pattern": "*"})).await;
     assert!(!failed, "{text}");
+}
+
+/// A tool that calls a model as those from files do, in a step of the kind that it is told.
+struct Paid;
+
+impl Tool for Paid {
+    fn spec(&self) -> ToolSpec {
+        let schema = json!({"type": "object"});
+        ToolSpec::new("paid", "Calls a model.", schema, Access::Run).with_idempotent(true)
+    }
+
+    fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+        Box::pin(async move {
+            let kind = input["kind"].as_str().unwrap();
+            let outcome = if input["fails"] == true {
+                EffectOutcome::Failed(EffectFailure {
+                    code: "interrupted".into(),
+                    message: "it was stopped".into(),
+                })
+            } else {
+                EffectOutcome::Done(Value::Null)
+            };
+            let bill = EffectBill {
+                model: "made-up".into(),
+                usage: Usage::default(),
+                cost: NanoUsd(7),
+            };
+            context.journal.begin(1, kind, json!({})).await;
+            let bill = StepMetadata::from(bill);
+            context.journal.end(1, kind, None, outcome, bill).await;
+            ToolOutcome::success("done")
+        })
+    }
+}
+
+/// Whatever kind of step calls a model for a client of `/mcp`, its bill counts: of a script, of a stream, of a server
+/// that asks for a sample, and of an answer that was cut off.
+#[tokio::test]
+async fn every_kind_of_model_call_of_a_client_is_billed() {
+    let rule = Rule {
+        effect: RuleEffect::Allow,
+        tool: "paid".into(),
+        argument: None,
+        path: None,
+        workspace: None,
+    };
+    let desk = Desk::with_tool(Arc::new(Paid), |settings| {
+        settings.quotas.cost = Some(NanoUsd(28));
+        settings.rules = vec![rule];
+    })
+    .await;
+    let file = desk.state.settings().data_dir.join("unlisted-costs.json");
+    let spent = || {
+        let costs: Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+        let costs = costs[&desk.ann_id].as_array().unwrap().iter();
+        costs.map(|entry| entry[1].as_u64().unwrap()).sum::<u64>()
+    };
+    let mut expected = 0;
+    for (kind, fails) in [
+        ("generate", false),
+        ("generate_json", false),
+        ("generate_stream", false),
+        ("generate", true),
+    ] {
+        let arguments = json!({"kind": kind, "fails": fails});
+        let (text, failed) = super::mcp::called(&desk, &desk.ann, "paid", arguments).await;
+        assert!(!failed, "{kind}: {text}");
+        expected += 7;
+        assert_eq!(spent(), expected, "{kind}");
+    }
+    let arguments = json!({"kind": "generate"});
+    let (text, failed) = super::mcp::called(&desk, &desk.ann, "paid", arguments).await;
+    assert!(failed && text.contains("quotas.daily_cost"), "{text}");
 }
 
 /// A call of a client of `/mcp` ends when the money is used up, as a run does.
