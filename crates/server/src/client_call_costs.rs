@@ -33,7 +33,8 @@ impl<'a> ClientCallCosts<'a> {
     /// `unbilled` is kept until the first bill comes.
     pub(crate) fn new(
         costs: &'a UnlistedCosts,
-        (person, model): (&'a OwnerId, &'a ModelSpec),
+        person: &'a OwnerId,
+        model: &'a ModelSpec,
         unbilled: Option<QuotaGuard>,
     ) -> Self {
         Self {
@@ -87,7 +88,7 @@ mod tests {
         }))
         .unwrap();
         model.prices.input = 10;
-        let mut call = ClientCallCosts::new(&costs, (&ada, &model), None);
+        let mut call = ClientCallCosts::new(&costs, &ada, &model, None);
         let spent = || costs.within_a_day(&ada, now).0;
         for kind in ["generate", "generate_json", "generate_stream"] {
             let before = spent();

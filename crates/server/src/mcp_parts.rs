@@ -77,7 +77,7 @@ impl CallerParts {
         // Tools from files can call a model, and are idempotent. Commands, which may run for long, are neither.
         let unbilled = unbilled.filter(|_| spec.idempotent);
         let unlisted = &self.state.kept.unlisted;
-        let mut costs = ClientCallCosts::new(unlisted, (person, &self.agent.model), unbilled);
+        let mut costs = ClientCallCosts::new(unlisted, person, &self.agent.model, unbilled);
         let input = Value::Object(call.arguments);
         let hears = |event: &EnvironmentEvent| match event {
             EnvironmentEvent::ToolOutputChunk(chunk) => call.progress.say(&chunk.text),
