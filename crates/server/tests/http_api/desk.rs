@@ -188,24 +188,25 @@ impl Desk {
 
     /// A server with other settings.
     pub(crate) async fn set(options: ServerOptions, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::at(tempfile::tempdir().unwrap(), (options, Vec::new()), change).await
+        Self::at(tempfile::tempdir().unwrap(), options, Vec::new(), change).await
     }
 
     /// A server that has this tool, too.
     pub(crate) async fn with_tool(tool: Arc<dyn Tool>, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::at(tempfile::tempdir().unwrap(), (wide(), vec![tool]), change).await
+        Self::at(tempfile::tempdir().unwrap(), wide(), vec![tool], change).await
     }
 
     /// A server whose folder has this `AGENTS.md`.
     pub(crate) async fn with_instructions(text: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("AGENTS.md"), text).unwrap();
-        Self::at(directory, (wide(), Vec::new()), |_| {}).await
+        Self::at(directory, wide(), Vec::new(), |_| {}).await
     }
 
     async fn at(
         directory: tempfile::TempDir,
-        (options, tools): (ServerOptions, Vec<Arc<dyn Tool>>),
+        options: ServerOptions,
+        tools: Vec<Arc<dyn Tool>>,
         change: impl FnOnce(&mut Settings),
     ) -> Self {
         let mut settings = settings(directory.path());
