@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::feed::FeedBounds;
 use crate::server_error::ServerError;
-use crate::wheel::DriverTimeouts;
+use crate::wheel::WheelTimeouts;
 
 /// The program, with its version, as a server names itself to clients.
 pub(crate) const PROGRAM: &str = concat!("agentx ", env!("CARGO_PKG_VERSION"));
@@ -102,7 +102,7 @@ pub struct ServerLimits {
     /// The time after which a reader that takes none of its pending bytes is cut off.
     pub stalled: Duration,
     /// The times that the server waits for a driver.
-    pub patience: DriverTimeouts,
+    pub patience: WheelTimeouts,
     /// The time after which a session without readers and without a run is closed.
     pub idle: Duration,
     /// The time limit of a shutdown.
@@ -143,7 +143,7 @@ impl Default for ServerLimits {
             heartbeat: Duration::from_secs(15),
             silence: Duration::from_secs(45),
             stalled: Duration::from_secs(30),
-            patience: DriverTimeouts::default(),
+            patience: WheelTimeouts::default(),
             idle: Duration::from_secs(60),
             shutdown: Duration::from_secs(5),
             tokens: 10_000,

@@ -1,7 +1,7 @@
 //! `--yes` at a server: nobody is asked for as long as the program that wanted it drives, and no longer.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
-use agentx_server::wheel::DriverTimeouts;
+use agentx_server::wheel::WheelTimeouts;
 use agentx_server::{ServerLimits, ServerOptions};
 use agentx_types::{ApprovalMode, SessionId};
 use serde_json::{Value, json};
@@ -11,9 +11,9 @@ use crate::support::*;
 /// Returns options with which an absent driver is waited for only briefly.
 fn impatient() -> ServerOptions {
     let limits = ServerLimits {
-        patience: DriverTimeouts {
+        patience: WheelTimeouts {
             gone_ms: 50,
-            ..DriverTimeouts::default()
+            ..WheelTimeouts::default()
         },
         ..options().limits
     };

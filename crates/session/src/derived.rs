@@ -7,7 +7,7 @@
 use agentx_types::{Action, AgentOutput, AgentStateId, Envelope, EnvironmentEvent, RuntimeEvent, Source};
 
 use crate::Projection;
-use crate::agent_round::AgentStep;
+use crate::agent_dispatch::AgentStep;
 use crate::tree::spawned_or_closed;
 
 /// Everything that follows from one fact.

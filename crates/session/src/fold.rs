@@ -9,7 +9,7 @@ use agentx_types::{
     Timestamp, ToolCallId, ToolSpec, UsedIds,
 };
 
-use crate::agent_round::RoundInputs;
+use crate::agent_dispatch::DispatchInputs;
 use crate::background::BackgroundJobs;
 use crate::bridge::{self, ProjectionContext};
 use crate::configured_tools::ConfiguredTools;
@@ -108,7 +108,7 @@ impl SessionFold {
         let mut outputs = Vec::new();
         let mut projections = Vec::from_iter(Projection::of_fact(fact));
         let root = self.agents.root().cloned();
-        let inputs = RoundInputs {
+        let inputs = DispatchInputs {
             taken: &self.taken,
             flows: &self.flows,
             heard: true,
@@ -147,7 +147,7 @@ impl SessionFold {
     pub fn advance(&mut self, fact: &Envelope<EnvironmentEvent>) {
         self.fold_session_state(fact);
         self.receptors.advance(fact);
-        let inputs = RoundInputs {
+        let inputs = DispatchInputs {
             taken: &self.taken,
             flows: &self.flows,
             heard: false,

@@ -11,7 +11,7 @@
 //! the agents that take a fact, and [`bridge`] for the meaning of agents' outputs. [`SessionReader`] is
 //! independent of these.
 
-mod agent_round;
+mod agent_dispatch;
 mod background;
 pub mod bridge;
 mod configured_tools;

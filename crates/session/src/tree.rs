@@ -14,7 +14,7 @@ use agentx_types::{
     Limits, Source, StateOutput, since,
 };
 
-use crate::agent_round::{AgentRound, AgentStep, RoundInputs};
+use crate::agent_dispatch::{AgentDispatch, AgentStep, DispatchInputs};
 
 /// The agents of a session.
 ///
@@ -149,7 +149,7 @@ impl AgentTree {
     pub(crate) fn step<H: FnMut(AgentStep<'_>)>(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
-        inputs: RoundInputs<'_>,
+        inputs: DispatchInputs<'_>,
         on_output: H,
     ) -> Vec<Action> {
         let mut gone = Vec::new();
@@ -158,7 +158,7 @@ impl AgentTree {
         if is_said_by_a_person(fact) {
             self.made = 0;
         }
-        let mut round = AgentRound::new(fact, inputs, self.census(), on_output);
+        let mut dispatch = AgentDispatch::new(fact, inputs, self.census(), on_output);
         let all_budgets_above = self.all_budgets_above(fact);
         for (id, agent) in &mut self.agents {
             if !concerns(fact, id) {
@@ -168,43 +168,43 @@ impl AgentTree {
             let depth = self.depths.get(id).copied().unwrap_or(0);
             let transition = agent.step(
                 fact,
-                &round.context(id, (is_child, depth), all_budgets_above.get(id)),
+                &dispatch.context(id, (is_child, depth), all_budgets_above.get(id)),
             );
-            round.collect(agent, transition, is_child);
+            dispatch.collect(agent, transition, is_child);
         }
         if let Some(changed) = limits {
-            self.propagate_limits(&changed, &mut round);
+            self.propagate_limits(&changed, &mut dispatch);
         }
-        self.pass_on_approval(&mut round);
-        self.pass_on_rules(&mut round);
-        while let Some((child, output)) = round.upward.pop_front() {
+        self.pass_on_approval(&mut dispatch);
+        self.pass_on_rules(&mut dispatch);
+        while let Some((child, output)) = dispatch.upward.pop_front() {
             let Some(parent) = self.parents.get(&child).cloned() else {
                 continue;
             };
             if matches!(output, AgentOutput::State(StateOutput::Closed { .. })) {
                 gone.push(child.clone());
             }
-            self.step_one(&parent, &mut round, |agent, context| {
+            self.step_one(&parent, &mut dispatch, |agent, context| {
                 agent.on_child(&child, &output, fact, context)
             });
             // The spending of a grandchild counts for all agents above, before any of them requests more
             // because of its result.
             let is_child = self.parents.contains_key(&parent);
             if is_child && matches!(output, AgentOutput::State(StateOutput::Spent { .. })) {
-                round.upward.push_front((parent, output));
+                dispatch.upward.push_front((parent, output));
             }
         }
         for id in gone {
             self.remove(&id);
         }
-        round.actions
+        dispatch.actions
     }
 
     /// Gives one agent an input that follows from the fact. Does nothing if that agent was removed.
     fn step_one<H: FnMut(AgentStep<'_>)>(
         &mut self,
         id: &AgentStateId,
-        round: &mut AgentRound<'_, H>,
+        dispatch: &mut AgentDispatch<'_, H>,
         input: impl FnOnce(&mut Agent, &StepContext<'_>) -> Transition,
     ) {
         let is_child = self.parents.contains_key(id);
@@ -213,8 +213,8 @@ impl AgentTree {
         let Some(agent) = self.agents.get_mut(id) else {
             return;
         };
-        let transition = input(agent, &round.context(id, (is_child, depth), above.as_ref()));
-        round.collect(agent, transition, is_child);
+        let transition = input(agent, &dispatch.context(id, (is_child, depth), above.as_ref()));
+        dispatch.collect(agent, transition, is_child);
     }
 
     /// Removes an agent. Its children become children of its parent.
@@ -260,11 +260,11 @@ impl AgentTree {
     fn propagate_limits<H: FnMut(AgentStep<'_>)>(
         &mut self,
         changed: &LimitsChange,
-        round: &mut AgentRound<'_, H>,
+        dispatch: &mut AgentDispatch<'_, H>,
     ) {
-        let (fact, before, after) = (round.fact, changed.before, changed.after);
+        let (fact, before, after) = (dispatch.fact, changed.before, changed.after);
         for id in self.descendants(&changed.of) {
-            self.step_one(&id, round, |agent, context| {
+            self.step_one(&id, dispatch, |agent, context| {
                 agent.on_limits_above(before, after, fact, context)
             });
         }
@@ -272,8 +272,8 @@ impl AgentTree {
 
     /// Makes the agents below one as strict as the fact makes that one. If it is less strict than before,
     /// they stay as they are: no agent below gets more permissions than it was created with.
-    fn pass_on_approval<H: FnMut(AgentStep<'_>)>(&mut self, round: &mut AgentRound<'_, H>) {
-        let fact = round.fact;
+    fn pass_on_approval<H: FnMut(AgentStep<'_>)>(&mut self, dispatch: &mut AgentDispatch<'_, H>) {
+        let fact = dispatch.fact;
         let EnvironmentEvent::ConfigChanged(ConfigChanged {
             change: ConfigChange::Approval(mode),
             ..
@@ -283,7 +283,7 @@ impl AgentTree {
         };
         let below = fact.agent_state_id.as_ref().map(|id| self.descendants(id));
         for id in below.unwrap_or_default() {
-            self.step_one(&id, round, |agent, context| {
+            self.step_one(&id, dispatch, |agent, context| {
                 agent.on_approval_above(*mode, fact, context)
             });
         }
@@ -291,8 +291,8 @@ impl AgentTree {
 
     /// Applies a change of an agent's rules to the existing agents below it. From version 7 of the rules on;
     /// before, it applied only to agents that were created later.
-    fn pass_on_rules<H: FnMut(AgentStep<'_>)>(&mut self, round: &mut AgentRound<'_, H>) {
-        let fact = round.fact;
+    fn pass_on_rules<H: FnMut(AgentStep<'_>)>(&mut self, dispatch: &mut AgentDispatch<'_, H>) {
+        let fact = dispatch.fact;
         let (EnvironmentEvent::ConfigChanged(ConfigChanged { change, .. }), Some(of)) =
             (&fact.event, &fact.agent_state_id)
         else {
@@ -303,7 +303,7 @@ impl AgentTree {
             return;
         };
         for id in self.descendants(of) {
-            self.step_one(&id, round, |agent, context| {
+            self.step_one(&id, dispatch, |agent, context| {
                 agent.on_rules_above(&maker, change, fact, context)
             });
         }

@@ -7,7 +7,7 @@
 //! | --- | --- | --- | --- |
 //! | `error` | equal calls in a row that fail with the same error | `nudge_after_errors` | `stop_after_errors` |
 //! | `repetition` | equal calls in a row that succeed with the same result | `nudge_after` | `stop_after` |
-//! | `alternation` | rounds of 2 to 4 calls with the same results | `nudge_after_errors` rounds, and `nudge_after` calls | `stop_after_errors` rounds if a call of them fails, else `stop_after` calls |
+//! | `alternation` | cycles of 2 to 4 calls with the same results | `nudge_after_errors` cycles, and `nudge_after` calls | `stop_after_errors` cycles if a call of them fails, else `stop_after` calls |
 //! | `near_repetition` | calls in a row with nearly equal arguments and results | `nudge_after`; failing: twice `nudge_after_errors` | `stop_after`; failing: three times `stop_after_errors` |
 //! | `changing_error` | equal calls in a row that fail in any words | twice `nudge_after_errors` | three times `stop_after_errors` |
 //! | `recurring_error` | equal calls that fail with the same error, among the last 32 calls | twice `nudge_after_errors` | never |
@@ -22,14 +22,14 @@ use agentx_types::{ContentPart, LoopKind, StuckSettings};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::digest;
+use super::fingerprint;
 
 /// Number of calls that are remembered.
 pub(super) const WINDOW: usize = 32;
-/// Number of calls in the longest round of an alternation.
-pub(super) const LONGEST_ROUND: usize = 4;
+/// Number of calls in the longest cycle of an alternation.
+pub(super) const LONGEST_CYCLE: usize = 4;
 
-/// A call with its result, in digests.
+/// A call with its result, in fingerprints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct SeenCall {
     /// The tool and its arguments.
@@ -73,8 +73,8 @@ pub(super) struct Counted {
     pub(super) level: LoopLevel,
     /// The number of repetitions.
     pub(super) times: u32,
-    /// The number of calls in a round; 0 if the loop has none.
-    pub(super) round: usize,
+    /// The number of calls in a cycle; 0 if the loop has none.
+    pub(super) cycle: usize,
     /// Whether any of the calls fails.
     pub(super) fails: bool,
     /// Identifies the loop: it stays the same while the loop continues.
@@ -121,8 +121,8 @@ impl Thresholds {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct CallLoops {
     window: VecDeque<SeenCall>,
-    /// For each length of a round, from 1: the number of latest calls that equal the one a round earlier.
-    equal: [u32; LONGEST_ROUND],
+    /// For each length of a cycle, from 1: the number of latest calls that equal the one a cycle earlier.
+    equal: [u32; LONGEST_CYCLE],
     /// The number of latest calls that are nearly equal, and whether they are not all equal.
     near: u32,
     near_varies: bool,
@@ -141,13 +141,13 @@ impl CallLoops {
     /// Everything that is counted is updated here, in constant time: the new call is compared with at most 32
     /// earlier ones, and each count either grows by one or begins again.
     pub(super) fn on_call(&mut self, name: &str, input: &Value, content: &[ContentPart], failed: bool) {
-        let result = digest::result(content, failed);
+        let result = fingerprint::result(content, failed);
         let call = SeenCall {
-            exact: digest::call(name, input),
-            near: digest::near_call(name, input, failed),
+            exact: fingerprint::call(name, input),
+            near: fingerprint::near_call(name, input, failed),
             result,
             near_result: if failed {
-                digest::near_error(content)
+                fingerprint::near_error(content)
             } else {
                 result
             },
@@ -182,7 +182,7 @@ impl CallLoops {
 
     /// Records an answer without calls.
     pub(super) fn on_answer(&mut self, text: &str) {
-        let answer = Some(digest::text(text));
+        let answer = Some(fingerprint::text(text));
         self.answers = if self.answer == answer {
             self.answers.saturating_add(1)
         } else {
@@ -197,18 +197,18 @@ impl CallLoops {
     }
 
     /// Returns whether a call with these arguments would go on with a loop of this kind and length.
-    pub(super) fn continues(&self, kind: LoopKind, round: usize, name: &str, input: &Value) -> bool {
+    pub(super) fn continues(&self, kind: LoopKind, cycle: usize, name: &str, input: &Value) -> bool {
         let Some(last) = self.window.back() else {
             return false;
         };
         if kind == LoopKind::NearRepetition {
-            return last.near == digest::near_call(name, input, last.failed);
+            return last.near == fingerprint::near_call(name, input, last.failed);
         }
-        let exact = digest::call(name, input);
+        let exact = fingerprint::call(name, input);
         self.window
             .iter()
             .rev()
-            .take(round)
+            .take(cycle)
             .any(|seen| seen.exact == exact)
     }
 
@@ -247,9 +247,9 @@ impl CallLoops {
             };
             one(LoopKind::RecurringError, times, never, last.exact)
         };
-        let alternation = (2..=LONGEST_ROUND)
-            .filter_map(|round| self.alternation(round, settings))
-            .max_by_key(|found| (found.level, usize::MAX - found.round));
+        let alternation = (2..=LONGEST_CYCLE)
+            .filter_map(|cycle| self.alternation(cycle, settings))
+            .max_by_key(|found| (found.level, usize::MAX - found.cycle));
         let changing = || one(LoopKind::ChangingError, self.failing, patient, last.exact);
         let found = [equal, alternation, near(), changing(), recurs()];
         first_of_highest(found)
@@ -265,15 +265,15 @@ impl CallLoops {
         ])
     }
 
-    /// Returns the loop of rounds of this length.
+    /// Returns the loop of cycles of this length.
     ///
-    /// The calls of a round are not all equal: then it is a repetition. `equal` counts from the second round
+    /// The calls of a cycle are not all equal: then it is a repetition. `equal` counts from the second cycle
     /// on, so the first one is added.
-    fn alternation(&self, round: usize, settings: &StuckSettings) -> Option<Counted> {
-        let equal = self.equal[round - 1];
-        let length = u32::try_from(round).unwrap_or(u32::MAX);
+    fn alternation(&self, cycle: usize, settings: &StuckSettings) -> Option<Counted> {
+        let equal = self.equal[cycle - 1];
+        let length = u32::try_from(cycle).unwrap_or(u32::MAX);
         let calls = (equal > 0).then(|| equal.saturating_add(length))?;
-        let latest = || self.window.iter().rev().take(round);
+        let latest = || self.window.iter().rev().take(cycle);
         let first = self.window.back()?;
         if latest().all(|seen| seen.is_again(first)) {
             return None;
@@ -294,7 +294,7 @@ impl CallLoops {
                 LoopLevel::Nudge
             },
             times,
-            round,
+            cycle,
             fails,
             subject: latest().fold(0, |sum, seen| sum.wrapping_add(seen.exact)),
         })
@@ -305,7 +305,7 @@ impl CallLoops {
 fn counted(
     kind: LoopKind,
     times: u32,
-    round: usize,
+    cycle: usize,
     fails: bool,
     thresholds: Thresholds,
     subject: u64,
@@ -318,7 +318,7 @@ fn counted(
             LoopLevel::Nudge
         },
         times,
-        round,
+        cycle,
         fails,
         subject,
     })

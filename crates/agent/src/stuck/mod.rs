@@ -4,7 +4,7 @@
 //! the conversation (`react/stuck.rs` decides what follows). There are two sets of rules: `calls` compares
 //! calls and their results, `v0` is what OpenHands V0 does. `openhands` reads events of OpenHands.
 //!
-//! The detector keeps digests of at most 32 calls, so that each event takes constant time, apart from one
+//! The detector keeps fingerprints of at most 32 calls, so that each event takes constant time, apart from one
 //! pass over its text. A message of a person makes it forget everything.
 //!
 //! ```
@@ -24,7 +24,7 @@
 //! ```
 
 mod calls;
-mod digest;
+mod fingerprint;
 mod openhands;
 mod v0;
 mod words;
@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use calls::LoopLevel;
-use calls::{CallLoops, Counted, LONGEST_ROUND};
+use calls::{CallLoops, Counted, LONGEST_CYCLE};
 pub use openhands::openhands_verdict;
 pub use v0::{CELL_ERRORS, StuckAnalysis, V0Detector, V0Event, V0LoopType, V0Observation};
 
@@ -79,7 +79,7 @@ pub struct StuckDetector {
     v0: V0Detector,
     /// The tools of the latest calls.
     tools: VecDeque<String>,
-    /// The digests of the latest calls, for [`StuckMode::V0`].
+    /// The fingerprints of the latest calls, for [`StuckMode::V0`].
     acted: VecDeque<u64>,
 }
 
@@ -97,13 +97,13 @@ impl StuckDetector {
             StuckMode::Off => return,
             StuckMode::Calls => self.calls.on_call(name, input, content, is_error),
             StuckMode::V0 => {
-                let key = digest::call(name, input);
+                let key = fingerprint::call(name, input);
                 self.v0.push(V0Event::Action {
                     key: Some(key),
                     first: 0,
                 });
                 self.v0.push(V0Event::Observation {
-                    key: digest::result(content, is_error),
+                    key: fingerprint::result(content, is_error),
                     kind: if is_error {
                         V0Observation::Error
                     } else {
@@ -122,7 +122,7 @@ impl StuckDetector {
             StuckMode::Off => {}
             StuckMode::Calls => self.calls.on_answer(text),
             StuckMode::V0 => self.v0.push(V0Event::Message {
-                key: digest::text(text),
+                key: fingerprint::text(text),
                 first: 0,
             }),
         }
@@ -155,7 +155,7 @@ impl StuckDetector {
             (StuckMode::Calls, LoopPlace::BetweenCalls) => self.calls.between_calls(settings)?,
             (StuckMode::V0, place) => self.found_by_v0(place)?,
         };
-        let skipped = self.tools.len().saturating_sub(counted.round);
+        let skipped = self.tools.len().saturating_sub(counted.cycle);
         Some(FoundLoop {
             kind: counted.kind,
             level: counted.level,
@@ -168,32 +168,32 @@ impl StuckDetector {
 
     /// Returns whether a call with these arguments would go on with the loop.
     pub fn continues(&self, settings: &StuckSettings, found: &FoundLoop, name: &str, input: &Value) -> bool {
-        let round = found.tools.len();
+        let cycle = found.tools.len();
         match settings.mode {
             StuckMode::Off => false,
-            StuckMode::Calls => self.calls.continues(found.kind, round, name, input),
+            StuckMode::Calls => self.calls.continues(found.kind, cycle, name, input),
             StuckMode::V0 => {
-                let key = digest::call(name, input);
-                self.acted.iter().rev().take(round).any(|acted| *acted == key)
+                let key = fingerprint::call(name, input);
+                self.acted.iter().rev().take(cycle).any(|acted| *acted == key)
             }
         }
     }
 
     fn found_by_v0(&self, place: LoopPlace) -> Option<Counted> {
         let found = self.v0.verdict()?;
-        let (kind, round, fails) = match found.loop_type {
+        let (kind, cycle, fails) = match found.loop_type {
             V0LoopType::RepeatingActionObservation => (LoopKind::Repetition, 1, false),
             V0LoopType::RepeatingActionError => (LoopKind::ChangingError, 1, true),
             V0LoopType::RepeatingActionObservationPattern => (LoopKind::Alternation, 2, false),
             V0LoopType::Monologue => (LoopKind::Monologue, 0, false),
             V0LoopType::ContextWindowError => (LoopKind::ContextWindow, 0, false),
         };
-        let is_here = (round == 0) == (place == LoopPlace::BetweenCalls);
+        let is_here = (cycle == 0) == (place == LoopPlace::BetweenCalls);
         is_here.then_some(Counted {
             kind,
             level: LoopLevel::Stop,
             times: found.loop_repeat_times,
-            round,
+            cycle,
             fails,
             subject: 0,
         })
@@ -202,7 +202,7 @@ impl StuckDetector {
 
 /// Adds an item to those of the latest calls.
 fn keep<T>(latest: &mut VecDeque<T>, item: T) {
-    if latest.len() == LONGEST_ROUND {
+    if latest.len() == LONGEST_CYCLE {
         latest.pop_front();
     }
     latest.push_back(item);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::digest::CallDigest;
+use super::fingerprint::CallFingerprint;
 use super::v0::{CELL_ERRORS, StuckAnalysis, V0Detector, V0Event, V0Observation};
 
 /// The syntax errors of a cell that the rules know. The first one may have any line number.
@@ -45,7 +45,7 @@ fn is_empty(event: &Value) -> bool {
     event["action"] == "null" || event["observation"] == "null"
 }
 
-/// The event as the rules compare it. `whole` is the digest of all its fields.
+/// The event as the rules compare it. `whole` is the fingerprint of all its fields.
 fn read(event: &Value, whole: u64, first: u64) -> V0Event {
     let Some(observation) = event["observation"].as_str() else {
         return match event["action"].as_str() {
@@ -73,15 +73,15 @@ fn read(event: &Value, whole: u64, first: u64) -> V0Event {
     V0Event::Observation { key, kind }
 }
 
-/// The digest of the fields that OpenHands compares: those of the event's own class, without id, source and
-/// time.
+/// The fingerprint of the fields that OpenHands compares: those of the event's own class, without id, source
+/// and time.
 fn whole(event: &Value) -> u64 {
-    let mut digest = CallDigest::of("event");
+    let mut fingerprint = CallFingerprint::of("event");
     for field in ["action", "args", "observation", "content", "extras"] {
-        digest.text(field);
-        digest.value(&event[field], &CallDigest::text);
+        fingerprint.text(field);
+        fingerprint.value(&event[field], &CallFingerprint::text);
     }
-    digest.end()
+    fingerprint.end()
 }
 
 /// Edits count by their first three lines; one of fewer lines equals nothing.
@@ -92,22 +92,22 @@ fn cell_key(event: &Value, whole: u64) -> Option<u64> {
     }
     let lines: Vec<&str> = code.split('\n').take(3).collect();
     (lines.len() == 3).then(|| {
-        let mut digest = CallDigest::of("edit");
-        lines.iter().for_each(|line| digest.text(line));
-        digest.end()
+        let mut fingerprint = CallFingerprint::of("edit");
+        lines.iter().for_each(|line| fingerprint.text(line));
+        fingerprint.end()
     })
 }
 
 /// Output of commands counts by the command and its exit code.
 fn command_key(event: &Value) -> u64 {
-    let mut digest = CallDigest::of("command");
+    let mut fingerprint = CallFingerprint::of("command");
     let extras = &event["extras"];
-    digest.value(&extras["command"], &CallDigest::text);
-    digest.value(&extras["metadata"]["exit_code"], &CallDigest::text);
-    digest.end()
+    fingerprint.value(&extras["command"], &CallFingerprint::text);
+    fingerprint.value(&extras["metadata"]["exit_code"], &CallFingerprint::text);
+    fingerprint.end()
 }
 
-/// The digests of the lines that name a syntax error, one for each that the rules know.
+/// The fingerprints of the lines that name a syntax error, one for each that the rules know.
 fn cell_errors(content: &str) -> [Option<u64>; CELL_ERRORS] {
     let mut found = [None; CELL_ERRORS];
     let lines: Vec<&str> = content.trim().split('\n').collect();
@@ -124,10 +124,10 @@ fn cell_errors(content: &str) -> [Option<u64>; CELL_ERRORS] {
     for (index, message) in SYNTAX_ERRORS.iter().enumerate() {
         let is_unterminated = index == 0;
         if error.contains(message) && (is_unterminated || is_whole) {
-            let mut digest = CallDigest::of(message);
-            digest.text(if is_unterminated { "" } else { first });
-            digest.text(error);
-            found[index] = Some(digest.end());
+            let mut fingerprint = CallFingerprint::of(message);
+            fingerprint.text(if is_unterminated { "" } else { first });
+            fingerprint.text(error);
+            found[index] = Some(fingerprint.end());
         }
     }
     found

@@ -31,7 +31,7 @@ pub enum V0Observation {
     Plain,
     /// An error.
     Error,
-    /// The output of a Python cell: for each known syntax error the digest of its lines, if it is the one.
+    /// The output of a Python cell: for each known syntax error the fingerprint of its lines, if it is the one.
     Cell([Option<u64>; CELL_ERRORS]),
     /// The conversation was condensed.
     Condensation,
@@ -45,21 +45,21 @@ pub enum V0Observation {
 pub enum V0Event {
     /// An action that is not a message.
     Action {
-        /// The digest.
+        /// The fingerprint.
         key: Option<u64>,
         /// The place of the first equal event.
         first: u64,
     },
     /// A message of the agent.
     Message {
-        /// The digest.
+        /// The fingerprint.
         key: u64,
         /// The place of the first equal event.
         first: u64,
     },
     /// An observation.
     Observation {
-        /// The digest.
+        /// The fingerprint.
         key: u64,
         /// The kind.
         kind: V0Observation,
@@ -97,7 +97,7 @@ pub struct StuckAnalysis {
 /// An action in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Acted {
-    /// The digest; `None` equals nothing.
+    /// The fingerprint; `None` equals nothing.
     key: Option<u64>,
     /// The place of the first equal event.
     first: u64,
@@ -106,7 +106,7 @@ struct Acted {
 /// An observation in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Observed {
-    /// The digest.
+    /// The fingerprint.
     key: u64,
     /// The kind, for the rule about errors.
     kind: V0Observation,
@@ -115,7 +115,7 @@ struct Observed {
 /// A message of the agent in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Said {
-    /// The digest.
+    /// The fingerprint.
     key: u64,
     /// The number of events before it.
     place: u64,

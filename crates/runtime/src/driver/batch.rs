@@ -1,8 +1,8 @@
-//! A turn of the sequencer: mint, fold, commit, publish, perform.
+//! A batch of the sequencer: mint, fold, commit, publish, perform.
 //!
 //! This order guarantees invariants 2 and 3 of `docs/ARCHITECTURE.md`. A fact has its `seq` and time before
-//! it is folded; nothing is published or performed before the commit (2); and if the commit fails, the turn
-//! is dropped and the session ends, because its fold is ahead of its log (decision 010 in `issues/`). A turn
+//! it is folded; nothing is published or performed before the commit (2); and if the commit fails, the batch
+//! is dropped and the session ends, because its fold is ahead of its log (decision 010 in `issues/`). A batch
 //! is bounded to about 512 facts. It waits one millisecond for more facts, but not if somebody waits for the
 //! commit or there are actions to perform.
 
@@ -24,7 +24,7 @@ use crate::writing::Batch;
 use agentx_session::{Derived, Fact, Projection};
 use tokio::time::Instant;
 
-/// The output of one turn of the sequencer.
+/// The output of one batch of the sequencer.
 #[derive(Default)]
 struct CommitBatch {
     /// The time at which it was begun; `None` if nothing may be waited for.
@@ -53,37 +53,41 @@ impl SessionDriver {
     /// them are committed and published, and their actions are dispatched.
     pub(super) async fn process_batch(&mut self, items: Vec<PendingFact>) -> Result<(), LogError> {
         let mut queue = self.after_current_rules(items).await;
-        let mut turn = CommitBatch {
+        let mut batch = CommitBatch {
             began: Some(Instant::now()),
             ..CommitBatch::default()
         };
         loop {
             while let Some(item) = queue.pop_front() {
-                self.take(item, &mut turn, &mut queue);
+                self.take(item, &mut batch, &mut queue);
             }
-            if turn.facts.len() >= BATCH_FACTS {
+            if batch.facts.len() >= BATCH_FACTS {
                 break;
             }
-            match self.gather_more(&turn).await {
+            match self.gather_more(&batch).await {
                 Some(said) => queue.extend(PendingFact::all(said)),
                 None => break,
             }
         }
-        self.finish(turn).await
+        self.finish(batch).await
     }
 
-    /// Returns more facts to commit with this turn: those that have arrived, and, if nobody waits for the
+    /// Returns more facts to commit with this batch: those that have arrived, and, if nobody waits for the
     /// commit, those that arrive within a moment. A model's chunks arrive one by one, and a separate commit
     /// for each would cost more than the chunk itself.
-    async fn gather_more(&mut self, turn: &CommitBatch) -> Option<FactBatch> {
+    async fn gather_more(&mut self, batch: &CommitBatch) -> Option<FactBatch> {
         if let Ok(said) = self.inbound.try_recv() {
             return Some(said);
         }
-        let goes_on = turn.facts.last().is_some_and(|fact| fact.event.has_more());
-        if !goes_on || turn.gathered || turn.wanted.iter().any(is_for_effectors) || !turn.waiting.is_empty() {
+        let goes_on = batch.facts.last().is_some_and(|fact| fact.event.has_more());
+        if !goes_on
+            || batch.gathered
+            || batch.wanted.iter().any(is_for_effectors)
+            || !batch.waiting.is_empty()
+        {
             return None;
         }
-        let deadline = turn.began? + LINGER;
+        let deadline = batch.began? + LINGER;
         tokio::time::timeout_at(deadline, self.inbound.recv())
             .await
             .ok()
@@ -128,12 +132,12 @@ impl SessionDriver {
     }
 
     /// Takes one item, unless it is refused: replaces secrets in it, and folds the result.
-    fn take(&mut self, mut item: PendingFact, turn: &mut CommitBatch, queue: &mut VecDeque<PendingFact>) {
+    fn take(&mut self, mut item: PendingFact, batch: &mut CommitBatch, queue: &mut VecDeque<PendingFact>) {
         if self.refuse(&mut item) {
             return;
         }
         let Some(redaction) = &mut self.redaction else {
-            return self.fold_one(item, turn, queue);
+            return self.fold_one(item, batch, queue);
         };
         let PendingFact {
             draft,
@@ -143,7 +147,7 @@ impl SessionDriver {
         } = item;
         let RedactedFacts { rests, event } = redaction.pass(draft);
         for rest in rests {
-            self.fold_one(PendingFact::fact(rest), turn, queue);
+            self.fold_one(PendingFact::fact(rest), batch, queue);
         }
         match event {
             Some(draft) => {
@@ -153,12 +157,13 @@ impl SessionDriver {
                     of_responder,
                     gathered,
                 };
-                self.fold_one(item, turn, queue);
+                self.fold_one(item, batch, queue);
             }
             // All of it is held back, so no waiter needs this commit.
             None => {
-                turn.gathered = gathered;
-                turn.waiting
+                batch.gathered = gathered;
+                batch
+                    .waiting
                     .extend(waits.map(|waits| (waits, self.fold.last_seq())));
             }
         }
@@ -168,8 +173,8 @@ impl SessionDriver {
     ///
     /// Immediate consequences (a start, an answer, a report, a child) go to the front of `queue`, so that no
     /// other fact comes between.
-    fn fold_one(&mut self, item: PendingFact, turn: &mut CommitBatch, queue: &mut VecDeque<PendingFact>) {
-        turn.gathered = item.gathered;
+    fn fold_one(&mut self, item: PendingFact, batch: &mut CommitBatch, queue: &mut VecDeque<PendingFact>) {
+        batch.gathered = item.gathered;
         let fact: Fact = Arc::new(self.fold.mint(item.draft, self.parts.clock.now()));
         let seq = fact.seq;
         let mut derived = self.fold.apply(&fact);
@@ -178,7 +183,7 @@ impl SessionDriver {
         for draft in derived.actions.iter().rev().filter_map(consequence) {
             queue.push_front(PendingFact::fact(draft));
         }
-        turn.wanted.append(&mut derived.actions);
+        batch.wanted.append(&mut derived.actions);
         if self.parts.agents.subscriptions() > 0 {
             let said = |(agent_state_id, output)| AgentEvent {
                 session_id: fact.session_id.clone(),
@@ -186,23 +191,24 @@ impl SessionDriver {
                 seq,
                 output,
             };
-            turn.said
+            batch
+                .said
                 .extend(derived.outputs.drain(..).map(said).map(Arc::new));
         }
-        turn.retry |= matches!(&fact.event, EnvironmentEvent::SystemCommand(said) if said.command == RETRY);
-        turn.derived_counts.push(derived.events.len());
-        turn.derived.events.append(&mut derived.events);
-        turn.derived.projections.append(&mut derived.projections);
-        turn.facts.push(fact);
-        turn.waiting.extend(item.waits.map(|waits| (waits, seq)));
+        batch.retry |= matches!(&fact.event, EnvironmentEvent::SystemCommand(said) if said.command == RETRY);
+        batch.derived_counts.push(derived.events.len());
+        batch.derived.events.append(&mut derived.events);
+        batch.derived.projections.append(&mut derived.projections);
+        batch.facts.push(fact);
+        batch.waiting.extend(item.waits.map(|waits| (waits, seq)));
     }
 
-    /// Commits the turn, then publishes, performs, and notifies the waiters, in this order.
+    /// Commits the batch, then publishes, performs, and notifies the waiters, in this order.
     ///
     /// # Errors
     /// Returns an error if the log refuses the commit: then nothing was published or performed, and the
     /// session has to end.
-    async fn finish(&mut self, turn: CommitBatch) -> Result<(), LogError> {
+    async fn finish(&mut self, batch: CommitBatch) -> Result<(), LogError> {
         let CommitBatch {
             began: _,
             gathered: _,
@@ -213,7 +219,7 @@ impl SessionDriver {
             wanted,
             waiting,
             retry,
-        } = turn;
+        } = batch;
         if facts.is_empty() {
             for (waits, seq) in waiting {
                 waits.tell(Ok(seq));

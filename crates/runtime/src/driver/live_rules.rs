@@ -1,4 +1,4 @@
-//! Keeps the rules of a server current in its open sessions: a turn of the sequencer begins with them, so that
+//! Keeps the rules of a server current in its open sessions: a batch of the sequencer begins with them, so that
 //! no call is decided by rules that are no longer in the server's settings.
 
 use std::collections::VecDeque;
@@ -12,13 +12,13 @@ use crate::future::BoxFuture;
 
 /// The source of a server's current rules for the sessions of one owner.
 pub trait ServerRulesSource: Send + Sync {
-    /// Returns the current rules; `None` if they cannot change. It is asked before each turn of each session, so
-    /// it has to be cheap while nothing changes, and must not wait for a session.
+    /// Returns the current rules; `None` if they cannot change. It is asked before each batch of each session,
+    /// so it has to be cheap while nothing changes, and must not wait for a session.
     fn now(&self) -> BoxFuture<'_, Option<Arc<ServerRules>>>;
 }
 
 impl SessionDriver {
-    /// Returns the facts of a turn. If the server's rules have changed, the change comes first.
+    /// Returns the facts of a batch. If the server's rules have changed, the change comes first.
     pub(super) async fn after_current_rules(&self, items: Vec<PendingFact>) -> VecDeque<PendingFact> {
         let mut queue = VecDeque::from(items);
         let Some(source) = &self.parts.server_rules_source else {

@@ -181,7 +181,7 @@ struct SessionDriver {
     writer: Writer,
     /// Replaces secrets in the facts, if some are known.
     redaction: Option<FactRedactor>,
-    /// The state of the session, one turn ahead of the log at most.
+    /// The state of the session, one batch ahead of the log at most.
     fold: SessionFold,
     /// The digest of all derived events since this writer took over.
     digest: DerivedDigest,

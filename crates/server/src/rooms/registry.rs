@@ -14,7 +14,7 @@ use super::Room;
 use super::room::RoomParts;
 use crate::counts::ServerCounters;
 use crate::feed::FeedBounds;
-use crate::wheel::DriverTimeouts;
+use crate::wheel::WheelTimeouts;
 
 /// The time limit of the question whether a session has a run.
 const LOOK: Duration = Duration::from_secs(1);
@@ -24,7 +24,7 @@ pub struct Rooms {
     places: Mutex<HashMap<SessionId, Arc<RoomEntry>>>,
     is_over: AtomicBool,
     bounds: FeedBounds,
-    patience: DriverTimeouts,
+    patience: WheelTimeouts,
     counts: Arc<ServerCounters>,
 }
 
@@ -36,7 +36,7 @@ struct RoomEntry {
 
 impl Rooms {
     /// Creates an empty registry.
-    pub fn new(bounds: FeedBounds, patience: DriverTimeouts, counts: Arc<ServerCounters>) -> Self {
+    pub fn new(bounds: FeedBounds, patience: WheelTimeouts, counts: Arc<ServerCounters>) -> Self {
         Self {
             places: Mutex::default(),
             is_over: AtomicBool::new(false),

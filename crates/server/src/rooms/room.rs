@@ -15,7 +15,7 @@ use super::RoomPresence;
 use super::auto_approval::TemporaryApproval;
 use crate::counts::ServerCounters;
 use crate::feed::{FactSource, Feed, FeedBounds, FeedPump, ViewFold};
-use crate::wheel::{DriverTimeouts, Wheel};
+use crate::wheel::{Wheel, WheelTimeouts};
 
 /// The number of folds that are kept for those who come back.
 const LENSES: usize = 4;
@@ -34,7 +34,7 @@ pub struct Room {
     last_reason: Mutex<Option<WheelReason>>,
     pub(crate) people: RoomPresence,
     pub(super) auto_approval: Mutex<Option<TemporaryApproval>>,
-    pub(super) patience: DriverTimeouts,
+    pub(super) patience: WheelTimeouts,
     feeds: tokio::sync::Mutex<[Option<RunningSession>; 3]>,
     folds: Arc<RoomFolds>,
     bounds: FeedBounds,
@@ -58,7 +58,7 @@ pub(crate) struct RoomParts {
     pub(crate) owner: OwnerId,
     pub(crate) runtime: Arc<NodeRuntime>,
     pub(crate) bounds: FeedBounds,
-    pub(crate) patience: DriverTimeouts,
+    pub(crate) patience: WheelTimeouts,
     pub(crate) counts: Arc<ServerCounters>,
 }
 

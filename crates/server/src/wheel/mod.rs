@@ -15,14 +15,14 @@ use agentx_types::{OwnerId, Seat, SessionRole, WheelChanged, WheelReason};
 
 /// The times that the server waits for a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DriverTimeouts {
+pub struct WheelTimeouts {
     /// The time to answer a request for the wheel, in milliseconds; then the requester may take it.
     pub answer_ms: u64,
     /// The time that a driver may be absent, in milliseconds; then the wheel is free.
     pub gone_ms: u64,
 }
 
-impl Default for DriverTimeouts {
+impl Default for WheelTimeouts {
     fn default() -> Self {
         Self {
             answer_ms: 20_000,
@@ -34,7 +34,7 @@ impl Default for DriverTimeouts {
 /// The wheel of one session, and who is there.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wheel {
-    patience: DriverTimeouts,
+    patience: WheelTimeouts,
     seat: Option<Seat>,
     epoch: u64,
     /// The number of connections of each seat to this session.
@@ -58,7 +58,7 @@ pub enum WheelVerdict {
 
 impl Wheel {
     /// Creates a wheel without a driver.
-    pub fn new(patience: DriverTimeouts) -> Self {
+    pub fn new(patience: WheelTimeouts) -> Self {
         Self {
             patience,
             ..Self::default()

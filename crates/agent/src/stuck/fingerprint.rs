@@ -1,7 +1,7 @@
-//! Digests of calls, results and texts, so that the detector keeps numbers instead of texts.
+//! Fingerprints of calls, results and texts, so that the detector keeps numbers instead of texts.
 //!
-//! Two things are equal to the detector if their digests are. A digest is made in one pass over a text. It is
-//! never stored in a log or compared with that of another program.
+//! Two things are equal to the detector if their fingerprints are. A fingerprint is made in one pass over a
+//! text. It is never stored in a log or compared with that of another program.
 
 use agentx_types::ContentPart;
 use serde_json::Value;
@@ -11,16 +11,16 @@ const MOST_READ: usize = 4_096;
 /// Units behind a number that is a duration.
 const UNITS: [&str; 9] = ["ns", "us", "µs", "ms", "s", "sec", "seconds", "min", "h"];
 
-/// A digest in progress.
+/// A fingerprint in progress.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct CallDigest(u64);
+pub(super) struct CallFingerprint(u64);
 
-impl CallDigest {
-    /// The digest of nothing, for things of this kind.
+impl CallFingerprint {
+    /// The fingerprint of nothing, for things of this kind.
     pub(super) fn of(kind: &str) -> Self {
-        let mut digest = Self(0xcbf2_9ce4_8422_2325);
-        digest.text(kind);
-        digest
+        let mut fingerprint = Self(0xcbf2_9ce4_8422_2325);
+        fingerprint.text(kind);
+        fingerprint
     }
 
     /// Adds a number.
@@ -65,64 +65,66 @@ impl CallDigest {
         }
     }
 
-    /// The digest.
+    /// The fingerprint.
     pub(super) fn end(self) -> u64 {
         self.0
     }
 }
 
-/// The digest of a call: its tool and its arguments.
+/// The fingerprint of a call: its tool and its arguments.
 pub(super) fn call(name: &str, input: &Value) -> u64 {
-    let mut digest = CallDigest::of(name);
-    digest.value(input, &CallDigest::text);
-    digest.end()
+    let mut fingerprint = CallFingerprint::of(name);
+    fingerprint.value(input, &CallFingerprint::text);
+    fingerprint.end()
 }
 
-/// The digest of a call that calls with nearly the same arguments share: case, blanks, quotes and, if
+/// The fingerprint of a call that calls with nearly the same arguments share: case, blanks, quotes and, if
 /// `without_numbers`, digits do not count.
 pub(super) fn near_call(name: &str, input: &Value, without_numbers: bool) -> u64 {
-    let mut digest = CallDigest::of(name);
-    digest.value(input, &|digest, words| near_text(digest, words, without_numbers));
-    digest.end()
+    let mut fingerprint = CallFingerprint::of(name);
+    fingerprint.value(input, &|fingerprint, words| {
+        near_text(fingerprint, words, without_numbers)
+    });
+    fingerprint.end()
 }
 
-/// The digest of a result. Of a failure, and of the last line in brackets that tools add, the words that
+/// The fingerprint of a result. Of a failure, and of the last line in brackets that tools add, the words that
 /// differ each time (times, durations, addresses) do not count.
 pub(super) fn result(content: &[ContentPart], is_error: bool) -> u64 {
-    let mut digest = CallDigest::of(if is_error { "error" } else { "result" });
+    let mut fingerprint = CallFingerprint::of(if is_error { "error" } else { "result" });
     for part in content {
         match part.as_text() {
             Some(text) if is_error => {
                 let (start, middle, end) = split(text);
-                stable_text(&mut digest, start);
-                digest.number(u64::from(!middle.is_empty()));
-                stable_text(&mut digest, end);
+                stable_text(&mut fingerprint, start);
+                fingerprint.number(u64::from(!middle.is_empty()));
+                stable_text(&mut fingerprint, end);
             }
             Some(text) => {
                 let (before, added) = added_line(text);
-                digest.text(before);
-                stable_text(&mut digest, added);
+                fingerprint.text(before);
+                stable_text(&mut fingerprint, added);
             }
-            None => digest.text(&serde_json::to_string(part).unwrap_or_default()),
+            None => fingerprint.text(&serde_json::to_string(part).unwrap_or_default()),
         }
     }
-    digest.end()
+    fingerprint.end()
 }
 
-/// The digest of a failure that nearly equal failures share.
+/// The fingerprint of a failure that nearly equal failures share.
 pub(super) fn near_error(content: &[ContentPart]) -> u64 {
-    let mut digest = CallDigest::of("near error");
+    let mut fingerprint = CallFingerprint::of("near error");
     for text in content.iter().filter_map(ContentPart::as_text) {
-        near_text(&mut digest, split(text).0, true);
+        near_text(&mut fingerprint, split(text).0, true);
     }
-    digest.end()
+    fingerprint.end()
 }
 
-/// The digest of a text.
+/// The fingerprint of a text.
 pub(super) fn text(words: &str) -> u64 {
-    let mut digest = CallDigest::of("text");
-    digest.text(words.trim());
-    digest.end()
+    let mut fingerprint = CallFingerprint::of("text");
+    fingerprint.text(words.trim());
+    fingerprint.end()
 }
 
 /// Splits a text into its start, the middle that is too long to be read, and its end.
@@ -147,7 +149,7 @@ fn added_line(text: &str) -> (&str, &str) {
 }
 
 /// Adds a text without regard to case, blanks, quotes, and digits if `without_numbers`.
-fn near_text(digest: &mut CallDigest, words: &str, without_numbers: bool) {
+fn near_text(fingerprint: &mut CallFingerprint, words: &str, without_numbers: bool) {
     let end = words.floor_char_boundary(MOST_READ);
     let mut last = ' ';
     for letter in words[..end].chars() {
@@ -158,16 +160,16 @@ fn near_text(digest: &mut CallDigest, words: &str, without_numbers: bool) {
             letter => letter.to_ascii_lowercase(),
         };
         if !(letter == last && (letter == ' ' || (without_numbers && letter == '0'))) {
-            digest.number(u64::from(letter));
+            fingerprint.number(u64::from(letter));
         }
         last = letter;
     }
     let rest = words.len() - end;
-    digest.number(rest as u64);
+    fingerprint.number(rest as u64);
 }
 
 /// Adds a text without the words in it that differ each time.
-fn stable_text(digest: &mut CallDigest, text: &str) {
+fn stable_text(fingerprint: &mut CallFingerprint, text: &str) {
     let mut rest = text;
     while !rest.is_empty() {
         let is_word =
@@ -177,12 +179,12 @@ fn stable_text(digest: &mut CallDigest, text: &str) {
         let next = behind.trim_start_matches(' ');
         let unit_end = next.find(|letter| !is_word(letter)).unwrap_or(next.len());
         if is_volatile(word, &next[..unit_end]) {
-            digest.number(1);
+            fingerprint.number(1);
         } else {
-            digest.text(word);
+            fingerprint.text(word);
         }
         let gap = behind.find(is_word).unwrap_or(behind.len());
-        digest.text(&behind[..gap]);
+        fingerprint.text(&behind[..gap]);
         rest = &behind[gap..];
     }
 }

@@ -1,8 +1,8 @@
 //! Dispatches one fact to the agents of a session, and collects their outputs and actions.
 //!
-//! [`AgentTree::step`](crate::tree::AgentTree::step) makes one round for each fact and steps agents with it.
-//! A round holds the state that exists only for one fact: the number of actions requested so far, the outputs
-//! for the agents above, and the recipients.
+//! [`AgentTree::step`](crate::tree::AgentTree::step) makes one dispatch for each fact and steps agents with
+//! it. A dispatch holds the state that exists only for one fact: the number of actions requested so far, the
+//! outputs for the agents above, and the recipients.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ pub(crate) struct AgentStep<'a> {
 /// The session has taken its own part of the fact before: steps that the fact records are in `flows`, ids
 /// that it gives are in `taken`.
 #[derive(Clone, Copy)]
-pub(crate) struct RoundInputs<'a> {
+pub(crate) struct DispatchInputs<'a> {
     /// Ids that models gave.
     pub(crate) taken: &'a Arc<UsedIds>,
     /// The steps of tools and the values that they keep.
@@ -42,12 +42,12 @@ pub(crate) struct RoundInputs<'a> {
 /// The way of one fact through the agents.
 ///
 /// The documentation of [`Agent`] defines the order. `on_output` gets each output once, in order.
-pub(crate) struct AgentRound<'a, H> {
+pub(crate) struct AgentDispatch<'a, H> {
     pub(crate) fact: &'a Envelope<EnvironmentEvent>,
-    inputs: RoundInputs<'a>,
+    inputs: DispatchInputs<'a>,
     /// The number of agents when the fact comes.
     census: Census,
-    /// The number of actions in this round so far. The ids of actions continue from it.
+    /// The number of actions in this dispatch so far. The ids of actions continue from it.
     acted: ActionCount,
     /// The actions of all agents, in the order in which they were requested; empty if nobody hears the
     /// outputs.
@@ -57,11 +57,11 @@ pub(crate) struct AgentRound<'a, H> {
     on_output: H,
 }
 
-impl<'a, H: FnMut(AgentStep<'_>)> AgentRound<'a, H> {
-    /// A round for one fact. `census` counts the agents before the fact.
+impl<'a, H: FnMut(AgentStep<'_>)> AgentDispatch<'a, H> {
+    /// A dispatch for one fact. `census` counts the agents before the fact.
     pub(crate) fn new(
         fact: &'a Envelope<EnvironmentEvent>,
-        inputs: RoundInputs<'a>,
+        inputs: DispatchInputs<'a>,
         census: Census,
         on_output: H,
     ) -> Self {
