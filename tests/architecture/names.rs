@@ -1,5 +1,5 @@
 //! One name, one sense: a public type name stands in one crate alone, so that a reader, a search or an import
-//! finds one thing.
+//! finds one thing; and a function that is named like a question answers it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,6 +72,87 @@ fn a_public_type_name_stands_in_one_crate_alone() {
         &wrong,
         "public type names in several crates: give each sense a name of its own, or list why it repeats",
     );
+}
+
+/// The beginnings of names that promise an answer of yes or no.
+const PREDICATES: &[&str] = &["is_", "has_", "was_", "can_", "may_", "should_", "does_"];
+
+/// Returns the name of the function that a line declares for others, if the name promises yes or no.
+fn public_predicate(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix("pub")?;
+    let (before, rest) = rest.split_once("fn ")?;
+    let is_keyword = |word: &str| ["const", "async", "unsafe"].contains(&word) || word.starts_with('(');
+    if !before
+        .split_whitespace()
+        .all(|word| is_keyword(word) || word.ends_with(')'))
+    {
+        return None;
+    }
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+    let name = &rest[..end?];
+    PREDICATES
+        .iter()
+        .any(|start| name.starts_with(start))
+        .then_some(name)
+}
+
+/// Returns whether the function whose declaration begins `lines` answers yes or no.
+fn answers_yes_or_no(lines: &[&str]) -> bool {
+    let signature: String = lines.join(" ");
+    let end = signature.find(['{', ';']).unwrap_or(signature.len());
+    let returns = signature[..end]
+        .rsplit_once("->")
+        .map_or("", |(_, returns)| returns);
+    returns.contains("bool")
+}
+
+#[test]
+fn a_function_that_is_named_like_a_question_answers_yes_or_no() {
+    let (mut questions, mut wrong) = (0, Vec::new());
+    for source in sources(&workspace_root()) {
+        let lines: Vec<&str> = source.production().map(|(_, line)| line).collect();
+        for (at, line) in lines.iter().enumerate() {
+            let Some(name) = public_predicate(line) else {
+                continue;
+            };
+            questions += 1;
+            if !answers_yes_or_no(&lines[at..]) {
+                wrong.push(format!("{}:{}: {name}", source.path, at + 1));
+            }
+        }
+    }
+    assert!(questions > 100, "only {questions} were found");
+    none(
+        &wrong,
+        "functions that are named like a question and do not return a bool: name them for what they do",
+    );
+}
+
+#[test]
+fn questions_are_told_from_other_functions() {
+    for (line, name) in [
+        ("    pub fn is_live(&mut self) {", Some("is_live")),
+        ("pub(crate) async fn has_room(&self) -> bool {", Some("has_room")),
+        (
+            "    pub(in crate::a) const fn may_wait() -> bool {",
+            Some("may_wait"),
+        ),
+        ("    fn is_private(&self) {", None),
+        ("    pub fn issue(&self) {", None),
+        ("    pub is_open: fn (bool) -> bool,", None),
+    ] {
+        assert_eq!(public_predicate(line), name, "{line}");
+    }
+    assert!(answers_yes_or_no(&[
+        "pub fn is_a(",
+        "    &self,",
+        ") -> Result<bool, E> {",
+        "x()"
+    ]));
+    assert!(!answers_yes_or_no(&[
+        "pub fn is_a(&mut self) {",
+        "    fn f() -> bool {}"
+    ]));
 }
 
 #[test]

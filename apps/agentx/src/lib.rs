@@ -32,7 +32,7 @@ pub fn run() -> ExitCode {
     match args::Cli::of_process() {
         Ok(cli) => {
             let exit = cmd::main(cli, &mut console);
-            signals::is_ended_with().unwrap_or(exit).into()
+            signals::exit_by_signal().unwrap_or(exit).into()
         }
         Err(error) => cmd::usage::answer(&error, &mut console).into(),
     }

@@ -74,7 +74,8 @@ impl PlaceRules {
         })
     }
 
-    /// Returns whether a rule asks about or denies this path, which is absolute and normal, or it is guarded.
+    /// Returns whether a rule asks about or denies this path, or the guard of files covers it. The path is
+    /// absolute and normal.
     pub fn cover(&self, path: &str) -> bool {
         let is_guarded = || {
             self.watch.covers(path)

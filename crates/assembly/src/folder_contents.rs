@@ -66,7 +66,7 @@ pub enum FileRole {
 }
 
 impl FolderContents {
-    /// Returns whether there is nothing that could be trusted.
+    /// Returns whether the folder brings nothing that a person would have to trust.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }

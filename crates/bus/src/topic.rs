@@ -80,7 +80,7 @@ impl TopicPattern {
         }
     }
 
-    /// Returns whether the topic matches.
+    /// Returns whether this pattern matches the topic.
     pub fn matches(&self, topic: &str) -> bool {
         match &self.kind {
             SegmentKind::Exact(exact) => **exact == *topic,

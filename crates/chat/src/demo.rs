@@ -3,7 +3,7 @@
 use agentx::config::{SCRIPTED_MODEL, Settings};
 use agentx::types::{Api, ModelSpec};
 
-/// Returns whether this names the demo.
+/// Returns whether this is the name of the offline demo.
 pub fn is_demo(model: &str) -> bool {
     model == SCRIPTED_MODEL || model == "demo"
 }

@@ -119,7 +119,7 @@ impl Place {
         names
     }
 
-    /// Returns whether it is another person's server, whose operator decides about calls.
+    /// Returns whether the place is another person's server, whose operator decides about calls.
     pub fn is_of_another(&self) -> bool {
         self.me().is_some_and(|me| me.person.as_str() != OPERATOR)
     }

@@ -21,7 +21,7 @@ use crate::error::ChatError;
 use crate::new_agent::NewAgent;
 pub use crate::place::Place;
 use crate::sessions_here::SessionsHere;
-use available::{check_available, is_there, offer};
+use available::{check_available, check_usable, offer};
 pub(crate) use continuing::note_of_passed_over;
 pub use continuing::{ContinuedSession, continue_session, find_exactly, find_existing, leave_if_failed};
 pub use empty::{is_empty, remove_empty};
@@ -355,7 +355,7 @@ fn model_of_server(known: &[ModelInfo], name: &str, origin: SettingOrigin) -> Re
             origin,
         });
     };
-    is_there(info)?;
+    check_usable(info)?;
     Ok(info.spec.clone())
 }
 

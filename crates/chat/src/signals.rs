@@ -129,7 +129,7 @@ async fn hear(mut system: System, listeners: &broadcast::Sender<Exit>) {
 }
 
 /// Returns the exit code of a process that a signal ends, whatever its killed commands reported.
-pub fn is_ended_with() -> Option<Exit> {
+pub fn exit_by_signal() -> Option<Exit> {
     ENDED.get().copied()
 }
 

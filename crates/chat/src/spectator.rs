@@ -79,7 +79,7 @@ impl Spectator {
                 Ok(())
             }
             (Delivery::CaughtUp(_), _) => {
-                self.is_live();
+                self.mark_caught_up();
                 Ok(())
             }
             (Delivery::Environment(_) | Delivery::CutOff(_), _) => Ok(()),
@@ -87,7 +87,7 @@ impl Spectator {
     }
 
     /// Notes that all earlier events have arrived.
-    pub fn is_live(&mut self) {
+    pub fn mark_caught_up(&mut self) {
         self.live = true;
     }
 

@@ -46,7 +46,7 @@ pub struct CloudSettings {
 }
 
 impl CloudSettings {
-    /// Returns whether requests can be made with them.
+    /// Returns whether the credentials are complete enough for a request.
     pub fn is_usable(&self) -> bool {
         self.credentials.is_ok()
     }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 use crate::mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
 use crate::mcp_entry::{ServerEffect, add_variables, as_written, details, variables_in};
-use crate::server_files::{Listings, ServerFiles, directory, files_of, has_changed};
+use crate::server_files::{Listings, ServerFiles, changed_message, directory, files_of};
 use crate::trust::digest;
 use crate::value::url;
 use crate::workspace::named;
@@ -154,7 +154,7 @@ impl ProjectContext<'_> {
         match missing.filter(|_| self.folder.trust == FolderTrust::Trusted) {
             Some(path) => Err(format!(
                 "the server {name:?} is left out: {}; `agentx config trust` shows it",
-                has_changed(&path, self.places)
+                changed_message(&path, self.places)
             )),
             None => Ok(server),
         }

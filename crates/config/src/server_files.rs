@@ -82,7 +82,7 @@ impl McpServerSettings {
             None => Ok(()),
             Some((path, _)) => Err(format!(
                 "{}, so its program was not run; `agentx config trust` shows and accepts it, and the next session uses it",
-                has_changed(path, &trusted.places)
+                changed_message(path, &trusted.places)
             )),
         }
     }
@@ -94,7 +94,7 @@ fn hashes(files: &[(PathBuf, Vec<u8>)]) -> Vec<(PathBuf, String)> {
 }
 
 /// Returns the message that a file of a server is not the trusted one.
-pub(crate) fn has_changed(path: &Path, places: &ConfigPaths) -> String {
+pub(crate) fn changed_message(path: &Path, places: &ConfigPaths) -> String {
     let what = match directory(path, places) {
         Some(directory) => format!("a file {directory}, any of which it may run,"),
         None => path.display().to_string(),

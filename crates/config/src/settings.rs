@@ -184,7 +184,7 @@ impl ToolSettings {
         enabled && !self.disabled.iter().any(|n| n == name)
     }
 
-    /// Returns whether the settings name a tool that is off by default.
+    /// Returns whether the settings turn on this tool, which is off by default.
     pub fn asks_for(&self, name: &str) -> bool {
         self.optional.iter().any(|n| n == name)
     }

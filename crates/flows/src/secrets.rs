@@ -58,7 +58,7 @@ impl Secrets {
         Self { marks }
     }
 
-    /// Returns whether there are none.
+    /// Returns whether the tool has no secrets.
     pub fn is_empty(&self) -> bool {
         self.marks.is_empty()
     }

@@ -30,7 +30,7 @@ impl Stamp {
         }
     }
 
-    /// Returns whether a later change would show.
+    /// Returns whether the files changed long enough ago that a later change would show in the stamp.
     pub fn is_settled(&self) -> bool {
         let now = SystemTime::now();
         self.files.iter().flatten().all(|file| {

@@ -901,7 +901,7 @@ fn what_gemini_wants_back_with_a_call_is_sent_back_to_it_alone() {
     let (events, result) = decode(Api::OpenaiChat, [stream.as_bytes()]);
     result.expect("the stream is whole");
     let mut assembler = Assembler::default();
-    assembler.asks("gemini-3-pro");
+    assembler.set_model("gemini-3-pro");
     events.iter().for_each(|event| assembler.feed(event));
     let said = assembler.finish().message.expect("a message");
     let result = ToolResultPart {

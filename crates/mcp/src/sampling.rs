@@ -137,7 +137,7 @@ impl Sample<'_> {
         let _stops_with_us = cancel.clone().drop_guard();
         let mut asked = CapturedEffect::of(self.models, action, journal.session().cloned(), cancel.clone());
         let mut assembler = Assembler::default();
-        assembler.asks(&model);
+        assembler.set_model(&model);
         // Attempts that broke off are paid for, too.
         let mut before = *paid;
         loop {

@@ -92,7 +92,7 @@ impl Memory {
         }
     }
 
-    /// Returns whether it is used in this folder.
+    /// Returns whether the memory is given to sessions in this folder.
     pub fn is_for(&self, workspace: &str) -> bool {
         self.folder.as_deref().is_none_or(|folder| {
             let below = workspace.strip_prefix(folder);

@@ -80,8 +80,8 @@ impl<'a> Query<'a> {
         Ok(self)
     }
 
-    /// Idempotent by itself.
-    pub(crate) fn may_be_repeated(mut self) -> Self {
+    /// Marks the question as repeatable by itself, without a key.
+    pub(crate) fn repeatable(mut self) -> Self {
         self.repeatable = true;
         self
     }

@@ -333,7 +333,7 @@ impl Runtime for RemoteRuntime {
         let session = session.clone();
         Box::pin(async move {
             let path = ["sessions", session.as_str(), "verify"];
-            let ask = Query::post(&path, json!({})).may_be_repeated();
+            let ask = Query::post(&path, json!({})).repeatable();
             self.core.http.json(ask).await
         })
     }
@@ -342,7 +342,7 @@ impl Runtime for RemoteRuntime {
         let session = session.clone();
         Box::pin(async move {
             let path = ["sessions", session.as_str(), "replay"];
-            let ask = Query::post(&path, json!({})).may_be_repeated();
+            let ask = Query::post(&path, json!({})).repeatable();
             self.core.http.json(ask).await
         })
     }

@@ -157,11 +157,7 @@ impl RemoteSession {
         }
         // Pictures and files: the key makes it safe to send it again.
         let path = ["sessions", self.session.as_str(), "messages"];
-        let taken: EventResponse = self
-            .core
-            .http
-            .json(Query::post(&path, body).may_be_repeated())
-            .await?;
+        let taken: EventResponse = self.core.http.json(Query::post(&path, body).repeatable()).await?;
         Ok(taken.seq)
     }
 

@@ -120,7 +120,7 @@ async fn ask_once(
         ..action.clone()
     });
     let mut heard = SummaryProgress::default();
-    heard.assembler.asks(&model);
+    heard.assembler.set_model(&model);
     let mut asked = CapturedEffect::of(&**models, call, events.session_id().cloned(), cancel);
     while let Some(event) = asked.next().await {
         if let Some(answered) = heard.collect(event, events, is_brief).await {

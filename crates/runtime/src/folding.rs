@@ -73,7 +73,7 @@ impl Folding {
 ///
 /// # Errors
 /// Returns an error if a newer one left something in it that this one would have to know.
-pub(crate) fn may_go_on(fold: &SessionFold) -> Result<(), RuntimeError> {
+pub(crate) fn check_version(fold: &SessionFold) -> Result<(), RuntimeError> {
     let Some(seq) = fold.newer() else { return Ok(()) };
     Err(RuntimeError::Refused(format!(
         "{} was written by a newer version of AgentX (event {seq}) and is read-only in this one: it can be \

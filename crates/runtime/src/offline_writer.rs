@@ -14,7 +14,7 @@ use tokio::sync::Mutex;
 
 use crate::api::RuntimeError;
 use crate::clock::Clock;
-use crate::folding::may_go_on;
+use crate::folding::check_version;
 use crate::future::BoxFuture;
 use crate::log::SessionLog;
 use crate::redaction::redact_event;
@@ -108,7 +108,7 @@ impl OfflineWriter {
 
     /// Records a fact, unless a newer version wrote the session.
     async fn put(&self, event: EnvironmentEvent) -> Result<u64, RuntimeError> {
-        may_go_on(&self.state.lock().await.fold)?;
+        check_version(&self.state.lock().await.fold)?;
         Ok(self.append(event).await?.0.seq)
     }
 

@@ -17,7 +17,7 @@ use crate::answer_schema::check_answer_schemas;
 use crate::api::{OpenRequest, RuntimeError};
 use crate::cut_off_output::cut_off_output;
 use crate::driver::{DriverParts, drive};
-use crate::folding::{FoldCompanions, fold_and_keep, may_go_on, share};
+use crate::folding::{FoldCompanions, check_version, fold_and_keep, share};
 use crate::follow::LiveSource;
 use crate::log_error::LogError;
 use crate::session::LocalSession;
@@ -159,7 +159,7 @@ async fn load(
     };
     let fold = SessionFold::new(session.clone());
     let (fold, remembered) = fold_and_keep(parts.log.as_ref(), fold, u64::MAX, kept).await?;
-    may_go_on(&fold)?;
+    check_version(&fold)?;
     if fold.root().is_none() {
         // Its process died before the first event.
         return Err(LogError::NotFound(session.to_string()).into());

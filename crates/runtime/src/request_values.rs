@@ -42,7 +42,7 @@ impl RequestValues {
         value.downcast_ref()
     }
 
-    /// Returns whether there is nothing.
+    /// Returns whether no value was set.
     pub fn is_empty(&self) -> bool {
         self.by_type.is_empty()
     }

@@ -16,7 +16,7 @@ use crate::tool_offers::ToolOffers;
 pub struct ServedBy(Arc<Mutex<BTreeSet<ResponderId>>>);
 
 impl ServedBy {
-    /// Returns whether the reactor has attached this one.
+    /// Returns whether the reactor has attached this responder.
     pub fn has(&self, responder: ResponderId) -> bool {
         self.lock().contains(&responder)
     }

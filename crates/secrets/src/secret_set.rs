@@ -150,7 +150,7 @@ impl SecretSet {
         self.secrets.iter()
     }
 
-    /// Returns whether nothing is known.
+    /// Returns whether the set has no secret.
     pub fn is_empty(&self) -> bool {
         self.secrets.is_empty()
     }

@@ -235,7 +235,7 @@ impl AuthorizedSession {
             if let Some(seq) = self.earlier_seq(&input).await? {
                 return Ok(seq);
             }
-            self.has_room(input.mode == InputMode::Interrupt, false).await?;
+            self.check_room(input.mode == InputMode::Interrupt, false).await?;
             self.room.condense_from_here_on(&settings.condensing).await?;
             session.send(input).await
         })
@@ -259,7 +259,7 @@ impl AuthorizedSession {
     ///
     /// # Errors
     /// Returns `queue_full` if the queue is full.
-    pub(crate) async fn has_room(&self, interrupts: bool, waits_anyway: bool) -> Result<(), RuntimeError> {
+    pub(crate) async fn check_room(&self, interrupts: bool, waits_anyway: bool) -> Result<(), RuntimeError> {
         let waiting = self.session.waiting().await?;
         if waiting.next_waits || waits_anyway {
             check_backlog(&self.state.settings().quotas, waiting.backlog, interrupts)

@@ -36,7 +36,7 @@ pub enum ConnectionChannel {
 }
 
 impl ConnectionChannel {
-    /// Returns whether the client has seen that the server has its key.
+    /// Returns whether the server has proved its key to the client on this connection.
     pub fn is_keyed(&self) -> bool {
         matches!(self, Self::Keyed(_))
     }

@@ -41,7 +41,7 @@ impl Proxies {
         written.into_iter().map(read).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Returns whether this is the address of one of them.
+    /// Returns whether this is the address of a proxy whose headers count.
     pub fn trusts(&self, address: IpAddr) -> bool {
         let bits = bits_of(address);
         self.0.iter().any(|network| network.has(bits))

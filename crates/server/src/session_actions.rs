@@ -214,7 +214,7 @@ impl ServerState {
             let note = SharingFact::Ran(ran);
             let here = &hand;
             hand.drive_once(terms, false, |session| async move {
-                here.has_room(false, true).await?;
+                here.check_room(false, true).await?;
                 session.record_sharing(note).await
             })
             .await

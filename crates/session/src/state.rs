@@ -79,7 +79,7 @@ pub struct ToolsChange {
 }
 
 impl ToolsChange {
-    /// Returns whether there is none.
+    /// Returns whether no tool was added or removed.
     pub fn is_nothing(&self) -> bool {
         self.gone.is_empty() && self.back.is_empty()
     }

@@ -340,7 +340,7 @@ fn check(kind: Kind, mut reader: Reader, choices: Vec<u8>) {
             }
             ReaderStep::Begin => {
                 let began = source.begin(&reading);
-                reading.begins(began);
+                reading.source_began(began);
             }
             ReaderStep::Read(wanted) => source.read(wanted, &mut reading),
             ReaderStep::Wait => match source.hear() {
@@ -403,12 +403,12 @@ fn a_fact_that_is_missing_is_named() {
     };
     let new = |view| SessionReader::new(view, LiveContent::Facts, EventCursor::after(2));
     let mut reading = new(View::Environment);
-    reading.begins(SourceStart::Log(6));
+    reading.source_began(SourceStart::Log(6));
     reading.page(world.facts[4..].to_vec());
     is_named(reading);
 
     let mut reading = new(View::Environment);
-    reading.begins(SourceStart::Log(2));
+    reading.source_began(SourceStart::Log(2));
     assert!(matches!(
         reading.step(),
         ReaderStep::Deliver(Delivery::CaughtUp(2))
@@ -418,7 +418,7 @@ fn a_fact_that_is_missing_is_named() {
     is_named(reading);
 
     let mut reading = new(View::Runtime);
-    reading.begins(SourceStart::Log(6));
+    reading.source_began(SourceStart::Log(6));
     assert!(matches!(reading.step(), ReaderStep::Read(PastRequest::Fold(2))));
     reading.folded(world.fold(4));
     is_named(reading);
@@ -429,7 +429,7 @@ fn a_log_that_has_less_than_it_says_is_read_to_its_end() {
     for view in [View::Environment, View::Runtime] {
         let world = World::new();
         let mut reading = SessionReader::new(view, LiveContent::Facts, EventCursor::after(0)).to_the_end();
-        reading.begins(SourceStart::Log(world.len() + 5));
+        reading.source_began(SourceStart::Log(world.len() + 5));
         let mut caught_up = None;
         loop {
             match reading.step() {
@@ -455,7 +455,7 @@ fn a_log_that_has_less_than_it_says_is_read_to_its_end() {
 fn cut_after(world: &World, (view, brings): (View, LiveContent), seen: u64) -> SessionReader {
     let mut reading = SessionReader::new(view, brings, EventCursor::after(0));
     let fold = (brings == LiveContent::Facts).then(|| world.fold(0));
-    reading.begins(SourceStart::Stream { head: None, fold });
+    reading.source_began(SourceStart::Stream { head: None, fold });
     for heard in heard_of(world, brings, 0, seen) {
         reading.feed(heard);
         while matches!(reading.step(), ReaderStep::Deliver(_)) {}
@@ -514,7 +514,7 @@ fn a_log_that_went_back_is_found_out_before_anything_of_it_is_handed_on() {
             let after = reading.overlap();
             assert_eq!(after, 7, "{way:?}: one event more than what is wanted");
             let head = (way.1 == LiveContent::Facts).then_some(there);
-            reading.begins(SourceStart::Stream { head, fold: None });
+            reading.source_began(SourceStart::Stream { head, fold: None });
             let mut heard = heard_of(&other, way.1, after, there);
             heard.push(SourceItem::CaughtUp(there));
             for heard in heard {
@@ -537,7 +537,7 @@ fn a_log_that_lost_nothing_is_gone_on_with() {
     for way in WAYS {
         let mut reading = cut_after(&world, way, 8);
         let after = reading.overlap();
-        reading.begins(SourceStart::Stream {
+        reading.source_began(SourceStart::Stream {
             head: None,
             fold: None,
         });
@@ -557,7 +557,7 @@ fn a_reader_that_brings_its_last_fact_begins_only_where_the_log_has_it() {
         let new = SessionReader::new(View::Environment, LiveContent::Facts, EventCursor::after(5));
         let mut reading = new.after_fact(world.facts[4].clone());
         assert_eq!(reading.overlap(), 4);
-        reading.begins(SourceStart::Stream {
+        reading.source_began(SourceStart::Stream {
             head: Some(world.len()),
             fold: None,
         });

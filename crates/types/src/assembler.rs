@@ -65,7 +65,7 @@ pub struct Assembler {
 impl Assembler {
     /// Sets the model that is called from now on. Its provider's data is marked with it, because other models
     /// may refuse that data.
-    pub fn asks(&mut self, model: &str) {
+    pub fn set_model(&mut self, model: &str) {
         if self.asked.as_deref() != Some(model) {
             self.asked = Some(model.to_owned());
         }
@@ -73,7 +73,7 @@ impl Assembler {
 
     /// Marks thinking with the model and this API from now on, also if the provider attached nothing to it:
     /// sent back to another model, it may be refused. `None` marks it no more.
-    pub fn marks_thinking(&mut self, api: Option<&str>) {
+    pub fn set_thinking_mark(&mut self, api: Option<&str>) {
         if self.thinks.as_deref() != api {
             self.thinks = api.map(str::to_owned);
         }
@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn thinking_is_marked_with_its_model_where_that_is_wanted() {
         let mut assembler = Assembler::default();
-        assembler.asks("m");
+        assembler.set_model("m");
         let marks = |assembler: &mut Assembler| {
             let start = StreamStart {
                 message_id: "msg_1".into(),
@@ -328,7 +328,7 @@ mod tests {
             }
         };
         assert_eq!(marks(&mut assembler), None);
-        assembler.marks_thinking(Some("openai-chat"));
+        assembler.set_thinking_mark(Some("openai-chat"));
         let own = ProviderData {
             api: "openai-chat".into(),
             model: Some("m".into()),
@@ -336,7 +336,7 @@ mod tests {
         };
         assert_eq!(marks(&mut assembler), Some(own.clone()));
         assert_eq!(marks(&mut assembler), Some(own), "also the next answer");
-        assembler.marks_thinking(None);
+        assembler.set_thinking_mark(None);
         assert_eq!(marks(&mut assembler), None);
     }
 }

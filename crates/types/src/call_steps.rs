@@ -164,7 +164,7 @@ pub struct Emitted {
 }
 
 impl EffectStarted {
-    /// Returns whether a model is asked in it.
+    /// Returns whether the step calls a model.
     pub fn asks_model(&self) -> bool {
         matches!(
             self.kind.as_str(),
@@ -251,7 +251,7 @@ impl RecordedEffects {
         })
     }
 
-    /// Returns whether there are none.
+    /// Returns whether no step is recorded.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty() && self.inner.is_empty()
     }

@@ -12,7 +12,7 @@ use crate::{ContextItem, EffectBill, MessageId, ModelRequest, ModelSpec, OwnerId
 pub const TO_CONDENSE: &str = "to_condense_";
 
 impl ModelRequest {
-    /// Returns whether it asks for a summary: one message that no later request begins with.
+    /// Returns whether the request asks for a summary: one message that no later request begins with.
     pub fn asks_for_summary(&self) -> bool {
         matches!(&self.messages[..], [asked] if asked.message_id.as_str().contains(TO_CONDENSE))
     }

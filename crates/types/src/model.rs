@@ -116,12 +116,12 @@ impl ModelSpec {
         self.name.as_deref().unwrap_or(&self.id)
     }
 
-    /// Returns whether both are the same model of the configuration, whatever is known of it by now.
+    /// Returns whether both name the same model of the configuration; what is known of the model may differ.
     pub fn is_same(&self, other: &Self) -> bool {
         (&self.provider, &self.id, &self.name) == (&other.provider, &other.id, &other.name)
     }
 
-    /// Returns whether it is known to take nothing of this kind.
+    /// Returns whether the model is known to take no input of this kind.
     pub fn refuses(&self, medium: InputMedium) -> bool {
         self.input.as_ref().is_some_and(|media| !media.contains(&medium))
     }
@@ -361,7 +361,7 @@ pub struct ModelRequest {
 }
 
 impl ModelRequest {
-    /// Returns whether it is sent without this setting.
+    /// Returns whether the request is sent without this setting.
     pub fn is_without(&self, setting: RequestPart) -> bool {
         self.without.contains(&setting)
     }

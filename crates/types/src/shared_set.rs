@@ -32,7 +32,7 @@ fn hash_of<T: Hash>(value: &T) -> u64 {
 }
 
 impl<T: Ord + Hash + Clone> SharedSet<T> {
-    /// Returns whether the value is in it.
+    /// Returns whether the set has this value.
     pub fn contains(&self, value: &T) -> bool {
         self.has(hash_of(value), value)
     }
@@ -79,7 +79,7 @@ impl<T: Ord + Hash + Clone> SharedSet<T> {
         self.recent.len() + self.layers.iter().map(|layer| layer.len()).sum::<usize>()
     }
 
-    /// Returns whether it has none.
+    /// Returns whether the set has no value.
     pub fn is_empty(&self) -> bool {
         self.recent.is_empty() && self.layers.is_empty()
     }

@@ -135,7 +135,7 @@ pub struct LongPrices {
 }
 
 impl Prices {
-    /// Returns whether they are unknown: then nothing is counted but the cost that the provider reports.
+    /// Returns whether the prices are unknown: then only the cost that the provider reports is counted.
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
     }

@@ -142,7 +142,7 @@ async fn take(
     console: &mut Console,
 ) -> Result<(), ChatError> {
     if let Delivery::CaughtUp(seq) = delivery {
-        spectator.is_live();
+        spectator.mark_caught_up();
         spectator.print(console)?;
         let note = format!("· up to event {seq}; following new events, Ctrl-C ends");
         return spectator.say(&console.err_style().dim(&note), console);

@@ -184,7 +184,7 @@ impl Watch<'_> {
     }
 
     async fn show_past(&mut self, past: &PastTurns, console: &mut Console) -> Result<(), ChatError> {
-        self.spectator.is_live();
+        self.spectator.mark_caught_up();
         past.all()
             .iter()
             .for_each(|envelope| self.spectator.meet(envelope));

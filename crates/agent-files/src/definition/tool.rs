@@ -152,7 +152,7 @@ pub struct Capabilities {
 }
 
 impl Capabilities {
-    /// Returns whether it may reach nothing.
+    /// Returns whether the file grants nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
@@ -186,7 +186,7 @@ pub struct ToolLimits {
 }
 
 impl ToolLimits {
-    /// Returns whether nothing is set.
+    /// Returns whether the file sets no limit.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

@@ -355,7 +355,7 @@ impl ReactAgent {
         };
         self.lifecycle
             .assembler
-            .marks_thinking(marks.then(|| asked.as_str()));
+            .set_thinking_mark(marks.then(|| asked.as_str()));
         self.lifecycle
             .request_model_call(&self.config.model, request, step);
     }

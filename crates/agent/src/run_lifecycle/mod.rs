@@ -182,7 +182,7 @@ impl RunLifecycle {
         let Some(run) = self.run.as_mut().filter(|run| !run.status.is_final()) else {
             return;
         };
-        self.assembler.asks(&model.id);
+        self.assembler.set_model(&model.id);
         run.pending.model = Some(model.clone());
         run.pending.model_call = Some(step.request_model_call(&run.id, request));
         run.bill.model_calls += 1;

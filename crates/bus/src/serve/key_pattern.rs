@@ -76,7 +76,7 @@ impl KeyPattern {
         Self::new("*")
     }
 
-    /// Returns whether it matches `key`.
+    /// Returns whether this pattern matches `key`.
     pub fn matches(&self, key: &str) -> bool {
         match self.reading {
             PatternReading::Pattern => self.matches_spelled(key),

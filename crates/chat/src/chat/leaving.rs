@@ -228,7 +228,7 @@ impl Chat<'_> {
         }
         // A screen shows it above the line.
         if self.status.is_held() && matches!(self.display.face, ChatInterface::Lines { .. }) {
-            let note = conversation::is_queued(self.status.queue.iter().count());
+            let note = conversation::queued_notice(self.status.queue.iter().count());
             self.display
                 .transcript
                 .note(&style.dim(&format!("{note} (/queue lists them)")));

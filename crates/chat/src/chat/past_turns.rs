@@ -98,7 +98,7 @@ impl PastTurns {
         &self.events
     }
 
-    /// Returns whether it begins with the session.
+    /// Returns whether these turns begin with the session: no earlier one is left out.
     pub fn is_whole(&self) -> bool {
         self.events.first().is_none_or(|envelope| envelope.seq <= 1)
     }

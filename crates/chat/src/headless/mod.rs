@@ -55,7 +55,7 @@ pub async fn with_session(
     run_start::note_of_command(prompt.as_ref(), console);
     let asks_nobody = run_start::asks_nobody(&before.config, manner, console);
     if before.held && prompt.is_some() {
-        let note = conversation::is_queued(before.queued.len());
+        let note = conversation::queued_notice(before.queued.len());
         console.say(&console.err_style().dim(&format!("note: {note}\n")));
     }
     let begins = prompt.is_some() || before.held;
@@ -300,7 +300,7 @@ impl Headless {
         };
         if envelope.seq <= self.shown_from {
             self.cast.meet(envelope);
-            self.transcript.knows(&envelope.event);
+            self.transcript.note_earlier(&envelope.event);
             // An agent that was already at work may continue behind the run, like one that this run creates.
             self.is_onward |= self.cast.is_at_work();
             return Ok(());

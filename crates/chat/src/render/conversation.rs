@@ -94,7 +94,7 @@ pub fn stop_not_saved(queued: usize) -> String {
 }
 
 /// Returns the notice about queued messages when a person comes back and cannot see them.
-pub fn is_queued(count: usize) -> String {
+pub fn queued_notice(count: usize) -> String {
     let (are, they) = if count == 1 {
         ("is", "it is")
     } else {

@@ -37,11 +37,11 @@ pub(super) fn check_available(
     known
         .iter()
         .find(|info| info.spec == *spec)
-        .map_or(Ok(()), is_there)
+        .map_or(Ok(()), check_usable)
 }
 
 /// Checks whether a model can be used now.
-pub(super) fn is_there(info: &ModelInfo) -> Result<(), ChatError> {
+pub(super) fn check_usable(info: &ModelInfo) -> Result<(), ChatError> {
     match info.missing.clone() {
         Some(what) => Err(RuntimeError::Unavailable {
             model: info.spec.id.clone(),

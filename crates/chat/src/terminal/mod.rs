@@ -64,7 +64,7 @@ pub fn keys() -> mpsc::Receiver<TerminalInput> {
                 Ok(Event::Key(key)) => {
                     for input in answer.take(key, Instant::now()) {
                         if let TerminalInput::Named(name) = &input {
-                            xterm::is_named(name);
+                            xterm::record_name(name);
                         }
                         if sender.blocking_send(input).is_err() {
                             return;

@@ -12,7 +12,7 @@ const CHOOSES_FORM: u32 = 398;
 static XTERM: OnceLock<Option<u32>> = OnceLock::new();
 
 /// Records the name of the terminal. There is only one terminal, so its first answer counts.
-pub(super) fn is_named(name: &str) {
+pub(super) fn record_name(name: &str) {
     let _ = XTERM.set(version(name));
 }
 

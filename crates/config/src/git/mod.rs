@@ -170,7 +170,7 @@ impl GitPrograms {
         self.remotes.facts()
     }
 
-    /// Returns whether it names nothing.
+    /// Returns whether no program and no setting is named.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }

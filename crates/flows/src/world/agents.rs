@@ -315,15 +315,15 @@ impl ChildTurn {
         }
         match &event.event {
             RuntimeEvent::MessageStart(_) => {
-                self.delta.begins();
+                self.delta.begin();
                 None
             }
-            RuntimeEvent::TextDelta(delta) => self.delta.hears(&delta.text),
+            RuntimeEvent::TextDelta(delta) => self.delta.add(&delta.text),
             RuntimeEvent::MessageStop(stop) => {
                 if stop.stop_reason == StopReason::Broken {
                     return None;
                 }
-                let piece = self.delta.ends();
+                let piece = self.delta.end();
                 self.delta = StreamDelta::default();
                 piece
             }

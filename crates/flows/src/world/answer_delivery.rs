@@ -42,14 +42,14 @@ impl StreamDelta {
     }
 
     /// Begins the answer, or begins it again.
-    pub(crate) fn begins(&mut self) {
+    pub(crate) fn begin(&mut self) {
         if !self.said.is_empty() {
             self.repeated = Some(0);
         }
     }
 
     /// Adds text of the answer.
-    pub(crate) fn hears(&mut self, text: &str) -> Option<ScriptPiece> {
+    pub(crate) fn add(&mut self, text: &str) -> Option<ScriptPiece> {
         let Some(repeated) = self.repeated else {
             self.said.push_str(text);
             return piece(text.to_owned(), false);
@@ -70,7 +70,7 @@ impl StreamDelta {
     }
 
     /// Ends the answer. A restarted one that is shorter than the text that the script has is sent again.
-    pub(crate) fn ends(&mut self) -> Option<ScriptPiece> {
+    pub(crate) fn end(&mut self) -> Option<ScriptPiece> {
         let repeated = self.repeated.take()?;
         self.said.truncate(repeated);
         Some(ScriptPiece {
@@ -89,9 +89,9 @@ mod tests {
     use super::*;
 
     fn deliver(delta: &mut StreamDelta, texts: &[&str]) -> Vec<(String, bool)> {
-        delta.begins();
-        let mut pieces: Vec<ScriptPiece> = texts.iter().filter_map(|text| delta.hears(text)).collect();
-        pieces.extend(delta.ends());
+        delta.begin();
+        let mut pieces: Vec<ScriptPiece> = texts.iter().filter_map(|text| delta.add(text)).collect();
+        pieces.extend(delta.end());
         pieces
             .into_iter()
             .map(|piece| (piece.text, piece.restarted))
@@ -102,7 +102,7 @@ mod tests {
     fn what_is_the_same_again_is_told_once() {
         let mut delta = StreamDelta::default();
         assert_eq!(
-            delta.hears("从前"),
+            delta.add("从前"),
             Some(ScriptPiece {
                 text: "从前".into(),
                 restarted: false

@@ -54,7 +54,7 @@ pub(crate) async fn ask(
     let mut asked = CapturedEffect::of(&*call.shared.parts.models, action, None, cancel);
     let hears = hears.map(|hears| (hears, stop));
     let mut assembler = Assembler::default();
-    assembler.asks(&model);
+    assembler.set_model(&model);
     // Attempts that broke off are paid for, too.
     let mut before = *paid;
     while let Some(event) = asked.next().await {

@@ -252,7 +252,7 @@ pub(crate) async fn receive(call: &Arc<FileToolCall>, asked: &Value) -> Outcome 
         stream.begin(call);
         told.source = stream.taken();
         if !told.delta.said().is_empty() {
-            told.delta.begins();
+            told.delta.begin();
         }
     }
     told.live().await
@@ -264,8 +264,8 @@ fn from_record(told: &mut ToldPieces, whole: &str) -> Outcome {
         told.ended = true;
         return Err(problem);
     }
-    told.delta.begins();
-    let piece = told.delta.hears(whole).or_else(|| told.delta.ends());
+    told.delta.begin();
+    let piece = told.delta.add(whole).or_else(|| told.delta.end());
     // The next read returns its end.
     told.rest = None;
     told.ended = true;
@@ -289,10 +289,10 @@ impl ToldPieces {
             };
             let piece = match said {
                 Some(ModelUpdate::Begins) => {
-                    self.delta.begins();
+                    self.delta.begin();
                     continue;
                 }
-                Some(ModelUpdate::Says(text)) => self.delta.hears(&text),
+                Some(ModelUpdate::Says(text)) => self.delta.add(&text),
                 Some(ModelUpdate::Ends(Err(problem))) => {
                     self.ended = true;
                     match together {
@@ -308,7 +308,7 @@ impl ToldPieces {
                 }
                 Some(ModelUpdate::Ends(Ok(()))) => {
                     self.ended = true;
-                    self.delta.ends()
+                    self.delta.end()
                 }
                 None if together.is_none() => {
                     self.ended = true;

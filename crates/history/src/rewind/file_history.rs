@@ -99,7 +99,8 @@ impl FileHistory {
         }
     }
 
-    /// Returns whether `present` is the version that the session left, as far as that is known.
+    /// Returns whether the file is as the session left it: `present` is the last version that the session wrote.
+    /// If its last change is not confirmed, the version before that change counts, too.
     pub fn left(&self, present: Option<&BlobId>) -> bool {
         self.changes.last().is_some_and(|last| {
             last.after.matches(present) || !last.confirmed && last.before.matches(present)

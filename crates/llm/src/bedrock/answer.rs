@@ -61,7 +61,7 @@ impl BedrockDecoder {
         }
     }
 
-    /// Returns whether nothing more follows.
+    /// Returns whether the answer is complete: no event follows.
     pub fn is_done(&self) -> bool {
         self.answer.is_done()
     }

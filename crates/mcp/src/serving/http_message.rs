@@ -89,7 +89,7 @@ impl HttpMessage {
 }
 
 impl McpHttpRequest {
-    /// Returns whether it calls a tool, which may take long.
+    /// Returns whether the request calls a tool, which may take long.
     pub fn is_call(&self) -> bool {
         self.method == "tools/call"
     }

@@ -110,7 +110,7 @@ impl Call {
             code,
             ..AttemptFailure::setup(message)
         };
-        if let Some(message) = endpoint.is_other_server(&self.request.model) {
+        if let Some(message) = endpoint.other_server(&self.request.model) {
             return Err(setup("other_server", message));
         }
         if let Some(message) = endpoint.missing_key() {

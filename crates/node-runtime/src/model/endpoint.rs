@@ -198,7 +198,7 @@ impl Endpoint {
     }
 
     /// Returns the reason why nothing may be sent here: the conversation has used another server until now.
-    pub(super) fn is_other_server(&self, model: &ModelSpec) -> Option<String> {
+    pub(super) fn other_server(&self, model: &ModelSpec) -> Option<String> {
         let asked_at = model.server.as_ref()?;
         if self.origin.as_ref() == Some(asked_at) {
             return None;

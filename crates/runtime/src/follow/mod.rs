@@ -121,7 +121,7 @@ impl<S: EventSource> Follower<S> {
         if self.reading.is_cut() {
             let began = self.source.begin(&self.reading).await?;
             self.heard.clear();
-            self.reading.begins(began);
+            self.reading.source_began(began);
         }
         Ok(())
     }

@@ -241,7 +241,7 @@ impl SessionLog for MemoryLog {
         let Some(stored) = shared.sessions.get(session) else {
             return ready(Err(LogError::NotFound(session.to_string())));
         };
-        if let Err(busy) = stored.is_free() {
+        if let Err(busy) = stored.check_free() {
             return ready(Err(busy));
         }
         let named = stored.all_blobs();

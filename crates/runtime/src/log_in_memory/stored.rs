@@ -167,7 +167,7 @@ impl StoredSession {
 
     /// # Errors
     /// Returns an error if somebody writes it.
-    pub(super) fn is_free(&self) -> Result<(), LogError> {
+    pub(super) fn check_free(&self) -> Result<(), LogError> {
         if self.is_written() {
             Err(LogError::Busy {
                 session: self.id().clone(),
@@ -183,7 +183,7 @@ impl StoredSession {
     /// # Errors
     /// Returns an error if somebody writes it.
     pub(super) fn attach(&mut self) -> Result<Writer, LogError> {
-        self.is_free()?;
+        self.check_free()?;
         self.epoch += 1;
         let held = self.held.clone();
         Ok(Writer::new(

@@ -101,7 +101,7 @@ impl StreamFold {
         })
     }
 
-    /// Returns whether this agent was there and is gone.
+    /// Returns whether this agent was seen and has been destroyed since.
     pub fn is_closed(&self, id: &AgentStateId) -> bool {
         self.agents.get(id).is_some_and(|voice| voice.closed)
     }

@@ -105,7 +105,7 @@ impl AgentStream {
         self.ended.as_ref()
     }
 
-    /// Returns whether it reads the log at the moment, because its reader is behind.
+    /// Returns whether the stream is behind: it reads the log at the moment, because its reader was too slow.
     pub fn is_behind(&self) -> bool {
         self.behind.is_some()
     }

@@ -221,7 +221,7 @@ impl Feed {
         ring.readers.iter().for_each(|slot| slot.wake());
     }
 
-    /// Returns whether nothing more comes.
+    /// Returns whether the feed has ended: no frame follows.
     pub fn has_ended(&self) -> bool {
         self.lock().ended.is_some()
     }

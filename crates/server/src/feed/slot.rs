@@ -69,7 +69,7 @@ impl FeedSlot {
         }
     }
 
-    /// Returns whether the reader was too slow.
+    /// Returns whether the reader was cut off because it was too slow.
     pub fn is_overrun(&self) -> bool {
         self.overrun.load(Ordering::Acquire)
     }

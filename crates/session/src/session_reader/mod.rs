@@ -27,10 +27,10 @@ pub use view::{Delivery, Fact, View};
 /// three kinds:
 ///
 /// - [`step`](Self::step) returns the next thing to do. Call it until it requests something from outside.
-/// - [`begins`](Self::begins), [`page`](Self::page), [`folded`](Self::folded) and [`feed`](Self::feed) supply
-///   what it requested, and nothing else. Events that come twice, or again after a cut, are ignored. A
-///   missing fact makes the next step `Missing`. If the last event returns with other content, the log was
-///   rolled back (`WentBack`).
+/// - [`source_began`](Self::source_began), [`page`](Self::page), [`folded`](Self::folded) and
+///   [`feed`](Self::feed) supply what it requested, and nothing else. Events that come twice, or again after
+///   a cut, are ignored. A missing fact makes the next step `Missing`. If the last event returns with other
+///   content, the log was rolled back (`WentBack`).
 /// - [`position`](Self::position), [`known`](Self::known), [`overlap`](Self::overlap) and
 ///   [`fold`](Self::fold) describe its state.
 ///
@@ -48,7 +48,7 @@ pub use view::{Delivery, Fact, View};
 ///     loop {
 ///         match reading.step() {
 ///             ReaderStep::Deliver(delivery) => read.push(delivery),
-///             ReaderStep::Begin => reading.begins(SourceStart::Log(log.len() as u64)),
+///             ReaderStep::Begin => reading.source_began(SourceStart::Log(log.len() as u64)),
 ///             ReaderStep::Read(PastRequest::Fold(_)) => reading.folded(Box::new(SessionFold::new("ses_1".into()))),
 ///             ReaderStep::Read(PastRequest::Facts(after)) => {
 ///                 let after = log.iter().filter(|fact| fact.seq > after);
@@ -152,8 +152,8 @@ impl SessionReader {
         }
     }
 
-    /// The source has begun, or has begun again.
-    pub fn begins(&mut self, began: SourceStart) {
+    /// Records that the source has begun, or has begun again.
+    pub fn source_began(&mut self, began: SourceStart) {
         let (stage, head, fold) = match began {
             SourceStart::Log(head) => (ReaderStage::Log(head), Some(head), None),
             SourceStart::Stream { head, fold } => (ReaderStage::Live { in_step: false }, head, fold),
@@ -269,7 +269,7 @@ impl SessionReader {
         self.view
     }
 
-    /// Returns whether the source has to begin, or to begin again.
+    /// Returns whether the reader is cut off: its source has to begin, or to begin again.
     pub fn is_cut(&self) -> bool {
         self.stage == ReaderStage::Cut
     }

@@ -62,7 +62,7 @@ pub enum ReaderStep {
     Deliver(Delivery),
     /// Have the source begin, or begin again, after [`SessionReader::known`](super::SessionReader::known), or
     /// as a stream after [`SessionReader::overlap`](super::SessionReader::overlap); then
-    /// [`SessionReader::begins`](super::SessionReader::begins).
+    /// [`SessionReader::source_began`](super::SessionReader::source_began).
     Begin,
     /// Read the log; then [`SessionReader::folded`](super::SessionReader::folded), or
     /// [`SessionReader::page`](super::SessionReader::page).

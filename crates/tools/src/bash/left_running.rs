@@ -26,7 +26,7 @@ impl RemainingProcess {
         left.still_runs().then_some(left)
     }
 
-    /// Returns whether any of them is alive.
+    /// Returns whether any of these processes is alive.
     pub fn still_runs(&self) -> bool {
         // A cheap check that is nearly always enough; it also counts members that are dead and not waited
         // for.

@@ -8,7 +8,7 @@ use super::TranscriptRenderer;
 
 impl TranscriptRenderer {
     /// Notes an earlier call without printing it, so that its end is printed with its arguments.
-    pub fn knows(&mut self, event: &RuntimeEvent) {
+    pub fn note_earlier(&mut self, event: &RuntimeEvent) {
         match event {
             RuntimeEvent::ToolExecuting(call) => {
                 self.remember(&call.tool_call_id, &call.name, describe(&call.input));
