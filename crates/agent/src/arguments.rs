@@ -8,7 +8,7 @@
 use agentx_types::ToolSpec;
 use serde_json::{Map, Value};
 
-use crate::nearest;
+use crate::nearest_argument::nearest_argument;
 
 /// Maximum number of reported errors of one call.
 const MOST: usize = 8;
@@ -84,7 +84,7 @@ fn object(path: &str, schema: &Value, given: &Map<String, Value>, found: &mut Ve
     let known = |name: &str| properties(schema).any(|(known, _)| known == name);
     for name in given.keys().filter(|name| is_closed && !known(name)) {
         let free = properties(schema).map(|(known, _)| known);
-        let near = nearest(name, free.filter(|known| !given.contains_key(*known)));
+        let near = nearest_argument(name, free.filter(|known| !given.contains_key(*known)));
         let near = near.map_or(String::new(), |near| format!(": did you mean \"{near}\"?"));
         found.push(format!("unknown argument {}{near}", quoted(&below(path, name))));
     }
@@ -208,7 +208,7 @@ fn list<'a>(schema: &'a Value, key: &str) -> Option<&'a Vec<Value>> {
 }
 
 fn suggestion<'a>(schema: &'a Value, value: &Value) -> Option<&'a str> {
-    nearest(
+    nearest_argument(
         value.as_str()?,
         list(schema, "enum")?.iter().filter_map(Value::as_str),
     )

@@ -70,7 +70,6 @@ mod set_in_braces;
 mod settings;
 mod settings_layers;
 mod stuck;
-mod suggestions;
 mod symlinks;
 mod trust;
 mod unset;
@@ -84,6 +83,7 @@ pub use add_rule::add_rule;
 pub use agent::{DEFAULT_AGENT_NAME, DEFAULT_SYSTEM_PROMPT, ModelOffer, UnknownModel};
 pub use agentx_files::make_private_directory;
 pub use agentx_llm::Secret;
+pub use agentx_types::nearest;
 pub use agentx_types::{SCRIPTED_MODEL, ScriptedAnswer};
 pub use bounds::{check_condensing, check_params};
 pub use chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, ThinkingDisplay};
@@ -126,7 +126,6 @@ pub use settings::{
     ApiKeySource, CallSettings, DurabilitySetting, HeaderSetting, MemoryAccept, MemorySettings,
     ProviderSettings, SandboxSettings, SearchSettings, SecretSettings, Settings, ToolSettings,
 };
-pub use suggestions::nearest;
 pub use symlinks::{leads_out, refuse_links};
 pub use trust::IgnoredSetting;
 pub use unset::unset;

@@ -26,10 +26,9 @@ mod model_names;
 pub mod models_dev;
 mod provider;
 mod server;
-mod suggestions;
 mod unknown_models;
 
-use agentx_types::{Api, ModelSpec};
+use agentx_types::{Api, ModelSpec, nearest};
 
 use crate::openai_chat::ReasoningEcho;
 use crate::request::WireOptions;
@@ -37,7 +36,6 @@ pub use config::{CatalogConfig, LongPricesConfig, ModelConfig, PricesConfig, Pro
 pub use error::CatalogError;
 pub use provider::{AuthStyle, ProviderEntry};
 pub use server::origin;
-pub use suggestions::nearest;
 pub use unknown_models::tools_need_responses;
 
 /// A model of the catalog.
@@ -337,7 +335,7 @@ impl Catalog {
             let names = self.providers.iter().map(|provider| provider.name.as_str());
             CatalogError::UnknownProvider {
                 name: name.to_owned(),
-                nearest: nearest(name, names),
+                nearest: suggestions(name, names),
             }
         })
     }
@@ -349,6 +347,12 @@ impl Catalog {
                 .chain(&entry.snapshots)
                 .map(String::as_str)
         });
-        nearest(name.rsplit('/').next().unwrap_or(name), names)
+        suggestions(name.rsplit('/').next().unwrap_or(name), names)
     }
+}
+
+/// Returns at most three names that a mistyped one may mean.
+fn suggestions<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Vec<String> {
+    let near = nearest(name, names, 3);
+    near.into_iter().map(str::to_owned).collect()
 }

@@ -75,7 +75,7 @@ pub use agentx_agent::recursive_programs::FolderWalk;
 pub use agentx_agent::search_scopes::PlaceRules;
 pub use agentx_agent::{
     AGENTS, DELEGATE, InputBacklog, apply, arguments, check_depth, command_severity, delegation_tools,
-    hold_to, nearest, own_tools,
+    hold_to, own_tools,
 };
 pub use agentx_secrets::Redactor;
 pub use agentx_session::{

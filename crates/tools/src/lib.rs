@@ -57,7 +57,6 @@ mod typed;
 #[cfg(feature = "builtin")]
 mod workspace;
 
-pub use agentx_runtime::nearest;
 pub use background::Background;
 #[cfg(feature = "builtin")]
 pub use bash::{

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{Tool, ToolContext, ToolOutcome, nearest};
-use agentx_types::{LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus};
+use agentx_runtime::{Tool, ToolContext, ToolOutcome};
+use agentx_types::{LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus, nearest};
 use serde_json::Value;
 
 use crate::{Background, Typed, TypedTool};
@@ -123,7 +123,8 @@ impl Toolbox {
     /// Returns the answer to a call of a tool that does not exist.
     pub fn unknown(&self, name: &str) -> ToolOutcome {
         let names: Vec<&str> = self.tools.iter().map(|(spec, _)| spec.name.as_str()).collect();
-        let hint = nearest(name, names.iter().copied())
+        let hint = nearest(name, names.iter().copied(), 1)
+            .first()
             .map(|near| format!(" Did you mean {near}?"))
             .unwrap_or_default();
         let shown: String = name.chars().take(64).collect();

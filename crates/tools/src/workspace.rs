@@ -7,8 +7,9 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use agentx_runtime::{PlaceRules, ToolContext};
+use agentx_types::nearest;
 
-use crate::{ToolFailure, nearest};
+use crate::ToolFailure;
 
 /// The paths that a call may use.
 #[derive(Clone)]
@@ -118,7 +119,7 @@ impl Scope {
             .map(|part| part.as_os_str().to_string_lossy().into_owned())
             .unwrap_or_default();
         let names = names_in(parent);
-        let hint = match nearest(&missing, names.iter().map(String::as_str)) {
+        let hint = match nearest(&missing, names.iter().map(String::as_str), 1).first() {
             Some(near) => format!("; did you mean {}?", self.show(&parent.join(near))),
             None if path.starts_with('~') => "; ~ is not expanded here, write the whole path".into(),
             None => format!("; {} contains no such name", self.show(parent)),

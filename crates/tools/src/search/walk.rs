@@ -6,16 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentx_runtime::ToolOutcome;
-use agentx_types::ToolStatus;
+use agentx_types::{ToolStatus, nearest};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::types::TypesBuilder;
 use ignore::{DirEntry, WalkBuilder, WalkParallel, WalkState};
 use serde_json::Value;
 
 use super::ignore_files::{self, SkippedDirectories};
+use crate::ToolFailure;
 use crate::blocking_work::StopFlag;
 use crate::workspace::Scope;
-use crate::{ToolFailure, nearest};
 
 /// The start of a search and the directories that it skips.
 pub(crate) struct SearchWalk {
@@ -92,8 +92,8 @@ fn types(name: &str) -> Result<ignore::types::Types, ToolFailure> {
     let built = builder.select(name).build();
     built.map_err(|_| {
         let known = builder.definitions();
-        let near = nearest(name, known.iter().map(|known| known.name()));
-        let hint = near.map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
+        let near = nearest(name, known.iter().map(|known| known.name()), 1);
+        let hint = near.first().map(|near| format!("; did you mean {near:?}?")).unwrap_or_default();
         ToolFailure::invalid(format!(
             "{name:?} is not a file type{hint} Types are like rust, py, ts, md; else use glob, for example \"*.{name}\"."
         ))

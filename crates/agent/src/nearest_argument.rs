@@ -1,20 +1,24 @@
-//! The nearest of some names: for suggestions to people and models who misspelt one.
+//! The argument that a model most likely means by another name.
 //!
 //! A wrong suggestion costs a model another wrong call. So a name is near only if at most a third of its
 //! letters differ, if one contains the other (`file_path`, `path`), or if one shortens the other (`cmd`,
 //! `command`).
+//!
+//! | a model writes | the tool has | near, because |
+//! | --- | --- | --- |
+//! | `comand` | `command` | at most a third of the letters differ |
+//! | `file_path` | `path` | one contains the other |
+//! | `cmd` | `command` | one shortens the other |
+//! | `colour` | `path` | not near |
+//!
+//! The answer to wrong arguments follows from facts, so recorded sessions hold this function to what it
+//! returns. Hints that are made outside of agents come from [`agentx_types::nearest`].
 
 /// The candidate that `name` most likely means, if one is near enough.
-///
-/// ```
-/// use agentx_agent::nearest;
-/// assert_eq!(nearest("comand", ["command", "timeout_ms"]), Some("command"));
-/// assert_eq!(nearest("scr", ["src", "docs"]), Some("src"));
-/// assert_eq!(nearest("cmd", ["command", "timeout_ms"]), Some("command"));
-/// assert_eq!(nearest("file_path", ["path", "offset"]), Some("path"));
-/// assert_eq!(nearest("colour", ["path", "offset"]), None);
-/// ```
-pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest_argument<'a>(
+    name: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
     let name = letters(name);
     candidates
         .into_iter()
@@ -58,4 +62,22 @@ fn is_subsequence(short: &str, long: &str) -> bool {
     short.chars().nth(2).is_some()
         && short.chars().next() == long.chars().next()
         && short.chars().all(|letter| rest.any(|other| other == letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest_argument;
+
+    #[test]
+    fn a_misspelt_a_longer_and_a_shortened_name_are_near() {
+        for (name, candidates, near) in [
+            ("comand", ["command", "timeout_ms"], Some("command")),
+            ("scr", ["src", "docs"], Some("src")),
+            ("cmd", ["command", "timeout_ms"], Some("command")),
+            ("file_path", ["path", "offset"], Some("path")),
+            ("colour", ["path", "offset"], None),
+        ] {
+            assert_eq!(nearest_argument(name, candidates), near, "{name}");
+        }
+    }
 }
