@@ -193,6 +193,25 @@ fn modules_of_a_folder_know_each_other_in_one_direction() {
 }
 
 #[test]
+fn a_module_with_files_of_its_own_is_the_mod_rs_of_their_folder() {
+    let sources = sources(&workspace_root());
+    let inside = || {
+        let paths = sources.iter().map(|source| source.path.as_str());
+        paths.filter(|path| path.contains("/src/"))
+    };
+    let has_files = |path: &&str| {
+        let folder = path.trim_end_matches(".rs").to_owned() + "/";
+        inside().any(|other| other.starts_with(&folder))
+    };
+    let wrong: Vec<String> = inside().filter(has_files).map(str::to_owned).collect();
+    assert!(inside().filter(|path| path.ends_with("/mod.rs")).count() > 50);
+    none(
+        &wrong,
+        "modules beside their folder: such a file is the `mod.rs` in it",
+    );
+}
+
+#[test]
 fn names_of_modules_are_found_in_code() {
     for (code, folder, found) in [
         ("use crate::fold::SessionFold;", &[][..], &["fold"][..]),

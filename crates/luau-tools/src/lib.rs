@@ -9,7 +9,7 @@
 //!      │  run_channel.rs  what a run begins with, says, and whether it shall stop
 //!      │  inbox.rs        what a lane is told
 //!      ▼
-//!  lane_pool.rs, lane_worker.rs   threads, each with many runs in turns
+//!  lane_pool.rs, lane_worker/     threads, each with many runs in turns
 //!      │  vm_pool.rs, vm_template.rs   VMs by owner, a few made ahead
 //!      ▼
 //!  vm.rs + run.rs   a run in a VM: its globals, what it has used, where it stands

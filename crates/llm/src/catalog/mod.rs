@@ -76,7 +76,7 @@ impl Catalog {
     )]
     pub fn builtin() -> Self {
         let file: CatalogConfig =
-            serde_json::from_str(include_str!("catalog.json")).expect("the embedded catalog is valid");
+            serde_json::from_str(include_str!("../catalog.json")).expect("the embedded catalog is valid");
         let catalog = Self::default()
             .extended(&file)
             .expect("the embedded catalog is complete");
