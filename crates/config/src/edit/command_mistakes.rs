@@ -1,0 +1,36 @@
+//! The mistakes that a command would make in a file: their values come from the command line, so they name the command
+//! and not a line that the file does not have.
+
+use std::path::Path;
+
+use crate::layers::load::{LoadRequest, load_as_if};
+use crate::{ConfigError, ConfigMistake, MistakeLocation};
+
+/// Names the command in place of a line of the file in the mistakes that the file did not have before.
+pub(crate) fn named_by(
+    command: &str,
+    error: ConfigError,
+    before: LoadRequest<'_>,
+    file: &Path,
+) -> ConfigError {
+    let ConfigError::Mistakes(mistakes) = error else {
+        return error;
+    };
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let had = match load_as_if(before, file, &text) {
+        Err(ConfigError::Mistakes(had)) => had,
+        _ => Vec::new(),
+    };
+    let is_new = |mistake: &ConfigMistake| {
+        let is_same = |had: &ConfigMistake| had.key == mistake.key && had.what == mistake.what;
+        !had.iter().any(is_same)
+    };
+    let named = |mut mistake: ConfigMistake| {
+        let is_of_file = matches!(&mistake.at, MistakeLocation::File(place) if *place.file == *file);
+        if is_of_file && is_new(&mistake) {
+            mistake.at = MistakeLocation::Flag(command.into());
+        }
+        mistake
+    };
+    ConfigError::Mistakes(mistakes.into_iter().map(named).collect())
+}

@@ -1,0 +1,18 @@
+//! What a folder brings, and how far a person trusts it: its identity, the decisions about it, its instructions and
+//! settings, and the files that these name.
+
+pub(crate) mod command_files;
+pub(crate) mod directory_listing;
+pub(crate) mod environment_context;
+pub(crate) mod folder;
+pub(crate) mod folder_id;
+pub(crate) mod folder_instructions;
+pub(crate) mod guarded_files;
+pub(crate) mod json_store;
+pub(crate) mod named_file;
+pub(crate) mod seen_folders;
+pub(crate) mod symlinks;
+pub(crate) mod trust;
+pub(crate) mod workspace;
+pub(crate) mod workspace_effects;
+pub(crate) mod workspace_models;

@@ -1,0 +1,185 @@
+//! The effects of a workspace's settings in sentences, for a person who is about to trust them: where prompts
+//! and keys go, which programs run, and what is allowed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use agentx_agent::approval::describe;
+use agentx_types::{Rule, RuleEffect};
+
+use crate::folders::trust;
+use crate::folders::workspace::PersonalSettings;
+use crate::folders::workspace_models::effects_on_the_bill;
+use crate::layers::MergedSettings;
+use crate::layers::keys::SettingPath;
+use crate::layers::read::SettingsLayer;
+use crate::layers::value::{KeyReference, Value};
+use crate::models;
+use crate::models::cloud::Clouds;
+use crate::settings::assemble::SettingsGetter;
+
+/// Settings whose effects have sentences of their own.
+const DESCRIBED: &[&str] = &[
+    "approval",
+    "chat.status_command",
+    "condense.model",
+    "connect",
+    "fallbacks",
+    "model",
+    "rules",
+    "tools.environment",
+];
+
+/// Returns the effects of these settings: what else they loosen or decide, where prompts and keys go, and which
+/// programs run. Those that reach farthest are the last. `below` has the layers below the folder's.
+pub(crate) fn effects(
+    layer: &SettingsLayer,
+    below: &MergedSettings,
+    own: &PersonalSettings<'_>,
+) -> Vec<String> {
+    let text = |path: &SettingPath| {
+        let found = layer.entries.iter().find(|(at, _)| at == path);
+        found.map(|(_, sourced)| sourced.value.to_string())
+    };
+    let mut effects = beyond_stricter(layer, below);
+    effects.extend(of_providers(layer));
+    let at = |model: &str| model_with_address(layer, own, model);
+    if let Some(model) = text(&SettingPath::dotted("model")) {
+        effects.push(format!("the model is {}", at(&model)));
+    }
+    let fallbacks = layer
+        .entries
+        .iter()
+        .find(|(path, _)| *path == SettingPath::dotted("fallbacks"));
+    if let Some(Value::Names(names)) = fallbacks.map(|(_, sourced)| &sourced.value) {
+        let models: Vec<String> = names.iter().map(|name| at(name)).collect();
+        effects.push(format!(
+            "if a model fails, your messages are sent to {}",
+            models.join(", ")
+        ));
+    }
+    if let Some(model) = text(&SettingPath::dotted("condense.model")) {
+        effects.push(format!(
+            "summaries of your conversations are written by {}",
+            at(&model)
+        ));
+    }
+    if let Some(server) = text(&SettingPath::dotted("connect")) {
+        effects.push(format!(
+            "commands run against the server {server}, which receives your messages"
+        ));
+    }
+    if let Some(line) = text(&SettingPath::dotted("chat.status_command")) {
+        effects.push(format!("a chat automatically runs: {line}"));
+    }
+    if let Some(names) = text(&SettingPath::dotted("tools.environment")) {
+        effects.push(format!("programs get the values of these variables: {names}"));
+    }
+    effects.extend(effects_on_the_bill(layer));
+    effects.extend(allowed(layer));
+    if text(&SettingPath::dotted("approval")).as_deref() == Some("auto") {
+        effects.push("calls run without asking".to_owned());
+    }
+    effects
+}
+
+/// Returns each setting that does more than make something stricter, and that no other sentence describes: what a
+/// folder may only set if it is trusted has an effect, whichever it is.
+fn beyond_stricter(layer: &SettingsLayer, below: &MergedSettings) -> Vec<String> {
+    let (_, loosening) = trust::restrict(layer.clone(), below);
+    let keys: BTreeSet<&str> = loosening.iter().map(|ignored| ignored.key.as_str()).collect();
+    let is_told = |path: &SettingPath| {
+        let key = path.to_string();
+        // An address, a price and the model that is asked are told; other names of models and providers are quiet.
+        let of_catalog = matches!(
+            path.0.first().map(String::as_str),
+            Some("models" | "providers" | "limits")
+        );
+        of_catalog || DESCRIBED.contains(&key.as_str()) || !keys.contains(key.as_str())
+    };
+    let others = layer.entries.iter().filter(|(path, _)| !is_told(path));
+    others
+        .map(|(path, sourced)| {
+            format!(
+                "sets {path}: {}",
+                sourced.value.to_string().replace(['\n', '\r'], " ⏎ ")
+            )
+        })
+        .collect()
+}
+
+/// Describes the addresses of the file's providers and the keys that they get.
+fn of_providers(layer: &SettingsLayer) -> Vec<String> {
+    let mut effects = Vec::new();
+    for (path, address) in &layer.entries {
+        let [providers, name, key] = path.0.as_slice() else {
+            continue;
+        };
+        if providers != "providers" || key != "base_url" {
+            continue;
+        }
+        let at = SettingPath::dotted("providers").child(name);
+        let held: Vec<String> = layer
+            .entries
+            .iter()
+            .filter_map(|(path, sourced)| match &sourced.value {
+                Value::Key(KeyReference::Env(variable)) if path.0.starts_with(&at.0) => {
+                    Some(variable.clone())
+                }
+                _ => None,
+            })
+            .collect();
+        let with = if held.is_empty() {
+            String::new()
+        } else {
+            format!(", with the value of {}", held.join(" and "))
+        };
+        let address = &address.value;
+        effects.push(format!(
+            "your messages to models of `{name}` are sent to {address}{with}"
+        ));
+    }
+    effects
+}
+
+/// Describes a model with its provider and address, if the person's settings, or else the file's, have an
+/// address.
+fn model_with_address(layer: &SettingsLayer, own: &PersonalSettings<'_>, name: &str) -> String {
+    let mut merged = own.merged.clone();
+    merged.lay(layer.clone());
+    let get = SettingsGetter::new(&merged, own.places);
+    let clouds = Clouds::new(&get, own.lookup);
+    let catalog = models::catalog(own.catalog.clone(), &get, &clouds, &mut Vec::new());
+    let Ok(model) = catalog.resolve(name) else {
+        return name.to_owned();
+    };
+    match catalog.provider(&model.provider) {
+        Some(provider) => format!("{name} of {} at {}", provider.name, provider.base_url),
+        None => name.to_owned(),
+    }
+}
+
+/// Returns the tools that its rules allow, one per line.
+fn allowed(layer: &SettingsLayer) -> Vec<String> {
+    let rules = layer
+        .entries
+        .iter()
+        .filter_map(|(_, sourced)| match &sourced.value {
+            Value::Rules(rules) => Some(rules),
+            _ => None,
+        });
+    let mut tools: BTreeMap<&str, Vec<&Rule>> = BTreeMap::new();
+    for rule in rules.flatten().map(|rule| &rule.value) {
+        if rule.effect == RuleEffect::Allow {
+            tools.entry(&rule.tool).or_default().push(rule);
+        }
+    }
+    let told = |(tool, rules): (&str, Vec<&Rule>)| {
+        let is_whole = |rule: &&Rule| rule.argument.is_none() && rule.path.is_none();
+        match &rules[..] {
+            _ if rules.iter().any(is_whole) => format!("allows without asking: {tool}"),
+            [rule] => format!("allows without asking: {}", describe(rule)),
+            _ => format!("allows without asking: {tool}, as {} rules say", rules.len()),
+        }
+    };
+    tools.into_iter().map(told).collect()
+}

@@ -1,0 +1,429 @@
+//! The table of keys: their names, kinds of values, defaults, and whether a workspace may set them; and the
+//! environment variables for keys. Code that reads, merges and shows settings uses this table, and a test
+//! compares docs/CONFIG.md with it.
+
+use crate::ValueKind;
+
+/// A key of the configuration.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SettingSpec {
+    /// The dotted path; `*` is a name that the person chooses.
+    pub path: &'static str,
+    /// The kind of value.
+    pub kind: ValueKind,
+    /// The rights of a workspace's file.
+    pub workspace_may: WorkspaceMay,
+    /// The default value as text; `None` if there is none.
+    pub default: Option<&'static str>,
+    /// The description.
+    pub about: &'static str,
+}
+
+/// The right of a workspace's file to set a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkspaceMay {
+    /// The layer may set the key.
+    Set,
+    /// Without trust, it may only make the value stricter than the layers below do.
+    Tighten,
+    /// The layer may set the key if the user trusts the workspace.
+    SetIfTrusted,
+    /// The layer may not set the key, even in a trusted workspace.
+    Never,
+}
+
+const fn key(
+    path: &'static str,
+    kind: ValueKind,
+    workspace_may: WorkspaceMay,
+    default: Option<&'static str>,
+    about: &'static str,
+) -> SettingSpec {
+    SettingSpec {
+        path,
+        kind,
+        workspace_may,
+        default,
+        about,
+    }
+}
+
+/// The protocols that a provider can speak.
+pub const APIS: &[&str] = &[
+    "anthropic",
+    "openai-chat",
+    "openai-responses",
+    "gemini",
+    "gemini-interactions",
+    "bedrock",
+    "vertex-anthropic",
+];
+/// The engines of `web_search`.
+const SEARCH_ENGINES: &[&str] = &["brave", "tavily", "exa", "searxng"];
+const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "api-key", "bearer", "none"];
+const APPROVALS: &[&str] = &["ask", "auto", "deny"];
+const ASK_USER: &[&str] = &["off", "decide", "wait"];
+const STUCK_MODES: &[&str] = &["off", "calls", "v0"];
+const SANDBOXES: &[&str] = agentx_sandbox::SandboxMode::WORDS;
+const MEMORY_ACCEPTS: &[&str] = &["ask", "always"];
+const ON_OR_OFF: &[&str] = &["on", "off"];
+const DURABILITIES: &[&str] = &["process", "machine"];
+const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
+
+const YES_OR_NO: &[&str] = &["true", "false"];
+/// The levels of reasoning effort in OpenAI's protocol.
+pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh"];
+/// The request fields for the maximum length of an answer in OpenAI's protocol.
+pub(crate) const LENGTH_FIELDS: &[&str] = &["max_tokens", "max_completion_tokens"];
+const REASONING_FIELDS: &[&str] = &["reasoning_content", "reasoning", "none"];
+/// The ways to show reasoning.
+const THINKING: &[&str] = &["full", "folded", "hidden"];
+const THEMES: &[&str] = &["auto", "dark", "light", "none"];
+const LINKS: &[&str] = &["auto", "always", "never"];
+const EDIT_KEYS: &[&str] = &["emacs", "vi"];
+const NOTICES: &[&str] = &["bell", "osc9", "osc777", "none"];
+/// The names that a template of the status row may use.
+pub const STATUS_NAMES: &[&str] = &[
+    "model",
+    "context",
+    "tokens",
+    "cost",
+    "iterations",
+    "time",
+    "session",
+    "workspace",
+    "approval",
+];
+
+use WorkspaceMay::{Never, Set, SetIfTrusted, Tighten};
+
+/// All keys, in the order of `config show`.
+#[rustfmt::skip]
+pub const KEYS: &[SettingSpec] = &[
+    key("model", ValueKind::Text, SetIfTrusted, None, "the model: an id, an alias, or `provider/id`"),
+    key("fallbacks", ValueKind::Names("gpt-6.1-terra, ollama/qwen3"), SetIfTrusted, None, "models to ask in this order, within a run, if the model is down, limited or refuses; the next run begins with the model again"),
+    key("system_prompt", ValueKind::Text, SetIfTrusted, None, "system prompt, instead of the built-in one"),
+    key("system_prompt_file", ValueKind::Path, SetIfTrusted, None, "a file with the system prompt; relative paths start at the configuration file"),
+    key("scripted_answers", ValueKind::Path, SetIfTrusted, None, "a file with answers for the scripted environment; relative paths start at the configuration file"),
+    key("params.temperature", ValueKind::Temperature, SetIfTrusted, None, "sampling temperature"),
+    key("params.max_output_tokens", ValueKind::Count, SetIfTrusted, None, "maximum length of an answer, in tokens"),
+    key("params.thinking_tokens", ValueKind::Count, SetIfTrusted, None, "token budget for reasoning; `0` is the same as none"),
+    key("limits.max_iterations", ValueKind::OrNone(&ValueKind::Count), Tighten, Some("50"), "maximum number of tool rounds in one run"),
+    key("limits.max_tokens", ValueKind::OrNone(&ValueKind::Count), Tighten, None, "maximum number of tokens in one run, input and output"),
+    key("limits.max_cost", ValueKind::OrNone(&ValueKind::Money), Tighten, None, "maximum cost of one run in US dollars; once it is reached, no further model call is made. A call costs its tokens at the prices of the model, or what its server reports, if that is more"),
+    key("limits.timeout", ValueKind::OrNone(&ValueKind::Duration), Tighten, None, "maximum time for one run, counted while a program works on it"),
+    key("context.environment", ValueKind::Choice(YES_OR_NO), Tighten, Some("true"), "whether the model gets the directory, the state of Git, the date, the system and the shell at the start of a session"),
+    key("condense.at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("80"), "how full the model's context window may get, in percent, before the older part of the conversation is condensed; `none` to condense only on request"),
+    key("condense.keep", ValueKind::Count, SetIfTrusted, Some("8"), "number of latest exchanges that are never condensed, as long as they fit into a quarter of the window and a third of what instructions and tools leave of it"),
+    key("condense.model", ValueKind::Text, SetIfTrusted, None, "the model that writes summaries; the session's model by default"),
+    key("stuck.mode", ValueKind::Choice(STUCK_MODES), SetIfTrusted, Some("calls"), "how a model that repeats itself is noticed: by equal calls with equal results (`calls`), by the rules of OpenHands V0 (`v0`), or not at all"),
+    key("stuck.nudge_after", ValueKind::Count, SetIfTrusted, Some("6"), "number of equal successful calls after which the model is told that it repeats itself; at least 2"),
+    key("stuck.stop_after", ValueKind::Count, SetIfTrusted, Some("100"), "number of equal successful calls after which you are asked whether it may go on, or, if nobody is there, the run is stopped"),
+    key("stuck.nudge_after_errors", ValueKind::Count, SetIfTrusted, Some("3"), "the same as `stuck.nudge_after` for equal failing calls"),
+    key("stuck.stop_after_errors", ValueKind::Count, SetIfTrusted, Some("8"), "the same as `stuck.stop_after` for equal failing calls"),
+    key("approval", ValueKind::Choice(APPROVALS), Tighten, Some("ask"), "who decides about a call that no rule covers"),
+    key("rules", ValueKind::Rules, Tighten, None, "approval rules; deny beats ask, and ask beats allow; the rules of all layers apply"),
+    key("tools.enabled", ValueKind::Names("read, grep"), Tighten, None, "the tools to offer; all by default"),
+    key("tools.disabled", ValueKind::Names("bash"), Set, None, "tools not to offer; the lists of all layers apply"),
+    key("tools.timeout", ValueKind::Duration, Tighten, Some("1h"), "maximum time for one tool call"),
+    key("tools.max_output_bytes", ValueKind::Count, Tighten, Some("32768"), "maximum size of tool output that the model reads"),
+    key("tools.find_tools_at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("10"), "how much of the model's context window the tools of MCP servers may take, in percent, before the model gets `find_tools` in their place; `0` always gives it `find_tools`, `none` always all tools"),
+    key("tools.ask_user", ValueKind::Choice(ASK_USER), SetIfTrusted, Some("decide"), "whether the model may ask questions with `ask_user`; if nobody is there to answer, `decide` tells the model so, and `wait` keeps the question open"),
+    key("tools.environment", ValueKind::Names("GITHUB_TOKEN"), SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
+    key("tools.optional", ValueKind::Names("query_write"), Never, None, "tools to offer that are off by default: `query_write`, `test_tool`; if `tools.enabled` is set, it has to name them, too"),
+    key("sandbox.mode", ValueKind::Choice(SANDBOXES), Tighten, Some("none"), "what holds the commands of `bash`: nothing, Landlock, namespaces, or with `auto` the strongest of them that works"),
+    key("sandbox.best_effort", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether to run commands even if the sandbox does not fully work on this machine"),
+    key("sandbox.network", ValueKind::Choice(ON_OR_OFF), Tighten, Some("off"), "whether commands in the sandbox have a network"),
+    key("sandbox.read", ValueKind::Names("~/notes"), Never, None, "files and directories that commands in the sandbox can read, besides the system and the toolchains"),
+    key("sandbox.write", ValueKind::Names("~/build"), Never, None, "files and directories that commands in the sandbox can write, besides the workspace"),
+    key("secrets.redact", ValueKind::Choice(YES_OR_NO), Never, Some("true"), "whether secrets are replaced before anything is recorded, shown or sent to a model; the published forms of keys too"),
+    key("secrets.names", ValueKind::Names("SIGNING_SEED"), Never, None, "additional variables of the environment or of `.env` files to treat as secrets"),
+    key("secrets.ignore", ValueKind::Names("PUBLIC_KEY"), Never, None, "variables that are not secrets although their names look like secrets"),
+    key("memory.enabled", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether the agent may propose memories with `remember` and receives the memories that you accepted"),
+    key("memory.accept", ValueKind::Choice(MEMORY_ACCEPTS), Tighten, Some("ask"), "whether a proposal waits for you, or is accepted at once unless text from outside is in the conversation"),
+    key("memory.max_tokens", ValueKind::Count, Tighten, Some("500"), "maximum size, in tokens, of the memories sent with one input; `0` sends none"),
+    key("mcp.*.command", ValueKind::Text, Never, None, "the program of an MCP server: a path, or a name in PATH"),
+    key("mcp.*.args", ValueKind::Names("-y, some-server"), Never, None, "the arguments of the program"),
+    key("mcp.*.env.*", ValueKind::Key, Never, None, "a variable that the program gets besides the usual ones, as a reference: `${NAME}`"),
+    key("mcp.*.cwd", ValueKind::Path, Never, None, "the directory that the program starts in; docs/MCP.md names the default"),
+    key("mcp.*.url", ValueKind::Url, Never, None, "the address of an MCP server, in place of a program"),
+    key("mcp.*.headers.*", ValueKind::Key, Never, None, "a header that is sent to the address, as a reference: `${NAME}`"),
+    key("mcp.*.oauth.client_id", ValueKind::Text, Never, None, "the client for `agentx mcp login`, if the server's authorization server registers none by itself"),
+    key("mcp.*.oauth.client_secret", ValueKind::Key, Never, None, "the secret of that client, as a reference: `${NAME}`"),
+    key("mcp.*.oauth.scope", ValueKind::Text, Never, None, "the scopes to ask for, separated by spaces; those that the server names by default"),
+    key("mcp.*.oauth.redirect_port", ValueKind::Count, Never, None, "the local port for the redirect of the browser; by default any free port"),
+    key("mcp.*.tools", ValueKind::Names("search, fetch"), Never, None, "the tools of the server to offer, by the server's names; all by default"),
+    key("mcp.*.start_timeout", ValueKind::Duration, Never, None, "maximum time for the server to start, agree on a version and list its tools; 30s by default"),
+    key("mcp.*.call_timeout", ValueKind::Duration, Never, None, "maximum time for one call of its tools, at most `tools.timeout`; 10m by default"),
+    key("mcp.*.trust_annotations", ValueKind::Choice(YES_OR_NO), Never, None, "whether to believe the server that a tool only reads or may be repeated; then such calls run without asking, and are repeated after a crash; `false` by default"),
+    key("mcp.*.sampling", ValueKind::Choice(YES_OR_NO), Never, None, "whether the server may call the agent's model during a tool call (sampling), at your cost and within the run's limits; `false` by default"),
+    key("web_search.engine", ValueKind::Choice(SEARCH_ENGINES), Never, None, "the search engine of the tool `web_search`; without it, the tool is not offered"),
+    key("web_search.api_key", ValueKind::Key, Never, None, "the key of the search engine, as a reference: `${NAME}`; SearXNG needs none"),
+    key("web_search.url", ValueKind::Url, Never, None, "the address of the search engine; its vendor's by default, SearXNG needs one"),
+    key("providers.*.api", ValueKind::Choice(APIS), SetIfTrusted, None, "the API protocol; OpenAI at its own address uses openai-responses, Google uses gemini [openai-chat]"),
+    key("providers.*.base_url", ValueKind::Url, SetIfTrusted, None, "the address of the API"),
+    key("providers.*.api_key", ValueKind::Key, SetIfTrusted, None, "the API key, as a reference: `${NAME}`"),
+    key("providers.*.api_key_env", ValueKind::KeyVariable, SetIfTrusted, None, "the environment variable with the API key; same as `api_key: ${NAME}`"),
+    key("providers.*.auth", ValueKind::Choice(AUTHS), SetIfTrusted, None, "how the key is sent"),
+    key("providers.*.region", ValueKind::Text, Never, None, "the region of a cloud, which the address follows from: of AWS for `bedrock`, of Google Cloud for Vertex AI"),
+    key("providers.*.project", ValueKind::Text, Never, None, "the project of Google Cloud, which the address of Vertex AI follows from"),
+    key("providers.*.default_model", ValueKind::Text, SetIfTrusted, None, "the default model of this provider"),
+    key("providers.*.headers.*", ValueKind::Key, SetIfTrusted, None, "an additional request header, as a reference: `${NAME}`"),
+    key("model_calls.connect_timeout", ValueKind::Duration, SetIfTrusted, Some("10s"), "maximum time to connect to the model's server"),
+    key("model_calls.first_byte_timeout", ValueKind::Duration, SetIfTrusted, Some("10m"), "maximum time until the first byte of an answer; a timeout is not retried"),
+    key("model_calls.idle_timeout", ValueKind::Duration, SetIfTrusted, Some("10m"), "maximum silence within an answer; a timeout is not retried"),
+    key("model_calls.timeout", ValueKind::OrNone(&ValueKind::Duration), SetIfTrusted, Some("none"), "maximum time for one answer, even while it is still streaming"),
+    key("model_calls.max_retry_time", ValueKind::Duration, SetIfTrusted, Some("10m"), "how long to wait, in total, for a server that is overloaded or unreachable"),
+    key("model_calls.retries", ValueKind::Count, SetIfTrusted, Some("4"), "how many times to retry an answer that broke off; `0` disables all retries"),
+    key("models.*.provider", ValueKind::Text, SetIfTrusted, None, "the provider that serves the model"),
+    key("models.*.id", ValueKind::Text, SetIfTrusted, None, "the model id in the API, if it differs from the key"),
+    key("models.*.aliases", ValueKind::Names("mine"), SetIfTrusted, None, "short names for the model"),
+    key("models.*.context_window", ValueKind::Count, SetIfTrusted, None, "size of the context window in tokens, answer included"),
+    key("models.*.max_output_tokens", ValueKind::Count, SetIfTrusted, None, "maximum length of an answer, in tokens"),
+    key("models.*.images", ValueKind::Choice(YES_OR_NO), SetIfTrusted, None, "whether the model accepts images"),
+    key("models.*.reasoning_effort", ValueKind::Choice(EFFORTS), SetIfTrusted, None, "the reasoning effort to request, instead of the one derived from `params.thinking_tokens` (not of anthropic)"),
+    key("models.*.max_tokens_field", ValueKind::Choice(LENGTH_FIELDS), SetIfTrusted, None, "the request field for the maximum length of an answer (openai-chat)"),
+    key("models.*.reasoning_field", ValueKind::Choice(REASONING_FIELDS), SetIfTrusted, None, "the field in which the model's reasoning is sent back to it; by its name by default (openai-chat)"),
+    key("models.*.prices.input", ValueKind::Price, SetIfTrusted, None, "US dollars per million input tokens"),
+    key("models.*.prices.output", ValueKind::Price, SetIfTrusted, None, "US dollars per million output tokens"),
+    key("models.*.prices.cache_read", ValueKind::Price, SetIfTrusted, None, "US dollars per million tokens read from the cache"),
+    key("models.*.prices.cache_write", ValueKind::Price, SetIfTrusted, None, "US dollars per million tokens written to the cache"),
+    key("chat.status", ValueKind::Template(STATUS_NAMES), SetIfTrusted, Some("{model} · {context} · {cost}"), "the status row of a chat; may contain `{model}`, `{context}`, `{tokens}`, `{cost}`, `{iterations}`, `{time}`, `{session}`, `{workspace}`, `{approval}`"),
+    key("chat.status_command", ValueKind::Text, SetIfTrusted, None, "a command whose first line of output replaces the status row; it reads the state of the chat as JSON from standard input"),
+    key("chat.status_interval", ValueKind::Duration, SetIfTrusted, Some("10s"), "minimum time between two runs of that command"),
+    key("chat.thinking", ValueKind::Choice(THINKING), Set, Some("folded"), "how reasoning is shown: in full, as one line with its length, or not at all"),
+    key("chat.theme", ValueKind::Choice(THEMES), Set, Some("auto"), "colours for a dark or a light background, or none; `auto` asks the terminal"),
+    key("chat.links", ValueKind::Choice(LINKS), Set, Some("auto"), "whether links are clickable (OSC 8): in terminals known to support it, always, or never; otherwise the address follows the text"),
+    key("chat.title", ValueKind::Choice(YES_OR_NO), Set, Some("true"), "whether the title of the terminal shows the name of the session and whether it works (`…`) or asks (`?`)"),
+    key("chat.notify", ValueKind::Choice(NOTICES), Set, Some("bell"), "how to announce the end of a long run: the terminal bell, or a desktop notification, as `osc9` (iTerm2, WezTerm, ghostty, kitty) or `osc777` (urxvt, foot, ghostty)"),
+    key("chat.notify_after", ValueKind::Duration, Set, Some("20s"), "how long a run must take to count as long"),
+    key("chat.keys", ValueKind::Choice(EDIT_KEYS), Set, Some("emacs"), "key bindings of the line editor: `emacs`, as in most shells, or `vi`"),
+    key("chat.screen_reader", ValueKind::Choice(YES_OR_NO), Set, Some("false"), "whether a chat prints whole lines only and describes progress in words"),
+    key("connect", ValueKind::Server, SetIfTrusted, None, "the server to run commands against; `local` for this machine"),
+    key("allow_plain_http", ValueKind::Names("server.local:5200"), Never, None, "servers (`host:port`) that AgentX signs in to over plain HTTP although they do not prove their key; anyone on the network path can read and change everything"),
+    key("data_dir", ValueKind::Path, Never, None, "the directory of sessions; by default `agentx` in the directory for user data (`~/.local/share` on Linux)"),
+    key("members_dir", ValueKind::Path, Never, None, "the directory in which a server creates a working directory for each member; `data_dir` with the suffix `-members` by default"),
+    key("quotas.sessions", ValueKind::OrNone(&ValueKind::Count), Never, Some("1000"), "maximum number of sessions per server member"),
+    key("quotas.storage_bytes", ValueKind::OrNone(&ValueKind::Count), Never, Some("1073741824"), "maximum size of a member's sessions in bytes, blobs included"),
+    key("quotas.running_sessions", ValueKind::OrNone(&ValueKind::Count), Never, Some("16"), "maximum number of a member's sessions that may run at once"),
+    key("quotas.running_tool_calls", ValueKind::OrNone(&ValueKind::Count), Never, Some("16"), "maximum number of a member's tool calls that may run at once, at least one; further calls wait"),
+    key("quotas.daily_cost", ValueKind::OrNone(&ValueKind::Money), Never, None, "maximum cost of a member's sessions within 24 hours, in US dollars"),
+    key("quotas.connections", ValueKind::OrNone(&ValueKind::Count), Never, Some("256"), "maximum number of WebSockets and event streams of one member at once"),
+    key("quotas.visitor_connections", ValueKind::OrNone(&ValueKind::Count), Never, Some("32"), "maximum number of WebSockets and event streams of visitors from one address at once"),
+    key("quotas.challenges", ValueKind::Count, Never, Some("64"), "maximum number of open HTTP challenges per address; beyond it, the oldest is dropped"),
+    key("quotas.auth_tokens", ValueKind::Count, Never, Some("256"), "maximum number of tokens per person, and for all visitors of one address; beyond it, the oldest becomes invalid"),
+    key("quotas.idempotency_keys", ValueKind::Count, Never, Some("1024"), "maximum number of remembered idempotency keys per person; beyond it, the oldest is forgotten"),
+    key("quotas.agents", ValueKind::Count, Never, Some("256"), "maximum number of agents in the configuration of a new session on a server, the root agent included"),
+    key("quotas.config_bytes", ValueKind::Count, Never, Some("1048576"), "maximum size of a session's configuration on a server, in bytes of JSON"),
+    key("quotas.queued_messages", ValueKind::Count, Never, Some("64"), "maximum number of messages that may wait in a session on a server"),
+    key("quotas.queued_bytes", ValueKind::Count, Never, Some("8388608"), "maximum size of waiting messages in a session, in bytes, counting 256 extra per part"),
+    key("server.trusted_proxies", ValueKind::Names("127.0.0.1, 10.0.0.0/8"), Never, None, "addresses and networks of proxies (`127.0.0.1`, `10.0.0.0/8`) whose `X-Forwarded-For` or `Forwarded` headers a server trusts"),
+    key("durability", ValueKind::Choice(DURABILITIES), Tighten, Some("process"), "what committed events survive: a crash of the process, or also of the machine (slower)"),
+    key("log", ValueKind::Choice(LEVELS), SetIfTrusted, Some("off"), "log level"),
+    key("log_file", ValueKind::Path, Never, None, "log file; by default standard error, or `agentx.log` in `data_dir` during a chat"),
+];
+
+/// Environment variables of AgentX that set no key, and what they mean.
+pub const OTHER_VARIABLES: [(&str, &str); 2] = [
+    ("AGENTX_CONFIG", "path of the user configuration"),
+    (
+        crate::folders::folder::VARIABLE,
+        "`1` trusts the folder of this start as it is",
+    ),
+];
+
+/// Environment variables that set a key. The catalog has more: those with the address of a provider
+/// (`ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`, …) and those with its key.
+pub const VARIABLES: &[(&str, &str)] = &[
+    ("AGENTX_MODEL", "model"),
+    ("AGENTX_APPROVAL", "approval"),
+    ("AGENTX_MAX_ITERATIONS", "limits.max_iterations"),
+    ("AGENTX_MAX_COST", "limits.max_cost"),
+    ("AGENTX_TIMEOUT", "limits.timeout"),
+    ("AGENTX_THEME", "chat.theme"),
+    ("AGENTX_CONNECT", "connect"),
+    ("AGENTX_DATA", "data_dir"),
+    ("AGENTX_LOG", "log"),
+    ("AGENTX_LOG_FILE", "log_file"),
+];
+
+/// Former names of keys, each with the current one. Files may use them; nothing lists them. A `*` stands at
+/// the same level in both.
+const FORMER_KEYS: &[(&str, &str)] = &[
+    ("allow_plain", "allow_plain_http"),
+    ("calls.connect_timeout", "model_calls.connect_timeout"),
+    ("calls.first_byte_timeout", "model_calls.first_byte_timeout"),
+    ("calls.idle_timeout", "model_calls.idle_timeout"),
+    ("calls.retries", "model_calls.retries"),
+    ("calls.retry_for", "model_calls.max_retry_time"),
+    ("calls.timeout", "model_calls.timeout"),
+    ("chat.status_every", "chat.status_interval"),
+    ("members.directory", "members_dir"),
+    ("models.*.length_field", "models.*.max_tokens_field"),
+    ("quotas.bytes", "quotas.storage_bytes"),
+    ("quotas.calls", "quotas.running_tool_calls"),
+    ("quotas.cost", "quotas.daily_cost"),
+    ("quotas.queued", "quotas.queued_messages"),
+    ("quotas.running", "quotas.running_sessions"),
+    ("quotas.tokens", "quotas.auth_tokens"),
+    ("search.api_key", "web_search.api_key"),
+    ("search.engine", "web_search.engine"),
+    ("search.url", "web_search.url"),
+    ("tools.search_at", "tools.find_tools_at"),
+];
+
+/// A path in a configuration, with a name for each level. A name that a person chose may contain dots.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SettingPath(pub Vec<String>);
+
+impl SettingPath {
+    /// Splits a path at its dots, for keys of the table, whose names contain none.
+    pub fn dotted(path: &str) -> Self {
+        Self(path.split('.').map(str::to_owned).collect())
+    }
+
+    /// Returns the path with one more level.
+    pub(crate) fn child(&self, name: &str) -> Self {
+        let mut levels = self.0.clone();
+        levels.push(name.to_owned());
+        Self(levels)
+    }
+
+    /// The entry of the table for this path, which may be a former name of the key.
+    pub fn spec(&self) -> Option<&'static SettingSpec> {
+        let current = self.current();
+        let path = current.as_ref().unwrap_or(self);
+        KEYS.iter().find(|spec| path.matches(spec.path) == Match::Whole)
+    }
+
+    /// The current path of the key if this is a former name of it.
+    pub(crate) fn current(&self) -> Option<Self> {
+        let former = FORMER_KEYS
+            .iter()
+            .find(|(former, _)| self.matches(former) == Match::Whole);
+        former.map(|(_, current)| self.renamed(current))
+    }
+
+    /// Returns another name of the key, with the names of this path instead of `*`.
+    fn renamed(&self, name: &str) -> Self {
+        let levels = name
+            .split('.')
+            .enumerate()
+            .map(|(level, word)| match self.0.get(level) {
+                Some(chosen) if word == "*" => chosen.clone(),
+                _ => word.to_owned(),
+            });
+        Self(levels.collect())
+    }
+
+    /// The former names of this key.
+    pub(crate) fn former(&self) -> impl Iterator<Item = Self> + '_ {
+        let names = FORMER_KEYS
+            .iter()
+            .filter(|(_, current)| self.matches(current) == Match::Whole);
+        names.map(|(former, _)| self.renamed(former))
+    }
+
+    /// Returns whether keys of the table, or former names of keys, begin with this path.
+    pub(crate) fn is_branch(&self) -> bool {
+        let former = FORMER_KEYS.iter().map(|(former, _)| *former);
+        KEYS.iter()
+            .map(|spec| spec.path)
+            .chain(former)
+            .any(|key| self.matches(key) == Match::Beginning)
+    }
+
+    /// The names that may come next, `*` left out.
+    pub(crate) fn next_names(&self) -> Vec<&'static str> {
+        let mut names: Vec<&'static str> = KEYS
+            .iter()
+            .filter(|spec| self.matches(spec.path) == Match::Beginning)
+            .filter_map(|spec| spec.path.split('.').nth(self.0.len()))
+            .filter(|name| *name != "*")
+            .collect();
+        names.dedup();
+        names
+    }
+
+    fn matches(&self, key: &str) -> Match {
+        let mut pattern = key.split('.');
+        for level in &self.0 {
+            match pattern.next() {
+                Some(name) if name == "*" || name == level => {}
+                _ => return Match::Not,
+            }
+        }
+        if pattern.next().is_some() {
+            Match::Beginning
+        } else {
+            Match::Whole
+        }
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Match {
+    Not,
+    Beginning,
+    Whole,
+}
+
+impl std::fmt::Display for SettingPath {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (i, level) in self.0.iter().enumerate() {
+            let dot = if i == 0 { "" } else { "." };
+            let plain = level.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+            if plain {
+                write!(f, "{dot}{level}")?
+            } else {
+                write!(f, "{dot}{level:?}")?
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_is_consistent() {
+        for spec in KEYS {
+            assert_eq!(SettingPath::dotted(spec.path).spec(), Some(spec), "{}", spec.path);
+            if let Some(default) = spec.default {
+                assert!(
+                    crate::layers::value::from_words(spec.kind, default).is_ok(),
+                    "{}",
+                    spec.path
+                );
+            }
+        }
+        for (former, current) in FORMER_KEYS {
+            let spec = SettingPath::dotted(former).spec();
+            assert_eq!(spec.map(|spec| spec.path), Some(*current), "{former}");
+        }
+        for (name, path) in VARIABLES {
+            assert!(SettingPath::dotted(path).spec().is_some(), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_former_name_keeps_the_names_that_a_person_chose() {
+        let former = SettingPath(vec!["models".into(), "my.model".into(), "length_field".into()]);
+        let current = SettingPath(vec![
+            "models".into(),
+            "my.model".into(),
+            "max_tokens_field".into(),
+        ]);
+        assert_eq!(former.current(), Some(current.clone()));
+        assert!(current.former().eq([former]));
+    }
+
+    #[test]
+    fn chosen_names_may_hold_dots() {
+        let path = SettingPath(vec!["models".into(), "gpt-4.1".into(), "provider".into()]);
+        assert_eq!(path.spec().map(|spec| spec.path), Some("models.*.provider"));
+        assert_eq!(path.to_string(), "models.\"gpt-4.1\".provider");
+    }
+}

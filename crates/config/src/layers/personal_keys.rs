@@ -1,0 +1,34 @@
+//! The keys that only a person's own settings may set, and the reason that a refusal gives.
+//!
+//! Trust in a folder does not cover them: they decide which programs and servers get a person's keys, where
+//! data is kept, and which rights a server gives to others.
+
+use crate::layers::keys::{SettingPath, WorkspaceMay};
+
+const SANDBOX: &str = "only your own settings may let the sandbox reach more";
+const SECRETS: &str = "only your own settings may say what is replaced as a secret";
+const ELSEWHERE: &str = "only your own settings may set where sessions and logs are kept";
+const SERVERS: &str =
+    "only your own settings may name MCP servers here; those of a folder are in its `.mcp.json`";
+const SEARCH: &str = "only your own settings may choose a search engine";
+const SERVING: &str = "only your own settings may set the limits and folders of a server";
+const OPTIONAL: &str = "only your own settings may offer tools that are off by default";
+const PLAIN: &str = "only your own settings may name servers that are reached without encryption";
+
+/// Returns why no file of a folder may set this key, trusted or not; `None` if a trusted one may.
+pub(crate) fn why_personal(path: &SettingPath) -> Option<&'static str> {
+    let never = path
+        .spec()
+        .is_some_and(|spec| spec.workspace_may == WorkspaceMay::Never);
+    let why = match path.0.first().map(String::as_str) {
+        Some("mcp") => SERVERS,
+        Some("sandbox") => SANDBOX,
+        Some("secrets") => SECRETS,
+        Some("web_search") => SEARCH,
+        Some("tools") => OPTIONAL,
+        Some("quotas" | "server" | "members_dir") => SERVING,
+        Some("allow_plain_http") => PLAIN,
+        _ => ELSEWHERE,
+    };
+    (never || why == SERVERS).then_some(why)
+}

@@ -1,0 +1,393 @@
+//! Assembles [`Settings`] from merged layers, and checks rules that need more than one key.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use agentx_llm::Catalog;
+use agentx_types::{ApprovalMode, AskUser, Limits, ModelParams, ScriptedAnswer, ToolSearch};
+
+use crate::layers::MergedSettings;
+use crate::layers::keys::SettingPath;
+use crate::layers::value::Value;
+use crate::mcp;
+use crate::models;
+use crate::models::cloud::{self, Clouds};
+use crate::models::scripted_answers;
+use crate::settings::bounds;
+use crate::settings::condense;
+use crate::settings::memory;
+use crate::settings::places;
+use crate::settings::quotas;
+use crate::settings::sandbox;
+use crate::settings::stuck;
+use crate::settings::{
+    ApiKeySource, CallSettings, DurabilitySetting, SearchSettings, SecretSettings, Settings, ToolSettings,
+};
+use crate::{ConfigMistake, ConfigPaths, Folder, GitPrograms, KeyReference, Secret, SettingOrigin, Sourced};
+
+/// The largest text that is read from a file beside the configuration.
+pub(crate) const MAX_TEXT_BYTES: u64 = 1 << 20;
+
+pub(crate) fn settings(
+    builtin: Catalog,
+    merged: &MergedSettings,
+    (places, trust_dir): (&ConfigPaths, &Path),
+    lookup: &dyn Fn(&str) -> Option<String>,
+    mistakes: &mut Vec<ConfigMistake>,
+) -> Settings {
+    let get = SettingsGetter::new(merged, places);
+    bounds::check_keys(&get, mistakes);
+    places::check(&get, mistakes);
+    let clouds = Clouds::new(&get, lookup);
+    let catalog = models::catalog(builtin, &get, &clouds, mistakes);
+    let providers = models::providers(&catalog, &get, &clouds, lookup);
+    Settings {
+        model: merged
+            .sourced("model")
+            .map(|model| Sourced::new(model.value.to_string(), model.origin.clone())),
+        fallbacks: models::fallbacks(&get, &catalog, mistakes),
+        system_prompt: system_prompt(&get, mistakes),
+        scripted_answers: scripted_answers(&get, mistakes),
+        params: ModelParams {
+            max_output_tokens: get.count("params.max_output_tokens"),
+            temperature: get.number("params.temperature"),
+            thinking_tokens: get.count("params.thinking_tokens").filter(|tokens| *tokens > 0),
+        },
+        limits: get.limits(),
+        environment_context: get.text("context.environment").as_deref() != Some("false"),
+        condensing: condense::condensing(&get, &catalog, mistakes),
+        stuck: stuck::settings(&get),
+        tool_search: tool_search(&get),
+        ask_user: get.ask_user(),
+        approval: match get.text("approval").as_deref() {
+            Some("auto") => ApprovalMode::Auto,
+            Some("deny") => ApprovalMode::Deny,
+            _ => ApprovalMode::Ask,
+        },
+        rules: get.rules(trust_dir),
+        tools: get.tools(),
+        sandbox: sandbox::settings(&get),
+        secrets: secrets(&get),
+        memory: memory::settings(&get),
+        mcp: mcp::servers(&get, lookup, mistakes),
+        search: search(&get, lookup, mistakes),
+        catalog,
+        providers,
+        cloud_files: cloud::named_files(lookup, &places.cwd),
+        keys: Vec::new(),
+        calls: get.calls(),
+        chat: get.chat(),
+        connect: get.text("connect").filter(|server| server != "local"),
+        allow_plain_http: get.name_list("allow_plain_http"),
+        data_dir: data_dir(merged, places),
+        members_dir: members_dir(merged, places),
+        quotas: quotas::quotas(&get),
+        trusted_proxies: get.name_list("server.trusted_proxies"),
+        durability: match get.text("durability").as_deref() {
+            Some("machine") => DurabilitySetting::Machine,
+            _ => DurabilitySetting::Process,
+        },
+        log_file: path(merged, places, "log_file"),
+        log: get.text("log").unwrap_or_else(|| "off".into()),
+        workspace: places.cwd.clone(),
+        workspace_root: places.workspace_root.clone(),
+        folder: Folder::default(),
+        named_files: Vec::new(),
+        git: GitPrograms::of(&places.cwd),
+        trust_dir: places.data_dir.clone(),
+        user_file: places.user_file.clone(),
+    }
+}
+
+fn secrets(get: &SettingsGetter<'_>) -> SecretSettings {
+    SecretSettings {
+        redact: get.text("secrets.redact").as_deref() != Some("false"),
+        names: get.name_list("secrets.names"),
+        ignore: get.name_list("secrets.ignore"),
+    }
+}
+
+/// The search engine, if one is chosen. SearXNG has no default address.
+fn search(
+    get: &SettingsGetter<'_>,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    mistakes: &mut Vec<ConfigMistake>,
+) -> Option<SearchSettings> {
+    let engine = get.text("web_search.engine");
+    let url = get.text("web_search.url");
+    if engine.as_deref() == Some("searxng") && url.is_none() {
+        let origin = get.merged.any_below("web_search", "engine");
+        let what = "searxng needs the address of an instance: set `web_search.url`".to_owned();
+        mistakes.push(mistake(&origin, "web_search.engine", what, None));
+    }
+    let key = match get.merged.get(&SettingPath::dotted("web_search.api_key")) {
+        Some(Value::Key(KeyReference::Env(name))) => ApiKeySource::Env {
+            name: name.clone(),
+            value: lookup(name)
+                .filter(|value| !value.trim().is_empty())
+                .map(Secret::new),
+        },
+        Some(Value::Key(KeyReference::Literal(secret))) => ApiKeySource::Literal(secret.clone()),
+        _ => ApiKeySource::None,
+    };
+    Some(SearchSettings {
+        engine: engine?,
+        url,
+        key,
+    })
+}
+
+/// The directory of sessions and records of trust.
+pub(crate) fn data_dir(merged: &MergedSettings, places: &ConfigPaths) -> PathBuf {
+    path(merged, places, "data_dir").unwrap_or_else(|| places.data_dir.clone())
+}
+
+/// The directory of the members of a server. No tool may open files below the data directory, so this one is
+/// beside it.
+fn members_dir(merged: &MergedSettings, places: &ConfigPaths) -> PathBuf {
+    path(merged, places, "members_dir").unwrap_or_else(|| {
+        let mut beside = data_dir(merged, places).into_os_string();
+        beside.push("-members");
+        beside.into()
+    })
+}
+
+fn path(merged: &MergedSettings, places: &ConfigPaths, key: &str) -> Option<PathBuf> {
+    match merged.sourced(key) {
+        Some(Sourced {
+            value: Value::Text(written),
+            origin,
+        }) => Some(resolved(origin, written, places)),
+        _ => None,
+    }
+}
+
+/// A path as a layer wrote it, absolute.
+pub(crate) fn resolved(origin: &SettingOrigin, written: &str, places: &ConfigPaths) -> PathBuf {
+    ConfigPaths::resolve(base_of(origin, places), written)
+}
+
+/// The base of a relative path: the directory of the file that has it, otherwise the working directory.
+fn base_of<'a>(origin: &'a SettingOrigin, places: &'a ConfigPaths) -> &'a Path {
+    match origin {
+        SettingOrigin::User(place) | SettingOrigin::Workspace(place) => {
+            place.file.parent().unwrap_or(&places.cwd)
+        }
+        _ => &places.cwd,
+    }
+}
+
+pub(crate) struct SettingsGetter<'a> {
+    pub(crate) merged: &'a MergedSettings,
+    places: &'a ConfigPaths,
+}
+
+impl<'a> SettingsGetter<'a> {
+    pub(crate) fn new(merged: &'a MergedSettings, places: &'a ConfigPaths) -> Self {
+        Self { merged, places }
+    }
+
+    pub(crate) fn text(&self, key: &str) -> Option<String> {
+        self.text_at(&SettingPath::dotted(key))
+    }
+
+    pub(crate) fn text_at(&self, path: &SettingPath) -> Option<String> {
+        match self.merged.get(path) {
+            Some(Value::Text(text)) => Some(text.clone()),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn count(&self, key: &str) -> Option<u64> {
+        self.count_at(&SettingPath::dotted(key))
+    }
+
+    pub(crate) fn count_at(&self, path: &SettingPath) -> Option<u64> {
+        match self.merged.get(path) {
+            Some(Value::Count(count)) => Some(*count),
+            _ => None,
+        }
+    }
+
+    fn number(&self, key: &str) -> Option<f64> {
+        match self.merged.get(&SettingPath::dotted(key)) {
+            Some(Value::Number(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn millis(&self, key: &str) -> Option<u64> {
+        self.millis_at(&SettingPath::dotted(key))
+    }
+
+    pub(crate) fn millis_at(&self, path: &SettingPath) -> Option<u64> {
+        match self.merged.get(path) {
+            Some(Value::Millis(millis)) => Some(*millis),
+            _ => None,
+        }
+    }
+
+    /// A path, absolute.
+    pub(crate) fn path_at(&self, path: &SettingPath) -> Option<PathBuf> {
+        let written = self.text_at(path)?;
+        let origin = self.merged.origin(path)?;
+        Some(resolved(origin, &written, self.places))
+    }
+
+    /// A list of paths, absolute.
+    pub(crate) fn paths_at(&self, path: &SettingPath) -> Vec<PathBuf> {
+        let origin = self.merged.origin(path);
+        let names = self.names(path).unwrap_or_default().into_iter();
+        names
+            .filter_map(|name| Some(resolved(origin?, &name, self.places)))
+            .collect()
+    }
+
+    /// The directory that the agent works in.
+    pub(crate) fn workspace(&self) -> PathBuf {
+        self.places.cwd.clone()
+    }
+
+    pub(crate) fn money(&self, path: &SettingPath) -> Option<agentx_types::NanoUsd> {
+        match self.merged.get(path) {
+            Some(Value::Money(money)) => Some(*money),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn names(&self, path: &SettingPath) -> Option<Vec<String>> {
+        match self.merged.get(path) {
+            Some(Value::Names(names)) => Some(names.clone()),
+            _ => None,
+        }
+    }
+
+    /// The names of a list; empty if it is not set.
+    fn name_list(&self, key: &str) -> Vec<String> {
+        self.names(&SettingPath::dotted(key)).unwrap_or_default()
+    }
+
+    fn limits(&self) -> Limits {
+        Limits {
+            max_iterations: self
+                .count("limits.max_iterations")
+                .map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
+            max_tokens: self.count("limits.max_tokens"),
+            max_cost: self.money(&SettingPath::dotted("limits.max_cost")),
+            max_wall_ms: self.millis("limits.timeout"),
+        }
+    }
+
+    fn ask_user(&self) -> Option<AskUser> {
+        match self.text("tools.ask_user").as_deref() {
+            Some("off") => None,
+            Some("wait") => Some(AskUser::Wait),
+            _ => Some(AskUser::Decide),
+        }
+    }
+
+    fn calls(&self) -> CallSettings {
+        CallSettings {
+            connect_ms: self.millis("model_calls.connect_timeout"),
+            first_byte_ms: self.millis("model_calls.first_byte_timeout"),
+            idle_ms: self.millis("model_calls.idle_timeout"),
+            total_ms: self.millis("model_calls.timeout"),
+            retries: self
+                .count("model_calls.retries")
+                .map(|n| u32::try_from(n).unwrap_or(u32::MAX)),
+            retry_for_ms: self.millis("model_calls.max_retry_time"),
+        }
+    }
+
+    fn tools(&self) -> ToolSettings {
+        ToolSettings {
+            enabled: self.names(&SettingPath::dotted("tools.enabled")),
+            disabled: self
+                .names(&SettingPath::dotted("tools.disabled"))
+                .unwrap_or_default(),
+            optional: self
+                .names(&SettingPath::dotted("tools.optional"))
+                .unwrap_or_default(),
+            timeout_ms: self.millis("tools.timeout"),
+            max_output_bytes: self.count("tools.max_output_bytes"),
+            environment: self
+                .names(&SettingPath::dotted("tools.environment"))
+                .unwrap_or_default(),
+        }
+    }
+
+    fn rules(&self, trust_dir: &Path) -> Vec<agentx_types::Rule> {
+        match self.merged.get(&SettingPath::dotted("rules")) {
+            Some(Value::Rules(rules)) => {
+                let hold = rules.iter().filter(|rule| !rule.is_of_another_folder(trust_dir));
+                hold.map(|rule| rule.value.clone()).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Returns when tools of servers are searched. `none` is a set value that is not a number.
+fn tool_search(get: &SettingsGetter<'_>) -> Option<ToolSearch> {
+    let percent = get.count("tools.find_tools_at")?.min(100);
+    let at_percent = u8::try_from(percent).unwrap_or(100);
+    Some(ToolSearch { at_percent })
+}
+
+fn system_prompt(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Option<Arc<str>> {
+    let sourced = get.merged.sourced("system_prompt")?;
+    let Value::File(written) = &sourced.value else {
+        return Some(Arc::from(sourced.value.to_string()));
+    };
+    let path = resolved(&sourced.origin, written, get.places);
+    match read_text(&path) {
+        Ok(text) => Some(Arc::from(text)),
+        Err(what) => {
+            mistakes.push(mistake(
+                &sourced.origin,
+                "system_prompt_file",
+                format!("{}: {what}", path.display()),
+                None,
+            ));
+            None
+        }
+    }
+}
+
+fn scripted_answers(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Vec<ScriptedAnswer> {
+    const KEY: &str = "scripted_answers";
+    let Some(sourced) = get.merged.sourced(KEY) else {
+        return Vec::new();
+    };
+    let path = resolved(&sourced.origin, &sourced.value.to_string(), get.places);
+    let read = read_text(&path)
+        .map_err(|what| mistake(&sourced.origin, KEY, format!("{}: {what}", path.display()), None))
+        .and_then(|text| scripted_answers::read(&path, &text));
+    read.unwrap_or_else(|mistake| {
+        mistakes.push(mistake);
+        Vec::new()
+    })
+}
+
+pub(crate) fn read_text(path: &Path) -> Result<String, String> {
+    let found = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !found.is_file() {
+        return Err("it is not a regular file".into());
+    }
+    let size = found.len();
+    if size > MAX_TEXT_BYTES {
+        return Err(format!(
+            "the file has {size} bytes; at most {MAX_TEXT_BYTES} are read"
+        ));
+    }
+    std::fs::read_to_string(path).map_err(|error| error.to_string())
+}
+
+pub(crate) fn mistake(
+    origin: &SettingOrigin,
+    key: &str,
+    what: String,
+    nearest: Option<String>,
+) -> ConfigMistake {
+    ConfigMistake::about(origin, key, what, nearest)
+}

@@ -1,0 +1,135 @@
+//! The valid ranges of the settings of model calls, of condensing and of loops, for settings, new sessions and changes
+//! of a session.
+
+use agentx_types::{Condensing, ModelParams};
+
+use crate::ConfigMistake;
+use crate::layers::value::Value;
+use crate::settings::assemble::{SettingsGetter, mistake};
+
+/// The highest temperature that a provider takes.
+pub(crate) const MOST_TEMPERATURE: f64 = 2.0;
+/// The longest answer or reasoning that may be asked for, in tokens: no model's is near it.
+pub(crate) const MOST_TOKENS: u64 = 1_000_000_000;
+/// The most exchanges that may be kept as they are.
+pub(crate) const MOST_TAIL: u64 = 100_000;
+
+/// The most equal calls that a setting may allow.
+pub(crate) const MOST_REPETITIONS: u64 = 1_000_000;
+
+/// The keys that are about such a value, with what it may be.
+const KEYS: [(&str, u64, u64); 8] = [
+    ("params.max_output_tokens", 1, MOST_TOKENS),
+    ("params.thinking_tokens", 0, MOST_TOKENS),
+    ("condense.at", 0, 100),
+    ("condense.keep", 0, MOST_TAIL),
+    ("stuck.nudge_after", 2, MOST_REPETITIONS),
+    ("stuck.stop_after", 2, MOST_REPETITIONS),
+    ("stuck.nudge_after_errors", 2, MOST_REPETITIONS),
+    ("stuck.stop_after_errors", 2, MOST_REPETITIONS),
+];
+
+/// Reports settings with a value out of range as mistakes.
+pub(crate) fn check_keys(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) {
+    for (key, least, most) in KEYS {
+        let Some(set) = get.merged.sourced(key) else {
+            continue;
+        };
+        if let Value::Count(count) = set.value
+            && !(least..=most).contains(&count)
+        {
+            let what = format!("{key} is {count}; it may be {least} to {most}");
+            mistakes.push(mistake(&set.origin, key, what, None));
+        }
+    }
+}
+
+/// Checks the settings of a model call.
+///
+/// # Errors
+/// Returns the invalid value and its range.
+pub fn check_params(params: &ModelParams) -> Result<(), String> {
+    let temperature = params.temperature.unwrap_or_default();
+    if !(0.0..=MOST_TEMPERATURE).contains(&temperature) {
+        return Err(format!(
+            "`temperature` is {temperature:?}; it may be 0 to {MOST_TEMPERATURE}"
+        ));
+    }
+    let tokens = params.max_output_tokens.unwrap_or(1);
+    if !(1..=MOST_TOKENS).contains(&tokens) {
+        return Err(format!(
+            "`max_output_tokens` is {tokens}; it may be 1 to {MOST_TOKENS}"
+        ));
+    }
+    let thinking = params.thinking_tokens.unwrap_or_default();
+    if thinking > MOST_TOKENS {
+        return Err(format!(
+            "`thinking_tokens` is {thinking}; it may be 0 to {MOST_TOKENS}"
+        ));
+    }
+    Ok(())
+}
+
+/// Checks the settings of condensing.
+///
+/// # Errors
+/// Returns the invalid value and its range.
+pub fn check_condensing(condensing: Option<&Condensing>) -> Result<(), String> {
+    let Some(condensing) = condensing else {
+        return Ok(());
+    };
+    if condensing.at_percent > 100 {
+        return Err(format!(
+            "`at_percent` is {}; it may be 0 to 100",
+            condensing.at_percent
+        ));
+    }
+    if u64::from(condensing.tail) > MOST_TAIL {
+        return Err(format!(
+            "`tail` is {}; it may be 0 to {MOST_TAIL}",
+            condensing.tail
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_that_make_no_sense_are_named_with_what_they_may_be() {
+        let params = |temperature, max_output_tokens, thinking_tokens| ModelParams {
+            temperature,
+            max_output_tokens,
+            thinking_tokens,
+        };
+        for good in [
+            ModelParams::default(),
+            params(Some(0.0), Some(1), Some(0)),
+            params(Some(2.0), Some(MOST_TOKENS), Some(MOST_TOKENS)),
+        ] {
+            assert_eq!(check_params(&good), Ok(()));
+        }
+        for (bad, named) in [
+            (params(Some(-5.0), None, None), "`temperature` is -5.0"),
+            (params(Some(1e308), None, None), "`temperature` is 1e308"),
+            (params(Some(f64::NAN), None, None), "`temperature` is NaN"),
+            (params(None, Some(0), None), "`max_output_tokens` is 0"),
+            (params(None, Some(u64::MAX), None), "`max_output_tokens` is 1844"),
+            (params(None, None, Some(u64::MAX)), "`thinking_tokens` is 1844"),
+        ] {
+            let refused = check_params(&bad).unwrap_err();
+            assert!(refused.starts_with(named), "{refused}");
+        }
+        let condensing = |at_percent, tail| Condensing {
+            at_percent,
+            tail,
+            ..Condensing::default()
+        };
+        assert_eq!(check_condensing(None), Ok(()));
+        assert_eq!(check_condensing(Some(&condensing(100, 100_000))), Ok(()));
+        assert!(check_condensing(Some(&condensing(255, 8))).is_err());
+        assert!(check_condensing(Some(&condensing(80, u32::MAX))).is_err());
+    }
+}

@@ -1,0 +1,37 @@
+//! Reads the settings of condensing.
+
+use agentx_llm::Catalog;
+use agentx_types::Condensing;
+
+use crate::ConfigMistake;
+use crate::settings::assemble::{SettingsGetter, mistake};
+
+pub(crate) fn condensing(
+    get: &SettingsGetter<'_>,
+    catalog: &Catalog,
+    mistakes: &mut Vec<ConfigMistake>,
+) -> Condensing {
+    let usual = Condensing::default();
+    // `none` is a set value that is not a number.
+    let percent = get.count("condense.at").unwrap_or(0).min(100);
+    let model = get.merged.sourced("condense.model").and_then(|named| {
+        let name = named.value.to_string();
+        match catalog.resolve(&name) {
+            Ok(spec) => Some(Box::new(spec)),
+            Err(error) => {
+                let near = error.nearest().first().cloned();
+                let what = format!("condense.model: unknown model {name:?}");
+                mistakes.push(mistake(&named.origin, "condense.model", what, near));
+                None
+            }
+        }
+    });
+    Condensing {
+        at_percent: u8::try_from(percent).unwrap_or(usual.at_percent),
+        tail: get
+            .count("condense.keep")
+            .map_or(usual.tail, |tail| u32::try_from(tail).unwrap_or(u32::MAX)),
+        model,
+        keeps_beginning: true,
+    }
+}

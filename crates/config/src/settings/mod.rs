@@ -1,0 +1,348 @@
+//! The settings as plain data, ready for a runtime to be assembled from.
+
+pub(crate) mod agent;
+pub(crate) mod assemble;
+pub(crate) mod bounds;
+pub(crate) mod chat;
+pub(crate) mod condense;
+pub(crate) mod memory;
+pub(crate) mod places;
+pub(crate) mod quotas;
+pub(crate) mod sandbox;
+pub(crate) mod stuck;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agentx_llm::Catalog;
+use agentx_sandbox::SandboxMode;
+use agentx_types::{
+    ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, StuckSettings, ToolSearch,
+};
+
+use crate::{
+    ChatSettings, CloudSettings, Folder, GitPrograms, McpServerSettings, NamedFile, Quotas, ScriptedAnswer,
+    Secret, Sourced,
+};
+
+/// All settings of a program of AgentX.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The chosen model; `None` if no layer names one (see [`Settings::model_or_default`]).
+    pub model: Option<Sourced<String>>,
+    /// Models to ask, in this order, if the agent's own is down, limited or refuses.
+    pub fallbacks: Vec<ModelSpec>,
+    /// The system prompt in place of the built-in one.
+    pub system_prompt: Option<Arc<str>>,
+    /// Answers that the scripted environment gives before its own.
+    pub scripted_answers: Vec<ScriptedAnswer>,
+    /// Settings of each model call.
+    pub params: ModelParams,
+    /// The limits of a run.
+    pub limits: Limits,
+    /// Whether the model gets the facts of its environment.
+    pub environment_context: bool,
+    /// The settings of condensing.
+    pub condensing: Condensing,
+    /// When the agent counts as stuck in a loop.
+    pub stuck: StuckSettings,
+    /// When the model searches tools of MCP servers instead of getting all of them.
+    pub tool_search: Option<ToolSearch>,
+    /// Whether the model may ask the person questions, and what happens to a question if nobody is there.
+    pub ask_user: Option<AskUser>,
+    /// The decision about a call that no rule covers.
+    pub approval: ApprovalMode,
+    /// Approval rules of all layers.
+    pub rules: Vec<Rule>,
+    /// The offered tools, and their limits.
+    pub tools: ToolSettings,
+    /// The sandbox for commands.
+    pub sandbox: SandboxSettings,
+    /// The settings of secrets: the values to replace.
+    pub secrets: SecretSettings,
+    /// The memories of the person: whether there are any, and how they are used.
+    pub memory: MemorySettings,
+    /// The MCP servers: the person's own, then those of the folder that the person accepted.
+    pub mcp: Vec<McpServerSettings>,
+    /// The search engine of the tool `web_search`; without one, the tool is not offered.
+    pub search: Option<SearchSettings>,
+    /// All models and providers: the built-in ones, with what the configuration adds and changes.
+    pub catalog: Catalog,
+    /// The providers of the catalog, each with its key.
+    pub providers: Vec<ProviderSettings>,
+    /// Files of clouds with credentials that the environment names; the usual ones are kept from tools anyway.
+    pub cloud_files: Vec<PathBuf>,
+    /// Every key and header that any layer names for a provider, including overridden ones: commands and a
+    /// folder's files get none of them.
+    pub keys: Vec<ApiKeySource>,
+    /// The timeouts and retries of model calls.
+    pub calls: CallSettings,
+    /// The settings of a chat in a terminal.
+    pub chat: ChatSettings,
+    /// The server to run commands against; `None` for this machine.
+    pub connect: Option<String>,
+    /// Servers, as host and port, to sign in to over plain HTTP although they do not prove their key.
+    pub allow_plain_http: Vec<String>,
+    /// The directory of sessions, absolute.
+    pub data_dir: PathBuf,
+    /// The directory with a directory for each member of a server, absolute. Not below `data_dir`, which no
+    /// tool may open.
+    pub members_dir: PathBuf,
+    /// The limits of each person on a server, except its operator.
+    pub quotas: Quotas,
+    /// Addresses and networks of proxies whose forwarding headers a server trusts.
+    pub trusted_proxies: Vec<String>,
+    /// The kind of crash that committed events survive.
+    pub durability: DurabilitySetting,
+    /// The log level: `off`, `error`, `warn`, `info`, `debug`, `trace`.
+    pub log: String,
+    /// The log file; `None` for standard error.
+    pub log_file: Option<PathBuf>,
+    /// The directory that the agent works in, absolute, symbolic links resolved.
+    pub workspace: PathBuf,
+    /// The project root above it.
+    pub workspace_root: PathBuf,
+    /// The person's decision about that root.
+    pub folder: Folder,
+    /// The files that its settings name, accepted or not.
+    pub named_files: Vec<NamedFile>,
+    /// The programs that Git runs because the repository of the workspace names them, accepted or not.
+    pub git: GitPrograms,
+    /// The directory with decisions about folders: the person's data directory, whatever a workspace sets.
+    pub trust_dir: PathBuf,
+    /// The user's file, for messages that say where to put something.
+    pub user_file: PathBuf,
+}
+
+/// The kind of crash that committed events survive.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DurabilitySetting {
+    /// The death of the process.
+    #[default]
+    Process,
+    /// A loss of power too: each commit waits for the disk.
+    Machine,
+}
+
+/// The timeouts of model calls, in milliseconds, and the number of retries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallSettings {
+    /// The maximum time to connect.
+    pub connect_ms: Option<u64>,
+    /// The maximum time until the first byte of an answer.
+    pub first_byte_ms: Option<u64>,
+    /// The longest silence within an answer.
+    pub idle_ms: Option<u64>,
+    /// The maximum time for one attempt; `None` for no limit while bytes come.
+    pub total_ms: Option<u64>,
+    /// The number of retries of an answer that broke off; 0 disables all retries.
+    pub retries: Option<u32>,
+    /// The maximum time, in total, to wait for a server that is overloaded or unreachable.
+    pub retry_for_ms: Option<u64>,
+}
+
+/// The offered tools, and their limits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToolSettings {
+    /// The tools to offer; `None` for all.
+    pub enabled: Option<Vec<String>>,
+    /// The tools not to offer.
+    pub disabled: Vec<String>,
+    /// Tools to offer although they are off by default.
+    pub optional: Vec<String>,
+    /// The longest time of one call.
+    pub timeout_ms: Option<u64>,
+    /// The maximum size of tool output that the model reads.
+    pub max_output_bytes: Option<u64>,
+    /// Environment variables that commands get although they look like secrets.
+    pub environment: Vec<String>,
+}
+
+/// The values that are replaced as secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SecretSettings {
+    /// Whether secrets are replaced. `true` by default.
+    pub redact: bool,
+    /// More variables whose values are secrets.
+    pub names: Vec<String>,
+    /// Variables whose values are not secrets.
+    pub ignore: Vec<String>,
+}
+
+/// The sandbox of `bash` and `job`, and the files and hosts that their commands may reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SandboxSettings {
+    /// The step; none by default.
+    pub mode: SandboxMode,
+    /// Whether commands run although the step, or a part of it, does not work here. `false` by default.
+    pub best_effort: bool,
+    /// Whether commands have a network. `false` by default.
+    pub network: bool,
+    /// Files and directories, absolute, that can be read besides the system and the toolchains.
+    pub read: Vec<PathBuf>,
+    /// Files and directories, absolute, that can be written besides the workspace.
+    pub write: Vec<PathBuf>,
+}
+
+impl ToolSettings {
+    /// Returns whether a tool of this name is on offer.
+    pub fn offers(&self, name: &str) -> bool {
+        let enabled = self
+            .enabled
+            .as_ref()
+            .is_none_or(|names| names.iter().any(|n| n == name));
+        enabled && !self.disabled.iter().any(|n| n == name)
+    }
+
+    /// Returns whether the settings turn on this tool, which is off by default.
+    pub fn asks_for(&self, name: &str) -> bool {
+        self.optional.iter().any(|n| n == name)
+    }
+}
+
+/// The settings of a provider of models.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProviderSettings {
+    /// The provider's name in references of models; the catalog of the settings has its other properties.
+    pub name: String,
+    /// The base URL.
+    pub base_url: String,
+    /// Whether it can only be asked with a key.
+    pub needs_key: bool,
+    /// The model to ask if none is named, by a name that [`Settings::choose_model`] knows.
+    pub default_model: Option<String>,
+    /// Whether a person (and not the program) set the default model.
+    pub default_model_given: bool,
+    /// Whether a person (and not the program) set the address.
+    pub base_url_given: bool,
+    /// Whether the workspace's own settings set the address.
+    pub of_folder: bool,
+    /// The API key.
+    pub key: ApiKeySource,
+    /// The cloud credentials to use; `None` if `key` is set, or the provider is not a cloud.
+    pub cloud: Option<CloudSettings>,
+    /// Headers that are sent along.
+    pub headers: Vec<HeaderSetting>,
+}
+
+/// An additional header for a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderSetting {
+    /// The header's name.
+    pub name: String,
+    /// The header's value. The header is sent only if it has one.
+    pub value: ApiKeySource,
+}
+
+/// The settings of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemorySettings {
+    /// Whether memories are proposed and used.
+    pub enabled: bool,
+    /// How proposals of a model are handled.
+    pub accept: MemoryAccept,
+    /// The maximum size of the memories that a model is given for one run, in tokens.
+    pub max_tokens: u32,
+}
+
+/// How proposals of a model are handled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MemoryAccept {
+    /// It waits until the person decides.
+    #[default]
+    Ask,
+    /// It is accepted at once, unless text from outside may be in the conversation.
+    Always,
+}
+
+/// The search engine of the tool `web_search`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SearchSettings {
+    /// The engine's name: `brave`, `tavily`, `exa` or `searxng`.
+    pub engine: String,
+    /// The engine's address; `None` for the vendor's own.
+    pub url: Option<String>,
+    /// The API key.
+    pub key: ApiKeySource,
+}
+
+/// The key of a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ApiKeySource {
+    /// The provider needs no key.
+    None,
+    /// In an environment variable.
+    Env {
+        /// The variable's name.
+        name: String,
+        /// The variable's value, if it is set.
+        value: Option<Secret>,
+    },
+    /// Written down in a file.
+    Literal(Secret),
+}
+
+impl ApiKeySource {
+    /// Returns the key, if it is known.
+    pub fn value(&self) -> Option<&Secret> {
+        match self {
+            Self::None => None,
+            Self::Env { value, .. } => value.as_ref(),
+            Self::Literal(secret) => Some(secret),
+        }
+    }
+}
+
+impl ProviderSettings {
+    /// The key, if there is one.
+    pub fn key(&self) -> Option<&Secret> {
+        self.key.value()
+    }
+
+    /// The variable whose value is missing; `None` if the provider can be asked. A server on this machine
+    /// needs a key too, if its provider does.
+    pub fn missing_variable(&self) -> Option<&str> {
+        match &self.key {
+            _ if self.cloud.as_ref().is_some_and(CloudSettings::is_usable) => None,
+            ApiKeySource::Env { name, value: None } if self.needs_key => Some(name),
+            _ => None,
+        }
+    }
+
+    /// Why the credentials of a cloud that were found cannot be used; `None` if they can, or there are none.
+    pub fn cloud_problem(&self) -> Option<&str> {
+        let cloud = self.cloud.as_ref()?;
+        cloud.credentials.as_ref().err().map(String::as_str)
+    }
+
+    /// Returns whether the provider is connected: it has a key, or it is a server that a person named.
+    pub fn is_connected(&self) -> bool {
+        let has_cloud = self.cloud.as_ref().is_some_and(CloudSettings::is_usable);
+        self.key().is_some() || has_cloud || (self.base_url_given && self.missing_variable().is_none())
+    }
+}
+
+impl Settings {
+    /// Returns the variables with the API keys of this program: no file of a folder gets them, even if it is
+    /// trusted.
+    pub fn key_variables(&self) -> BTreeSet<&str> {
+        let variables = self.keys.iter().filter_map(|key| match key {
+            ApiKeySource::Env { name, .. } => Some(name.as_str()),
+            ApiKeySource::None | ApiKeySource::Literal(_) => None,
+        });
+        variables.collect()
+    }
+
+    /// Returns whether the value of a variable is, or contains, an API key of this program, whatever the name
+    /// of the variable.
+    pub fn holds_key(&self, value: &str) -> bool {
+        let mut keys = self.keys.iter().filter_map(ApiKeySource::value);
+        keys.any(|key| key.is_in(value))
+    }
+
+    /// Returns the provider with this name; `None` if there is none.
+    pub fn provider(&self, name: &str) -> Option<&ProviderSettings> {
+        self.providers.iter().find(|provider| provider.name == name)
+    }
+}

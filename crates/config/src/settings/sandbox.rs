@@ -1,0 +1,79 @@
+//! The settings of the sandbox: their values, and which of two is stricter. A folder may only make the sandbox
+//! stricter, even a trusted one: what its commands may reach is the person's own affair.
+
+use std::path::PathBuf;
+
+use agentx_sandbox::SandboxMode;
+
+use crate::folders::trust;
+use crate::layers::MergedSettings;
+use crate::layers::keys::SettingPath;
+use crate::layers::value::Value;
+use crate::settings::SandboxSettings;
+use crate::settings::assemble::SettingsGetter;
+
+const LOOSER: &str = "only your own settings may loosen the sandbox";
+
+/// The settings of all layers.
+pub(crate) fn settings(get: &SettingsGetter<'_>) -> SandboxSettings {
+    let text = |key: &str| get.text(key);
+    let mode = text("sandbox.mode").and_then(|word| SandboxMode::parse(&word));
+    SandboxSettings {
+        mode: mode.unwrap_or_default(),
+        best_effort: text("sandbox.best_effort").as_deref() == Some("true"),
+        network: text("sandbox.network").as_deref() == Some("on"),
+        read: paths(get, "sandbox.read"),
+        write: paths(get, "sandbox.write"),
+    }
+}
+
+fn paths(get: &SettingsGetter<'_>, key: &str) -> Vec<PathBuf> {
+    get.paths_at(&SettingPath::dotted(key))
+}
+
+/// Returns whether a word of the setting is as strict as another, or stricter.
+pub(crate) fn is_stricter(path: &SettingPath, new: &str, old: &str) -> bool {
+    let strictness = |word: &str| match path.0.last().map(String::as_str) {
+        Some("mode") => SandboxMode::WORDS.iter().position(|known| *known == word),
+        Some("best_effort") => ["true", "false"].iter().position(|known| *known == word),
+        Some("network") => ["on", "off"].iter().position(|known| *known == word),
+        _ => None,
+    };
+    strictness(new)
+        .zip(strictness(old))
+        .is_some_and(|(new, old)| new >= old)
+}
+
+/// Returns why a folder, trusted or not, may not set this; `None` if it may.
+pub(crate) fn why_not(path: &SettingPath, value: &Value, own: &MergedSettings) -> Option<&'static str> {
+    let why = why_never(path)?;
+    (!trust::is_stricter(path, value, own.get(path)?)).then_some(why)
+}
+
+/// Returns why trust in a folder does not cover a looser value of this key.
+pub(crate) fn why_never(path: &SettingPath) -> Option<&'static str> {
+    let is_of_sandbox = path.0.first().is_some_and(|first| first == "sandbox");
+    is_of_sandbox.then_some(LOOSER)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_have_an_order() {
+        let check = |key: &str, new: &str, old: &str| is_stricter(&SettingPath::dotted(key), new, old);
+        for (key, words) in [
+            ("sandbox.mode", SandboxMode::WORDS),
+            ("sandbox.network", &["on", "off"]),
+            ("sandbox.best_effort", &["true", "false"]),
+        ] {
+            for (at, new) in words.iter().enumerate() {
+                for (before, old) in words.iter().enumerate() {
+                    assert_eq!(check(key, new, old), at >= before, "{key} {new} {old}");
+                }
+            }
+        }
+        assert!(!check("sandbox.mode", "made up", "none"));
+    }
+}
