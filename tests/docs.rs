@@ -2,6 +2,8 @@
 //! links have targets. Blocks marked `console` are run, line by line, and their output is compared.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+#[path = "docs/changelog.rs"]
+mod changelog;
 #[path = "docs/commands.rs"]
 mod commands;
 #[path = "docs/connection.rs"]
