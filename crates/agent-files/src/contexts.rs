@@ -7,7 +7,7 @@ use agentx_config::yaml::{MAX_BYTES, TextPosition};
 use crate::findings::ReferenceSite;
 use crate::library::FileOrigin;
 use crate::loading::Loading;
-use crate::resolve::inside;
+use crate::named_paths::inside;
 
 /// Adds the text of a context that is referred to by its path: two roots may have different files there, so
 /// its name is the whole path.

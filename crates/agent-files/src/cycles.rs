@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::MAX_AGENT_DEPTH;
 
+use crate::file_kind::FileKind;
 use crate::key_tables::RefKind;
 use crate::loading::{LoadedFile, Loading};
 use crate::mistake::DefinitionMistake;
-use crate::read::FileKind;
 
 /// From an entry to others, each with the reference that leads there.
 type Edges = BTreeMap<usize, Vec<(usize, usize)>>;

@@ -6,6 +6,9 @@ use serde_json::Value;
 use crate::key_tables::RefKind;
 use crate::mistake::DefinitionMistake;
 
+/// The key of the object that stands for a JSON Schema until its file is read.
+pub(crate) const SCHEMA_FILE: &str = "$schema_file";
+
 /// A reference and its position.
 #[derive(Clone, Debug)]
 pub(crate) struct ReferenceSite {

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
+use crate::file_kind::FileKind;
 use crate::library::IgnoredFile;
-use crate::loading::{Loading, is_definition};
-use crate::read::FileKind;
+use crate::loading::Loading;
 use crate::source::FileFormat;
 
 /// The largest depth below a folder.
@@ -15,40 +15,38 @@ const DEEPEST: usize = 4;
 /// The largest number of reported files.
 const MOST: usize = 100;
 
-impl Loading<'_> {
-    /// Collects such files below a folder of a root, after all references were followed.
-    pub(crate) fn pass_over(&mut self, root: &Path, folder: &Path, kind: FileKind) {
-        let mut open = vec![(folder.to_owned(), 0)];
-        while let Some((folder, depth)) = open.pop() {
-            // An unreadable file is reported at the reference to it.
-            if depth < DEEPEST {
-                let folders = self.files.folders(root, &folder).unwrap_or_default();
-                for name in folders.iter().filter(|name| !name.starts_with('.')) {
-                    if depth == 0 && FileFormat::of(Path::new(name)).is_some() {
-                        self.pass(root, &folder.join(name), "it is a folder");
-                    }
-                    open.push((folder.join(name), depth + 1));
+/// Collects such files below a folder of a root, after all references were followed.
+pub(crate) fn find(loading: &mut Loading<'_>, root: &Path, folder: &Path, kind: FileKind) {
+    let mut open = vec![(folder.to_owned(), 0)];
+    while let Some((folder, depth)) = open.pop() {
+        // An unreadable file is reported at the reference to it.
+        if depth < DEEPEST {
+            let folders = loading.files.folders(root, &folder).unwrap_or_default();
+            for name in folders.iter().filter(|name| !name.starts_with('.')) {
+                if depth == 0 && FileFormat::of(Path::new(name)).is_some() {
+                    pass(loading, root, &folder.join(name), "it is a folder");
                 }
+                open.push((folder.join(name), depth + 1));
             }
-            for name in self.files.list(root, &folder).unwrap_or_default() {
-                let is_definition = is_definition(&name, kind);
-                if is_definition && depth > 0 {
-                    let why = "it is in a subfolder, and nothing refers to it";
-                    self.pass(root, &folder.join(&name), why);
-                } else if !is_definition && let Some(ending) = meant(&name, kind) {
-                    let why = format!("its name must end with `.{ending}`");
-                    self.pass(root, &folder.join(&name), &why);
-                }
+        }
+        for name in loading.files.list(root, &folder).unwrap_or_default() {
+            let is_definition = kind.is_definition(&name);
+            if is_definition && depth > 0 {
+                let why = "it is in a subfolder, and nothing refers to it";
+                pass(loading, root, &folder.join(&name), why);
+            } else if !is_definition && let Some(ending) = meant(&name, kind) {
+                let why = format!("its name must end with `.{ending}`");
+                pass(loading, root, &folder.join(&name), &why);
             }
         }
     }
+}
 
-    fn pass(&mut self, root: &Path, file: &Path, why: &str) {
-        let (path, library) = (root.join(file), &mut self.library);
-        if library.passed_over.len() < MOST && !library.read.contains(&path) {
-            let why = why.to_owned();
-            library.passed_over.push(IgnoredFile { path, why });
-        }
+fn pass(loading: &mut Loading<'_>, root: &Path, file: &Path, why: &str) {
+    let (path, library) = (root.join(file), &mut loading.library);
+    if library.passed_over.len() < MOST && !library.read.contains(&path) {
+        let why = why.to_owned();
+        library.passed_over.push(IgnoredFile { path, why });
     }
 }
 

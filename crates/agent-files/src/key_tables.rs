@@ -54,6 +54,12 @@ impl RefKind {
     }
 }
 
+/// Returns the word with its article.
+pub(crate) fn article(kind: RefKind) -> String {
+    let article = if kind == RefKind::Agent { "an" } else { "a" };
+    format!("{article} {}", kind.word())
+}
+
 /// The allowed values of a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Shape {

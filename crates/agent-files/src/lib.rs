@@ -19,10 +19,12 @@
 //! to its file, within the same root. Secrets are references (`${NAME}`) and are never read here. A file has
 //! at most 1 MiB, a script 256 KiB, a filter 16 KiB.
 
-mod check;
+mod checker;
 mod contexts;
 mod cycles;
 pub mod definition;
+mod entries;
+mod file_kind;
 mod files;
 mod findings;
 mod ignored_files;
@@ -32,9 +34,11 @@ mod json_schema;
 mod key_tables;
 mod library;
 mod libs;
+mod load_steps;
 mod loading;
 mod luau_tool;
 mod mistake;
+mod named_paths;
 mod outline;
 mod params;
 mod read;
@@ -44,12 +48,14 @@ mod scaffold;
 mod scalar;
 mod schema;
 mod schema_files;
+mod shapes;
 mod source;
 // A table is easier to read in columns.
 #[rustfmt::skip]
 mod tables;
 mod cross_checks;
 mod unreadable;
+mod variables;
 
 pub use files::{DiskFiles, FileFault, Files, MemoryFiles};
 pub use key_tables::RefKind;

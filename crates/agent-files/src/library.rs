@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::definition::{AgentDefinition, AgentUse, Generator, RuleDefinition, ToolDefinition};
-use crate::files::Files;
 use crate::key_tables::RefKind;
-use crate::loading::Loading;
 use crate::mistake::DefinitionMistake;
 
 /// A root of files: the folder with `agents/`, `tools/`, `rules/`, `generators/`, `context/` and `libs/`.
@@ -137,12 +135,6 @@ pub struct Library {
 }
 
 impl Library {
-    /// Reads everything. Of two definitions with one name, the person's own is used; of two tools, the one of
-    /// the earlier root. [`Self::check`] returns the mistakes; valid definitions can be used all the same.
-    pub fn load(roots: &[Root], files: &dyn Files, options: LibraryOptions<'_>) -> Self {
-        Loading::new(roots, files, options).finish()
-    }
-
     /// Returns all mistakes, by file and place. Empty if all files and references are valid.
     pub fn check(&self) -> &[DefinitionMistake] {
         &self.mistakes

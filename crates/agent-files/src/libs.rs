@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use agentx_config::yaml::TextPosition;
 
 use crate::library::FileOrigin;
-use crate::loading::{Loading, START};
-use crate::mistake::{DefinitionMistake, did_you_mean};
+use crate::loading::Loading;
+use crate::mistake::{DefinitionMistake, START, did_you_mean};
 use crate::outline::Outline;
-use crate::resolve::check_file;
 use crate::tables::MAX_SCRIPT_BYTES;
 
 /// The folder, below a root.
@@ -68,7 +67,7 @@ fn read_folder(loading: &mut Loading<'_>, index: usize, folder: &Path) {
         }
         match loading.text(index, &path, MAX_SCRIPT_BYTES) {
             Ok(text) => {
-                check_file(loading, index, &path, &text);
+                loading.check_script(index, &path, &text);
                 if origin == FileOrigin::User {
                     loading.library.own_scripts.insert(key.clone(), text.clone());
                 }

@@ -1,57 +1,21 @@
-//! Loads a library: all files are read, then names assigned, then references followed, then definitions made.
-//! A file with an error keeps its name, so that the error is shown once and not at each reference to it.
+//! A library that is being made: the files that were read so far, their names, and the mistakes. A file with an
+//! error keeps its name, so that the error is shown once and not at each reference to it. Each step of the
+//! loading reads this, and adds what it found.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentx_config::yaml::{MAX_BYTES, TextPosition};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
 
-use crate::cross_checks;
-use crate::cycles;
-use crate::files::{FileFault, Files, MAX_FILES};
-use crate::key_tables::RefKind;
-use crate::library::{ByName, FileOrigin, Library, LibraryOptions, LoadedDefinition, Root, Shadow};
-use crate::libs;
-use crate::mistake::{DefinitionMistake, did_you_mean};
-use crate::read::{FileKind, ParsedFile, definition, read};
-use crate::resolve;
-use crate::scalar::article;
-use crate::schema_files;
+use crate::file_kind::FileKind;
+use crate::files::{FileFault, Files};
+use crate::key_tables::{RefKind, article};
+use crate::library::{FileOrigin, Library, LibraryOptions, Root, Shadow};
+use crate::mistake::{DefinitionMistake, START, did_you_mean};
+use crate::named_paths::script_places;
+use crate::read::{ParsedFile, read};
 use crate::source::{FileFormat, FileSource};
 use crate::unreadable::{self, UnreadableFile};
-
-pub(crate) const START: TextPosition = TextPosition { line: 1, column: 1 };
-
-/// The folders and what they hold.
-const PLACES: &[(&str, FileKind)] = &[
-    ("agents", FileKind::Agent),
-    ("tools", FileKind::Tool),
-    ("rules", FileKind::Rule),
-    ("generators", FileKind::Generator),
-];
-
-impl FileKind {
-    pub(crate) fn of(kind: RefKind) -> Option<Self> {
-        match kind {
-            RefKind::Agent => Some(Self::Agent),
-            RefKind::Tool => Some(Self::Tool),
-            RefKind::Rule => Some(Self::Rule),
-            RefKind::Generator => Some(Self::Generator),
-            RefKind::Context => None,
-        }
-    }
-
-    pub(crate) fn reference(self) -> RefKind {
-        match self {
-            Self::Agent => RefKind::Agent,
-            Self::Tool => RefKind::Tool,
-            Self::Rule => RefKind::Rule,
-            Self::Generator => RefKind::Generator,
-        }
-    }
-}
 
 /// A file that was read.
 pub(crate) struct LoadedFile {
@@ -70,16 +34,8 @@ impl LoadedFile {
     fn names_script(&self, script: &Self) -> bool {
         let mut named = self.read.findings.script_files.iter();
         let mut is = |path| path == script.path;
-        self.root == script.root
-            && named.any(|named| resolve::script_places(&self.path, &named.text).any(&mut is))
+        self.root == script.root && named.any(|named| script_places(&self.path, &named.text).any(&mut is))
     }
-}
-
-/// Returns whether a file of this name is a definition of a kind.
-pub(crate) fn is_definition(name: &str, kind: FileKind) -> bool {
-    let form = FileFormat::of(Path::new(name));
-    let fits = form.is_some_and(|form| form != FileFormat::Luau || kind == FileKind::Tool);
-    fits && !name.starts_with('.') && !name.ends_with(".d.luau")
 }
 
 /// A library that is being made.
@@ -107,60 +63,16 @@ impl<'a> Loading<'a> {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Library {
-        for (index, root) in self.roots.iter().enumerate() {
-            for (folder, kind) in PLACES {
-                self.folder(index, root, folder, *kind);
-            }
-        }
-        // References by path add more files; those are read in turn.
-        let mut open: VecDeque<usize> = (0..self.entries.len()).collect();
-        while let Some(index) = open.pop_front() {
-            let before = self.entries.len();
-            resolve::paths(&mut self, index);
-            open.extend(before..self.entries.len());
-        }
-        libs::read(&mut self);
-        libs::check(&mut self);
-        for index in 0..self.entries.len() {
-            resolve::links(&mut self, index);
-            resolve::scripts(&mut self, index);
-            schema_files::read(&mut self, index);
-            cross_checks::check(&mut self, index);
-        }
-        cycles::find(&mut self);
-        for root in self.roots {
-            for (folder, kind) in PLACES {
-                self.pass_over(&root.path, Path::new(folder), *kind);
-            }
-        }
-        self.library.passed_over.sort();
-        self.definitions()
-    }
-
-    fn folder(&mut self, index: usize, root: &Root, folder: &str, kind: FileKind) {
-        let shown = root.path.join(folder);
-        let mut names = match self.files.list(&root.path, Path::new(folder)) {
-            Ok(names) => names,
-            Err(fault) => return self.wrong(DefinitionMistake::new(shown, START, fault.to_string())),
-        };
-        names.retain(|name| is_definition(name, kind));
-        names.sort_unstable();
-        if names.len() > MAX_FILES {
-            let message = format!(
-                "the folder has {} files; the first {MAX_FILES} are read",
-                names.len()
-            );
-            self.wrong(DefinitionMistake::new(shown, START, message));
-            names.truncate(MAX_FILES);
-        }
-        for name in names {
-            self.file(index, Path::new(folder).join(name), kind);
-        }
-    }
-
     pub(crate) fn wrong(&mut self, mistake: DefinitionMistake) {
         self.library.mistakes.push(mistake);
+    }
+
+    /// Records a mistake of an entry.
+    pub(crate) fn wrong_at(&mut self, index: usize, at: TextPosition, message: String, hint: Option<String>) {
+        if let Some(entry) = self.entries.get_mut(index) {
+            let mistake = DefinitionMistake::new(&entry.source.file, at, message).hint(hint);
+            entry.read.findings.mistakes.push(mistake);
+        }
     }
 
     /// Reads a file, once. An unreadable file is a mistake of the file itself.
@@ -202,6 +114,28 @@ impl<'a> Loading<'a> {
         let root = self.roots.get(root).ok_or(FileFault::Missing)?;
         self.library.read.insert(root.path.join(path));
         unreadable::text(&self.files.read(&root.path, path, limit)?)
+    }
+
+    /// Returns whether a file is a script; if not, records a mistake.
+    pub(crate) fn check_script(&mut self, root: usize, path: &Path, text: &str) -> bool {
+        let name = path.display().to_string();
+        let Some(mistake) = self
+            .options
+            .scripts
+            .and_then(|check| check.check(&name, text).err())
+        else {
+            return true;
+        };
+        let Some(root) = self.roots.get(root) else {
+            return false;
+        };
+        let at = TextPosition {
+            line: mistake.line,
+            column: mistake.column,
+        };
+        let mistake = DefinitionMistake::new(root.path.join(path), at, mistake.message);
+        self.wrong(mistake);
+        false
     }
 
     fn is_persons(&self, entry: &LoadedFile) -> bool {
@@ -277,62 +211,5 @@ impl<'a> Loading<'a> {
             .filter(|(of, _)| *of == kind)
             .map(|(_, name)| name.as_str());
         did_you_mean(name, named.chain(given.iter().copied()))
-    }
-
-    fn definitions(mut self) -> Library {
-        let entries = std::mem::take(&mut self.entries);
-        let used: BTreeSet<usize> = self.names.values().copied().collect();
-        let mut library = self.library;
-        for (index, entry) in entries.into_iter().enumerate() {
-            library
-                .mistakes
-                .extend(entry.read.findings.mistakes.iter().cloned());
-            if !used.contains(&index) {
-                continue;
-            }
-            let Some(origin) = self.roots.get(entry.root).map(|root| root.origin) else {
-                continue;
-            };
-            library.take(entry, origin);
-        }
-        library.mistakes.sort();
-        library.mistakes.dedup();
-        library
-    }
-}
-
-impl Library {
-    fn take(&mut self, entry: LoadedFile, origin: FileOrigin) {
-        let Some(mut value) = entry.read.value else { return };
-        resolve::rename(&mut value, &entry.renamed);
-        let (file, name) = (entry.source.file, entry.read.name);
-        let mistakes = &mut self.mistakes;
-        match entry.kind {
-            FileKind::Agent => put(&mut self.agents, name, file, origin, value, mistakes),
-            FileKind::Tool => put(&mut self.tools, name, file, origin, value, mistakes),
-            FileKind::Rule => put(&mut self.rules, name, file, origin, value, mistakes),
-            FileKind::Generator => put(&mut self.generators, name, file, origin, value, mistakes),
-        }
-    }
-}
-
-fn put<T: DeserializeOwned>(
-    named: &mut ByName<T>,
-    name: String,
-    file: PathBuf,
-    origin: FileOrigin,
-    value: Value,
-    mistakes: &mut Vec<DefinitionMistake>,
-) {
-    match definition(&file, value) {
-        Ok(definition) => {
-            let loaded = LoadedDefinition {
-                definition,
-                file,
-                origin,
-            };
-            named.insert(name, loaded);
-        }
-        Err(mistake) => mistakes.push(mistake),
     }
 }

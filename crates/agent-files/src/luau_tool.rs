@@ -19,9 +19,8 @@
 
 use agentx_config::yaml::{self, TextPosition, Yaml, YamlError, YamlKey, YamlNode};
 
+use crate::mistake::START;
 use crate::source::FileSource;
-
-const START: TextPosition = TextPosition { line: 1, column: 1 };
 
 /// Returns the tree of the equivalent tool file.
 pub(crate) fn tree(source: &FileSource, stem: &str) -> Result<YamlNode, YamlError> {

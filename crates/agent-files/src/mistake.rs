@@ -6,6 +6,9 @@ use std::path::PathBuf;
 use agentx_config::yaml::TextPosition;
 use serde::Serialize;
 
+/// The position of a mistake that concerns the whole file.
+pub(crate) const START: TextPosition = TextPosition { line: 1, column: 1 };
+
 /// An error in a definition file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct DefinitionMistake {

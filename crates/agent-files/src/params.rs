@@ -7,7 +7,8 @@
 use agentx_config::yaml::{Yaml, YamlKey, YamlNode};
 use serde_json::{Map, Value, json};
 
-use crate::check::{Checker, text_of};
+use crate::checker::Checker;
+use crate::entries::text_of;
 use crate::json_schema::{self, TYPES, object_schema};
 use crate::mistake::did_you_mean;
 

@@ -2,40 +2,23 @@
 
 use std::path::Path;
 
-use agentx_config::yaml::{YamlError, YamlNode};
+use agentx_config::yaml::{Yaml, YamlError, YamlNode};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::check::Checker;
+use crate::checker::Checker;
 use crate::definition::{
     AgentDefinition, ContextLayer, Generator, RuleDefinition, SavedMessage, SavedState, ToolDefinition,
 };
+use crate::entries::text_of;
+use crate::file_kind::FileKind;
 use crate::findings::FileFindings;
 use crate::key_tables::Shape;
 use crate::luau_tool;
-use crate::mistake::DefinitionMistake;
+use crate::mistake::{DefinitionMistake, START};
+use crate::shapes;
 use crate::source::{FileFormat, FileSource};
 use crate::tables::{GENERATOR, LAYER, RULE};
-
-/// The kind of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum FileKind {
-    Agent,
-    Tool,
-    Rule,
-    Generator,
-}
-
-impl FileKind {
-    fn shape(self) -> Shape {
-        match self {
-            Self::Agent => Shape::Agent,
-            Self::Tool => Shape::Tool,
-            Self::Rule => Shape::Map(&RULE),
-            Self::Generator => Shape::Map(&GENERATOR),
-        }
-    }
-}
 
 pub(crate) struct ParsedFile {
     /// The contents in one form, if there is no error.
@@ -50,7 +33,7 @@ pub(crate) fn read(source: &FileSource, kind: FileKind) -> ParsedFile {
     let tree = match (source.form, kind) {
         (FileFormat::Luau, FileKind::Tool) => luau_tool::tree(source, &stem),
         (FileFormat::Luau, _) => Err(YamlError {
-            at: agentx_config::yaml::TextPosition { line: 1, column: 1 },
+            at: START,
             what: "a script is a tool: it belongs in `tools/`".into(),
         }),
         _ => source.tree(),
@@ -67,10 +50,10 @@ fn of_tree(source: &FileSource, shape: Shape, tree: Result<YamlNode, YamlError>)
     let mut name = String::new();
     let value = match tree {
         Ok(node) => {
-            if let agentx_config::yaml::Yaml::Map(entries) = &node.value {
-                name = crate::check::text_of(entries, "name");
+            if let Yaml::Map(entries) = &node.value {
+                name = text_of(entries, "name");
             }
-            checker.value("file", shape, &node)
+            shapes::read(&mut checker, shape, &node)
         }
         Err(broken) => {
             checker.wrong(broken.at, broken.what, None);
@@ -104,10 +87,8 @@ fn of_tree(source: &FileSource, shape: Shape, tree: Result<YamlNode, YamlError>)
 
 /// Returns the definition of a valid value.
 pub(crate) fn definition<T: DeserializeOwned>(file: &Path, value: Value) -> Result<T, DefinitionMistake> {
-    serde_json::from_value(value).map_err(|error| {
-        let start = agentx_config::yaml::TextPosition { line: 1, column: 1 };
-        DefinitionMistake::new(file, start, format!("cannot parse it: {error}"))
-    })
+    serde_json::from_value(value)
+        .map_err(|error| DefinitionMistake::new(file, START, format!("cannot parse it: {error}")))
 }
 
 fn parse<T: DeserializeOwned>(file: &Path, text: &str, shape: Shape) -> Result<T, Vec<DefinitionMistake>> {

@@ -1,20 +1,19 @@
 //! Resolves references and paths.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use agentx_config::yaml::TextPosition;
 use serde_json::{Value, json};
 
 use crate::contexts;
+use crate::file_kind::FileKind;
 use crate::findings::{LocatedText, ReferenceSite};
-use crate::key_tables::RefKind;
+use crate::key_tables::{RefKind, article};
 use crate::library::ScriptFinding;
 use crate::libs;
 use crate::loading::Loading;
 use crate::mistake::DefinitionMistake;
-use crate::read::FileKind;
-use crate::scalar::article;
+use crate::named_paths::{folder_of, inside, script_places};
 use crate::source::FileFormat;
 use crate::tables::MAX_SCRIPT_BYTES;
 
@@ -26,37 +25,6 @@ fn is_path(name: &str) -> bool {
         Some("yaml" | "yml" | "json" | "luau" | "lua" | "md" | "txt")
     );
     known || name.starts_with("./") || name.starts_with("../") || name.starts_with('/')
-}
-
-/// Returns a path relative to a folder, within its root; `None` if it leads out of it.
-pub(crate) fn inside(folder: &Path, path: &str) -> Option<PathBuf> {
-    let mut found = folder.to_owned();
-    for component in Path::new(path).components() {
-        match component {
-            Component::Normal(name) => found.push(name),
-            Component::CurDir => {}
-            Component::ParentDir => {
-                if !found.pop() {
-                    return None;
-                }
-            }
-            Component::RootDir | Component::Prefix(_) => return None,
-        }
-    }
-    Some(found)
-}
-
-fn folder_of(path: &Path) -> &Path {
-    path.parent().unwrap_or(Path::new(""))
-}
-
-impl Loading<'_> {
-    pub(crate) fn wrong_at(&mut self, index: usize, at: TextPosition, message: String, hint: Option<String>) {
-        if let Some(entry) = self.entries.get_mut(index) {
-            let mistake = DefinitionMistake::new(&entry.source.file, at, message).hint(hint);
-            entry.read.findings.mistakes.push(mistake);
-        }
-    }
 }
 
 /// Reads the files that an entry refers to by their paths.
@@ -244,13 +212,6 @@ fn offset_of(text: &str, mistake: &ScriptFinding) -> usize {
             .map_or(rest.len(), |(offset, _)| offset)
 }
 
-/// Returns the possible paths of a script that a file names.
-pub(crate) fn script_places<'a>(file: &'a Path, named: &'a str) -> impl Iterator<Item = PathBuf> {
-    [folder_of(file), Path::new("")]
-        .into_iter()
-        .filter_map(move |folder| inside(folder, named))
-}
-
 /// Reads a script: next to the file that names it, else below the root.
 fn script_file(loading: &mut Loading<'_>, index: usize, named: &LocatedText) -> Result<String, String> {
     let entry = loading.entries.get(index).ok_or("there is no such file")?;
@@ -266,7 +227,7 @@ fn script_file(loading: &mut Loading<'_>, index: usize, named: &LocatedText) -> 
     for path in places {
         match loading.text(root, &path, MAX_SCRIPT_BYTES) {
             Ok(text) => {
-                if check_file(loading, root, &path, &text) {
+                if loading.check_script(root, &path, &text) {
                     script_of_tool(loading, root, &path, &text);
                 }
                 return Ok(text);
@@ -288,28 +249,6 @@ fn script_of_tool(loading: &mut Loading<'_>, root: usize, path: &Path, text: &st
         let at = libs::position(text, offset);
         loading.wrong(DefinitionMistake::new(&file, at, message).hint(hint));
     }
-}
-
-/// Returns whether a file is a script; if not, records a mistake.
-pub(crate) fn check_file(loading: &mut Loading<'_>, root: usize, path: &Path, text: &str) -> bool {
-    let name = path.display().to_string();
-    let Some(mistake) = loading
-        .options
-        .scripts
-        .and_then(|check| check.check(&name, text).err())
-    else {
-        return true;
-    };
-    let Some(root) = loading.roots.get(root) else {
-        return false;
-    };
-    let at = TextPosition {
-        line: mistake.line,
-        column: mistake.column,
-    };
-    let mistake = DefinitionMistake::new(root.path.join(path), at, mistake.message);
-    loading.wrong(mistake);
-    false
 }
 
 /// Adds the texts of scripts to the names of their files, and positions to the texts in this file. They come

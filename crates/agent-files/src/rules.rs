@@ -2,16 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use agentx_config::yaml::{Yaml, YamlKey, YamlNode};
+use agentx_config::yaml::{Yaml, YamlNode};
 use serde_json::{Value, json};
 
-use crate::check::{Checker, text_of};
+use crate::checker::Checker;
+use crate::entries::{Entries, find, items, text_of};
 use crate::jq::JqFilter;
 use crate::key_tables::{MappingShape, Shape};
-use crate::mistake::did_you_mean;
-use crate::scalar::is_variable;
-
-type Entries = [(YamlKey, YamlNode)];
+use crate::mistake::{START, did_you_mean};
+use crate::variables::is_variable;
 
 /// Returns the key and value that need an `output_schema` next to them.
 pub(crate) fn schema_needed(table: &MappingShape) -> Option<(&'static str, &'static str)> {
@@ -51,20 +50,6 @@ pub(crate) fn reserved(checker: &mut Checker<'_>, shapes: &[Shape], entries: &En
     let message = "`$mem` is reserved: memory layers are not supported yet";
     checker.wrong(key.at, message, Some(hint));
     true
-}
-
-fn find<'n>(entries: &'n Entries, name: &str) -> Option<&'n YamlNode> {
-    entries
-        .iter()
-        .find(|(key, _)| key.name == name)
-        .map(|(_, node)| node)
-}
-
-fn items<'n>(entries: &'n Entries, name: &str) -> &'n [YamlNode] {
-    match find(entries, name).map(|node| &node.value) {
-        Some(Yaml::List(items)) => items,
-        _ => &[],
-    }
 }
 
 fn wants_schema(checker: &mut Checker<'_>, entries: &Entries, key: &str, value: &str) {
@@ -178,7 +163,7 @@ fn tools(checker: &mut Checker<'_>, entries: &Entries) {
 }
 
 /// Returns a name without the kind before its colon.
-pub(crate) fn short(name: &str) -> &str {
+fn short(name: &str) -> &str {
     name.split_once(':').map_or(name, |(_, name)| name)
 }
 
@@ -358,9 +343,7 @@ fn message(checker: &mut Checker<'_>, entries: &Entries) {
             );
         }
     }
-    let at = find(entries, "role")
-        .map(|node| node.at)
-        .unwrap_or(agentx_config::yaml::TextPosition { line: 1, column: 1 });
+    let at = find(entries, "role").map(|node| node.at).unwrap_or(START);
     let needs = |name: &str| find(entries, name).is_none();
     if role == "tool" && needs("tool_result_id") {
         checker.wrong(

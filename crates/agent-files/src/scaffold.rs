@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::mistake::DefinitionMistake;
+use crate::read::{parse_agent, parse_tool};
 use crate::schema::{SchemaOf, schema};
-use crate::{parse_agent, parse_tool};
 
 /// The kind of the new file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

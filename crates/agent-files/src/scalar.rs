@@ -4,16 +4,21 @@ use agentx_config::yaml::{Yaml, YamlNode};
 use agentx_config::{Value as Setting, ValueKind};
 use serde_json::{Value, json};
 
-use crate::check::{Checker, MAX_FILTERS};
-use crate::findings::ReferenceSite;
+use crate::checker::{Checker, wrong};
+use crate::findings::{ReferenceSite, SCHEMA_FILE};
 use crate::jq::JqFilter;
-use crate::key_tables::{RefKind, Shape};
+use crate::json_schema;
+use crate::key_tables::{RefKind, Shape, article};
+use crate::params;
 use crate::rules;
-use crate::schema_files;
 use crate::tables::MAX_SCRIPT_BYTES;
+use crate::variables::{is_variable, variables};
 
 /// The longest name.
 const MAX_NAME: usize = 64;
+
+/// The largest number of filters in a file: each takes a while to compile.
+const MAX_FILTERS: usize = 200;
 
 /// Headers with secrets: their values are given by reference.
 pub(crate) fn of_header(name: &str, shape: Shape) -> Shape {
@@ -52,12 +57,12 @@ pub(crate) fn read(checker: &mut Checker<'_>, key: &str, shape: Shape, node: &Ya
         Shape::Duration => setting(checker, key, ValueKind::Duration, node),
         Shape::Choice(words) => setting(checker, key, ValueKind::Choice(words), node),
         Shape::Bytes => bytes(checker, key, node),
-        Shape::Schema => schema(checker, key, node, crate::json_schema::read),
+        Shape::Schema => schema(checker, key, node, json_schema::read),
         Shape::SchemaOrFile => match &node.value {
-            Yaml::Text(path) if !path.trim().is_empty() => Some(schema_files::named(checker, node, path)),
-            _ => schema(checker, key, node, crate::json_schema::read),
+            Yaml::Text(path) if !path.trim().is_empty() => Some(schema_file(checker, node, path)),
+            _ => schema(checker, key, node, json_schema::read),
         },
-        Shape::Params => schema(checker, key, node, crate::params::read),
+        Shape::Params => schema(checker, key, node, params::read),
         Shape::Pattern => rules::pattern(checker, node),
         Shape::Example => rules::example(checker, node),
         _ => text(checker, key, shape, node),
@@ -77,9 +82,11 @@ fn schema(
     Some(value)
 }
 
-pub(crate) fn wrong(checker: &mut Checker<'_>, key: &str, node: &YamlNode, what: &str) -> Option<Value> {
-    checker.expected(key, node, what);
-    None
+/// Notes the path of a schema. Returns what stands for the schema until its file is read.
+fn schema_file(checker: &mut Checker<'_>, node: &YamlNode, path: &str) -> Value {
+    let placed = checker.placed(node.at, path);
+    checker.findings.schema_files.push(placed);
+    json!({ SCHEMA_FILE: path })
 }
 
 fn setting(checker: &mut Checker<'_>, key: &str, kind: ValueKind, node: &YamlNode) -> Option<Value> {
@@ -269,12 +276,7 @@ fn reference(checker: &mut Checker<'_>, kind: RefKind, text: &str, node: &YamlNo
     Ok(())
 }
 
-pub(crate) fn article(kind: RefKind) -> String {
-    let article = if kind == RefKind::Agent { "an" } else { "a" };
-    format!("{article} {}", kind.word())
-}
-
-pub(crate) fn name(text: &str) -> Result<(), String> {
+fn name(text: &str) -> Result<(), String> {
     let fits = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
     if text.is_empty() || text.chars().count() > MAX_NAME || !text.chars().all(fits) || text.starts_with('.')
     {
@@ -301,29 +303,6 @@ fn this(text: &str) -> Result<(), String> {
         return Ok(());
     }
     Err(format!("expected one of {}, found {text:?}", KNOWN.join(", ")))
-}
-
-pub(crate) fn is_variable(name: &str) -> bool {
-    !name.is_empty()
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !name.starts_with(|c: char| c.is_ascii_digit())
-}
-
-/// Returns the names between `${` and `}`.
-pub(crate) fn variables(text: &str) -> Result<Vec<&str>, String> {
-    let mut names = Vec::new();
-    let mut rest = text;
-    while let Some(start) = rest.find("${") {
-        let after = rest.get(start + 2..).unwrap_or_default();
-        let end = after.find('}').ok_or("a `${` without its `}`")?;
-        let name = after.get(..end).unwrap_or_default();
-        if !is_variable(name) {
-            return Err(format!("`${{{name}}}` does not name an environment variable"));
-        }
-        names.push(name);
-        rest = after.get(end + 1..).unwrap_or_default();
-    }
-    Ok(names)
 }
 
 fn template(text: &str) -> Result<(), String> {

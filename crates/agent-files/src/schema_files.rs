@@ -4,24 +4,12 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use agentx_config::yaml::YamlNode;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::check::Checker;
-use crate::findings::LocatedText;
+use crate::findings::{LocatedText, SCHEMA_FILE};
 use crate::loading::Loading;
-use crate::resolve::script_places;
+use crate::named_paths::script_places;
 use crate::tables::MAX_SCRIPT_BYTES;
-
-/// The key of the object that stands for a schema until its file is read.
-const MARK: &str = "$schema_file";
-
-/// Notes the path of a schema. Returns what stands for it until [`read`].
-pub(crate) fn named(checker: &mut Checker<'_>, node: &YamlNode, path: &str) -> Value {
-    let placed = checker.placed(node.at, path);
-    checker.findings.schema_files.push(placed);
-    json!({ MARK: path })
-}
 
 /// Reads the schemas that an entry names: next to its file, else below the root.
 pub(crate) fn read(loading: &mut Loading<'_>, index: usize) {
@@ -81,7 +69,7 @@ fn fill(value: &mut Value, schemas: &BTreeMap<String, Value>) {
     let path = value
         .as_object()
         .filter(|map| map.len() == 1)
-        .and_then(|map| map.get(MARK)?.as_str());
+        .and_then(|map| map.get(SCHEMA_FILE)?.as_str());
     if let Some(schema) = path.and_then(|path| schemas.get(path)).cloned() {
         *value = schema;
         return;

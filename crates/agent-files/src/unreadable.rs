@@ -6,7 +6,7 @@ use std::fmt;
 use agentx_config::yaml::TextPosition;
 
 use crate::files::FileFault;
-use crate::loading::START;
+use crate::mistake::START;
 
 /// A file that gave no text.
 #[derive(Clone, Debug, PartialEq, Eq)]

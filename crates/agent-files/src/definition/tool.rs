@@ -233,7 +233,7 @@ impl HttpTool {
             .flatten()
             .chain(self.headers.values());
         let mut names: Vec<&str> = texts
-            .flat_map(|text| crate::scalar::variables(text).unwrap_or_default())
+            .flat_map(|text| crate::variables::variables(text).unwrap_or_default())
             .collect();
         names.sort_unstable();
         names.dedup();

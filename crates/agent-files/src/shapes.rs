@@ -4,71 +4,23 @@
 use agentx_config::yaml::{TextPosition, Yaml, YamlKey, YamlNode};
 use serde_json::{Map, Value, json};
 
-use crate::findings::{FileFindings, LocatedText};
+use crate::checker::Checker;
+use crate::entries::{Entries, text_of};
+use crate::findings::LocatedText;
 use crate::key_tables::{MappingShape, Shape};
-use crate::mistake::{DefinitionMistake, did_you_mean};
+use crate::mistake::{START, did_you_mean};
 use crate::rules;
 use crate::scalar;
-use crate::source::FileSource;
 use crate::tables::{self, AGENTS, MESSAGE, TOOLS};
 
-/// Reads one file.
-pub(crate) struct Checker<'a> {
-    pub(crate) source: &'a FileSource,
-    pub(crate) findings: FileFindings,
-    owner: String,
-    depth: usize,
-    /// The nesting depth of agents here.
-    pub(crate) agents: u32,
-    pub(crate) filters: usize,
+/// Reads what a file holds; `None` if it is wrong, and then the mistakes are recorded.
+pub(crate) fn read(checker: &mut Checker<'_>, shape: Shape, node: &YamlNode) -> Option<Value> {
+    checker.value("file", shape, node)
 }
 
-type Entries = [(YamlKey, YamlNode)];
-
-/// The number of errors of one file that are shown.
-const MAX_MISTAKES: usize = 100;
-
-/// The largest number of filters in a file: each takes a while to compile.
-pub(crate) const MAX_FILTERS: usize = 200;
-
-impl<'a> Checker<'a> {
-    pub(crate) fn new(source: &'a FileSource) -> Self {
-        Self {
-            source,
-            findings: FileFindings::default(),
-            owner: String::new(),
-            depth: 0,
-            agents: 0,
-            filters: 0,
-        }
-    }
-
-    /// Returns whether the list of errors is full.
-    pub(crate) fn is_full(&self) -> bool {
-        self.findings.mistakes.len() > MAX_MISTAKES
-    }
-
-    pub(crate) fn wrong(&mut self, at: TextPosition, message: impl Into<String>, hint: Option<String>) {
-        if self.is_full() {
-            return;
-        }
-        if self.findings.mistakes.len() == MAX_MISTAKES {
-            let message = format!("and more; the first {MAX_MISTAKES} mistakes of a file are shown");
-            let end = TextPosition {
-                line: u64::MAX,
-                column: 1,
-            };
-            self.findings
-                .mistakes
-                .push(DefinitionMistake::new(&self.source.file, end, message));
-            return;
-        }
-        let mistake = DefinitionMistake::new(&self.source.file, at, message).hint(hint);
-        self.findings.mistakes.push(mistake);
-    }
-
+impl Checker<'_> {
     /// Reads a value; `None` if it is wrong, and then the mistake is recorded.
-    pub(crate) fn value(&mut self, key: &str, shape: Shape, node: &YamlNode) -> Option<Value> {
+    fn value(&mut self, key: &str, shape: Shape, node: &YamlNode) -> Option<Value> {
         if self.is_full() {
             return None;
         }
@@ -98,11 +50,6 @@ impl<'a> Checker<'a> {
         }
     }
 
-    pub(crate) fn expected(&mut self, key: &str, node: &YamlNode, what: &str) {
-        let found = node.value.found();
-        self.wrong(node.at, format!("`{key}`: expected {what}, found {found}"), None);
-    }
-
     fn entries<'n>(&mut self, key: &str, node: &'n YamlNode) -> Option<&'n Entries> {
         let Yaml::Map(entries) = &node.value else {
             self.expected(key, node, "keys and values");
@@ -112,12 +59,7 @@ impl<'a> Checker<'a> {
     }
 
     /// Returns a mapping with known keys.
-    pub(crate) fn table(
-        &mut self,
-        key: &str,
-        table: &'static MappingShape,
-        node: &YamlNode,
-    ) -> Option<Value> {
+    fn table(&mut self, key: &str, table: &'static MappingShape, node: &YamlNode) -> Option<Value> {
         let entries = self.entries(key, node)?;
         let before = self.findings.mistakes.len();
         let mut map = Map::new();
@@ -344,7 +286,7 @@ impl<'a> Checker<'a> {
         let found = kinds.iter().find(|(known, _)| *known == kind);
         if found.is_none() {
             let known: Vec<&str> = kinds.iter().map(|(known, _)| *known).collect();
-            let at = given.map_or(TextPosition { line: 1, column: 1 }, |node| node.at);
+            let at = given.map_or(START, |node| node.at);
             let hint = did_you_mean(kind, known.iter().copied());
             self.wrong(
                 at,
@@ -353,14 +295,6 @@ impl<'a> Checker<'a> {
             );
         }
         found.copied()
-    }
-
-    pub(crate) fn placed(&self, at: TextPosition, text: &str) -> LocatedText {
-        LocatedText {
-            at,
-            text: text.to_owned(),
-            owner: self.owner.clone(),
-        }
     }
 }
 
@@ -384,16 +318,4 @@ fn forms(shapes: &[Shape]) -> String {
         })
         .collect();
     forms.join(" or ")
-}
-
-/// Returns the text at a key, or none.
-pub(crate) fn text_of(entries: &Entries, name: &str) -> String {
-    match entries
-        .iter()
-        .find(|(key, _)| key.name == name)
-        .map(|(_, node)| &node.value)
-    {
-        Some(Yaml::Text(text)) => text.clone(),
-        _ => String::new(),
-    }
 }

@@ -1,0 +1,25 @@
+//! The names of variables, and the environment variables that a text refers to as `${NAME}`.
+
+/// Returns whether a variable may be called so.
+pub(crate) fn is_variable(name: &str) -> bool {
+    !name.is_empty()
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+        && !name.starts_with(|c: char| c.is_ascii_digit())
+}
+
+/// Returns the names between `${` and `}`.
+pub(crate) fn variables(text: &str) -> Result<Vec<&str>, String> {
+    let mut names = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find("${") {
+        let after = rest.get(start + 2..).unwrap_or_default();
+        let end = after.find('}').ok_or("a `${` without its `}`")?;
+        let name = after.get(..end).unwrap_or_default();
+        if !is_variable(name) {
+            return Err(format!("`${{{name}}}` does not name an environment variable"));
+        }
+        names.push(name);
+        rest = after.get(end + 1..).unwrap_or_default();
+    }
+    Ok(names)
+}
