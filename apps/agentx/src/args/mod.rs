@@ -7,6 +7,7 @@ mod config;
 mod debug;
 mod failure;
 mod files;
+mod first_screen;
 mod identity;
 mod mcp;
 mod numbers;
@@ -113,15 +114,13 @@ pub(crate) struct Global {
 impl Cli {
     /// Reads the command line of this process. `agentx --help` is one screen; `agentx help` says the rest.
     pub(crate) fn of_process() -> Result<Self, clap::Error> {
-        let command = || Self::command().override_help(crate::cmd::help::screen());
+        let command = || Self::command().override_help(first_screen::screen());
         let typed: Vec<OsString> = std::env::args_os().collect();
         let is_command = |word: &str| command().find_subcommand(word).is_some();
         let words = shortcuts::with_command(&typed, is_command).unwrap_or(typed);
         Self::from_arg_matches(&Self::matches(&words, command)?)
     }
-}
 
-impl Cli {
     /// Reads these words, with a prompt in the place of a command and with flags of a command in front of it.
     fn matches(
         words: &[OsString],
