@@ -18,9 +18,8 @@ use std::sync::Arc;
 
 use agentx_types::{AgentConfig, MAX_AGENTS_AT_ONCE, MAX_AGENTS_MADE, RunStatus};
 
-use crate::Agent;
 use crate::limits::{self, RunSpending};
-use crate::run_lifecycle::StopCause;
+use crate::stop_cause::StopCause;
 
 /// The budgets that an agent shares, the nearest first.
 ///
@@ -44,20 +43,19 @@ struct AncestorBudget {
 }
 
 impl AncestorBudgets {
-    /// Counts in the next agent above; call it for the parent first, then for its parent.
-    ///
-    /// An agent without a run, or without a limit of tokens or money, adds no budget. If one is being stopped
-    /// for a limit, that is remembered: the nearest such agent counts.
-    pub fn add(&mut self, agent: &Agent) {
-        let Some(run) = agent.run() else { return };
-        let config = agent.config();
+    /// Counts in the run of the next agent above, and the cause for which it is being stopped, if it is.
+    pub(crate) fn add_run(
+        &mut self,
+        config: &Arc<AgentConfig>,
+        spent: RunSpending,
+        stop: Option<&StopCause>,
+    ) {
         if config.limits.max_tokens.is_some() || config.limits.max_cost.is_some() {
             self.budgets.push(AncestorBudget {
                 of: Arc::clone(config),
-                spent: run.spent(),
+                spent,
             });
         }
-        let stop = run.pending.stop.as_ref();
         if let Some(cause) =
             stop.filter(|cause| cause.status == RunStatus::TimedOut && self.stopped.is_none())
         {

@@ -22,7 +22,6 @@ mod inputs;
 mod refused_request;
 mod run;
 mod spending;
-mod stop_cause;
 mod stops;
 mod wall_time;
 
@@ -42,8 +41,9 @@ pub use refused_request::RefusedRequest;
 pub(crate) use run::{PendingCheck, PendingContext, RunStep};
 pub use run::{PendingRun, Run, RunCost};
 pub use spending::Totals;
-pub use stop_cause::{StopCause, StopRecord};
 pub(crate) use stops::StopConsequence;
+
+pub(crate) use crate::stop_cause::{StopCause, StopRecord};
 
 /// The runs of one agent.
 ///

@@ -18,9 +18,9 @@ use crate::ancestor_budgets::Census;
 use crate::approval::Question;
 use crate::context::{HeardBy, StepContext, Transition};
 use crate::limits::RunSpending;
+use crate::stop_cause::StopCause;
 
 use super::refused_request::RefusedRequest;
-use super::stop_cause::StopCause;
 
 /// A run: from an input of the user to its last answer. It may answer several inputs: those that joined it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
