@@ -1,8 +1,9 @@
 //! The forms of a command that rules are compared with: unchanged, without the directory of its program, and
 //! without the options before its subcommand.
 
+use super::expand::ANYTHING;
 use super::subcommands::{options_before_subcommand, other_starts};
-use super::word::{ANYTHING, BLANK, Word};
+use super::word::{BLANK, Word};
 use super::wrapper_commands::basename;
 use super::{CommandAnalysis, MOST_OPEN};
 

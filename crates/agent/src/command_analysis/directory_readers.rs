@@ -25,8 +25,8 @@
 //! number may be that of any process, and a descriptor may be opened by any command before. Rules by path therefore
 //! ask about them, as they ask about a variable (`cat $X`). Other names below `/proc` and `/dev` are what they say.
 
-use super::expand::STAR;
-use super::word::{ANYTHING, Word};
+use super::expand::{ANYTHING, STAR};
+use super::word::Word;
 use super::wrapper_commands::basename;
 use crate::rule_options::is_beginning_of;
 

@@ -15,8 +15,8 @@
 //!
 //! The work is bounded: 64 names, 12 braces; beyond these bounds the rest of a name stands for anything.
 
-use super::word::ANYTHING;
-
+/// Represents any run of characters in the open form of a word and in the names that it may become.
+pub(crate) const ANYTHING: char = '\0';
 /// The placeholder for text that `*`, `?` or `[…]` matches: any run of characters within a name.
 pub(crate) const STAR: char = '\u{1}';
 /// Unquoted `{` in a word's shape.

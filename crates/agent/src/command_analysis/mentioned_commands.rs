@@ -7,8 +7,9 @@
 //! be asked. From version 5 of the rules on.
 
 use super::CommandAnalysis;
+use super::expand::ANYTHING;
 use super::pattern_overlap::names_meet;
-use super::word::{ANYTHING, Word};
+use super::word::Word;
 use super::wrapper_commands::basename;
 
 /// Subcommands that do the work of another one, with that one.

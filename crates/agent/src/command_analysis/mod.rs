@@ -55,10 +55,11 @@ mod wrapper_commands;
 use agentx_types::{RULES_VERSION, since};
 
 pub(crate) use data_consumers::sed_does;
+pub(crate) use expand::ANYTHING;
 pub(crate) use path_overlap::{PathOverlap, meeting, names_behind_stars, reaches};
 pub(crate) use pattern_overlap::may_fit;
 pub(crate) use subcommands::OF_GIT;
-pub(crate) use word::{ANYTHING, BLANK};
+pub(crate) use word::BLANK;
 
 /// Maximum depth of commands within commands.
 const DEPTH: usize = 5;

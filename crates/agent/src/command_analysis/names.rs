@@ -6,11 +6,11 @@
 
 use super::CommandAnalysis;
 use super::directory_readers::leads_anywhere;
-use super::expand::STAR;
+use super::expand::{ANYTHING, STAR};
 use super::indirect_programs::is_quiet;
 use super::lex::Lexed;
 use super::pathspecs::{behind_marks, of_address, takes_objects};
-use super::word::{ANYTHING, Word};
+use super::word::Word;
 use super::working_directory::{ANYWHERE, MOST_FOLDERS, working_folders};
 use super::wrapper_commands::{Runs, basename, is_assignment, is_shell, is_wrapper, runs};
 use crate::pattern::{is_within, normalize};

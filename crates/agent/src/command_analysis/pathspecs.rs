@@ -2,7 +2,8 @@
 //! and addresses of files.
 
 use super::CommandAnalysis;
-use super::word::{ANYTHING, Word};
+use super::expand::ANYTHING;
+use super::word::Word;
 
 impl CommandAnalysis {
     /// Records the files that words of Git may name: `':(glob).e*'`, `'.e*'`. Stars of Git also match dots

@@ -7,8 +7,7 @@
 //! The algorithm keeps one row of a table: row `i` says which prefixes of `open` may equal the first `i`
 //! pieces of the pattern.
 
-use super::expand::STAR;
-use super::word::ANYTHING;
+use super::expand::{ANYTHING, STAR};
 
 /// Maximum number of cells of the table; a longer pair counts as overlapping.
 const MOST_STEPS: usize = 1 << 20;

@@ -12,10 +12,7 @@
 //!
 //! Rules are compared with `text` and `open`; `names` makes the files that the word may name from `shape`.
 
-use super::expand::{BRACE, BRACE_END, BRACKET, BRACKET_END, COMMA, STAR};
-
-/// Represents any run of characters in [`Word::open`].
-pub(crate) const ANYTHING: char = '\0';
+use super::expand::{ANYTHING, BRACE, BRACE_END, BRACKET, BRACKET_END, COMMA, STAR};
 
 /// The placeholder for a blank within a word in texts in which blanks separate words.
 pub(crate) const BLANK: char = '\u{1}';

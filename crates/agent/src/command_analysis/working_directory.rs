@@ -5,8 +5,8 @@
 //! because programs differ in the names that they look up there. An unnecessary option in the list costs one
 //! comparison.
 
-use super::expand::STAR;
-use super::word::{ANYTHING, Word};
+use super::expand::{ANYTHING, STAR};
+use super::word::Word;
 use super::wrapper_commands::basename;
 
 /// Maximum number of folders of a line or a command to check. With more of them, any folder is possible.
