@@ -53,7 +53,6 @@ mod context;
 mod conversation;
 mod file_tools;
 pub mod fixtures;
-mod hosts;
 mod imported_config;
 mod json_depth;
 mod ledger;

@@ -11,75 +11,26 @@ mod links;
 mod mode;
 mod oversized;
 mod rule_words;
+mod verdict;
 
 pub use links::refused_where_it_leads;
 pub use rule_words::describe;
 pub(crate) use rule_words::in_reason;
+pub use verdict::{ExplainedVerdict, Question, Verdict};
 
 use std::borrow::Cow;
 
-use agentx_types::{
-    Access, AgentConfig, ApprovalMode, AskedQuestion, RULES_VERSION, Rule, RuleEffect, ToolSpec, since,
-};
-use serde::{Deserialize, Serialize};
+use agentx_types::{Access, AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
 use serde_json::Value;
 
 use crate::call_subject::CallSubject;
+use crate::call_subject::hosts::describe_reach;
+pub use crate::call_subject::member_directory;
 pub use crate::call_subject::uncovered::not_covered_reason;
 use crate::file_tools::{has_changed, replaces_another};
-use crate::hosts;
 use crate::plan_mode;
 use mode::{asked_by_mode, nobody_asked, unasked};
-
-/// The decision about a call.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub enum Verdict {
-    /// Allow the call.
-    Allow {
-        /// Whether it may also touch files outside the workspace.
-        outside_workspace: bool,
-    },
-    /// Ask a person about the call.
-    Ask(Question),
-    /// Refuse the call.
-    Deny {
-        /// The rule or default that decided.
-        reason: String,
-    },
-}
-
-/// The question to a person, and the rule that an answer of "always" would keep.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Question {
-    /// The rule or default that asks.
-    pub reason: String,
-    /// The rule that "the like" would keep.
-    pub suggested: Rule,
-    /// Whether the settings of the session's server would ask too, so that it takes more than a role in the
-    /// session to allow the call.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_server: bool,
-    /// For a question to a person: the JSON Schema of the answer.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub form: Option<Box<Value>>,
-    /// Set if the person answers in words: the call is the model's own question (`ask_user`), or a loop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Box<AskedQuestion>>,
-    /// Whether it asks whether a loop may go on.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub is_about_loop: bool,
-}
-
-/// A verdict, and its reasons.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ExplainedVerdict {
-    /// Whether the call is allowed, refused, or a person is asked.
-    pub verdict: Verdict,
-    /// The rules that made it, by their place in [`rules_of`]; none if a default or the mode did.
-    pub rules: Vec<usize>,
-    /// The rule or default that decided, as text.
-    pub reason: String,
-}
+use verdict::{allowed, asked, by, denied};
 
 /// The rules that decide about an agent's calls: those of the server's settings, then those of the session.
 /// In the session of a member the session's own rules can forbid and ask, but allow nothing.
@@ -104,11 +55,6 @@ fn mode_of(config: &AgentConfig) -> ApprovalMode {
         ApprovalMode::Auto if member_directory(config).is_some() => ApprovalMode::Ask,
         mode => mode,
     }
-}
-
-/// The directory that a member works in, if this is the session of one.
-pub fn member_directory(config: &AgentConfig) -> Option<&str> {
-    config.server_rules.as_ref()?.member_directory.as_deref()
 }
 
 /// Returns whether the settings of the server require a question before this call, regardless of the
@@ -211,7 +157,7 @@ fn judge_by(
     };
     // The question includes the reach that the tool's file grants.
     let told = tool.reach.as_deref().filter(|_| version >= since::REACH_IS_SAID);
-    let asking = asking.map(|(reason, rules)| match told.and_then(hosts::describe_reach) {
+    let asking = asking.map(|(reason, rules)| match told.and_then(describe_reach) {
         Some(told) => (format!("{reason}; {told}"), rules),
         None => (reason, rules),
     });
@@ -246,56 +192,10 @@ fn is_read_only(config: &AgentConfig, tool: &ToolSpec, rule: &Rule) -> bool {
     config.rules_version >= since::REFUSALS_SAY_WHY && is_read_only && is_whole && tool.access > Access::Read
 }
 
-/// A question, with the rule that "always" would keep.
-fn asked(subject: &CallSubject<'_>, reason: String, rules: Vec<usize>) -> ExplainedVerdict {
-    ExplainedVerdict {
-        verdict: Verdict::Ask(Question {
-            reason: reason.clone(),
-            suggested: subject.suggested(),
-            by_server: false,
-            form: None,
-            asked: None,
-            is_about_loop: false,
-        }),
-        rules,
-        reason,
-    }
-}
-
 /// The reason why a person must decide about a call each time, without keeping a rule; `None` if rules
 /// decide.
 pub fn always_asked(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<&'static str> {
     CallSubject::of(&config.workspace, config.rules_version, tool, input).always_asked()
-}
-
-/// A judgement that allows the call.
-fn allowed(outside_workspace: bool, reason: String, rules: Vec<usize>) -> ExplainedVerdict {
-    ExplainedVerdict {
-        verdict: Verdict::Allow { outside_workspace },
-        rules,
-        reason,
-    }
-}
-
-/// A judgement that refuses the call.
-fn denied(reason: String, rules: Vec<usize>) -> ExplainedVerdict {
-    ExplainedVerdict {
-        verdict: Verdict::Deny {
-            reason: reason.clone(),
-        },
-        rules,
-        reason,
-    }
-}
-
-/// The words for rules that allow a call together.
-fn by(rules: &[Rule], which: &[usize], version: u32) -> String {
-    let words = which.iter().map(|index| in_reason(&rules[*index], version));
-    let words: Vec<String> = words.collect();
-    match words.len() {
-        1 => format!("the rule {} allows it", words.concat()),
-        _ => format!("the rules {} allow it", words.join(" and ")),
-    }
 }
 
 /// Returns whether the call names a path outside the workspace.

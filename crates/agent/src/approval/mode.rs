@@ -14,7 +14,8 @@
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 
-use super::{ExplainedVerdict, allowed, asked, denied, in_reason};
+use super::rule_words::in_reason;
+use super::verdict::{ExplainedVerdict, allowed, asked, denied};
 use crate::call_subject::CallSubject;
 
 /// Asks a person if the mode permits a question; otherwise refuses the call with the same reason.

@@ -6,7 +6,8 @@
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
 
 use super::mode::asked_by_mode;
-use super::{ExplainedVerdict, allowed, asked, by, denied, in_reason};
+use super::rule_words::in_reason;
+use super::verdict::{ExplainedVerdict, allowed, asked, by, denied};
 use crate::call_subject::CallSubject;
 use crate::call_subject::oversized::TOO_MUCH;
 

@@ -11,7 +11,7 @@
 
 use agentx_types::{ToolReach, host_name, since};
 
-use crate::call_subject::CallSubject;
+use super::CallSubject;
 use crate::pattern::fits;
 
 /// The beginning of a rule's argument that is about hosts. Arguments of a call are JSON, so none is mistaken

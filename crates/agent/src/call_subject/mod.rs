@@ -13,8 +13,10 @@
 mod everyday;
 mod guarded;
 mod hidden;
+pub(crate) mod hosts;
 pub(crate) mod oversized;
 mod suggested;
+mod tools;
 pub(crate) mod uncovered;
 mod written_files;
 
@@ -23,7 +25,6 @@ use std::cell::OnceCell;
 use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolSpec, since};
 use serde_json::Value;
 
-use crate::approval::member_directory;
 use crate::auto_run_files::{is_guarded_as, is_instructions_as};
 use crate::closed_files::{self, Guarded};
 use crate::command_analysis::{CommandAnalysis, PathOverlap, read_as};
@@ -392,4 +393,9 @@ impl<'a> CallSubject<'a> {
 /// Returns whether a pattern is one path, or one command line.
 fn is_exact(pattern: &str) -> bool {
     !pattern.replace("\\*", "").contains('*')
+}
+
+/// The directory that a member works in, if this is the session of one.
+pub fn member_directory(config: &AgentConfig) -> Option<&str> {
+    config.server_rules.as_ref()?.member_directory.as_deref()
 }
