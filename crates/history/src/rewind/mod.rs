@@ -5,9 +5,11 @@
 mod branches;
 mod file_history;
 mod history;
+mod latest_restoring;
 mod restorings;
 
 pub use branches::{BranchFile, BranchSide, BranchTurn, Branches, branches_of, changes_of};
 pub use file_history::{FileChange, FileHistory, FileVersion};
 pub use history::{IrreversibleEffect, IrreversibleEffects, PastInput, SessionHistory, history_of};
-pub use restorings::{Restoring, latest_restoring};
+pub use latest_restoring::latest_restoring;
+pub use restorings::Restoring;
