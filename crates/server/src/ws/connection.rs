@@ -1,67 +1,29 @@
 //! A WebSocket connection, from `hello` to its end: one task that reads and writes at the same time.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_types::SessionId;
-use agentx_types::wire::WireView;
 use futures_util::StreamExt as _;
 use hyper::upgrade::Upgraded;
 
 use super::SocketOpening;
-use super::allowance::Allowance;
 use super::frames::ConnectionEnd;
 use super::read_half::SocketReader;
+use super::shared::SocketShared;
 use super::wire::{ClientStream, FrameBatch, Sink, halves};
-use super::write_half::{SocketWriter, WriterTask};
-use crate::auth::Identity;
-use crate::connection_limits::Permit;
-use crate::outbox::{Outbox, OutboxItem, encode};
+use super::write_half::SocketWriter;
+use super::writer_task::WriterTask;
+use crate::outbox::{OutboxItem, encode};
 use crate::state::ServerState;
 
 /// The time limit of a connection's last frames.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// The state that the two halves of a connection share.
-pub(super) struct SocketShared {
-    pub(super) state: Arc<ServerState>,
-    pub(super) outbox: Arc<Outbox<WriterTask>>,
-    /// The number of bytes that it may still send.
-    pub(super) allowance: Arc<Allowance>,
-    /// The connection's place in the server's limit.
-    pub(super) permit: Option<Permit>,
-    /// The address, as it is counted.
-    pub(super) address: String,
-    /// The subscriptions. The reading half adds them, the writing half removes those that ended.
-    subscriptions: Mutex<HashMap<SessionId, WireView>>,
-    /// The identity, as soon as it is known.
-    identity: Mutex<Option<Identity>>,
-}
-
-impl SocketShared {
-    pub(super) fn subscriptions(&self) -> MutexGuard<'_, HashMap<SessionId, WireView>> {
-        self.subscriptions.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(super) fn identity(&self) -> MutexGuard<'_, Option<Identity>> {
-        self.identity.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Serves a socket until it ends.
 pub(super) async fn run(state: Arc<ServerState>, socket: Upgraded, entry: SocketOpening) {
     state.counts().sockets.add(1);
     let limits = &state.options().limits;
-    let shared = Arc::new(SocketShared {
-        outbox: Arc::new(Outbox::new(limits.waiting())),
-        allowance: Arc::new(Allowance::new()),
-        permit: entry.permit.clone(),
-        address: entry.address.clone(),
-        subscriptions: Mutex::default(),
-        identity: Mutex::default(),
-        state: state.clone(),
-    });
+    let shared = Arc::new(SocketShared::new(state.clone(), &entry));
     let (mut stream, mut sink) = halves(
         socket,
         (shared.outbox.clone(), shared.allowance.clone()),

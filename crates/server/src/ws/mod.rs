@@ -6,8 +6,10 @@ mod frames;
 mod rate_limiter;
 mod read_half;
 mod requests;
+mod shared;
 mod wire;
 mod write_half;
+mod writer_task;
 
 use std::sync::Arc;
 

@@ -11,9 +11,9 @@ use tokio_tungstenite::tungstenite::{self, Message};
 
 use super::SocketOpening;
 use super::allowance::VISITOR_BYTES;
-use super::connection::SocketShared;
 use super::frames::{ConnectionEnd, accepted, id_of, parse, refusal_notice};
 use super::rate_limiter::{FrameAdmission, RateLimiter};
+use super::shared::SocketShared;
 use super::wire::ClientStream;
 use crate::auth::{Identity, check_client, problem};
 use crate::options::PROGRAM;

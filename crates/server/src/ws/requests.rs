@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::frames::{accepted, ui_frame};
 use super::read_half::SocketReader;
-use super::write_half::{ClientSubscription, WriterTask};
+use super::writer_task::{ClientSubscription, WriterTask};
 use crate::auth::problem;
 use crate::feed::SubscriptionFilter;
 use crate::session_actions::to_problem;

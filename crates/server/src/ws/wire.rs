@@ -26,7 +26,7 @@ use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::allowance::Allowance;
-use super::write_half::WriterTask;
+use super::writer_task::WriterTask;
 use crate::counted_read::poll_count;
 use crate::outbox::{Outbox, OutboxItem};
 

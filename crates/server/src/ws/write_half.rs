@@ -10,13 +10,13 @@ use agentx_types::SessionId;
 use agentx_types::wire::{CaughtUp, Heartbeat, Problem, Unsubscribed};
 use tokio::time::{Instant, Sleep};
 
-use super::connection::SocketShared;
 use super::frames::ConnectionEnd;
+use super::shared::SocketShared;
 use super::wire::{FrameBatch, Sink};
+use super::writer_task::{ClientSubscription, WriterTask};
 use crate::auth::Identity;
 use crate::feed::{FeedItem, FeedReader, Frame};
 use crate::outbox::{NextFrame, OutboxItem, encode};
-use crate::rooms::Membership;
 use crate::session_actions::to_problem;
 
 /// The number of frames, and of bytes, of one subscription before another one gets a turn.
@@ -25,20 +25,6 @@ const TURN: (usize, usize) = (256, 64 * 1024);
 const GATHER: usize = 128 * 1024;
 /// The number of answers and notices that are sent before the subscriptions get a turn.
 const NOTICES: usize = 256;
-
-/// A task for the writing half, in order with the reading half's answers.
-pub(super) enum WriterTask {
-    /// A subscription begins.
-    Attach(Box<ClientSubscription>),
-    /// Ends a subscription.
-    Detach(SessionId),
-}
-
-pub(super) struct ClientSubscription {
-    pub(super) session: SessionId,
-    pub(super) reader: FeedReader,
-    pub(super) membership: Membership,
-}
 
 /// The writing half of a connection.
 pub(super) struct SocketWriter {
