@@ -11,55 +11,8 @@ use std::hint::black_box;
 
 use serde_json::Value;
 
+use crate::flat_part::{FlatPart, tag};
 use crate::reader::ValueReader;
-
-/// A part of a value.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) enum FlatPart {
-    #[default]
-    Null,
-    Bool(bool),
-    Whole(i64),
-    Number(f64),
-    /// A text of this many bytes, which follow.
-    Text(usize),
-    /// An array of this many values, which follow.
-    List(usize),
-    /// The same, from a table: each value comes after its position, in any order.
-    Placed {
-        count: usize,
-        sorted: bool,
-    },
-    /// An object of this many values, each after its name. One that comes from a table has no order.
-    Named(usize),
-}
-
-/// The tags of encoded parts: a part is its tag, and then its content in as many bytes as needed, the least
-/// significant first.
-pub(crate) mod tag {
-    pub(crate) const NULL: u8 = 0;
-    pub(crate) const FALSE: u8 = 1;
-    pub(crate) const TRUE: u8 = 2;
-    /// A whole number in eight bytes.
-    pub(crate) const WHOLE: u8 = 3;
-    /// Another number, in eight bytes.
-    pub(crate) const NUMBER: u8 = 4;
-    /// A whole number up to 255, in one byte: most are.
-    pub(crate) const SMALL_WHOLE: u8 = 5;
-    /// A whole number that came as a number of a script, in one byte.
-    pub(crate) const SMALL_NUMBER: u8 = 6;
-    /// A text, with its length in eight bytes, or in one.
-    pub(crate) const TEXT: u8 = 7;
-    pub(crate) const SHORT_TEXT: u8 = 8;
-    /// With the count in eight bytes.
-    pub(crate) const LIST: u8 = 9;
-    /// A table, in the order of positions.
-    pub(crate) const SORTED: u8 = 10;
-    /// A table, in any order.
-    pub(crate) const UNSORTED: u8 = 11;
-    /// An object.
-    pub(crate) const NAMED: u8 = 12;
-}
 
 /// A value in a row.
 #[derive(Debug, Default, PartialEq)]
@@ -223,9 +176,14 @@ impl FlatValue {
         self.0.clear();
     }
 
+    /// Reads it part by part, from its beginning.
+    pub(crate) fn reader(&self) -> ValueReader<'_> {
+        ValueReader::of(&self.0)
+    }
+
     /// The value. Objects that have no order are sorted by their names.
     pub(crate) fn value(&self) -> Value {
-        ValueReader::new(self).value()
+        self.reader().value()
     }
 }
 
@@ -285,7 +243,6 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::reader::ValueReader;
 
     fn any_value() -> impl Strategy<Value = Value> {
         let leaf = prop_oneof![
@@ -394,7 +351,7 @@ mod tests {
         ["", "x", &long[..255], &long]
             .iter()
             .for_each(|text| flat.text(text));
-        let from = ValueReader::new(&flat);
+        let from = flat.reader();
         for number in floats {
             assert!(matches!(from.part(), FlatPart::Number(read) if read.to_bits() == number.to_bits()));
         }

@@ -28,6 +28,7 @@ mod costs;
 mod decode;
 mod encode;
 mod error;
+mod flat_part;
 mod flat_value;
 mod host;
 mod inbox;

@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
-use crate::flat_value::{FlatPart, FlatValue, tag};
+use crate::flat_part::{FlatPart, tag};
 
 /// Reads a value part by part.
 pub(crate) struct ValueReader<'f> {
@@ -17,12 +17,7 @@ pub(crate) struct ValueReader<'f> {
 }
 
 impl<'f> ValueReader<'f> {
-    /// Reads a value from its beginning.
-    pub(crate) fn new(flat: &'f FlatValue) -> Self {
-        Self::of(&flat.0)
-    }
-
-    /// Reads the value in these bytes.
+    /// Reads the value in these bytes, from its beginning.
     pub(crate) fn of(flat: &'f [u8]) -> Self {
         Self {
             flat,

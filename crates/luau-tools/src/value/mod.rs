@@ -7,7 +7,8 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::flat_value::{FlatPart, FlatValue};
+use crate::flat_part::FlatPart;
+use crate::flat_value::FlatValue;
 use crate::reader::ValueReader;
 use crate::stack::{LuauType, NoRoom, Stack, StackSlot, TableBuilder, TablePair, ValuePosition, caught};
 use crate::vm_exchange;
@@ -22,7 +23,7 @@ const TABLE: usize = 30;
 /// or absent keys as usual in Luau. Its depth was checked when it was written.
 pub(crate) fn takes(slot: StackSlot<'_>, keep: bool) {
     vm_exchange::with(|flat| {
-        let from = ValueReader::new(flat);
+        let from = flat.reader();
         match caught(|| from.part()) {
             FlatPart::Null if !keep => slot.nil(),
             part => ToLuau { from: &from, keep }.put(part, slot),
