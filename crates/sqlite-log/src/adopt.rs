@@ -12,9 +12,9 @@ use agentx_types::SessionId;
 use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::append::insert;
-use crate::blobs;
+use crate::blobs::{self, EncodedBlobs};
 use crate::chain::StoredRow;
-use crate::codec::{EncodedBlobs, StoredBody};
+use crate::codec::StoredBody;
 use crate::error::Fault;
 use crate::keys::{LAST_SEQ, digest, key, last_row, unsigned};
 use crate::link;

@@ -4,12 +4,12 @@ use agentx_runtime::{Batch, Fact, LogError, Projection};
 use agentx_types::SessionId;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::codec::EncodedBlobs;
+use crate::blobs::{self, EncodedBlobs};
 use crate::error::Fault;
 use crate::keys::{LAST_SEQ, int, key, last_row, now, unsigned};
+use crate::models;
 use crate::segment::{LogEnd, NewRow};
 use crate::writer::{Append, WriterState};
-use crate::{blobs, models};
 
 /// A session that is attached, as the writer thread knows it.
 pub(crate) struct OpenSession {

@@ -9,9 +9,17 @@ use agentx_types::BlobId;
 use rusqlite::blob::ZeroBlob;
 use rusqlite::{Connection, OptionalExtension as _, params};
 
-use crate::codec::EncodedBlobs;
 use crate::error::Fault;
 use crate::keys::{int, now, unsigned};
+
+/// Output of the encoder besides the record stream.
+#[derive(Default)]
+pub(crate) struct EncodedBlobs {
+    /// Payloads that are too long for the stream, with their hashes.
+    pub(crate) blobs: Vec<(Digest, Vec<u8>)>,
+    /// Blobs that events name: the `seq` that names it, and its hash.
+    pub(crate) references: Vec<(u64, Digest)>,
+}
 
 /// The id of a blob with this hash.
 pub(crate) fn id_of(hash: &Digest) -> BlobId {

@@ -22,6 +22,7 @@ use agentx_types::{
     Vocabulary as _,
 };
 
+use crate::blobs::{EncodedBlobs, find_references};
 use crate::bytes::{
     put_bytes, put_optional, put_varint, take, take_length, take_optional, take_str, take_varint, unzigzag,
     zigzag,
@@ -69,15 +70,6 @@ impl EnvelopeContext {
             && self.agent == fact.agent_state_id
             && self.source == fact.source
     }
-}
-
-/// Output of the encoder besides the record stream.
-#[derive(Default)]
-pub(crate) struct EncodedBlobs {
-    /// Payloads that are too long for the stream, with their hashes.
-    pub(crate) blobs: Vec<(Digest, Vec<u8>)>,
-    /// Blobs that events name: the `seq` that names it, and its hash.
-    pub(crate) references: Vec<(u64, Digest)>,
 }
 
 /// Writes the records of one segment.
@@ -152,7 +144,7 @@ fn put_chunk(kind: u8, step: u64, text: &str, out: &mut Vec<u8>) {
 
 fn put_event(fact: &Fact, step: u64, out: &mut Vec<u8>, aside: &mut EncodedBlobs) {
     let (seq, payload) = (fact.seq, fact.payload_json());
-    crate::blobs::find_references(&payload, |hash| aside.references.push((seq, hash)));
+    find_references(&payload, |hash| aside.references.push((seq, hash)));
     let in_blob = payload.len() > INLINE_LIMIT;
     out.push(if in_blob { EVENT_IN_BLOB } else { EVENT });
     put_varint(step, out);

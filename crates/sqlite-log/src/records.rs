@@ -6,7 +6,8 @@ use std::sync::Arc;
 use agentx_runtime::{Digest, Fact};
 use agentx_types::{DecodedEvent, Envelope, EnvironmentEvent, SessionId, Timestamp};
 
-use crate::codec::{EncodedBlobs, SegmentDecoder, SegmentEncoder, StoredBody};
+use crate::blobs::EncodedBlobs;
+use crate::codec::{SegmentDecoder, SegmentEncoder, StoredBody};
 use crate::scan::JOINED_BYTES;
 
 /// The decoded content of a run of records.

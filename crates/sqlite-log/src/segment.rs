@@ -9,7 +9,8 @@
 use agentx_runtime::{Digest, Fact};
 use agentx_types::EnvironmentEvent;
 
-use crate::codec::{EncodedBlobs, INLINE_LIMIT, SegmentEncoder};
+use crate::blobs::EncodedBlobs;
+use crate::codec::{INLINE_LIMIT, SegmentEncoder};
 
 /// A segment is closed once it has this many bytes.
 pub(crate) const SEGMENT_BYTES: usize = 32 * 1024;
