@@ -17,7 +17,7 @@ use serde_json::json;
 
 use super::body::BodyOwner;
 use super::describe::{HandlerInput, Needs, Operation};
-use super::{ApiError, HandlerState, stream};
+use super::{ApiError, HandlerState, event_id};
 use crate::channel::ConnectionChannel;
 use crate::connection_limits::{Permit, address_of};
 use crate::credentials::nonce_of;
@@ -366,7 +366,7 @@ impl FromRequestParts<HandlerState> for ResumedStream {
             .find(|kind| matches!(*kind, "text/event-stream" | "application/json" | "*/*"));
         let is_wanted = first == Some("text/event-stream");
         let last = parts.headers.get("last-event-id");
-        let after = last.map(|id| stream::place(id.to_str().unwrap_or_default()));
+        let after = last.map(|id| event_id::place(id.to_str().unwrap_or_default()));
         Ok(Self {
             is_wanted,
             after: after.transpose()?,

@@ -9,6 +9,8 @@ mod blobs;
 mod body;
 mod cursor;
 mod describe;
+mod event_id;
+mod events_query;
 mod extract;
 mod failure;
 mod health;

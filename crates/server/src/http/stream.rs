@@ -16,8 +16,9 @@ use futures_util::stream;
 use serde_json::json;
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
+use super::event_id::write_id;
+use super::events_query::{EventsQuery, EventsResponse};
 use super::extract::{ResumedStream, SessionAs, Watching};
-use super::history::{EventsQuery, EventsResponse};
 use super::{ApiError, HandlerState};
 use crate::channel::ConnectionChannel;
 use crate::feed::{FeedItem, Frame};
@@ -81,33 +82,12 @@ pub(crate) async fn events(
     Ok(EventsResponse(response))
 }
 
-/// Parses an event id to a cursor.
-///
-/// # Errors
-/// Returns an error if the id is malformed.
-pub(crate) fn place(id: &str) -> Result<EventCursor, ApiError> {
-    let found = match id.split_once('.') {
-        Some((seq, index)) => seq.parse().ok().zip(index.parse().ok()).map(EventCursor::from),
-        None => id.parse().ok().map(EventCursor::after),
-    };
-    found.ok_or_else(|| ApiError::new("bad_request", "Last-Event-ID was not issued by this server"))
-}
-
 /// Returns the first event for simple clients.
 fn connection_state(session: &SessionId, visitor: bool) -> String {
     let state = UiConnectionState { visitor };
     let tag = UiEvent::from(state.clone()).tag().to_owned();
     let frame = json!({"session_id": session, "event": tag, "payload": state});
     format!("event: {tag}\ndata: {frame}\n\n")
-}
-
-fn write_id(view: WireView, EventCursor { seq, index }: EventCursor, out: &mut String) {
-    use std::fmt::Write as _;
-    // Writing to memory has no way to fail.
-    let _ = match view {
-        WireView::Environment => write!(out, "{seq}"),
-        WireView::Runtime | WireView::Ui => write!(out, "{seq}.{index}"),
-    };
 }
 
 /// A live stream of one reader.
@@ -277,26 +257,4 @@ impl Drop for LiveStream {
 fn notice(notice: &ServerNotice) -> String {
     let json = serde_json::to_string(notice).unwrap_or_default();
     format!("event: {}\ndata: {json}\n\n", notice.tag())
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
-
-    use super::*;
-
-    #[test]
-    fn an_id_says_where_to_go_on() {
-        for (view, here) in [
-            (WireView::Environment, EventCursor::after(17)),
-            (WireView::Runtime, (17, 2).into()),
-        ] {
-            let mut id = String::new();
-            write_id(view, here, &mut id);
-            assert_eq!(place(&id).unwrap(), here, "{id}");
-        }
-        for wrong in ["", "x", "1.x", "-1", "1.2.3"] {
-            assert!(place(wrong).is_err(), "{wrong}");
-        }
-    }
 }
