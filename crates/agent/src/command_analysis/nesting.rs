@@ -4,7 +4,7 @@
 //! quotes takes time in proportion to the text, so deep nesting cannot hold up a server. The lines of a
 //! here-document within it have neither quotes nor parentheses.
 
-use super::documents::HereDocument;
+use super::here_document::HereDocument;
 
 /// Returns the position of the parenthesis that closes the one before `text`, in bytes; `None` if there is
 /// none.

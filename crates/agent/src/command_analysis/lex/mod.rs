@@ -4,9 +4,9 @@
 //! It follows bash. If shells differ, it follows the one with which it finds more. It never fails: a quote or
 //! a substitution without an end is closed at the end of the line, and the line is marked as unclosed.
 
-use super::documents::HereDocument;
+use super::here_document::HereDocument;
+use super::inner_text::{InnerKind, InnerText};
 use super::nesting::{end_of_parameter, end_of_substitution};
-use super::piped_input::{InnerKind, InnerText};
 use super::word::Word;
 use crate::command_split::BLANKS;
 
