@@ -79,6 +79,7 @@ mod stop_cause;
 pub mod stuck;
 mod summary;
 mod system_folders;
+mod token_estimate;
 mod tool_ranking;
 pub mod tool_search;
 pub mod unmatchable_rules;
@@ -87,7 +88,6 @@ mod wildcards;
 pub use agent::Agent;
 pub use ancestor_budgets::{AncestorBudgets, Census};
 pub use context::{ActionCount, HeardBy, StepContext, Transition};
-pub use conversation::{estimate_request, estimate_text};
 pub use file_tools::MCP;
 pub use json_depth::{MOST_DEPTH, MOST_LEVELS, check_depth};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
@@ -100,4 +100,5 @@ pub use run_lifecycle::{
     keep_from,
 };
 pub use stop_cause::{StopCause, StopRecord};
+pub use token_estimate::{estimate_request, estimate_text};
 pub use {secret_files::secret_files, severity::leads_elsewhere};

@@ -16,8 +16,9 @@ use agentx_types::{
     since,
 };
 
-use crate::conversation::{Part, estimate_text};
+use crate::conversation::Part;
 use crate::other_authors;
+use crate::token_estimate::estimate_text;
 
 /// The shortest and the longest summary, in tokens; in between a sixteenth of the window.
 const SUMMARY_TOKENS: (u64, u64) = (512, 8_192);

@@ -13,7 +13,7 @@
 use agentx_types::{Access, AgentConfig, Api, ToolSpec, since};
 use serde_json::{Value, json};
 
-use crate::conversation::estimate_tool;
+use crate::token_estimate::estimate_tool;
 use crate::tool_ranking;
 
 /// The tool that searches the tools of MCP servers.

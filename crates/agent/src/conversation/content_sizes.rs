@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::{AgentConfig, ContentPart, MessageId, Role, WindowFill, WindowKind, WindowShare};
 
-use super::estimate::{estimate_part, estimate_text, estimate_tool};
 use super::{Conversation, RequestPrefix};
+use crate::token_estimate::{estimate_part, estimate_text, estimate_tool};
 
 /// Pieces, tokens and bytes of each kind, in the order of the kinds, so that equal windows give equal bytes.
 #[derive(Default)]

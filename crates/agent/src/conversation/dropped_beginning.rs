@@ -13,7 +13,7 @@ use agentx_types::{AgentConfig, Api, ContentPart, Prices, since};
 use serde::{Deserialize, Serialize};
 
 use super::Conversation;
-use super::estimate::estimate_part;
+use crate::token_estimate::estimate_part;
 
 /// Maximum number of tokens that a server counts beyond the new ones: servers that count only uncached tokens
 /// count in blocks.

@@ -5,36 +5,12 @@
 //! Both happen when `config_changed` names another model or provider (`another_model`).
 
 use agentx_types::{AgentConfig, ModelSpec, since};
-use serde::{Deserialize, Serialize};
 
 use super::Conversation;
-use super::repair::ALL;
-use super::repairs::Repairs;
+use super::repairs::{ALL, MediaOf, Repairs};
 
 /// The maximum number of models to remember; the latest stay.
 const MOST: usize = 8;
-
-/// The pictures that one model refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct MediaOf {
-    /// It identifies the model together with the model's id.
-    provider: String,
-    model: String,
-    /// The value of `Repairs::media` while that model was in use.
-    media: u64,
-    /// The value of `Repairs::media_of` while that model was in use.
-    media_of: Vec<u64>,
-    /// The maximum number of pictures in one request, if its server named one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    most_media: Option<u32>,
-}
-
-impl MediaOf {
-    /// Returns whether it is about this model, at this provider.
-    fn is_of(&self, model: &ModelSpec) -> bool {
-        (&self.provider, &self.model) == (&model.provider, &model.id)
-    }
-}
 
 impl Conversation {
     /// Switches to another model: requests again contain parts that only the former server refused.

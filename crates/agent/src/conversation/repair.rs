@@ -14,11 +14,8 @@ use agentx_types::{AgentConfig, Api, ContentPart, ModelRequest, RequestPart, sin
 use super::refusable_parts::{
     has_attached, has_media, is_block, is_exchange, is_reasoning, is_signed, is_signed_thinking,
 };
-use super::repairs::Repairs;
+use super::repairs::{ALL, Repairs};
 use super::{Conversation, Entry};
-
-/// Leaves out everything, including messages that are still to come.
-pub(super) const ALL: u64 = u64::MAX;
 
 /// Returns whether requests to the model may contain reasoning as text or encrypted, whose refusal is
 /// repaired.

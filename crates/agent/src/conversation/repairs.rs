@@ -3,14 +3,38 @@
 
 use std::sync::Arc;
 
-use agentx_types::{ContentPart, Message, RequestPart, Role};
+use agentx_types::{ContentPart, Message, ModelSpec, RequestPart, Role};
 use serde::{Deserialize, Serialize};
 
-use super::model_switch::MediaOf;
 use super::refusable_parts::{
     has_attached, has_media, in_words, is_block, is_exchange, is_reasoning, is_signed, is_signed_thinking,
     without_attached, without_media, without_signature,
 };
+
+/// Leaves out everything, including messages that are still to come.
+pub(super) const ALL: u64 = u64::MAX;
+
+/// The pictures that one model refused.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct MediaOf {
+    /// It identifies the model together with the model's id.
+    pub(super) provider: String,
+    pub(super) model: String,
+    /// The value of `Repairs::media` while that model was in use.
+    pub(super) media: u64,
+    /// The value of `Repairs::media_of` while that model was in use.
+    pub(super) media_of: Vec<u64>,
+    /// The maximum number of pictures in one request, if its server named one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) most_media: Option<u32>,
+}
+
+impl MediaOf {
+    /// Returns whether it is about this model, at this provider.
+    pub(super) fn is_of(&self, model: &ModelSpec) -> bool {
+        (&self.provider, &self.model) == (&model.provider, &model.id)
+    }
+}
 
 /// The parts that requests leave out. Each number is the event up to which requests leave out a part, or 0.
 ///

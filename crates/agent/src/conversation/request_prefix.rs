@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentx_types::{AgentConfig, Api, ToolSpec, since};
 
-use super::estimate::{estimate_text, estimate_tool};
+use crate::token_estimate::{estimate_text, estimate_tool};
 use crate::{ask_user, plan_mode, recall, tool_search};
 
 /// The beginning of every request, until the configuration changes.

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role, since};
 
 use super::Conversation;
-use super::estimate::{estimate_message, estimate_part, estimate_text};
 use crate::summary::cut;
+use crate::token_estimate::{estimate_message, estimate_part, estimate_text};
 
 /// The minimum size of a shortened result, in tokens: about 256 letters, enough to recognize it.
 const LEAST: u64 = 64;

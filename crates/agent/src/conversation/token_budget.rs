@@ -11,7 +11,7 @@
 use agentx_types::{AgentConfig, ModelParams, since};
 
 use super::Conversation;
-use super::estimate::room as beside_the_longest_answer;
+use crate::token_estimate::room as beside_the_longest_answer;
 
 /// The minimum length of a requested answer: a shorter one would be useless.
 pub(super) const LEAST_ANSWER: u64 = 256;

@@ -16,9 +16,9 @@ use std::sync::Arc;
 use agentx_types::{AgentConfig, Message, ModelSpec, Role, since};
 use serde::{Deserialize, Serialize};
 
-use super::estimate::estimate_message;
 use super::window_growth::GuessedWindow;
 use super::{Conversation, Entry};
+use crate::token_estimate::estimate_message;
 
 /// A refusal of fewer tokens for their bytes, about 32 kB, is not one of a full window.
 ///

@@ -15,10 +15,10 @@ use std::sync::Arc;
 
 use agentx_types::{AgentConfig, Message, Overflow, Role, since};
 
-use super::estimate::estimate_message;
 use super::shorten::with_short_results;
 use super::token_budget::LEAST_ANSWER;
 use super::{Conversation, MAX_EXTRA_PERCENT};
+use crate::token_estimate::estimate_message;
 
 /// No window is taken for smaller than this.
 const LEAST_WINDOW: u64 = 1_024;

@@ -14,7 +14,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use super::{RunLifecycle, RunStep};
-use crate::conversation::estimate_message;
+use crate::token_estimate::estimate_message;
 
 /// The cost of all runs of this agent, and of all agents below it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role, ToolCallId};
 
-use super::estimate::estimate_message;
 use super::{Condensed, Conversation, Entry};
+use crate::token_estimate::estimate_message;
 
 /// The text in place of the result of a call that ran.
 const DONE: &str =

@@ -12,9 +12,9 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use super::MatchAgent;
-use crate::conversation::{estimate_message, estimate_text};
 use crate::matching::{AnswerParser, FastPath, Finding, Intent, prompt};
 use crate::run_lifecycle::{RunStep, StopCause};
+use crate::token_estimate::{estimate_message, estimate_text};
 
 /// The input that a model is sorting, and the findings in its answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

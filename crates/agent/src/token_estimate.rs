@@ -43,7 +43,7 @@ pub(crate) fn estimate_message(message: &Message) -> u64 {
 }
 
 /// Tokens of a part. Arguments and opaque data weigh as their JSON does.
-pub(super) fn estimate_part(part: &ContentPart) -> u64 {
+pub(crate) fn estimate_part(part: &ContentPart) -> u64 {
     match part {
         ContentPart::Text(part) => estimate_text(&part.text),
         ContentPart::Thinking(part) => estimate_text(&part.text),
@@ -64,7 +64,7 @@ pub(crate) fn estimate_tool(tool: &ToolSpec) -> u64 {
 ///
 /// `Conversation::room` begins with it, and from version 8 of the rules on also considers instructions and
 /// tools.
-pub(super) fn room(config: &AgentConfig) -> u64 {
+pub(crate) fn room(config: &AgentConfig) -> u64 {
     let window = config.model.context_window;
     let answer = config
         .params
