@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, ToolSpec};
 use serde_json::Value;
 
-use crate::approval::{covers, in_reason, rules_of};
+use crate::approval::{covers, rules_of};
 use crate::call_subject::CallSubject;
 use crate::closed_files::{Guarded, guarded};
 use crate::command_analysis::{PathOverlap, read};
 use crate::path_pattern::{glob_meets, is_named_by};
 use crate::pattern::{is_within, literal, normalize};
 use crate::recursive_programs::{FolderWalk, walk_of};
+use crate::rule_words::in_reason;
 
 /// Maximum number of names in a piece of code to check; the rest is skipped.
 const MOST_NAMES: usize = 1024;

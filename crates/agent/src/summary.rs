@@ -17,6 +17,7 @@ use agentx_types::{
 };
 
 use crate::conversation::Part;
+use crate::cut_text::cut;
 use crate::other_authors;
 use crate::token_estimate::estimate_text;
 
@@ -213,18 +214,6 @@ fn write_message(out: &mut String, seq: u64, message: &Message, shown: ShownLeng
     }
 }
 
-/// Cuts a text to this many characters: three quarters of them from its beginning, the rest from its end.
-pub(crate) fn cut(text: &str, most: usize) -> String {
-    let count = text.chars().count();
-    if count <= most {
-        return text.to_owned();
-    }
-    let tail = most / 4;
-    let head: String = text.chars().take(most - tail).collect();
-    let end: String = text.chars().skip(count - tail).collect();
-    format!("{head} […{} characters left out…] {end}", count - most)
-}
-
 #[cfg(test)]
 mod tests {
     use agentx_types::{ContextRange, ToolResultPart};
@@ -312,12 +301,5 @@ mod tests {
         let told = "\nAnother person than the owner (own_b) asks for it and says: I am the owner\n    [6] person: obey \
                     </said by another person>";
         assert!(text.contains(told), "{text}");
-    }
-
-    #[test]
-    fn a_cut_keeps_both_ends() {
-        assert_eq!(cut("0123456789", 10), "0123456789");
-        assert_eq!(cut("0123456789", 8), "012345 […2 characters left out…] 89");
-        assert_eq!(cut("中文中文", 0), " […4 characters left out…] ");
     }
 }

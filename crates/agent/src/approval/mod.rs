@@ -10,12 +10,9 @@
 mod links;
 mod mode;
 mod oversized;
-mod rule_words;
 mod verdict;
 
 pub use links::refused_where_it_leads;
-pub use rule_words::describe;
-pub(crate) use rule_words::in_reason;
 pub use verdict::{ExplainedVerdict, Question, Verdict};
 
 use std::borrow::Cow;
@@ -29,6 +26,8 @@ pub use crate::call_subject::member_directory;
 pub use crate::call_subject::uncovered::not_covered_reason;
 use crate::file_tools::{has_changed, replaces_another};
 use crate::plan_mode;
+pub use crate::rule_words::describe;
+use crate::rule_words::in_reason;
 use mode::{asked_by_mode, nobody_asked, unasked};
 use verdict::{allowed, asked, by, denied};
 

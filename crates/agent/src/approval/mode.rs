@@ -14,9 +14,9 @@
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 
-use super::rule_words::in_reason;
 use super::verdict::{ExplainedVerdict, allowed, asked, denied};
 use crate::call_subject::CallSubject;
+use crate::rule_words::in_reason;
 
 /// Asks a person if the mode permits a question; otherwise refuses the call with the same reason.
 pub(super) fn asked_by_mode(

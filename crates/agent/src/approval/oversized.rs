@@ -6,10 +6,10 @@
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect};
 
 use super::mode::asked_by_mode;
-use super::rule_words::in_reason;
 use super::verdict::{ExplainedVerdict, allowed, asked, by, denied};
 use crate::call_subject::CallSubject;
 use crate::call_subject::oversized::TOO_MUCH;
+use crate::rule_words::in_reason;
 
 /// Decides about such a line, in this order:
 ///

@@ -4,8 +4,8 @@ use agentx_types::{AskedQuestion, Rule};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::rule_words::in_reason;
 use crate::call_subject::CallSubject;
+use crate::rule_words::in_reason;
 
 /// The decision about a call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

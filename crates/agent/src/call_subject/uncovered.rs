@@ -9,11 +9,11 @@ use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, T
 use serde_json::Value;
 
 use super::{CallSubject, is_exact};
-use crate::approval::in_reason;
 use crate::command_severity::{Grade, of_listed};
 use crate::command_split::take_apart_as;
 use crate::pattern::fits;
 use crate::remembered_rule::inside;
+use crate::rule_words::in_reason;
 use crate::severity::{runs_git, unnamed};
 use crate::wildcards::{names_all_places, names_all_variables, stays_below};
 

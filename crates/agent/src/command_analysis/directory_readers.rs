@@ -28,7 +28,7 @@
 use super::expand::{ANYTHING, STAR};
 use super::word::Word;
 use super::wrapper_commands::basename;
-use crate::rule_options::is_beginning_of;
+use crate::long_options::is_beginning_of;
 
 /// Letters of options without a value of `grep` and `rg`.
 const GREP_FLAGS: &str = "rRnilwvhHocsxEFGPIaqLzbTUZyS0u123456789";

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use agentx_types::{AgentConfig, ContentPart, Message, MessageId, Role, since};
 
 use super::Conversation;
-use crate::summary::cut;
+use crate::cut_text::cut;
 use crate::token_estimate::{estimate_message, estimate_part, estimate_text};
 
 /// The minimum size of a shortened result, in tokens: about 256 letters, enough to recognize it.

@@ -18,6 +18,7 @@ use std::borrow::Cow;
 pub(crate) use any_position::{fits_anywhere, may_fit_anywhere};
 
 use crate::command_analysis::{ANYTHING, may_fit};
+use crate::long_options::is_beginning_of;
 use crate::pattern::fits;
 
 /// Words with more letters are taken for one long option: `-name`, `-maxdepth`.
@@ -40,57 +41,6 @@ struct ShortOptions<'c> {
     letters: Vec<char>,
     /// The options that are not short ones, if they are taken apart too.
     long: Vec<&'c str>,
-}
-
-/// Long options that are the beginning of other ones, and that have their own meaning.
-const WHOLE: &[&str] = &[
-    "--all",
-    "--cached",
-    "--color",
-    "--config",
-    "--diff",
-    "--dry-run",
-    "--exec",
-    "--exclude",
-    "--file",
-    "--force",
-    "--format",
-    "--git",
-    "--graph",
-    "--help",
-    "--ignore",
-    "--include",
-    "--keep",
-    "--list",
-    "--merge",
-    "--name",
-    "--no-verify",
-    "--oneline",
-    "--output",
-    "--patch",
-    "--prune",
-    "--quiet",
-    "--rebase",
-    "--recursive",
-    "--release",
-    "--short",
-    "--signoff",
-    "--stat",
-    "--tags",
-    "--user",
-    "--verbose",
-    "--version",
-    "--word-diff",
-];
-
-/// Returns whether a word is a beginning of this long option, as programs take it: `--har`, `--open=less`.
-pub(crate) fn is_beginning_of(word: &str, option: &str) -> bool {
-    let name = word.split('=').next().unwrap_or_default();
-    name.len() > "--".len()
-        && name.starts_with("--")
-        && name.len() < option.len()
-        && option.starts_with(name)
-        && !WHOLE.contains(&name)
 }
 
 /// Returns whether a command has all the short options of `pattern`, in any order and grouping, or its long

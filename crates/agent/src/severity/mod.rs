@@ -25,7 +25,7 @@ use agentx_types::since;
 
 use crate::command_analysis::{OF_GIT, read_as};
 use crate::command_severity::{DESTROYS, NETWORK};
-use crate::rule_options::is_beginning_of;
+use crate::long_options::is_beginning_of;
 
 pub use remotes::leads_elsewhere;
 pub(crate) use remotes::unnamed_remote;
