@@ -11,15 +11,17 @@ use agentx_runtime::{Adoption, Fact, LogPart, LogPlace, LogRow};
 use agentx_types::SessionId;
 use rusqlite::{Connection, OptionalExtension as _};
 
+use crate::ancestor_names::OF;
 use crate::append::insert;
 use crate::blobs::{self, EncodedBlobs};
 use crate::chain::StoredRow;
+use crate::checked_rows::{CheckedRows, put, refused};
 use crate::codec::StoredBody;
 use crate::error::Fault;
 use crate::keys::{LAST_SEQ, digest, key, last_row, unsigned};
 use crate::link;
 use crate::read::{self, Chain, ChainStop, SessionRange};
-use crate::segment::{LogEnd, NewRow};
+use crate::segment::LogEnd;
 use crate::writer::WriterState;
 
 /// The number of facts that are read at once.
@@ -50,13 +52,6 @@ pub(crate) fn adopt(
         open.tail = tail;
     }
     Ok(upto)
-}
-
-/// Rows of one part that were found to be good, and the blobs that they name.
-pub(crate) struct CheckedRows<'a> {
-    pub(crate) part: &'a LogPart,
-    pub(crate) rows: &'a [LogRow],
-    pub(crate) named: EncodedBlobs,
 }
 
 struct AdoptionInProgress<'a> {
@@ -120,10 +115,7 @@ impl AdoptionInProgress<'_> {
         let mut after = 0;
         let parts = &self.adoption.parts;
         for part in parts.iter().take(parts.len().saturating_sub(1)) {
-            if part.after_seq != after
-                || part.upto_seq <= after
-                || part.session_id.as_str().contains(link::OF)
-            {
+            if part.after_seq != after || part.upto_seq <= after || part.session_id.as_str().contains(OF) {
                 return Err(self.refused("its parts do not follow each other"));
             }
             after = part.upto_seq;
@@ -214,13 +206,6 @@ impl AdoptionInProgress<'_> {
     fn refused(&self, what: &str) -> Fault {
         refused(self.session, what)
     }
-}
-
-/// Returns the error for rows that are refused.
-pub(crate) fn refused(session: &SessionId, what: &str) -> Fault {
-    Fault::Other(format!(
-        "the fetched rows of session {session} are not taken: {what}. The local session stays unchanged"
-    ))
 }
 
 /// Returns whether a fork that was made here continues from an event after `seq`: its chain begins with the
@@ -317,24 +302,6 @@ fn name_blobs(
         StoredBody::Text(_) | StoredBody::Thinking(_) => {}
     }
     Ok(())
-}
-
-/// Writes rows as they came.
-pub(crate) fn put(connection: &Connection, session: i64, checked: &CheckedRows<'_>) -> Result<(), Fault> {
-    for row in checked.rows {
-        let row = NewRow {
-            first_seq: row.first_seq,
-            last_seq: row.last_seq,
-            starts: row.starts,
-            at: row.at.0,
-            hash: row.hash,
-            derived: row.derived,
-            data: row.data.clone(),
-            packs: false,
-        };
-        insert(connection, session, &row)?;
-    }
-    blobs::store_blobs(connection, session, &checked.named)
 }
 
 /// Reads the local facts one after the other.

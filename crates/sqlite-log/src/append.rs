@@ -8,21 +8,9 @@ use crate::blobs::{self, EncodedBlobs};
 use crate::error::Fault;
 use crate::keys::{LAST_SEQ, int, key, last_row, now, unsigned};
 use crate::models;
+use crate::open_session::OpenSession;
 use crate::segment::{LogEnd, NewRow};
 use crate::writer::{Append, WriterState};
-
-/// A session that is attached, as the writer thread knows it.
-pub(crate) struct OpenSession {
-    pub(crate) row: i64,
-    pub(crate) epoch: u64,
-    pub(crate) tail: LogEnd,
-    /// Whether the row in `sessions` is known to be behind.
-    pub(crate) stale: bool,
-    /// Whether a run is in progress, as far as this process has seen.
-    pub(crate) running: bool,
-    /// Messages whose words are not in the index yet.
-    pub(crate) unindexed: models::Unindexed,
-}
 
 impl WriterState {
     /// Appends inside the open transaction. The outer error means that the transaction has to be rolled back;

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension as _, Rows, params};
 
 use crate::error::Fault;
 use crate::keys::int;
-use crate::search::{CandidateMessage, MATCHING, SearchMatch, SearchTerms, in_a_row};
+use crate::search_matches::{CandidateMessage, MATCHING, SearchMatch, SearchTerms, in_a_row};
 use crate::search_words::{indexed_form, match_expression};
 
 /// The number of messages below which the index collects all of them quickly.
@@ -205,7 +205,7 @@ mod tests {
             let session = if id == 1 { 1 } else { id % 3 + 1 };
             let mut statement = connection.prepare_cached(sql).unwrap();
             statement.execute(params![id, session, text]).unwrap();
-            search::index(&connection, id, &text).unwrap();
+            crate::word_index::index(&connection, id, &text).unwrap();
         }
         connection.execute_batch("COMMIT").unwrap();
         connection

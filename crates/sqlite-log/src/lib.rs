@@ -28,11 +28,13 @@
 //! ```
 
 mod adopt;
+mod ancestor_names;
 mod append;
 mod blob_store;
 mod blobs;
 mod bytes;
 mod chain;
+mod checked_rows;
 mod checkpoint;
 mod codec;
 mod error;
@@ -46,6 +48,7 @@ mod log;
 mod maintain;
 mod message_text;
 mod models;
+mod open_session;
 mod options;
 mod pack;
 mod pool;
@@ -55,12 +58,14 @@ mod same_file;
 mod scan;
 mod schema;
 mod search;
+mod search_matches;
 pub mod search_words;
 mod segment;
 mod sessions;
 mod spending;
 mod stored_rows;
 mod verify;
+mod word_index;
 mod writer;
 
 pub use examine::{Examined, examine};

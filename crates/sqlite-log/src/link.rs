@@ -8,19 +8,12 @@ use agentx_runtime::LogPart;
 use agentx_types::SessionId;
 use rusqlite::{Connection, params};
 
-use crate::adopt::{CheckedRows, put, refused};
+use crate::ancestor_names::OF;
+use crate::checked_rows::{CheckedRows, put, refused};
 use crate::error::Fault;
 use crate::keys::{int, now};
 use crate::read::{self, ChainStop, SessionRange};
 use crate::segment::base_hash;
-
-/// The separator between the names of an ancestor and of its fork.
-pub(crate) const OF: char = '@';
-
-/// The id of the session of a chain, from a name in the table of sessions.
-pub(crate) fn chain_name(id: &str) -> &str {
-    id.split(OF).next().unwrap_or(id)
-}
 
 /// Keeps the shared rows, and lets the session continue from them.
 pub(crate) fn link(

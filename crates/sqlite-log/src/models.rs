@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 
 use crate::error::Fault;
 use crate::keys::int;
-use crate::search;
+use crate::word_index;
 
 /// Maximum number of characters of a message that are kept for lists.
 const PREVIEW_CHARS: usize = 200;
@@ -75,7 +75,7 @@ impl Unindexed {
 
     pub(crate) fn flush(&mut self, connection: &Connection) -> Result<(), Fault> {
         for (message, text) in &self.waiting {
-            search::index(connection, *message, text)?;
+            word_index::index(connection, *message, text)?;
         }
         *self = Self::default();
         Ok(())

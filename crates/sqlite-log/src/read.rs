@@ -12,12 +12,12 @@ use agentx_runtime::{Digest, Fact};
 use agentx_types::{Envelope, SessionId, Timestamp};
 use rusqlite::{Connection, OptionalExtension as _};
 
+use crate::ancestor_names::chain_name;
 use crate::blobs;
 pub(crate) use crate::chain::{Chain, ChainStop, Damage, GoodRow};
 use crate::codec::{SegmentDecoder, StoredBody};
 use crate::error::Fault;
 use crate::keys::{self, LAST_SEQ, digest, key, session_row, unsigned};
-use crate::link::chain_name;
 
 /// A range of events in one session.
 #[derive(Clone, Debug)]

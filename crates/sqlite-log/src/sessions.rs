@@ -132,7 +132,7 @@ pub(crate) fn take_over(core: &mut WriterState, session: &SessionId) -> Result<(
             .prepare_cached("UPDATE sessions SET epoch = epoch + 1 WHERE id = ?1 RETURNING epoch")?
             .query_row([row], |row| unsigned(row, 0))?;
         crate::pack::pack_last_segment(connection, row)?;
-        crate::search::catch_up(connection, session, row)?;
+        crate::word_index::catch_up(connection, session, row)?;
         load(connection, row, epoch)
     })?;
     let attached = (open.epoch, open.tail.last_seq);

@@ -16,10 +16,10 @@ use rusqlite::Connection;
 use rusqlite::TransactionBehavior::Immediate;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::append::OpenSession;
 use crate::checkpoint::Checkpoints;
 use crate::error::{DatabaseFile, Fault};
 use crate::models::Unindexed;
+use crate::open_session::OpenSession;
 use crate::same_file::SameFile;
 
 /// An append that waits for its commit.
