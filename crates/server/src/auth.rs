@@ -14,16 +14,16 @@ use agentx_types::wire::Problem;
 use agentx_types::{OwnerId, Seat, VISITORS};
 use axum::http::HeaderMap;
 use axum::http::header::ORIGIN;
-use serde_json::Value;
 
+use crate::caller::Caller;
 use crate::channel::ConnectionChannel;
 pub(crate) use crate::credentials::bearer;
 use crate::credentials::client_of;
 pub use crate::credentials::{CLIENT_CHARS, CLIENT_HEADER, bearer_subprotocol, check_client};
 use crate::expiring::Expiring;
 use crate::known_people::KnownPeople;
+use crate::problems::problem;
 use crate::random::{hash, random};
-use crate::state::Caller;
 
 /// The time within which a challenge has to be answered.
 const CHALLENGE_MS: u64 = 60_000;
@@ -366,14 +366,4 @@ impl Authenticator {
             "pages of this origin may not connect to this server; start it with --allow-origin to let them",
         ))
     }
-}
-
-/// Returns a problem that has only its code and message.
-pub(crate) fn problem(code: &str, detail: &str) -> Box<Problem> {
-    Box::new(Problem {
-        code: code.to_owned(),
-        detail: detail.to_owned(),
-        retry_after_ms: None,
-        data: Value::Null,
-    })
 }

@@ -11,13 +11,14 @@ use agentx_types::{
 };
 
 use crate::call_decisions::CallDecider;
+use crate::caller::Caller;
 use crate::options::KEY_CHARS;
+use crate::problems::remote;
 use crate::quotas::QuotaGuard;
 use crate::request_terms::{RequestTerms, with_key};
 use crate::rooms::Room;
-use crate::session_actions::remote;
 use crate::size_limits::{check_backlog, check_change, only_makes_stricter};
-use crate::state::{Caller, ServerState, SessionAccess};
+use crate::state::{ServerState, SessionAccess};
 use crate::trust::change_of_server;
 use crate::wheel::{WheelVerdict, needs};
 

@@ -4,7 +4,8 @@
 use agentx_runtime::{PendingApproval, Runtime as _, SessionState, Sharing};
 use agentx_types::{ApprovalDecision, SessionRole};
 
-use crate::state::{Caller, ServerState, SessionAccess};
+use crate::caller::Caller;
+use crate::state::{ServerState, SessionAccess};
 
 /// The reason why an operator cannot keep a rule in the session of a member.
 const KEEPS_ELSEWHERE: &str = "in a member's session a call can only be allowed once; add a rule to this server's settings to allow such calls permanently";

@@ -7,7 +7,8 @@ use agentx_node_runtime::ToolServer;
 use agentx_types::OwnerId;
 use tokio_util::sync::CancellationToken;
 
-use crate::state::{Caller, ServerState};
+use crate::caller::Caller;
+use crate::state::ServerState;
 
 /// Maximum number of the operator's calls that run at once, and the limit of a member if
 /// `quotas.running_tool_calls` is not set.

@@ -13,7 +13,7 @@ use axum::extract::ConnectInfo;
 use axum::http::Extensions;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::auth::problem;
+use crate::problems::problem;
 use crate::state::ServerState;
 
 /// The connections of a server.

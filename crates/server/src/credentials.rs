@@ -5,7 +5,7 @@ use agentx_types::wire::{BEARER_SUBPROTOCOL, NONCE_HEADER, Problem};
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, SEC_WEBSOCKET_PROTOCOL};
 
-use crate::auth::problem;
+use crate::problems::problem;
 
 /// The header in which a program sends its name.
 pub const CLIENT_HEADER: &str = "agentx-client";

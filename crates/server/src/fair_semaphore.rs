@@ -8,7 +8,7 @@ use agentx_runtime::RuntimeError;
 use agentx_types::OwnerId;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::session_actions::remote;
+use crate::problems::remote;
 
 /// The number of sessions that are checked, searched or folded again at once. The log has two threads that
 /// read.

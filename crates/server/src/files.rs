@@ -14,10 +14,11 @@ use agentx_types::{AgentConfig, FileFailed, RuleEffect, SessionId, ToolCallId, T
 use serde_json::json;
 
 use crate::authorized_session::AuthorizedSession;
+use crate::caller::Caller;
 use crate::earlier_restore;
 use crate::request_terms::{RequestTerms, with_key};
 use crate::session_actions::whole;
-use crate::state::{Caller, ServerState, SessionAccess};
+use crate::state::{ServerState, SessionAccess};
 
 /// A text of a file for another person than the operator, whose secrets may be in it.
 fn without_secrets(runtime: &NodeRuntime, text: &str) -> String {

@@ -9,7 +9,7 @@ use axum::http::header::HOST;
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, Uri, Version};
 
-use crate::auth::problem;
+use crate::problems::problem;
 
 /// The names that a server answers to. Ports do not matter: a tunnel may lead from another one.
 #[derive(Clone, Debug)]

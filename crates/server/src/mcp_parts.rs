@@ -13,8 +13,9 @@ use agentx_types::{AgentConfig, EnvironmentEvent, SessionId, ToolSpec, ToolStatu
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
+use crate::caller::Caller;
 use crate::client_call_costs::ClientCallCosts;
-use crate::state::{Caller, ServerState};
+use crate::state::ServerState;
 use crate::trust::{default_agent, of_server};
 
 /// The beginning of the addresses of sessions.

@@ -13,7 +13,7 @@ use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId};
 use crate::daily_cost::{AdmittedRuns, sum_of};
 use crate::deleted_blobs::DeletedBlobs;
 use crate::dollars::too_dear;
-use crate::session_actions::remote;
+use crate::problems::remote;
 use crate::state::ServerState;
 use crate::unlisted_costs::UnlistedCosts;
 

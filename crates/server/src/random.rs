@@ -4,7 +4,7 @@ use agentx_types::wire::Problem;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::auth::problem;
+use crate::problems::problem;
 
 /// 256 random bits as text.
 pub(crate) fn random() -> Result<String, Box<Problem>> {

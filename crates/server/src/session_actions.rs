@@ -12,12 +12,14 @@ use agentx_types::wire::{ApprovalFrame, InterruptFrame, Problem, ServerNotice, U
 use agentx_types::{ApprovalDecision, CommandRan, ContentPart, RunStatus, SessionId, SessionRole};
 
 use crate::authorized_session::AuthorizedSession;
+use crate::caller::Caller;
 use crate::client_time;
 use crate::media;
 use crate::options::WORD_CHARS;
+use crate::problems::remote;
 use crate::request_terms::RequestTerms;
 use crate::size_limits::{bounded, shortened};
-use crate::state::{Caller, ServerState};
+use crate::state::ServerState;
 
 /// The time after which a caller stops waiting; the action itself continues.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -52,13 +54,6 @@ pub(crate) async fn whole<T: Send + 'static>(
             "slow",
             "this takes longer than expected; the outcome will be in the session's events",
         )),
-    }
-}
-
-pub(crate) fn remote(code: &str, detail: &str) -> RuntimeError {
-    RuntimeError::Remote {
-        code: code.to_owned(),
-        detail: detail.to_owned(),
     }
 }
 

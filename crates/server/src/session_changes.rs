@@ -7,11 +7,12 @@ use agentx_runtime::{ContextRequest, RuntimeError};
 use agentx_types::{ConfigChange, InputMode, MessageId, OwnerId, SessionId, SessionRole};
 
 use crate::authorized_session::AuthorizedSession;
+use crate::caller::Caller;
 use crate::options::{TITLE_CHARS, WORD_CHARS};
 use crate::request_terms::RequestTerms;
 use crate::session_actions::whole;
 use crate::size_limits::{bounded, bounded_id};
-use crate::state::{Caller, ServerState};
+use crate::state::ServerState;
 
 impl ServerState {
     /// Changes the agent's configuration.

@@ -10,7 +10,7 @@ use agentx_types::{
 use serde::Serialize;
 
 use crate::options::{ID_BYTES, NAME_CHARS, REFUSAL_CHARS};
-use crate::session_actions::remote;
+use crate::problems::remote;
 
 /// The largest number of context sources of an agent.
 const CONTEXT_SOURCES: usize = 32;

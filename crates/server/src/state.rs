@@ -7,11 +7,12 @@ use agentx_config::Settings;
 use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{Clock as _, EventCursor, LogError, Runtime as _, RuntimeError, Session, SystemClock};
 use agentx_types::wire::{Problem, WireView};
-use agentx_types::{AgentConfig, OwnerId, Seat, SessionId, SessionRole, Timestamp, VISITORS};
+use agentx_types::{AgentConfig, OwnerId, SessionId, SessionRole, Timestamp, VISITORS};
 use axum::http::HeaderMap;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::Authenticator;
+use crate::caller::Caller;
 use crate::channel::ConnectionChannel;
 use crate::client_calls::ClientCalls;
 use crate::counts::ServerCounters;
@@ -29,24 +30,6 @@ use crate::waiting_calls::ApproverConnections;
 
 /// The number of owners' runtimes that are kept ready.
 const RUNTIMES: usize = 256;
-/// The sender of a request or the holder of a connection, with their program.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Caller {
-    /// The person.
-    pub person: OwnerId,
-    /// Their name, if the server has one.
-    pub name: Option<String>,
-    /// Whether they may do what the operator may.
-    pub operator: bool,
-    /// Whether they decide about calls of members, as the operator does.
-    pub approver: bool,
-    /// Whether they have not authenticated.
-    pub visitor: bool,
-    /// The queue in which they wait for permits: their own, or for a visitor that of their address.
-    pub line: OwnerId,
-    /// The seat: this person with this program.
-    pub seat: Seat,
-}
 
 /// A session as a caller may use it.
 #[derive(Clone)]

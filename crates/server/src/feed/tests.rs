@@ -246,7 +246,7 @@ fn the_end_comes_after_what_there_is() {
     let mut world = World::new(1, BOUNDS);
     let mut reader = world.reader(1);
     world.publish(10, 10);
-    world.feed.end(*crate::auth::problem("gone", "it was closed"));
+    world.feed.end(*crate::problems::problem("gone", "it was closed"));
     let (seen, steps) = read_all(&mut reader);
     assert_eq!(seen, (2..=11).collect::<Vec<_>>());
     assert!(
@@ -261,7 +261,7 @@ fn who_may_read_no_longer_gets_nothing_more() {
     world.publish(10, 10);
     reader
         .slot()
-        .end(*crate::auth::problem("no_session", "no session"));
+        .end(*crate::problems::problem("no_session", "no session"));
     let (seen, steps) = read_all(&mut reader);
     assert_eq!((seen.len(), steps.len()), (0, 1));
 }

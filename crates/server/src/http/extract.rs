@@ -18,12 +18,13 @@ use serde_json::json;
 use super::body::BodyOwner;
 use super::describe::{HandlerInput, Needs, Operation};
 use super::{ApiError, HandlerState, event_id};
+use crate::caller::Caller;
 use crate::channel::ConnectionChannel;
 use crate::connection_limits::{Permit, address_of};
 use crate::credentials::nonce_of;
 use crate::options::KEY_CHARS;
 use crate::size_limits::bounded_id;
-use crate::state::{Caller, SessionAccess};
+use crate::state::SessionAccess;
 
 /// The statuses of a failed authentication.
 const ASKED: [u16; 4] = [400, 401, 403, 429];

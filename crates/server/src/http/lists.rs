@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::cursor::Cursor;
 use super::query::PageLimit;
-use crate::state::{Caller, ServerState};
+use crate::caller::Caller;
+use crate::state::ServerState;
 
 /// The requested sessions.
 #[derive(Deserialize, JsonSchema)]

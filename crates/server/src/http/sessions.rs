@@ -16,9 +16,10 @@ use super::responses::{CreatedResponse, DoneResponse, JsonResponse};
 use super::turn_body::WithPermit;
 use super::{ApiError, HandlerState, session_actions};
 use crate::call_decisions::CallDecider;
+use crate::caller::Caller;
 use crate::options::TITLE_CHARS;
 use crate::size_limits::{check_prompt, check_size};
-use crate::state::{Caller, ServerState};
+use crate::state::ServerState;
 use crate::trust::{named_of_server, of_server};
 
 /// The reason why only the owner can fork a session: the copy would be theirs.

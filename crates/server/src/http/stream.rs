@@ -20,10 +20,11 @@ use super::event_id::write_id;
 use super::events_query::{EventsQuery, EventsResponse};
 use super::extract::{ResumedStream, SessionAs, Watching};
 use super::{ApiError, HandlerState};
+use crate::caller::Caller;
 use crate::channel::ConnectionChannel;
 use crate::feed::{FeedItem, Frame};
 use crate::quotas::{ConnectionSlot, QuotaGuard};
-use crate::state::{Caller, ServerState, SessionReaderSeat};
+use crate::state::{ServerState, SessionReaderSeat};
 
 /// The number of frames, and about how many bytes, that are sent in one piece.
 const AT_ONCE: (usize, usize) = (256, 64 << 10);

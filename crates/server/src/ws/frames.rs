@@ -6,7 +6,7 @@ use axum::extract::ws::Utf8Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::auth::problem;
+use crate::problems::problem;
 use crate::size_limits::shortened as cut;
 
 /// The largest length of a frame's id, in characters.

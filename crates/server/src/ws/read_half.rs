@@ -15,10 +15,11 @@ use super::frames::{ConnectionEnd, accepted, id_of, parse, refusal_notice};
 use super::rate_limiter::{FrameAdmission, RateLimiter};
 use super::shared::SocketShared;
 use super::wire::ClientStream;
-use crate::auth::{Identity, check_client, problem};
+use crate::auth::{Identity, check_client};
+use crate::caller::Caller;
 use crate::options::PROGRAM;
+use crate::problems::problem;
 use crate::quotas::{ConnectionSlot, QuotaGuard};
-use crate::state::Caller;
 use crate::waiting_calls::{self, CallWatcher};
 
 /// The number of frames that a connection may send before it authenticates, pings included.
