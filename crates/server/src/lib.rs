@@ -36,6 +36,7 @@ mod fair_semaphore;
 mod files;
 mod forwarded;
 mod hosts;
+mod keyed_requests;
 mod known_people;
 mod lingering_close;
 mod live_settings;

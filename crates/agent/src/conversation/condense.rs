@@ -24,8 +24,7 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Conversation, Entry};
-use crate::token_estimate::estimate_message;
+use super::{Conversation, Entry, estimate_message};
 
 /// A summary, and everything needed to remove it again.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
