@@ -9,8 +9,8 @@ use agentx_runtime::{Runtime as _, RuntimeError, Since, UsageBy, UsageQuery, Usa
 use agentx_types::{NanoUsd, OwnerId, SessionId, Timestamp};
 
 use crate::dollars::{too_dear, too_dear_with};
+use crate::problems::remote;
 use crate::quotas::{QuotaGuard, UsageSums};
-use crate::session_actions::remote;
 use crate::state::ServerState;
 use crate::unlisted_costs::DAY_US;
 

@@ -131,7 +131,7 @@ fn the_latest_session_is_renamed_and_shared_without_its_id_and_not_deleted() {
     let renamed = ok(sandbox.run(&["sessions", "rename", "--last", "Another", "way"]));
     assert_eq!(renamed.stdout, "renamed ses_[id] to Another way\n");
     let listed = sandbox.command(&["sessions", "list", "--json"]).output().unwrap();
-    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let listed: Value = serde_json::from_slice(&listed.stdout).unwrap();
     let title_of = |id: &str| {
         let sessions = listed.as_array().unwrap();
         let session = sessions.iter().find(|session| session["session_id"] == id);

@@ -7,8 +7,8 @@
 use agentx_types::{AgentConfig, ContentPart, since};
 
 use super::refusable_parts::{has_attached, is_block, is_reasoning, is_signed_thinking};
-use super::repair::{ALL, is_gemini, reasons};
-use super::repairs::Repairs;
+use super::repair::{is_gemini, reasons};
+use super::repairs::{ALL, Repairs};
 use super::{Conversation, Entry};
 
 impl Conversation {

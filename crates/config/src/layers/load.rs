@@ -17,9 +17,8 @@ use crate::layers::read::{self, CommandLineSetting, SettingsLayer};
 use crate::layers::settings_layers::SettingsLayers;
 use crate::mcp::mcp_project::ProjectContext;
 use crate::mcp::servers_here;
-use crate::models;
+use crate::models::{self, refreshed_models};
 use crate::paths::root_of;
-use crate::refreshed_models;
 use crate::settings::assemble;
 use crate::yaml::MAX_BYTES;
 use crate::{

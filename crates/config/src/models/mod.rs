@@ -16,7 +16,7 @@ use agentx_types::{Api, InputMedium, ModelSpec, Prices};
 use crate::layers::keys::SettingPath;
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::{KeyReference, Value};
-use crate::models::cloud::{self, Clouds};
+use crate::models::cloud::Clouds;
 use crate::settings::assemble::{SettingsGetter, mistake};
 use crate::settings::{ApiKeySource, HeaderSetting, ProviderSettings};
 use crate::{ConfigMistake, Secret, SettingOrigin, Sourced, nearest};

@@ -473,8 +473,8 @@ async fn so_many_sessions_of_a_member_run_at_once() {
 /// operator run.
 #[tokio::test]
 async fn calls_of_a_member_leave_places_to_others() {
-    let rules = ["cat *", "touch *"].map(|line| agentx_types::Rule {
-        effect: agentx_types::RuleEffect::Allow,
+    let rules = ["cat *", "touch *"].map(|line| Rule {
+        effect: RuleEffect::Allow,
         tool: "bash".to_owned(),
         argument: Some(line.to_owned()),
         path: None,
