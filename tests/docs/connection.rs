@@ -12,7 +12,7 @@ use crate::none;
 use crate::protocol::{Fields, PAGE, differences, documented};
 
 /// The sources with codes of problems.
-const SPEAKERS: &[&str] = &["crates/server/src", "crates/runtime/src/problem.rs"];
+const SPEAKERS: &[&str] = &["crates/server/src", "crates/runtime/src/api/problem.rs"];
 /// The text before a code of a problem.
 const BEFORE: &[&str] = &[
     "problem(\"",

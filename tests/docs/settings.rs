@@ -378,7 +378,7 @@ fn what_a_connection_and_a_person_may_cost_is_as_the_page_says() {
             "`quotas.running_tool_calls`",
             vec![
                 many(some(quotas.calls)),
-                many(constant("crates/runtime/src/call_slots.rs", "USUAL")),
+                many(constant("crates/runtime/src/effects/call_slots.rs", "USUAL")),
             ],
         ),
         ("`quotas.daily_cost`", vec![]),

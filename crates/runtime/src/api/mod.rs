@@ -5,6 +5,7 @@ mod agents;
 mod answers;
 mod document;
 mod error;
+mod problem;
 mod reactors;
 mod request_key;
 mod requests;

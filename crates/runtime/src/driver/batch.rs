@@ -16,11 +16,11 @@ use super::shutdown::unless_halted;
 use super::{BATCH_FACTS, LINGER, SessionDriver};
 use crate::answer_schema;
 use crate::commands::RETRY;
-use crate::effect::FactBatch;
+use crate::effects::effect::FactBatch;
+use crate::log::writing::Batch;
 use crate::log_error::LogError;
 use crate::redaction::RedactedFacts;
 use crate::system_events::{AgentEvent, SystemEvent};
-use crate::writing::Batch;
 use agentx_session::{Derived, Fact, Projection};
 use tokio::time::Instant;
 

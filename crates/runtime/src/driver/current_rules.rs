@@ -6,7 +6,7 @@ use agentx_types::{
 
 use crate::api::RuntimeError;
 use crate::log::SessionLog;
-use crate::writing::Writer;
+use crate::log::writing::Writer;
 use agentx_session::SessionFold;
 
 /// The rules of a program's settings that apply to existing sessions when it opens them.

@@ -19,9 +19,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::DriverParts;
-use crate::actions::ActionRequest;
-use crate::effect::{EventSink, FactBatch, SessionScope};
-use crate::nested_calls::{CurrentConfig, Decisions};
+use crate::effects::actions::ActionRequest;
+use crate::effects::effect::{EventSink, FactBatch, SessionScope};
+use crate::effects::nested_calls::{CurrentConfig, Decisions};
 use agentx_session::SessionFold;
 
 /// Time limit for cancelled tasks to end when the session ends.

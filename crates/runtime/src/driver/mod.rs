@@ -35,20 +35,20 @@ use agentx_types::{
 };
 use tokio::sync::{mpsc, oneshot, watch};
 
-use crate::actions::ActionDispatcher;
 use crate::api::RuntimeError;
-use crate::call_slots::CallSlots;
 use crate::clock::Clock;
 use crate::commands::{DriverStatus, SessionCommand};
-use crate::effect::FactBatch;
+use crate::effects::actions::ActionDispatcher;
+use crate::effects::call_slots::CallSlots;
+use crate::effects::effect::FactBatch;
 use crate::ingress::OpenSessions;
 use crate::log::SessionLog;
+use crate::log::writing::Writer;
 use crate::log_error::LogError;
 use crate::redaction::FactRedactor;
 use crate::system_events::{AgentEvent, SystemEvent};
-use crate::tool_offers::ToolChanges;
-use crate::tool_offers::{ToolOffers, changed_tools};
-use crate::writing::Writer;
+use crate::tools::tool_offers::ToolChanges;
+use crate::tools::tool_offers::{ToolOffers, changed_tools};
 use agentx_session::{DerivedDigest, SessionFold};
 pub use current_rules::StandingRules;
 use effects::{ActionEnd, RunningActions};

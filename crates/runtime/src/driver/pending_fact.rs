@@ -4,7 +4,7 @@ use agentx_types::{EnvironmentEvent, EventDraft};
 use tokio::sync::oneshot;
 
 use crate::commands::ReplySender;
-use crate::effect::{CommitResult, FactBatch};
+use crate::effects::effect::{CommitResult, FactBatch};
 use crate::log_error::LogError;
 
 /// A fact on its way into the log, and the waiter for its commit.

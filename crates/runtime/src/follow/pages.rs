@@ -9,8 +9,8 @@ use agentx_types::SessionId;
 
 use super::{EventSource, FollowError, PastEvents};
 use crate::api::RuntimeError;
-use crate::folding::fold_on;
 use crate::log::SessionLog;
+use crate::log::folding::fold_on;
 use agentx_session::SessionFold;
 
 /// Number of facts in a page.

@@ -8,7 +8,7 @@ use agentx_types::{ContentPart, MediaPart, MediaSource, Message, ModelRequest};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use crate::tool::ToolOutcome;
+use crate::tools::tool::ToolOutcome;
 
 use super::checked_messages::CheckedMessages;
 use super::values::{RedactedArea, redact_text, redact_value};

@@ -9,13 +9,13 @@ use agentx_session::{Digest, Fact};
 use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 
 use crate::api::{StoredSize, UsageQuery, UsageRow};
-use crate::blob_store::{BlobStore, blob_id};
 use crate::future::BoxFuture;
+use crate::log::blob_store::{BlobStore, blob_id};
+use crate::log::stored_rows::{Adoption, LogRows};
+use crate::log::writing::{Batch, NewLog, Writer};
 use crate::log::{SessionLog, TakeFact};
 use crate::log_error::LogError;
 use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
-use crate::stored_rows::{Adoption, LogRows};
-use crate::writing::{Batch, NewLog, Writer};
 
 /// A log that replaces the secrets in texts that are stored as blobs. Bytes that are not UTF-8 are stored
 /// unchanged.

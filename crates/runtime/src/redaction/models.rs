@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::checked_messages::{CheckedConversations, CheckedMessages};
 use super::content::redacted_request;
-use crate::effect::{Effector, EventSink};
+use crate::effects::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
 
 /// Calls models with requests that have no secrets.

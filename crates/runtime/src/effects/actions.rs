@@ -21,7 +21,7 @@ use agentx_types::{Action, ActionBody, ActionKind, LeftRunning, SessionId, Timer
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::effect::{Effector, EventSink};
+use crate::effects::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
 
 /// Maximum number of actions that an effector performs at once. An effector may have lower bounds, as tools
@@ -279,9 +279,9 @@ mod tests {
     use tokio::sync::mpsc;
 
     use super::*;
-    use crate::log_in_memory::MemoryLog;
-    use crate::served_tool::{ServedTool, ToolCallRunner};
-    use crate::tool::{Tool, ToolContext, ToolOutcome};
+    use crate::log::log_in_memory::MemoryLog;
+    use crate::tools::served_tool::{ServedTool, ToolCallRunner};
+    use crate::tools::tool::{Tool, ToolContext, ToolOutcome};
 
     struct Echo;
 

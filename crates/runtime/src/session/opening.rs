@@ -15,14 +15,14 @@ use agentx_types::{
 
 use crate::answer_schema::check_answer_schemas;
 use crate::api::{OpenRequest, RuntimeError};
-use crate::cut_off_output::cut_off_output;
 use crate::driver::{DriverParts, drive};
-use crate::folding::{FoldCompanions, check_version, fold_and_keep, share};
 use crate::follow::LiveSource;
+use crate::log::folding::{FoldCompanions, check_version, fold_and_keep, share};
+use crate::log::writing::{NewLog, Writer};
 use crate::log_error::LogError;
-use crate::session::LocalSession;
-use crate::tool_offers::{ToolOffers, changed_tools};
-use crate::writing::{NewLog, Writer};
+use crate::session::cut_off_output::cut_off_output;
+use crate::session::local_session::LocalSession;
+use crate::tools::tool_offers::{ToolOffers, changed_tools};
 use agentx_session::SessionFold;
 
 /// Approximate number of facts before the end of an opened session at which its state is kept, for followers

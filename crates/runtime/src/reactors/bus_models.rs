@@ -6,8 +6,8 @@ use std::sync::Arc;
 use agentx_types::{Action, ErrorOccurred, SessionId};
 use tokio_util::sync::CancellationToken;
 
-use crate::actions::{ActionDispatcher, ActionRequest};
-use crate::effect::{Effector, EventSink};
+use crate::effects::actions::{ActionDispatcher, ActionRequest};
+use crate::effects::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
 
 /// Hands model calls to the bus.

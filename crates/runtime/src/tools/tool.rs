@@ -12,13 +12,13 @@ use agentx_types::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::blob_store::BlobStore;
-use crate::call_slots::CallSlots;
-use crate::effect::EventSink;
+use crate::effects::call_slots::CallSlots;
+use crate::effects::effect::EventSink;
 use crate::future::BoxFuture;
-use crate::journal::Journal;
-use crate::request_values::RequestValues;
+use crate::log::blob_store::BlobStore;
 use crate::ruling::refused_in_line;
+use crate::tools::journal::Journal;
+use crate::tools::request_values::RequestValues;
 use agentx_agent::search_scopes::PlaceRules;
 
 /// Something that an agent can do.

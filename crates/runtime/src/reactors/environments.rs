@@ -9,10 +9,10 @@ use std::sync::Arc;
 use agentx_bus::{Reactor, ReactorFailure, ReactorTask};
 use tokio_util::sync::CancellationToken;
 
-use crate::effect::Effector;
-use crate::serving::Serving;
-use crate::system_bus::SystemBus;
-use crate::tool::Tool;
+use crate::effects::effect::Effector;
+use crate::reactors::serving::Serving;
+use crate::reactors::system_bus::SystemBus;
+use crate::tools::tool::Tool;
 
 /// A part of the world on which agents act, and that answers in EnvironmentEvents: a reactor that serves the
 /// actions on it.

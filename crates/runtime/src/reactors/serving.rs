@@ -8,8 +8,8 @@ use agentx_bus::{Grace, ReactorTask, ResponderId};
 use agentx_types::ToolSpec;
 use tokio_util::sync::CancellationToken;
 
-use crate::actions::ActionDispatcher;
-use crate::tool_offers::ToolOffers;
+use crate::effects::actions::ActionDispatcher;
+use crate::tools::tool_offers::ToolOffers;
 
 /// The responders that one reactor has attached, for lists. Clones share the same state.
 #[derive(Clone, Debug, Default)]

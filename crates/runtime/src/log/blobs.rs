@@ -10,9 +10,9 @@ use agentx_types::{BlobId, ContentPart, EnvironmentEvent, MediaSource, SessionId
 
 use serde_json::Value;
 
-use crate::blob_store::BlobStore;
 use crate::future::BoxFuture;
 use crate::log::SessionLog;
+use crate::log::blob_store::BlobStore;
 use crate::log_error::LogError;
 
 /// The fields in which the details of a tool's outcome name blobs.

@@ -21,8 +21,8 @@ use agentx_types::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::captured_effect::CapturedEffect;
-use crate::effect::{Effector, EventSink};
+use crate::effects::captured_effect::CapturedEffect;
+use crate::effects::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
 
 /// The tokens of a summary besides its text.

@@ -17,9 +17,9 @@ use agentx_types::{
 use serde_json::Value;
 use tokio::sync::oneshot;
 
-use crate::effect::{CommitResult, EventSink};
-use crate::listener::AgentListener;
-use crate::nested_calls::Pauses;
+use crate::effects::effect::{CommitResult, EventSink};
+use crate::effects::nested_calls::Pauses;
+use crate::tools::listener::AgentListener;
 
 /// The journal of one call. Clones refer to the same journal. Outside of a session ([`Journal::discard`])
 /// everything is allowed and nothing is recorded.

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use agentx_bus::{BusDelivery, Filter, Listener, Queue, Reactor, Routed as _};
 use agentx_types::{RunStatus, RuntimeEvent};
 
-use crate::system_bus::SystemBus;
+use crate::reactors::system_bus::SystemBus;
 use crate::system_events::SystemEvent;
 
 /// Events that a listener may be behind; then the oldest are ignored.

@@ -14,12 +14,12 @@ use agentx_session::Digest;
 use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 
 use crate::api::{StoredSize, UsageQuery, UsageRow};
-use crate::blob_store::{BlobStore, blob_id};
 use crate::future::BoxFuture;
 use crate::log::SessionLog;
+use crate::log::blob_store::{BlobStore, blob_id};
+use crate::log::writing::{Batch, NewLog, Writer};
 use crate::log_error::LogError;
 use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
-use crate::writing::{Batch, NewLog, Writer};
 use agentx_session::Fact;
 use stored::StoredSession;
 

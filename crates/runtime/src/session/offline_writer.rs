@@ -14,12 +14,12 @@ use tokio::sync::Mutex;
 
 use crate::api::RuntimeError;
 use crate::clock::Clock;
-use crate::folding::check_version;
 use crate::future::BoxFuture;
 use crate::log::SessionLog;
+use crate::log::folding::check_version;
+use crate::log::writing::{Batch, Writer};
 use crate::redaction::redact_event;
 use crate::system_events::SystemEvent;
-use crate::writing::{Batch, Writer};
 use agentx_session::{DerivedDigest, Fact, SessionFold};
 
 /// Number of facts in a page.

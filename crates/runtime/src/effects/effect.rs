@@ -9,9 +9,9 @@ use agentx_types::{
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use crate::call_slots::CallSlots;
+use crate::effects::call_slots::CallSlots;
+use crate::effects::nested_calls::{CurrentConfig, Decisions};
 use crate::future::BoxFuture;
-use crate::nested_calls::{CurrentConfig, Decisions};
 
 /// Performs actions of one kind on the environment.
 ///

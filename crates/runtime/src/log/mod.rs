@@ -1,6 +1,14 @@
 //! The session log as a trait: it keeps the facts, and the read models that are updated in the same
 //! transaction.
 
+pub(crate) mod blob_store;
+pub(crate) mod blobs;
+pub(crate) mod folding;
+pub(crate) mod log_in_memory;
+pub(crate) mod stored_rows;
+pub(crate) mod titles;
+pub(crate) mod writing;
+
 use std::future::ready;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -9,12 +17,12 @@ use agentx_session::{Digest, Fact};
 use agentx_types::{BlobId, Envelope, EnvironmentEvent, OwnerId, SessionId, SessionRole};
 
 use crate::api::{StoredSize, UsageQuery, UsageRow};
-use crate::blob_store::BlobStore;
 use crate::future::BoxFuture;
+use crate::log::blob_store::BlobStore;
+use crate::log::stored_rows::{Adoption, LogRows};
+use crate::log::writing::{Batch, NewLog, Writer};
 use crate::log_error::LogError;
 use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
-use crate::stored_rows::{Adoption, LogRows};
-use crate::writing::{Batch, NewLog, Writer};
 
 /// A function that receives a borrowed fact, and returns whether to continue with the next one.
 pub type TakeFact = Box<dyn FnMut(&mut Envelope<EnvironmentEvent>) -> ControlFlow<()> + Send>;

@@ -12,10 +12,10 @@ use agentx_types::{
     Usage,
 };
 
+use crate::log::titles::title_from;
+use crate::log::writing::{Batch, NewLog, Writer};
 use crate::log_error::LogError;
 use crate::session_lists::{SessionInfo, VerifyReport, WriterInfo};
-use crate::titles::title_from;
-use crate::writing::{Batch, NewLog, Writer};
 use agentx_session::Fact;
 
 /// The prefix of a blob's id, and the number of hexadecimal digits after it.

@@ -12,7 +12,7 @@ use agentx_types::{
 
 use crate::log::SessionLog;
 use crate::log_error::LogError;
-use crate::terminal_line::TerminalLine;
+use crate::tools::terminal_line::TerminalLine;
 
 /// The most bytes that are kept of the output of one call.
 const MOST_OF_A_CALL: usize = 16 << 10;

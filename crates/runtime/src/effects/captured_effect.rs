@@ -10,8 +10,8 @@ use agentx_types::{Action, EnvironmentEvent, EventDraft, SessionId};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use crate::call_slots::CallSlots;
-use crate::effect::{Effector, EventSink, FactBatch, SessionScope};
+use crate::effects::call_slots::CallSlots;
+use crate::effects::effect::{Effector, EventSink, FactBatch, SessionScope};
 use crate::future::BoxFuture;
 
 /// Maximum number of batches that an effector may be ahead of the reader; then it waits.

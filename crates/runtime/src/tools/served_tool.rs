@@ -8,16 +8,16 @@ use std::sync::Arc;
 use agentx_types::{Action, ActionBody, CallTool, SessionId, ToolResult, ToolStatus};
 use tokio_util::sync::CancellationToken;
 
-use crate::blobs::SessionBlobs;
-use crate::call_slots::CallSlots;
-use crate::effect::{Effector, EventSink};
+use crate::effects::call_slots::CallSlots;
+use crate::effects::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
-use crate::journal::Journal;
-use crate::listener::AgentListener;
 use crate::log::SessionLog;
-use crate::request_values::RequestValues;
+use crate::log::blobs::SessionBlobs;
 use crate::system_events::SystemEvents;
-use crate::tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
+use crate::tools::journal::Journal;
+use crate::tools::listener::AgentListener;
+use crate::tools::request_values::RequestValues;
+use crate::tools::tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
 
 /// Performs tool calls, each with its context. Clones share the same state.
 #[derive(Clone)]

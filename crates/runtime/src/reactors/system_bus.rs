@@ -6,19 +6,19 @@ use std::sync::Arc;
 use agentx_bus::{BusSubscription, Closed, Filter, KeyPattern, Queue, ResponderInfo, Serve, Subscribe};
 use agentx_types::{ActionKind, topic};
 
-use crate::actions::ActionDispatcher;
-use crate::blob_store::BlobStore;
-use crate::bus_models::BusModels;
-use crate::condenser::Condenser;
 use crate::driver::DriverParts;
-use crate::effect::Effector;
+use crate::effects::actions::ActionDispatcher;
+use crate::effects::condenser::Condenser;
+use crate::effects::effect::Effector;
 use crate::ingress::{Ingress, InvalidEnvironmentName, OpenSessions};
 use crate::log::SessionLog;
-use crate::served_tool::{ServedTool, ToolCallRunner};
-use crate::serving::{ServedBy, Serving};
+use crate::log::blob_store::BlobStore;
+use crate::reactors::bus_models::BusModels;
+use crate::reactors::serving::{ServedBy, Serving};
 use crate::system_events::{SystemEvent, SystemEvents};
-use crate::tool::Tool;
-use crate::tool_offers::ToolOffers;
+use crate::tools::served_tool::{ServedTool, ToolCallRunner};
+use crate::tools::tool::Tool;
+use crate::tools::tool_offers::ToolOffers;
 
 /// The bus on which a [`Reactor`](agentx_bus::Reactor) of a runtime that acts is started: it receives
 /// committed events, and serves the actions of sessions. Only the sessions themselves publish here, after the

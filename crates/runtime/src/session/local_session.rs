@@ -16,17 +16,17 @@ use tokio::sync::oneshot;
 
 use crate::answer_schema::check_answer_schema;
 use crate::api::{ApprovalInput, ContextRequest, RequestKey, RuntimeError, Session, Subscription, UserInput};
-use crate::blobs::has_blob;
 use crate::commands::DriverStatus;
 use crate::commands::{FactRequest, ReplySender, SessionCommand};
-use crate::duplicate_message::{decoded, is_same, media_of};
 use crate::follow::{self, LiveSource};
 use crate::future::BoxFuture;
+use crate::log::blobs::has_blob;
+use crate::log::titles::check_title;
 use crate::log_error::LogError;
-use crate::picture_support::cannot_see;
 use crate::redaction::redact_input;
+use crate::session::duplicate_message::{decoded, is_same, media_of};
+use crate::session::picture_support::cannot_see;
 use crate::system_events::AgentEventBus;
-use crate::titles::check_title;
 use agentx_session::{SessionState, SharingFact, View, WaitingInputs};
 
 /// A session that this process writes: a handle. The session is closed when the last handle and the last

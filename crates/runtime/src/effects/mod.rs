@@ -1,0 +1,9 @@
+//! Acting: an action that was committed becomes an effect in the world, and the effect's events come back.
+//! Driver, tools and reactors build on it, so nothing here knows them.
+
+pub(crate) mod actions;
+pub(crate) mod call_slots;
+pub(crate) mod captured_effect;
+pub(crate) mod condenser;
+pub(crate) mod effect;
+pub(crate) mod nested_calls;
