@@ -2,9 +2,9 @@
 //!
 //! [`SqliteLog`] implements [`agentx_runtime::SessionLog`] for one database file, which any number of
 //! processes may use at once. Facts are stored as the batches in which they were committed, as a compact
-//! stream of records in which a run of deltas costs little more than its text (see `codec.rs`); the rows of a
-//! stream are packed into one when it ends (see `segment.rs`). Packing changes the place of bytes and never
-//! the content for a reader; of the derived digests of the packed batches, the last is kept.
+//! stream of records in which a run of deltas costs little more than its text (see `rows/codec.rs`); the rows
+//! of a stream are packed into one when it ends (see `rows/segment.rs`). Packing changes the place of bytes
+//! and never the content for a reader; of the derived digests of the packed batches, the last is kept.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -27,48 +27,19 @@
 //! # }).unwrap();
 //! ```
 
-mod adopt;
-mod ancestor_names;
-mod append;
-mod blob_store;
-mod blobs;
-mod bytes;
-mod chain;
-mod checked_rows;
-mod checkpoint;
-mod codec;
+mod database;
 mod error;
-mod examine;
-mod gc;
 mod keys;
-mod latest_matches;
-mod link;
-mod lock;
 mod log;
-mod maintain;
-mod message_text;
 mod models;
-mod open_session;
-mod options;
-mod pack;
-mod pool;
 mod read;
 pub mod records;
-mod same_file;
-mod scan;
-mod schema;
+mod rows;
 mod search;
-mod search_matches;
 pub mod search_words;
-mod segment;
-mod sessions;
-mod spending;
-mod stored_rows;
-mod verify;
-mod word_index;
-mod writer;
+mod write;
 
-pub use examine::{Examined, examine};
+pub use database::examine::{Examined, examine};
+pub use database::options::{Durability, LogOptions};
+pub use database::schema::FORMAT;
 pub use log::SqliteLog;
-pub use options::{Durability, LogOptions};
-pub use schema::FORMAT;

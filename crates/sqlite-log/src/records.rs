@@ -6,9 +6,9 @@ use std::sync::Arc;
 use agentx_runtime::{Digest, Fact};
 use agentx_types::{DecodedEvent, Envelope, EnvironmentEvent, SessionId, Timestamp};
 
-use crate::blobs::EncodedBlobs;
-use crate::codec::{SegmentDecoder, SegmentEncoder, StoredBody};
-use crate::scan::JOINED_BYTES;
+use crate::read::scan::JOINED_BYTES;
+use crate::rows::blobs::EncodedBlobs;
+use crate::rows::codec::{SegmentDecoder, SegmentEncoder, StoredBody};
 
 /// The decoded content of a run of records.
 #[derive(Clone, Debug, Default, PartialEq)]
