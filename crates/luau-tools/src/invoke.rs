@@ -29,13 +29,13 @@ use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{Reason, ScriptError};
-use crate::flat_value::FlatValue;
 use crate::host::{BoxFuture, EffectError, EffectKind, Host, HostEffect, Outcome};
-use crate::lane_pool::RunHandle;
+use crate::json::flat_value::FlatValue;
+use crate::lanes::lane_pool::RunHandle;
+use crate::lanes::spin_wait::SpinWaiter;
 use crate::limits::{LimitExceeded, ScriptLimits};
-use crate::run_channel::{CANCELLED, LaneMessage, RunReceiver, RunStart, TIMED_OUT, give_up, line};
+use crate::run::run_channel::{CANCELLED, LaneMessage, RunReceiver, RunStart, TIMED_OUT, give_up, line};
 use crate::script::Script;
-use crate::spin_wait::SpinWaiter;
 
 /// The time that a stopped script has to report its line.
 const LAST_WORDS: Duration = Duration::from_millis(100);

@@ -1,17 +1,17 @@
 //! JSON to Luau and back, within bounds: depth, bytes, cycles. The rules are in `docs/LUAU.md`, "Values".
 //!
-//! Both directions use a [`FlatValue`](crate::flat_value::FlatValue), never a tree. A value that cannot be
-//! JSON, such as a function, a cycle, NaN or a table with holes, is refused with its place:
+//! Both directions use a [`FlatValue`](crate::json::flat_value::FlatValue), never a tree. A value that cannot
+//! be JSON, such as a function, a cycle, NaN or a table with holes, is refused with its place:
 //! `result.items[3].callback: a function is not JSON`.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
-use crate::flat_part::FlatPart;
-use crate::flat_value::FlatValue;
-use crate::reader::ValueReader;
+use crate::json::flat_part::FlatPart;
+use crate::json::flat_value::FlatValue;
+use crate::json::reader::ValueReader;
 use crate::stack::{LuauType, NoRoom, Stack, StackSlot, TableBuilder, TablePair, ValuePosition, caught};
-use crate::vm_exchange;
+use crate::vm::vm_exchange;
 
 /// The key of an object that represents bytes that are not text.
 const BYTES: &[u8] = b"$bytes";

@@ -12,8 +12,9 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
-use crate::flat_value::FlatValue;
-use crate::{stack, vm_exchange};
+use crate::json::flat_value::FlatValue;
+use crate::stack;
+use crate::vm::vm_exchange;
 
 const DEPTH: usize = 24;
 const BYTES: usize = 1 << 16;

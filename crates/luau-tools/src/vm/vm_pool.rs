@@ -11,8 +11,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::script::Compiled;
+use crate::vm::vm_template::PreparedVm;
 use crate::vm::{Vm, VmScope};
-use crate::vm_template::PreparedVm;
 
 /// VMs without runs that a lane keeps, all owners together. Beyond them the longest idle one is dropped: a
 /// script that is called now and then finds a VM, and one that is not called costs nothing.

@@ -14,18 +14,18 @@ use std::time::Duration;
 use mlua::Table;
 
 use crate::error::{Reason, ScriptError};
-use crate::flat_value::FlatValue;
 use crate::host::EffectError;
-use crate::inbox::InboxReceiver;
-use crate::lane_pool::LaneCommand;
+use crate::json::flat_value::FlatValue;
+use crate::lanes::inbox::InboxReceiver;
+use crate::lanes::lane_pool::LaneCommand;
+use crate::lanes::spin_wait::{WaitSpot, several_processors};
+use crate::lanes::wake_queue::WakeQueue;
 use crate::limits::LimitExceeded;
-use crate::natives::{is_memory, text_of};
 use crate::run::ScriptRun;
-use crate::run_channel::RunSender;
-use crate::spin_wait::{WaitSpot, several_processors};
+use crate::run::run_channel::RunSender;
+use crate::vm::natives::{is_memory, text_of};
+use crate::vm::vm_pool::Vms;
 use crate::vm::{TaskEnd, Vm, VmProgress};
-use crate::vm_pool::Vms;
-use crate::wake_queue::WakeQueue;
 
 /// The time for which a run may take outcomes that have already arrived before others have their turn: as
 /// long as it may compute.
@@ -361,8 +361,8 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::run_channel::{CANCELLED, LaneMessage, RunStart, line};
-    use crate::spin_wait::SpinWaiter;
+    use crate::lanes::spin_wait::SpinWaiter;
+    use crate::run::run_channel::{CANCELLED, LaneMessage, RunStart, line};
     use crate::{Libraries, Script, ScriptLimits};
 
     #[test]

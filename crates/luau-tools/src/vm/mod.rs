@@ -5,6 +5,15 @@
 //! do. A run that exhausts its memory ends alone; its VM takes no new runs and goes with its last one.
 //! `vm_template.rs` creates VMs, `memory.rs` charges memory to runs.
 
+mod memory;
+pub(crate) mod natives;
+pub(crate) mod prelude;
+mod time;
+pub(crate) mod vm_exchange;
+pub(crate) mod vm_pool;
+mod vm_state;
+pub(crate) mod vm_template;
+
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -13,14 +22,12 @@ use std::sync::atomic::Ordering;
 use mlua::{Function, Lua, Table, Value as Luau};
 
 use crate::error::{ScriptLocation, TOOL};
-use crate::flat_value::FlatValue;
-use crate::memory::{GARBAGE, VmMemory};
-use crate::natives;
+use crate::json::flat_value::FlatValue;
 use crate::run::ScriptRun;
 use crate::script::Compiled;
-use crate::vm_exchange;
-use crate::vm_state::{LoadedScript, VmShared, load};
-use crate::vm_template::PreparedVm;
+use crate::vm::memory::{GARBAGE, VmMemory};
+use crate::vm::vm_state::{LoadedScript, VmShared, load};
+use crate::vm::vm_template::PreparedVm;
 
 /// The maximum number of runs in a VM.
 pub(crate) const MOST_RUNS: usize = 64;

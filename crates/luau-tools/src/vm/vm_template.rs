@@ -8,10 +8,10 @@ use std::rc::Rc;
 use mlua::chunk::ChunkMode;
 use mlua::{Lua, LuaOptions, StdLib, Table, Value as Luau};
 
-use crate::natives;
-use crate::prelude::{self, PreludePart};
 use crate::stack;
-use crate::vm_state::VmShared;
+use crate::vm::natives;
+use crate::vm::prelude::{self, PreludePart};
+use crate::vm::vm_state::VmShared;
 
 /// A VM without a script.
 pub(crate) struct PreparedVm {

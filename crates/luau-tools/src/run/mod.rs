@@ -6,6 +6,10 @@
 //! or the time is over. The first limit that is hit is remembered; after that the script does not run
 //! any further, even if it catches errors.
 
+pub(crate) mod random;
+pub(crate) mod run_channel;
+mod run_timer;
+
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -16,14 +20,14 @@ use serde_json::{Map, Value};
 
 use crate::error::{Reason, ScriptError, ScriptLocation};
 use crate::host::{EffectKind, EffectPlace, HostEffect};
+use crate::json::long_work::LongWork;
+use crate::lanes::wake_queue::WakeQueue;
 use crate::limits::{LimitExceeded, ScriptLimits};
-use crate::long_work::LongWork;
-use crate::random::Random;
-use crate::run_channel::{RunSender, TIMED_OUT};
-use crate::run_timer::RunTimer;
+use crate::run::random::Random;
+use crate::run::run_channel::{RunSender, TIMED_OUT};
+use crate::run::run_timer::RunTimer;
 use crate::script::Compiled;
-use crate::vm_exchange;
-use crate::wake_queue::WakeQueue;
+use crate::vm::vm_exchange;
 
 /// A run: its limits, its use of them, and the way to stop it.
 pub(crate) struct ScriptRun {

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::flat_value::FlatValue;
+use crate::json::flat_value::FlatValue;
 use crate::run::ScriptRun;
 
 /// Number of safepoints for each reading of the clock.

@@ -5,8 +5,8 @@
 //! text is at most [`ScriptLimits::json`](crate::ScriptLimits::json) bytes and is charged to the run that
 //! reads it. Between two pieces the run may be stopped; then everything that was read is dropped.
 
-use crate::flat_part::FlatPart;
-use crate::flat_value::FlatValue;
+use crate::json::flat_part::FlatPart;
+use crate::json::flat_value::FlatValue;
 
 /// Maximum number of bytes of a text to read at a time: well below a millisecond.
 const PIECE: usize = 32 << 10;

@@ -18,12 +18,12 @@ use std::thread;
 
 use tokio::sync::Semaphore;
 
-use crate::flat_value::FlatValue;
 use crate::host::EffectError;
-use crate::inbox::{Inbox, inbox};
-use crate::lane_worker;
-use crate::run_channel::RunSender;
-use crate::spin_wait::WaitSpot;
+use crate::json::flat_value::FlatValue;
+use crate::lanes::inbox::{Inbox, inbox};
+use crate::lanes::lane_worker;
+use crate::lanes::spin_wait::WaitSpot;
+use crate::run::run_channel::RunSender;
 
 /// The maximum number of runs on all lanes together; more wait for their start. A run that waits takes about
 /// 8 KiB, so this many take some 128 MiB.

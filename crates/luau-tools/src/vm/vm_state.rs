@@ -11,12 +11,12 @@ use mlua::chunk::ChunkMode;
 use mlua::{Function, Lua, Table, Value as Luau};
 use serde_json::Value;
 
-use crate::decode::{DecodeFailure, Decoding};
 use crate::error::{ScriptLocation, TOOL};
-use crate::flat_value::FlatValue;
+use crate::json::decode::{DecodeFailure, Decoding};
+use crate::json::flat_value::FlatValue;
 use crate::limits::ScriptLimits;
 use crate::run::ScriptRun;
-use crate::vm_exchange;
+use crate::vm::vm_exchange;
 
 /// The state that the Rust functions of a VM use.
 #[derive(Default)]

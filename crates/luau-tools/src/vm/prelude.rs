@@ -23,12 +23,12 @@ pub(crate) fn parts() -> &'static [PreludePart] {
     static PARTS: OnceLock<[PreludePart; 6]> = OnceLock::new();
     PARTS.get_or_init(|| {
         [
-            PreludePart::new("sandbox", include_str!("luau/sandbox.luau")),
-            PreludePart::new("library", include_str!("luau/library.luau")),
-            PreludePart::new("scheduler", include_str!("luau/scheduler.luau")),
-            PreludePart::new("promises", include_str!("luau/promises.luau")),
-            PreludePart::new("ctx", include_str!("luau/ctx.luau")),
-            PreludePart::new("main", include_str!("luau/main.luau")),
+            PreludePart::new("sandbox", include_str!("../luau/sandbox.luau")),
+            PreludePart::new("library", include_str!("../luau/library.luau")),
+            PreludePart::new("scheduler", include_str!("../luau/scheduler.luau")),
+            PreludePart::new("promises", include_str!("../luau/promises.luau")),
+            PreludePart::new("ctx", include_str!("../luau/ctx.luau")),
+            PreludePart::new("main", include_str!("../luau/main.luau")),
         ]
     })
 }
@@ -36,7 +36,7 @@ pub(crate) fn parts() -> &'static [PreludePart] {
 /// Returns the part that VMs load for scripts that name it.
 pub(crate) fn older() -> &'static PreludePart {
     static OLDER: OnceLock<PreludePart> = OnceLock::new();
-    OLDER.get_or_init(|| PreludePart::new("rt", include_str!("luau/rt.luau")))
+    OLDER.get_or_init(|| PreludePart::new("rt", include_str!("../luau/rt.luau")))
 }
 
 impl PreludePart {

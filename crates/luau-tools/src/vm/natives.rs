@@ -12,12 +12,12 @@ use serde_json::Value;
 
 use crate::error::{Reason, ScriptLocation, TOOL};
 use crate::host::{EffectKind, EffectPlace};
+use crate::json::long_work::{LARGE, Piece};
 use crate::limits::LimitExceeded;
-use crate::long_work::{LARGE, Piece};
-use crate::random::Random;
+use crate::run::random::Random;
 use crate::stack;
-use crate::vm_exchange;
-use crate::vm_state::VmShared;
+use crate::vm::vm_exchange;
+use crate::vm::vm_state::VmShared;
 
 /// The table `native`.
 pub(crate) fn table(lua: &Lua, shared: &Rc<VmShared>, env_meta: &Table) -> mlua::Result<Table> {
@@ -218,7 +218,7 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
         Ok(table)
     })?;
     to.add("parse_time", |_, _, text: mlua::LuaString| {
-        Ok(text.to_str().ok().and_then(|text| crate::time::parse(&text)))
+        Ok(text.to_str().ok().and_then(|text| crate::vm::time::parse(&text)))
     })
 }
 

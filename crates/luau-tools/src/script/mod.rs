@@ -7,6 +7,9 @@
 //! A script and its libraries have one common [`hash`](Script::hash): a flow that was recorded with another
 //! text is not replayed with this one.
 
+pub(crate) mod libraries;
+pub(crate) mod owner;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -14,10 +17,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use mlua::chunk::Compiler;
 
 use crate::error::{Reason, ScriptError, ScriptMistake};
-use crate::lane_pool::Lanes;
-use crate::libraries::Libraries;
+use crate::lanes::lane_pool::Lanes;
 use crate::limits::{Bytes, SOURCE_BYTES};
-use crate::owner::Owner;
+use crate::script::libraries::Libraries;
+use crate::script::owner::Owner;
 
 /// A script that can be invoked, any number of times at once. Clones refer to the same script.
 #[derive(Clone)]
@@ -243,7 +246,7 @@ fn bytecode(source: &str) -> Result<Vec<u8>, SyntaxMistake> {
             message: format!("the text nests deeper than {DEEPEST} brackets"),
         });
     }
-    crate::prelude::flags();
+    crate::vm::prelude::flags();
     compiler().compile(source).map_err(|error| mistake(&error))
 }
 

@@ -7,9 +7,9 @@
 
 use std::cell::{Cell, RefCell};
 
-use crate::decode::{DecodeFailure, Decoding};
-use crate::encode::Encoding;
-use crate::flat_value::FlatValue;
+use crate::json::decode::{DecodeFailure, Decoding};
+use crate::json::encode::Encoding;
+use crate::json::flat_value::FlatValue;
 
 /// Texts and values from now on are worked on in pieces.
 pub(crate) const LARGE: usize = 64 << 10;

@@ -7,7 +7,7 @@ use std::io::Write;
 
 use serde_json::{Map, Value};
 
-use crate::flat_value::FlatValue;
+use crate::json::flat_value::FlatValue;
 
 /// Approximate number of bytes to write at a time: well below a millisecond.
 const PIECE: usize = 64 << 10;

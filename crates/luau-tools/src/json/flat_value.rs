@@ -11,8 +11,8 @@ use std::hint::black_box;
 
 use serde_json::Value;
 
-use crate::flat_part::{FlatPart, tag};
-use crate::reader::ValueReader;
+use crate::json::flat_part::{FlatPart, tag};
+use crate::json::reader::ValueReader;
 
 /// A value in a row.
 #[derive(Debug, Default, PartialEq)]

@@ -1,4 +1,4 @@
-//! Reads a flat value part by part: as JSON here, as values of a VM in `value.rs`.
+//! Reads a flat value part by part: as JSON here, as values of a VM in `value/mod.rs`.
 //!
 //! The data was written in this process and is well-formed. Malformed data would be a bug in this crate; then
 //! it reads as nulls and empty texts, and never beyond the memory.
@@ -7,7 +7,7 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
-use crate::flat_part::{FlatPart, tag};
+use crate::json::flat_part::{FlatPart, tag};
 
 /// Reads a value part by part.
 pub(crate) struct ValueReader<'f> {

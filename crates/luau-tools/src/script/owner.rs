@@ -7,9 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::error::ScriptError;
-use crate::lane_pool::Lanes;
-use crate::libraries::Libraries;
+use crate::lanes::lane_pool::Lanes;
 use crate::script::Script;
+use crate::script::libraries::Libraries;
 
 /// An owner of scripts, such as the tools of one folder. Clones refer to the same owner.
 ///
