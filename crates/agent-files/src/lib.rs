@@ -19,46 +19,21 @@
 //! to its file, within the same root. Secrets are references (`${NAME}`) and are never read here. A file has
 //! at most 1 MiB, a script 256 KiB, a filter 16 KiB.
 
-mod checker;
-mod contexts;
-mod cycles;
 pub mod definition;
-mod entries;
-mod file_kind;
 mod files;
-mod findings;
-mod ignored_files;
 pub mod jq;
 mod json;
-mod json_schema;
-mod key_tables;
+mod keys;
 mod library;
-mod libs;
-mod load_steps;
-mod loading;
-mod luau_tool;
 mod mistake;
-mod named_paths;
-mod outline;
-mod params;
 mod read;
-mod resolve;
-mod rules;
 mod scaffold;
-mod scalar;
 mod schema;
-mod schema_files;
-mod shapes;
 mod source;
-// A table is easier to read in columns.
-#[rustfmt::skip]
-mod tables;
-mod cross_checks;
-mod unreadable;
 mod variables;
 
 pub use files::{DiskFiles, FileFault, Files, MemoryFiles};
-pub use key_tables::RefKind;
+pub use keys::key_tables::RefKind;
 pub use library::{
     ByName, FileOrigin, IgnoredFile, Library, LibraryOptions, LoadedDefinition, Root, SchemaCheck,
     ScriptCheck, ScriptFinding, Shadow,

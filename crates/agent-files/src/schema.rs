@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::json_schema::TYPES;
-use crate::key_tables::{MappingShape, Shape};
-use crate::rules;
-use crate::tables::{AGENTS, GENERATOR, MATCH_STATE, MESSAGE, REACT_STATE, RULE, TOOLS};
+use crate::keys::key_tables::{MappingShape, Shape};
+use crate::keys::tables::{AGENTS, GENERATOR, MATCH_STATE, MESSAGE, REACT_STATE, RULE, TOOLS};
+use crate::read::json_schema::TYPES;
+use crate::read::rules;
 
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
 

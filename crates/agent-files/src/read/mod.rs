@@ -1,24 +1,32 @@
 //! Reads one file alone: its contents, or all of its errors.
 
+mod checker;
+mod entries;
+pub(crate) mod findings;
+pub(crate) mod json_schema;
+mod luau_tool;
+mod params;
+pub(crate) mod rules;
+mod scalar;
+mod shapes;
+
 use std::path::Path;
 
 use agentx_config::yaml::{Yaml, YamlError, YamlNode};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::checker::Checker;
 use crate::definition::{
     AgentDefinition, ContextLayer, Generator, RuleDefinition, SavedMessage, SavedState, ToolDefinition,
 };
-use crate::entries::text_of;
-use crate::file_kind::FileKind;
-use crate::findings::FileFindings;
-use crate::key_tables::Shape;
-use crate::luau_tool;
+use crate::keys::file_kind::FileKind;
+use crate::keys::key_tables::Shape;
+use crate::keys::tables::{GENERATOR, LAYER, RULE};
 use crate::mistake::{DefinitionMistake, START};
-use crate::shapes;
+use crate::read::checker::Checker;
+use crate::read::entries::text_of;
+use crate::read::findings::FileFindings;
 use crate::source::{FileFormat, FileSource};
-use crate::tables::{GENERATOR, LAYER, RULE};
 
 pub(crate) struct ParsedFile {
     /// The contents in one form, if there is no error.

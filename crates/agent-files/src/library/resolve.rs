@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::contexts;
-use crate::file_kind::FileKind;
-use crate::findings::{LocatedText, ReferenceSite};
-use crate::key_tables::{RefKind, article};
+use crate::keys::file_kind::FileKind;
+use crate::keys::key_tables::{RefKind, article};
+use crate::keys::tables::MAX_SCRIPT_BYTES;
 use crate::library::ScriptFinding;
-use crate::libs;
-use crate::loading::Loading;
+use crate::library::contexts;
+use crate::library::libs;
+use crate::library::loading::Loading;
+use crate::library::named_paths::{folder_of, inside, script_places};
 use crate::mistake::DefinitionMistake;
-use crate::named_paths::{folder_of, inside, script_places};
+use crate::read::findings::{LocatedText, ReferenceSite};
 use crate::source::FileFormat;
-use crate::tables::MAX_SCRIPT_BYTES;
 
 /// Returns whether a reference is the path of a file: it has a folder in it, or the ending of a file.
 fn is_path(name: &str) -> bool {

@@ -4,8 +4,8 @@
 use agentx_config::yaml::{Yaml, YamlNode};
 use serde_json::{Map, Value, json};
 
-use crate::checker::{Checker, wrong};
 use crate::mistake::did_you_mean;
+use crate::read::checker::{Checker, wrong};
 
 /// Types of JSON Schema.
 pub(crate) const TYPES: &[&str] = &[

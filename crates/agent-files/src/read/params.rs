@@ -7,10 +7,10 @@
 use agentx_config::yaml::{Yaml, YamlKey, YamlNode};
 use serde_json::{Map, Value, json};
 
-use crate::checker::Checker;
-use crate::entries::text_of;
-use crate::json_schema::{self, TYPES, object_schema};
 use crate::mistake::did_you_mean;
+use crate::read::checker::Checker;
+use crate::read::entries::text_of;
+use crate::read::json_schema::{self, TYPES, object_schema};
 
 /// The keywords of a parameter in the short form: those of JSON Schema, and `optional`.
 const WORDS: &[&str] = &[

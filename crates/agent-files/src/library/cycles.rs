@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use agentx_types::MAX_AGENT_DEPTH;
 
-use crate::file_kind::FileKind;
-use crate::key_tables::RefKind;
-use crate::loading::{LoadedFile, Loading};
+use crate::keys::file_kind::FileKind;
+use crate::keys::key_tables::RefKind;
+use crate::library::loading::{LoadedFile, Loading};
 use crate::mistake::DefinitionMistake;
 
 /// From an entry to others, each with the reference that leads there.

@@ -7,18 +7,18 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::cross_checks;
-use crate::cycles;
-use crate::file_kind::{FileKind, PLACES};
 use crate::files::{Files, MAX_FILES};
-use crate::ignored_files;
+use crate::keys::file_kind::{FileKind, PLACES};
+use crate::library::cross_checks;
+use crate::library::cycles;
+use crate::library::ignored_files;
+use crate::library::libs;
+use crate::library::loading::{LoadedFile, Loading};
+use crate::library::resolve;
+use crate::library::schema_files;
 use crate::library::{ByName, FileOrigin, Library, LibraryOptions, LoadedDefinition, Root};
-use crate::libs;
-use crate::loading::{LoadedFile, Loading};
 use crate::mistake::{DefinitionMistake, START};
 use crate::read::definition;
-use crate::resolve;
-use crate::schema_files;
 
 impl Library {
     /// Reads everything. Of two definitions with one name, the person's own is used; of two tools, the one of

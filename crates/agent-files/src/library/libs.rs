@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use agentx_config::yaml::TextPosition;
 
+use crate::keys::tables::MAX_SCRIPT_BYTES;
 use crate::library::FileOrigin;
-use crate::loading::Loading;
+use crate::library::loading::Loading;
+use crate::library::outline::Outline;
 use crate::mistake::{DefinitionMistake, START, did_you_mean};
-use crate::outline::Outline;
-use crate::tables::MAX_SCRIPT_BYTES;
 
 /// The folder, below a root.
 const FOLDER: &str = "libs";

@@ -1,12 +1,25 @@
 //! All files of a workspace and of the person together: names, references, shadowed definitions, cycles.
 
+mod contexts;
+mod cross_checks;
+mod cycles;
+mod ignored_files;
+mod libs;
+mod load_steps;
+mod loading;
+mod named_paths;
+mod outline;
+mod resolve;
+mod schema_files;
+mod unreadable;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use crate::definition::{AgentDefinition, AgentUse, Generator, RuleDefinition, ToolDefinition};
-use crate::key_tables::RefKind;
+use crate::keys::key_tables::RefKind;
 use crate::mistake::DefinitionMistake;
 
 /// A root of files: the folder with `agents/`, `tools/`, `rules/`, `generators/`, `context/` and `libs/`.

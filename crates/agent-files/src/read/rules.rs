@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 use agentx_config::yaml::{Yaml, YamlNode};
 use serde_json::{Value, json};
 
-use crate::checker::Checker;
-use crate::entries::{Entries, find, items, text_of};
 use crate::jq::JqFilter;
-use crate::key_tables::{MappingShape, Shape};
+use crate::keys::key_tables::{MappingShape, Shape};
 use crate::mistake::{START, did_you_mean};
+use crate::read::checker::Checker;
+use crate::read::entries::{Entries, find, items, text_of};
 use crate::variables::is_variable;
 
 /// Returns the key and value that need an `output_schema` next to them.

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::findings::{LocatedText, SCHEMA_FILE};
-use crate::loading::Loading;
-use crate::named_paths::script_places;
-use crate::tables::MAX_SCRIPT_BYTES;
+use crate::keys::tables::MAX_SCRIPT_BYTES;
+use crate::library::loading::Loading;
+use crate::library::named_paths::script_places;
+use crate::read::findings::{LocatedText, SCHEMA_FILE};
 
 /// Reads the schemas that an entry names: next to its file, else below the root.
 pub(crate) fn read(loading: &mut Loading<'_>, index: usize) {

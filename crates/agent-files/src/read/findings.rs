@@ -3,7 +3,7 @@
 use agentx_config::yaml::TextPosition;
 use serde_json::Value;
 
-use crate::key_tables::RefKind;
+use crate::keys::key_tables::RefKind;
 use crate::mistake::DefinitionMistake;
 
 /// The key of the object that stands for a JSON Schema until its file is read.

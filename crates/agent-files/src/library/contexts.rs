@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use agentx_config::yaml::{MAX_BYTES, TextPosition};
 
-use crate::findings::ReferenceSite;
 use crate::library::FileOrigin;
-use crate::loading::Loading;
-use crate::named_paths::inside;
+use crate::library::loading::Loading;
+use crate::library::named_paths::inside;
+use crate::read::findings::ReferenceSite;
 
 /// Adds the text of a context that is referred to by its path: two roots may have different files there, so
 /// its name is the whole path.

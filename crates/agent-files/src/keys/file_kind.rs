@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::key_tables::{RefKind, Shape};
+use crate::keys::key_tables::{RefKind, Shape};
+use crate::keys::tables::{GENERATOR, RULE};
 use crate::source::FileFormat;
-use crate::tables::{GENERATOR, RULE};
 
 /// The folders and what they hold.
 pub(crate) const PLACES: &[(&str, FileKind)] = &[

@@ -4,8 +4,8 @@
 use agentx_config::yaml::{TextPosition, YamlNode};
 use serde_json::Value;
 
-use crate::findings::{FileFindings, LocatedText};
 use crate::mistake::DefinitionMistake;
+use crate::read::findings::{FileFindings, LocatedText};
 use crate::source::FileSource;
 
 /// Reads one file.

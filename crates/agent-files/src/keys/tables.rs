@@ -1,6 +1,6 @@
 //! The keys of every kind of file. No other file names them.
 
-use crate::key_tables::{RefKind, Shape, MappingShape, may, must, table};
+use crate::keys::key_tables::{RefKind, Shape, MappingShape, may, must, table};
 
 /// Kinds of tools, each with its table.
 pub(crate) const TOOLS: &[(&str, &MappingShape)] = &[

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use crate::file_kind::FileKind;
+use crate::keys::file_kind::FileKind;
 use crate::library::IgnoredFile;
-use crate::loading::Loading;
+use crate::library::loading::Loading;
 use crate::source::FileFormat;
 
 /// The largest depth below a folder.

@@ -4,14 +4,14 @@ use agentx_config::yaml::{Yaml, YamlNode};
 use agentx_config::{Value as Setting, ValueKind};
 use serde_json::{Value, json};
 
-use crate::checker::{Checker, wrong};
-use crate::findings::{ReferenceSite, SCHEMA_FILE};
 use crate::jq::JqFilter;
-use crate::json_schema;
-use crate::key_tables::{RefKind, Shape, article};
-use crate::params;
-use crate::rules;
-use crate::tables::MAX_SCRIPT_BYTES;
+use crate::keys::key_tables::{RefKind, Shape, article};
+use crate::keys::tables::MAX_SCRIPT_BYTES;
+use crate::read::checker::{Checker, wrong};
+use crate::read::findings::{ReferenceSite, SCHEMA_FILE};
+use crate::read::json_schema;
+use crate::read::params;
+use crate::read::rules;
 use crate::variables::{is_variable, variables};
 
 /// The longest name.

@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 
 use agentx_config::yaml::{MAX_BYTES, TextPosition};
 
-use crate::file_kind::FileKind;
 use crate::files::{FileFault, Files};
-use crate::key_tables::{RefKind, article};
+use crate::keys::file_kind::FileKind;
+use crate::keys::key_tables::{RefKind, article};
+use crate::library::named_paths::script_places;
+use crate::library::unreadable::{self, UnreadableFile};
 use crate::library::{FileOrigin, Library, LibraryOptions, Root, Shadow};
 use crate::mistake::{DefinitionMistake, START, did_you_mean};
-use crate::named_paths::script_places;
 use crate::read::{ParsedFile, read};
 use crate::source::{FileFormat, FileSource};
-use crate::unreadable::{self, UnreadableFile};
 
 /// A file that was read.
 pub(crate) struct LoadedFile {

@@ -4,14 +4,14 @@
 use agentx_config::yaml::{TextPosition, Yaml, YamlKey, YamlNode};
 use serde_json::{Map, Value, json};
 
-use crate::checker::Checker;
-use crate::entries::{Entries, text_of};
-use crate::findings::LocatedText;
-use crate::key_tables::{MappingShape, Shape};
+use crate::keys::key_tables::{MappingShape, Shape};
+use crate::keys::tables::{self, AGENTS, MESSAGE, TOOLS};
 use crate::mistake::{START, did_you_mean};
-use crate::rules;
-use crate::scalar;
-use crate::tables::{self, AGENTS, MESSAGE, TOOLS};
+use crate::read::checker::Checker;
+use crate::read::entries::{Entries, text_of};
+use crate::read::findings::LocatedText;
+use crate::read::rules;
+use crate::read::scalar;
 
 /// Reads what a file holds; `None` if it is wrong, and then the mistakes are recorded.
 pub(crate) fn read(checker: &mut Checker<'_>, shape: Shape, node: &YamlNode) -> Option<Value> {

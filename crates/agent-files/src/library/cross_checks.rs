@@ -3,8 +3,8 @@
 
 use agentx_config::yaml::TextPosition;
 
-use crate::key_tables::RefKind;
-use crate::loading::Loading;
+use crate::keys::key_tables::RefKind;
+use crate::library::loading::Loading;
 use crate::mistake::DefinitionMistake;
 
 /// Checks one entry.
