@@ -4,7 +4,7 @@
 use agentx::config::{EditKeys, FolderTrust, Loaded, Settings};
 use agentx::runtime::Session;
 use agentx::types::{AgentConfig, Api, ApprovalMode};
-use agentx_terminal::{Editor, LineFilter, LineHistory};
+use agentx_terminal::{Editor, LineHistory};
 use tokio::sync::mpsc;
 
 use crate::chat::appearance;
@@ -21,6 +21,7 @@ use crate::place::Place;
 use crate::render::conversation;
 use crate::session_opening::{self, ASKS_NOBODY, CommandLineOverrides, ContinuedSession, Target};
 use crate::signals::Signals;
+use crate::terminal::line_filter::line_filter;
 use crate::terminal::{RawMode, TerminalInput, keys, lines};
 
 /// A request to open a chat.
@@ -287,12 +288,6 @@ fn line_history(settings: &Settings) -> LineHistory {
         Some(filter) => history.filtered(filter),
         None => history,
     }
-}
-
-/// Takes known secrets out of lines that are written to a file; `None` if the settings switch that off.
-pub(crate) fn line_filter(settings: &Settings) -> Option<LineFilter> {
-    let redactor = agentx::node::redactor(settings)?;
-    Some(LineFilter::new(move |line| redactor.redact(line).into_owned()))
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use super::Chat;
-use crate::chat_opening::line_filter;
+use crate::terminal::line_filter::line_filter;
 
 /// The directory of the files in the data directory.
 const DIRECTORY: &str = "drafts";

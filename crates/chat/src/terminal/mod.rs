@@ -1,6 +1,7 @@
 //! The terminal of a chat: raw mode while the chat is open, restored whatever happens; and the reader of its
 //! keys.
 
+pub(crate) mod line_filter;
 pub(crate) mod reply_filter;
 pub(crate) mod title;
 pub(crate) mod tmux;
