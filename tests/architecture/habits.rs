@@ -70,7 +70,7 @@ const MAY_DETACH: &[(&str, usize, &str)] = &[
         "opens one session and says what came of it",
     ),
     (
-        "crates/server/src/rejections.rs",
+        "crates/server/src/connections/rejections.rs",
         1,
         "bounded by a semaphore and a deadline",
     ),
@@ -84,9 +84,9 @@ const MAY_DETACH: &[(&str, usize, &str)] = &[
         1,
         "a connection: holds a permit that the end of the server waits for",
     ),
-    ("crates/server/src/unlisted_costs.rs", 1, "writes one file"),
+    ("crates/server/src/quotas/unlisted_costs.rs", 1, "writes one file"),
     (
-        "crates/server/src/waiting_calls.rs",
+        "crates/server/src/members/waiting_calls.rs",
         1,
         "one message to a connection",
     ),

@@ -218,7 +218,10 @@ fn numbers_of_tables_are_read() {
     assert_eq!(numbers(cell), ["1 MiB", "4,096", "10 s", "75 s", "64"]);
     assert_eq!((many(1_000_000), many(999)), ("1,000,000".into(), "999".into()));
     assert_eq!((size(16 << 10), size(8 << 20)), ("16 KiB".into(), "8 MiB".into()));
-    assert_eq!(constant("crates/server/src/options.rs", "HEAD_BYTES"), 16 << 10);
+    assert_eq!(
+        constant("crates/server/src/settings/options.rs", "HEAD_BYTES"),
+        16 << 10
+    );
     assert_eq!(constant("crates/server/src/http/layers.rs", "ANSWER"), 60);
 }
 
@@ -239,7 +242,7 @@ fn bytes(count: usize) -> String {
 
 /// The values in the rows about frames, requests and messages.
 fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec<String>)> {
-    let option = |name: &str| many(of_server("options", name));
+    let option = |name: &str| many(of_server("settings/options", name));
     vec![
         (
             "a frame of a client",
@@ -257,7 +260,7 @@ fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec
         ),
         (
             "the head of a request",
-            vec![size(of_server("options", "HEAD_BYTES"))],
+            vec![size(of_server("settings/options", "HEAD_BYTES"))],
         ),
         (
             "a body of a request",
@@ -269,8 +272,8 @@ fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec
         (
             "a body that nobody reads",
             vec![
-                size(of_server("unread_body", "DISCARDED_BYTES")),
-                format!("{} s", of_server("unread_body", "DISCARDING")),
+                size(of_server("connections/unread_body", "DISCARDED_BYTES")),
+                format!("{} s", of_server("connections/unread_body", "DISCARDING")),
             ],
         ),
         (
@@ -328,7 +331,7 @@ fn of_connections(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, 
         ),
         (
             "bodies of more than 64 KiB",
-            vec!["1".into(), many(of_server("fair_semaphore", "BODIES"))],
+            vec!["1".into(), many(of_server("limits/fair_semaphore", "BODIES"))],
         ),
         ("no data from the client", vec![seconds(limits.silence)]),
         ("the end of a server", vec![seconds(limits.shutdown)]),

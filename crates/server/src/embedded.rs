@@ -7,9 +7,9 @@ use agentx_config::Settings;
 use agentx_identity::Keyring;
 use agentx_node_runtime::NodeRuntime;
 
-use crate::options::ServerOptions;
 use crate::server::{Server, bind};
 use crate::server_error::ServerError;
+use crate::settings::options::ServerOptions;
 
 /// Listens as `options` say, with the keys and the people of the settings' data directory. The user of the
 /// program is the operator, and gets an identity if they have none.

@@ -8,8 +8,8 @@ use agentx_runtime::{LogError, RuntimeError};
 use agentx_types::{OwnerId, SessionId};
 use tokio::sync::Semaphore;
 
+use crate::members::waiting_calls;
 use crate::state::ServerState;
-use crate::waiting_calls;
 
 /// The interval between checks for idle sessions.
 const SWEEP: Duration = Duration::from_secs(1);

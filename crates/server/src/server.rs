@@ -23,18 +23,20 @@ use tokio::net::TcpListener;
 use tokio::time::{Instant, timeout_at};
 
 use crate::auth::Authenticator;
-use crate::channel::{ConnectionChannel, OpenedConnection, TlsAcceptors};
-use crate::connection_limits::{ConnectionLimiter, ConnectionRefused, Permit};
-use crate::forwarded::Proxies;
-use crate::hosts::HostNames;
-use crate::lingering_close::Lingering;
-use crate::options::{HEAD_BYTES, ServerOptions, check};
-use crate::rejections::Rejector;
-use crate::reload::Reload;
+use crate::connections::channel::{ConnectionChannel, OpenedConnection, TlsAcceptors};
+use crate::connections::connection_limits::{ConnectionLimiter, ConnectionRefused, Permit};
+use crate::connections::forwarded::Proxies;
+use crate::connections::hosts::HostNames;
+use crate::connections::lingering_close::Lingering;
+use crate::connections::rejections::Rejector;
+use crate::connections::stalled_connections::StallTimeout;
+use crate::connections::{tls, unread_body};
+use crate::members::waiting_calls;
 use crate::server_error::ServerError;
-use crate::stalled_connections::StallTimeout;
+use crate::settings::options::{HEAD_BYTES, ServerOptions, check};
+use crate::settings::reload::Reload;
 use crate::state::ServerState;
-use crate::{http, maintenance, tls, unread_body, waiting_calls, ws};
+use crate::{http, maintenance, ws};
 
 /// The time in which incoming bytes are discarded after the last answer.
 const LINGER: Duration = Duration::from_secs(2);

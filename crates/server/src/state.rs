@@ -12,21 +12,21 @@ use axum::http::HeaderMap;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::Authenticator;
-use crate::caller::Caller;
-use crate::channel::ConnectionChannel;
-use crate::client_calls::ClientCalls;
+use crate::auth::caller::Caller;
+use crate::connections::channel::ConnectionChannel;
+use crate::connections::forwarded::Proxies;
+use crate::connections::hosts::HostNames;
 use crate::counts::ServerCounters;
-use crate::fair_semaphore::{ANSWERS, BODIES, CHECKS, FairSemaphore, readers_at_once};
 use crate::feed::{FeedReader, FeedStart, PageCache, ReplayShare, SubscriptionFilter};
-use crate::forwarded::Proxies;
-use crate::hosts::HostNames;
-use crate::live_settings::LiveSettings;
-use crate::options::{ID_BYTES, ServerOptions};
+use crate::limits::fair_semaphore::{ANSWERS, BODIES, CHECKS, FairSemaphore, readers_at_once};
+use crate::mcp::client_calls::ClientCalls;
+use crate::members::waiting_calls::ApproverConnections;
 use crate::outbox::RoomListener;
 use crate::quotas::MemberUsage;
 pub use crate::reader_seat::SessionReaderSeat;
 use crate::rooms::{Room, Rooms};
-use crate::waiting_calls::ApproverConnections;
+use crate::settings::live_settings::LiveSettings;
+use crate::settings::options::{ID_BYTES, ServerOptions};
 
 /// The number of owners' runtimes that are kept ready.
 const RUNTIMES: usize = 256;

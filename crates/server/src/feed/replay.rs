@@ -9,7 +9,7 @@ use agentx_runtime::{BoxFuture, EventCursor, Fact, LogError, RuntimeError};
 use agentx_types::SessionId;
 
 use super::{FactSource, FeedStart, Frame, FrameEncoder, PageCache, SubscriptionFilter, ViewFold};
-use crate::fair_semaphore::{FairPermit, FairQueue};
+use crate::limits::fair_semaphore::{FairPermit, FairQueue};
 
 /// The number of facts that are read at once, if they are small.
 const PAGE: usize = 1024;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::extract::{CanFail, Member, PathId, QueryParams};
 use super::responses::Tagged;
 use super::{ApiError, HandlerState};
-use crate::trust::{default_agent, named_of_server};
+use crate::members::trust::{default_agent, named_of_server};
 
 /// Overrides of an agent's file.
 #[derive(Deserialize, JsonSchema)]

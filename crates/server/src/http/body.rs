@@ -15,8 +15,8 @@ use tokio::time::{Instant, timeout, timeout_at};
 
 use super::describe::{HandlerInput, Operation};
 use super::{ApiError, HandlerState};
-use crate::fair_semaphore::{FairPermit, FairQueue};
-use crate::size_limits::shortened;
+use crate::limits::fair_semaphore::{FairPermit, FairQueue};
+use crate::limits::size_limits::shortened;
 
 /// The path prefix of requests that unauthenticated callers may send a body to.
 const OPEN: &str = "/v1/auth/";
@@ -196,7 +196,7 @@ mod tests {
     use futures_util::{FutureExt as _, stream};
 
     use super::*;
-    use crate::fair_semaphore::FairSemaphore;
+    use crate::limits::fair_semaphore::FairSemaphore;
 
     const PIECE: usize = 16 << 10;
     const PATIENCE: Duration = Duration::from_secs(30);

@@ -18,12 +18,12 @@ use serde_json::json;
 use super::body::BodyOwner;
 use super::describe::{HandlerInput, Needs, Operation};
 use super::{ApiError, HandlerState, event_id};
-use crate::caller::Caller;
-use crate::channel::ConnectionChannel;
-use crate::connection_limits::{Permit, address_of};
-use crate::credentials::nonce_of;
-use crate::options::KEY_CHARS;
-use crate::size_limits::bounded_id;
+use crate::auth::caller::Caller;
+use crate::auth::credentials::nonce_of;
+use crate::connections::channel::ConnectionChannel;
+use crate::connections::connection_limits::{Permit, address_of};
+use crate::limits::size_limits::bounded_id;
+use crate::settings::options::KEY_CHARS;
 use crate::state::SessionAccess;
 
 /// The statuses of a failed authentication.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::describe::{HandlerResponse, Operation};
-use crate::size_limits::shortened;
+use crate::limits::size_limits::shortened;
 
 /// An error response.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl From<Box<Problem>> for ApiError {
 
 impl From<RuntimeError> for ApiError {
     fn from(error: RuntimeError) -> Self {
-        crate::session_actions::to_problem(&error).into()
+        crate::actions::session_actions::to_problem(&error).into()
     }
 }
 

@@ -11,7 +11,7 @@ use super::describe::{HandlerResponse, Operation};
 use super::extract::Operator;
 use super::responses::JsonResponse;
 use super::{ApiError, HandlerState, HandlerStateInner};
-use crate::options::PROGRAM;
+use crate::settings::options::PROGRAM;
 
 /// The server is well.
 #[derive(Serialize, JsonSchema)]

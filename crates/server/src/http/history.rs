@@ -18,8 +18,8 @@ use super::events_query::{EventsQuery, EventsResponse};
 use super::extract::{QueryParams, ResumedStream, SessionAs, Watching};
 use super::turn_body::hold_turn;
 use super::{ApiError, HandlerState, stream as live};
-use crate::fair_semaphore::FairQueue;
 use crate::feed::{FrameEncoder, PageCache, SubscriptionFilter, ViewFold};
+use crate::limits::fair_semaphore::FairQueue;
 
 /// The number of facts that are read at once, if they are small.
 const PAGE: usize = 512;

@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::cursor::Cursor;
 use super::query::PageLimit;
-use crate::caller::Caller;
+use crate::auth::caller::Caller;
 use crate::state::ServerState;
 
 /// The requested sessions.

@@ -25,8 +25,8 @@ use super::body::JsonBody;
 use super::describe::{HandlerInput, HandlerResponse, Operation};
 use super::extract::Member;
 use super::{ApiError, HandlerState};
-use crate::client_calls::RunningCall;
-use crate::mcp_parts::CallerParts;
+use crate::mcp::client_calls::RunningCall;
+use crate::mcp::mcp_parts::CallerParts;
 
 /// Messages of a call that wait for its client; further lines of progress are dropped.
 const WAITING: usize = 256;

@@ -10,7 +10,7 @@ use super::query::PageLimit;
 use super::responses::JsonResponse;
 use super::turn_body::WithPermit;
 use super::{ApiError, HandlerState};
-use crate::size_limits::json_len;
+use crate::limits::size_limits::json_len;
 
 /// Number of bytes of messages at which a page ends.
 const MOST_BYTES: u64 = 4 << 20;

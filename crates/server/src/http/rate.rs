@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::token_bucket::{BucketLimits, TokenBucket};
+use crate::limits::token_bucket::{BucketLimits, TokenBucket};
 
 /// The number of buckets that are known at once; those that are full again are forgotten first.
 const BUCKETS: usize = 10_000;

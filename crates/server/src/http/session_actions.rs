@@ -15,9 +15,9 @@ use super::body::{JsonBody, OptionalJson};
 use super::extract::{Approving, CanFail, Driving, IdempotencyKey, Owning, SessionAs};
 use super::responses::JsonResponse;
 use super::{ApiError, HandlerState};
-use crate::caller::Caller;
-use crate::options::KEY_CHARS;
-use crate::request_terms::RequestTerms;
+use crate::actions::request_terms::RequestTerms;
+use crate::auth::caller::Caller;
+use crate::settings::options::KEY_CHARS;
 use crate::state::ServerState;
 
 /// The action was recorded.

@@ -12,7 +12,7 @@ use super::lists::names_of;
 use super::query::PageLimit;
 use super::responses::JsonResponse;
 use super::{ApiError, HandlerState};
-use crate::caller::Caller;
+use crate::auth::caller::Caller;
 
 /// The number of shared sessions that are searched.
 const SHARED: usize = 1000;

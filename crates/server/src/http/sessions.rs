@@ -15,12 +15,12 @@ use super::lists::{ListQuery, latest};
 use super::responses::{CreatedResponse, DoneResponse, JsonResponse};
 use super::turn_body::WithPermit;
 use super::{ApiError, HandlerState, session_actions};
-use crate::call_decisions::CallDecider;
-use crate::caller::Caller;
-use crate::options::TITLE_CHARS;
-use crate::size_limits::{check_prompt, check_size};
+use crate::actions::call_decisions::CallDecider;
+use crate::auth::caller::Caller;
+use crate::limits::size_limits::{check_prompt, check_size};
+use crate::members::trust::{named_of_server, of_server};
+use crate::settings::options::TITLE_CHARS;
 use crate::state::ServerState;
-use crate::trust::{named_of_server, of_server};
 
 /// The reason why only the owner can fork a session: the copy would be theirs.
 const FORKS_ITS_OWNER: &str = "only the owner of a session can fork it: the copy would belong to them";

@@ -10,7 +10,7 @@ use hyper::body::{Frame, SizeHint};
 use schemars::SchemaGenerator;
 
 use super::describe::{HandlerResponse, Operation};
-use crate::fair_semaphore::FairPermit;
+use crate::limits::fair_semaphore::FairPermit;
 
 /// Maximum size of an answer that ends the turn at once.
 const SMALL: u64 = 256 << 10;

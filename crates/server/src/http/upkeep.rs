@@ -11,7 +11,7 @@ use super::body::JsonBody;
 use super::extract::{CanFail, Member, Operator, QueryParams};
 use super::responses::{CreatedResponse, JsonResponse};
 use super::{ApiError, HandlerState};
-use crate::trust::default_agent;
+use crate::members::trust::default_agent;
 
 /// The requested usage.
 #[derive(Deserialize, JsonSchema)]

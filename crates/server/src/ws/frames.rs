@@ -6,8 +6,8 @@ use axum::extract::ws::Utf8Bytes;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::limits::size_limits::shortened as cut;
 use crate::problems::problem;
-use crate::size_limits::shortened as cut;
 
 /// The largest length of a frame's id, in characters.
 const ID_CHARS: usize = 64;

@@ -24,10 +24,10 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use hyper::upgrade::OnUpgrade;
 
+use crate::auth::credentials::nonce_of;
 use crate::auth::{Identity, bearer, bearer_subprotocol};
-use crate::channel::ConnectionChannel;
-use crate::connection_limits::{Permit, address_of};
-use crate::credentials::nonce_of;
+use crate::connections::channel::ConnectionChannel;
+use crate::connections::connection_limits::{Permit, address_of};
 use crate::http::problem_response;
 use crate::problems::problem;
 use crate::state::ServerState;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::token_bucket::{BucketLimits, TokenBucket};
+use crate::limits::token_bucket::{BucketLimits, TokenBucket};
 
 /// Gives each frame a token.
 #[derive(Debug)]

@@ -15,12 +15,12 @@ use super::frames::{ConnectionEnd, accepted, id_of, parse, refusal_notice};
 use super::rate_limiter::{FrameAdmission, RateLimiter};
 use super::shared::SocketShared;
 use super::wire::ClientStream;
+use crate::auth::caller::Caller;
 use crate::auth::{Identity, check_client};
-use crate::caller::Caller;
-use crate::options::PROGRAM;
+use crate::members::waiting_calls::{self, CallWatcher};
 use crate::problems::problem;
 use crate::quotas::{ConnectionSlot, QuotaGuard};
-use crate::waiting_calls::{self, CallWatcher};
+use crate::settings::options::PROGRAM;
 
 /// The number of frames that a connection may send before it authenticates, pings included.
 const UNKNOWN_FRAMES: u32 = 32;

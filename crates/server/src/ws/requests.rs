@@ -8,10 +8,10 @@ use serde_json::Value;
 use super::frames::{accepted, ui_frame};
 use super::read_half::SocketReader;
 use super::writer_task::{ClientSubscription, WriterTask};
-use crate::caller::Caller;
+use crate::actions::session_actions::to_problem;
+use crate::auth::caller::Caller;
 use crate::feed::SubscriptionFilter;
 use crate::problems::problem;
-use crate::session_actions::to_problem;
 
 /// The `seq` of the resulting event, and the outcome.
 type RequestDone = (Option<u64>, Value);

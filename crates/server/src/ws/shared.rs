@@ -10,7 +10,7 @@ use super::SocketOpening;
 use super::allowance::Allowance;
 use super::writer_task::WriterTask;
 use crate::auth::Identity;
-use crate::connection_limits::Permit;
+use crate::connections::connection_limits::Permit;
 use crate::outbox::Outbox;
 use crate::state::ServerState;
 

@@ -27,7 +27,7 @@ use tokio_tungstenite::tungstenite::protocol::{Role, WebSocketConfig};
 
 use super::allowance::Allowance;
 use super::writer_task::WriterTask;
-use crate::counted_read::poll_count;
+use crate::connections::counted_read::poll_count;
 use crate::outbox::{Outbox, OutboxItem};
 
 /// The size of one read from a socket. An idle connection keeps this much memory.

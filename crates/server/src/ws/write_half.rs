@@ -14,10 +14,10 @@ use super::frames::ConnectionEnd;
 use super::shared::SocketShared;
 use super::wire::{FrameBatch, Sink};
 use super::writer_task::{ClientSubscription, WriterTask};
+use crate::actions::session_actions::to_problem;
 use crate::auth::Identity;
 use crate::feed::{FeedItem, FeedReader, Frame};
 use crate::outbox::{NextFrame, OutboxItem, encode};
-use crate::session_actions::to_problem;
 
 /// The number of frames, and of bytes, of one subscription before another one gets a turn.
 const TURN: (usize, usize) = (256, 64 * 1024);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 
-use crate::channel::{TlsAcceptors, begins_with_handshake};
-use crate::connection_limits::{ConnectionRefused, TOO_MANY};
+use crate::connections::channel::{TlsAcceptors, begins_with_handshake};
+use crate::connections::connection_limits::{ConnectionRefused, TOO_MANY};
 
 /// The time within which a refused client has to show which protocol it speaks.
 const WITHIN: Duration = Duration::from_secs(1);

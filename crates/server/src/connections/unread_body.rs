@@ -16,7 +16,7 @@ use axum::response::Response;
 use futures_util::StreamExt as _;
 use hyper::body::{Frame, SizeHint};
 
-use crate::connection_limits::Permit;
+use crate::connections::connection_limits::Permit;
 
 /// The number of bytes of a body that are read and discarded. The sender may be unknown, and reading more
 /// would cost a larger buffer for each connection.

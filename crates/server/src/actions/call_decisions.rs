@@ -4,7 +4,7 @@
 use agentx_runtime::{PendingApproval, Runtime as _, SessionState, Sharing};
 use agentx_types::{ApprovalDecision, SessionRole};
 
-use crate::caller::Caller;
+use crate::auth::caller::Caller;
 use crate::state::{ServerState, SessionAccess};
 
 /// The reason why an operator cannot keep a rule in the session of a member.

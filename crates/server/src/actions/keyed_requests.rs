@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use agentx_runtime::{RequestKey, RuntimeError, Session};
 
-use crate::authorized_session::AuthorizedSession;
-use crate::request_terms::{RequestTerms, with_key};
+use crate::actions::authorized_session::AuthorizedSession;
+use crate::actions::request_terms::{RequestTerms, with_key};
 
 impl AuthorizedSession {
     /// Returns the stored form of the key of a request.

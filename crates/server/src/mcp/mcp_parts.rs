@@ -13,10 +13,10 @@ use agentx_types::{AgentConfig, EnvironmentEvent, SessionId, ToolSpec, ToolStatu
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::Caller;
-use crate::client_call_costs::ClientCallCosts;
+use crate::auth::caller::Caller;
+use crate::mcp::client_call_costs::ClientCallCosts;
+use crate::members::trust::{default_agent, of_server};
 use crate::state::ServerState;
-use crate::trust::{default_agent, of_server};
 
 /// The beginning of the addresses of sessions.
 const SESSIONS: &str = "agentx://sessions/";

@@ -9,8 +9,8 @@ use agentx_types::{
 };
 use serde::Serialize;
 
-use crate::options::{ID_BYTES, NAME_CHARS, REFUSAL_CHARS};
 use crate::problems::remote;
+use crate::settings::options::{ID_BYTES, NAME_CHARS, REFUSAL_CHARS};
 
 /// The largest number of context sources of an agent.
 const CONTEXT_SOURCES: usize = 32;

@@ -8,9 +8,9 @@ use agentx_types::{ConfigChange, InputMode, MessageId, OwnerId, SessionRole};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::caller::Caller;
+use crate::actions::request_terms::RequestTerms;
+use crate::auth::caller::Caller;
 use crate::problems::remote;
-use crate::request_terms::RequestTerms;
 use crate::state::ServerState;
 
 /// The arguments of the command `rename`.

@@ -8,9 +8,9 @@ use agentx_types::{
     EffectBill, EffectEnded, EffectStarted, ModelSpec, NanoUsd, OwnerId, Timestamp, ToolCallId, Usage,
 };
 
+use crate::limits::size_limits::json_len;
 use crate::quotas::QuotaGuard;
-use crate::size_limits::json_len;
-use crate::unlisted_costs::UnlistedCosts;
+use crate::quotas::unlisted_costs::UnlistedCosts;
 
 /// The beginning of the kinds of steps that call a model.
 const MODEL_STEPS: &str = "generate";

@@ -1,6 +1,11 @@
 //! The quotas of each person on a server: sessions, bytes, runs, tool calls, money, connections. The operator
 //! has none; members have those of the settings; visitors only read, and are counted by address.
 
+pub(crate) mod daily_cost;
+pub(crate) mod deleted_blobs;
+pub(crate) mod dollars;
+pub(crate) mod unlisted_costs;
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,12 +15,12 @@ use agentx_config::Quotas;
 use agentx_runtime::{CallSlots, Runtime as _, RuntimeError, Session, SessionQuery};
 use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId};
 
-use crate::daily_cost::{AdmittedRuns, sum_of};
-use crate::deleted_blobs::DeletedBlobs;
-use crate::dollars::too_dear;
 use crate::problems::remote;
+use crate::quotas::daily_cost::{AdmittedRuns, sum_of};
+use crate::quotas::deleted_blobs::DeletedBlobs;
+use crate::quotas::dollars::too_dear;
+use crate::quotas::unlisted_costs::UnlistedCosts;
 use crate::state::ServerState;
-use crate::unlisted_costs::UnlistedCosts;
 
 /// The time for which cached sums of size and cost are valid, for decisions that admit nothing: refusals, and
 /// checks of running runs. Admissions use current sums.

@@ -13,11 +13,11 @@ use agentx_runtime::{
 use agentx_types::{AgentConfig, FileFailed, RuleEffect, SessionId, ToolCallId, ToolSpec};
 use serde_json::json;
 
-use crate::authorized_session::AuthorizedSession;
-use crate::caller::Caller;
-use crate::earlier_restore;
-use crate::request_terms::{RequestTerms, with_key};
-use crate::session_actions::whole;
+use crate::actions::authorized_session::AuthorizedSession;
+use crate::actions::earlier_restore;
+use crate::actions::request_terms::{RequestTerms, with_key};
+use crate::actions::session_actions::whole;
+use crate::auth::caller::Caller;
 use crate::state::{ServerState, SessionAccess};
 
 /// A text of a file for another person than the operator, whose secrets may be in it.

@@ -8,11 +8,11 @@ use std::sync::{Mutex, PoisonError};
 use agentx_runtime::{Runtime as _, RuntimeError, Since, UsageBy, UsageQuery, UsageRow};
 use agentx_types::{NanoUsd, OwnerId, SessionId, Timestamp};
 
-use crate::dollars::{too_dear, too_dear_with};
 use crate::problems::remote;
+use crate::quotas::dollars::{too_dear, too_dear_with};
+use crate::quotas::unlisted_costs::DAY_US;
 use crate::quotas::{QuotaGuard, UsageSums};
 use crate::state::ServerState;
-use crate::unlisted_costs::DAY_US;
 
 /// The number of runs and calls without a bill that count as the whole quota: as many as the sessions of a member
 /// that run at once, unless the settings say otherwise.

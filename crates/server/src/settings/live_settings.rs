@@ -11,7 +11,7 @@ use agentx_types::{ApprovalDecision, ConfigChange, OwnerId, RuleEffect};
 
 use crate::members::server_rules;
 use crate::rooms::Room;
-use crate::settings_source::{RulesOfOwner, SettingsSource};
+use crate::settings::settings_source::{RulesOfOwner, SettingsSource};
 use crate::state::ServerState;
 
 /// The settings, and the operator's runtime, which is bound by them.

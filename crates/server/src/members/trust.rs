@@ -13,11 +13,11 @@ use agentx_types::{
     stricter_limit,
 };
 
-use crate::caller::Caller;
-use crate::member_bounds::MemberBounds;
+use crate::auth::caller::Caller;
+use crate::limits::size_limits::bounded;
+use crate::members::member_bounds::MemberBounds;
 use crate::members::{directory, make_directory};
-use crate::options::NAME_CHARS;
-use crate::size_limits::bounded;
+use crate::settings::options::NAME_CHARS;
 use crate::state::{ServerState, SessionAccess};
 
 /// Returns the model of this name, as the server knows it.

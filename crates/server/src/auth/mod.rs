@@ -4,6 +4,12 @@
 //! for another server is useless here. On a connection on which the server proved its key, it is bound to
 //! that too. Tokens are kept as hashes, in memory only.
 
+pub(crate) mod caller;
+pub(crate) mod credentials;
+pub(crate) mod expiring;
+pub(crate) mod known_people;
+pub(crate) mod random;
+
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_identity::{
@@ -15,15 +21,15 @@ use agentx_types::{OwnerId, Seat, VISITORS};
 use axum::http::HeaderMap;
 use axum::http::header::ORIGIN;
 
-use crate::caller::Caller;
-use crate::channel::ConnectionChannel;
-pub(crate) use crate::credentials::bearer;
-use crate::credentials::client_of;
-pub use crate::credentials::{CLIENT_CHARS, CLIENT_HEADER, bearer_subprotocol, check_client};
-use crate::expiring::Expiring;
-use crate::known_people::KnownPeople;
+use crate::auth::caller::Caller;
+pub(crate) use crate::auth::credentials::bearer;
+use crate::auth::credentials::client_of;
+pub use crate::auth::credentials::{CLIENT_CHARS, CLIENT_HEADER, bearer_subprotocol, check_client};
+use crate::auth::expiring::Expiring;
+use crate::auth::known_people::KnownPeople;
+use crate::auth::random::{hash, random};
+use crate::connections::channel::ConnectionChannel;
 use crate::problems::problem;
-use crate::random::{hash, random};
 
 /// The time within which a challenge has to be answered.
 const CHALLENGE_MS: u64 = 60_000;

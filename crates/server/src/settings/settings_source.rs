@@ -8,7 +8,7 @@ use agentx_runtime::{BoxFuture, ServerRulesSource};
 use agentx_types::{OwnerId, ServerRules};
 use tokio::sync::Mutex;
 
-use crate::reload::Reload;
+use crate::settings::reload::Reload;
 use crate::state::ServerState;
 
 /// The source from which a server reads its settings again; none until one is set.

@@ -7,7 +7,7 @@ use agentx_node_runtime::ToolServer;
 use agentx_types::OwnerId;
 use tokio_util::sync::CancellationToken;
 
-use crate::caller::Caller;
+use crate::auth::caller::Caller;
 use crate::state::ServerState;
 
 /// Maximum number of the operator's calls that run at once, and the limit of a member if

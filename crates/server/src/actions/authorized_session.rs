@@ -10,16 +10,16 @@ use agentx_types::{
     VISITORS, WheelChanged,
 };
 
-use crate::call_decisions::CallDecider;
-use crate::caller::Caller;
-use crate::options::KEY_CHARS;
+use crate::actions::call_decisions::CallDecider;
+use crate::actions::request_terms::{RequestTerms, with_key};
+use crate::auth::caller::Caller;
+use crate::limits::size_limits::{check_backlog, check_change, only_makes_stricter};
+use crate::members::trust::change_of_server;
 use crate::problems::remote;
 use crate::quotas::QuotaGuard;
-use crate::request_terms::{RequestTerms, with_key};
 use crate::rooms::Room;
-use crate::size_limits::{check_backlog, check_change, only_makes_stricter};
+use crate::settings::options::KEY_CHARS;
 use crate::state::{ServerState, SessionAccess};
-use crate::trust::change_of_server;
 use crate::wheel::{WheelVerdict, needs};
 
 /// A session with the rights of one caller.

@@ -1,5 +1,9 @@
 //! Members of a server: the rules that bind each owner's sessions, and the working directory of each member.
 
+pub mod member_bounds;
+pub(crate) mod trust;
+pub(crate) mod waiting_calls;
+
 use std::path::{Path, PathBuf};
 
 use agentx_config::Settings;

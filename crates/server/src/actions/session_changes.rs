@@ -6,12 +6,12 @@ use std::sync::Arc;
 use agentx_runtime::{ContextRequest, RuntimeError};
 use agentx_types::{ConfigChange, InputMode, MessageId, OwnerId, SessionId, SessionRole};
 
-use crate::authorized_session::AuthorizedSession;
-use crate::caller::Caller;
-use crate::options::{TITLE_CHARS, WORD_CHARS};
-use crate::request_terms::RequestTerms;
-use crate::session_actions::whole;
-use crate::size_limits::{bounded, bounded_id};
+use crate::actions::authorized_session::AuthorizedSession;
+use crate::actions::request_terms::RequestTerms;
+use crate::actions::session_actions::whole;
+use crate::auth::caller::Caller;
+use crate::limits::size_limits::{bounded, bounded_id};
+use crate::settings::options::{TITLE_CHARS, WORD_CHARS};
 use crate::state::ServerState;
 
 impl ServerState {

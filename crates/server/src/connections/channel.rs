@@ -15,10 +15,10 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
-use crate::counted_read::poll_count;
-use crate::options::HEAD_BYTES;
+use crate::connections::counted_read::poll_count;
+use crate::connections::tls;
 use crate::server_error::ServerError;
-use crate::tls;
+use crate::settings::options::HEAD_BYTES;
 
 /// The first byte of a TLS handshake.
 const HANDSHAKE: u8 = 0x16;

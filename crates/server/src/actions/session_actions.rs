@@ -11,14 +11,13 @@ use agentx_runtime::{ApprovalInput, LogError, Runtime as _, RuntimeError, Sharin
 use agentx_types::wire::{ApprovalFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame};
 use agentx_types::{ApprovalDecision, CommandRan, ContentPart, RunStatus, SessionId, SessionRole};
 
-use crate::authorized_session::AuthorizedSession;
-use crate::caller::Caller;
-use crate::client_time;
-use crate::media;
-use crate::options::WORD_CHARS;
+use crate::actions::authorized_session::AuthorizedSession;
+use crate::actions::request_terms::RequestTerms;
+use crate::actions::{client_time, media};
+use crate::auth::caller::Caller;
+use crate::limits::size_limits::{bounded, shortened};
 use crate::problems::remote;
-use crate::request_terms::RequestTerms;
-use crate::size_limits::{bounded, shortened};
+use crate::settings::options::WORD_CHARS;
 use crate::state::ServerState;
 
 /// The time after which a caller stops waiting; the action itself continues.

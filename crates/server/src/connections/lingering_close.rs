@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-use crate::counted_read::poll_count;
+use crate::connections::counted_read::poll_count;
 
 /// The number of bytes that are discarded in one read.
 const PIECE: usize = 2 * 1024;

@@ -1,0 +1,13 @@
+//! Connections before they are a request or a socket: how they are read and closed, where they come from, and how many there
+//! may be.
+
+pub mod channel;
+pub(crate) mod connection_limits;
+pub(crate) mod counted_read;
+pub(crate) mod forwarded;
+pub(crate) mod hosts;
+pub(crate) mod lingering_close;
+pub(crate) mod rejections;
+pub(crate) mod stalled_connections;
+pub(crate) mod tls;
+pub(crate) mod unread_body;
