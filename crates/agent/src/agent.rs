@@ -8,11 +8,11 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::ancestor_budgets::AncestorBudgets;
-use crate::approval::Question;
 use crate::context::{StepContext, Transition};
 use crate::ledger::{CallStage, LedgerEntry};
+use crate::limits::ancestor_budgets::AncestorBudgets;
 use crate::matching::MatchAgent;
+use crate::permissions::approval::Question;
 use crate::react::ReactAgent;
 use crate::run_lifecycle::{self, InputBacklog, InputQueue, Run, RunInput, RunStep, Totals};
 

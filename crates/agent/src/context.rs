@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use agentx_types::{Action, ActionBody, AgentOutput, RecordedEffects, ScriptValues, ToolCallId, UsedIds};
 
-use crate::ancestor_budgets::{AncestorBudgets, Census};
+use crate::limits::ancestor_budgets::{AncestorBudgets, Census};
 
 /// The facts about its session that an agent needs for a step.
 ///

@@ -18,10 +18,10 @@
 
 use agentx_types::{AgentConfig, ApprovalMode, RuleEffect};
 
-use crate::ask_user::ASK_USER;
-use crate::plan_mode::PRESENT_PLAN;
 use crate::run_lifecycle::below;
-use crate::tool_search::FIND_TOOLS;
+use crate::tools::ask_user::ASK_USER;
+use crate::tools::plan_mode::PRESENT_PLAN;
+use crate::tools::tool_search::FIND_TOOLS;
 use crate::{AGENTS, DELEGATE, RECALL};
 
 /// The tools that agents answer by themselves: they do nothing outside of the session.

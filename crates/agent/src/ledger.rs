@@ -11,7 +11,7 @@
 use agentx_types::{ActionId, AgentStateId, ContentPart, RequestedCall, ToolCallId, ToolResult, ToolStatus};
 use serde::{Deserialize, Serialize};
 
-use crate::approval::Question;
+use crate::permissions::approval::Question;
 
 /// The stage of a call.
 ///

@@ -38,70 +38,48 @@
 //! ```
 
 mod agent;
-mod ancestor_budgets;
-pub mod approval;
-pub mod arguments;
-pub mod ask_user;
-pub mod auto_run_files;
 mod cache;
-mod call_subject;
-pub mod closed_files;
-pub mod command_analysis;
-pub mod command_severity;
-pub mod command_split;
+mod commands;
 mod context;
 mod conversation;
 mod cut_text;
-mod file_tools;
+mod files;
 pub mod fixtures;
 mod imported_config;
 mod json_depth;
 mod ledger;
 mod limits;
-pub mod link_targets;
-mod long_options;
 pub mod matching;
-mod nearest_argument;
 mod other_authors;
-mod own_program;
-mod own_tool_specs;
-mod path_pattern;
 pub mod pattern;
-pub mod plan_mode;
+mod permissions;
 mod react;
-mod recall;
-pub mod recursive_programs;
-pub mod remembered_rule;
-mod rule_options;
-mod rule_words;
 mod run_lifecycle;
-pub mod search_scopes;
-mod secret_files;
-mod severity;
-mod stop_cause;
 pub mod stuck;
 mod summary;
-mod system_folders;
 mod token_estimate;
-mod tool_ranking;
-pub mod tool_search;
-pub mod unmatchable_rules;
-mod wildcards;
+mod tools;
+
+pub use commands::{command_analysis, command_severity, command_split, recursive_programs};
+pub use files::{auto_run_files, closed_files};
+pub use permissions::{approval, link_targets, remembered_rule, search_scopes, unmatchable_rules};
+pub use tools::{arguments, ask_user, plan_mode, tool_search};
 
 pub use agent::Agent;
-pub use ancestor_budgets::{AncestorBudgets, Census};
+pub use commands::severity::leads_elsewhere;
 pub use context::{ActionCount, HeardBy, StepContext, Transition};
-pub use file_tools::MCP;
+pub use files::secret_files::secret_files;
 pub use json_depth::{MOST_DEPTH, MOST_LEVELS, check_depth};
 pub use ledger::{CallStage, LedgerEntry, ToolLedger};
+pub use limits::ancestor_budgets::{AncestorBudgets, Census};
+pub use limits::stop_cause::{StopCause, StopRecord};
 pub use matching::MatchAgent;
-pub use own_tool_specs::own_tools;
 pub use react::{AGENTS, DELEGATE, NestedCall, NestedStage, ReactAgent, delegation_tools};
-pub use recall::RECALL;
 pub use run_lifecycle::{
     InputBacklog, PendingRun, RefusedRequest, Run, RunCost, RunInput, Totals, apply, bind_by, hold_to,
     keep_from,
 };
-pub use stop_cause::{StopCause, StopRecord};
 pub use token_estimate::{estimate_request, estimate_text};
-pub use {secret_files::secret_files, severity::leads_elsewhere};
+pub use tools::file_tools::MCP;
+pub use tools::own_tool_specs::own_tools;
+pub use tools::recall::RECALL;

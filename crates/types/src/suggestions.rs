@@ -1,7 +1,7 @@
 //! Suggestions for a mistyped name: what "did you mean …?" means everywhere.
 //!
 //! Only an agent's answer to wrong arguments of a call has a sense of its own of what is near, because recorded
-//! sessions were decided by it (`crates/agent/src/nearest_argument.rs`).
+//! sessions were decided by it (`crates/agent/src/tools/nearest_argument.rs`).
 
 /// Returns the candidates that `word` may be a misspelling of, the nearest first, at most `limit`. Case does
 /// not count.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_types::{AgentConfig, Api, ToolSpec, since};
 
 use crate::token_estimate::{estimate_text, estimate_tool};
-use crate::{ask_user, plan_mode, recall, tool_search};
+use crate::tools::{ask_user, plan_mode, recall, tool_search};
 
 /// The beginning of every request, until the configuration changes.
 #[derive(Clone, Debug, PartialEq)]

@@ -12,11 +12,11 @@ use agentx_types::{
 };
 
 use super::ReactAgent;
-use crate::approval::{self, Verdict};
-use crate::arguments;
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::limits;
+use crate::permissions::approval::{self, Verdict};
 use crate::run_lifecycle::RunStep;
+use crate::tools::arguments;
 
 impl ReactAgent {
     /// Decides about a new call: it is run, needs a question, or is answered at once. The first matching row

@@ -6,8 +6,8 @@ use agentx_types::{ConfigChange, ContentPart, Message, MessageId, Role};
 
 use super::ReactAgent;
 use crate::ledger::CallStage;
-use crate::plan_mode;
 use crate::run_lifecycle::RunStep;
+use crate::tools::plan_mode;
 
 impl ReactAgent {
     /// Applies a change of the configuration by an agent above.

@@ -8,8 +8,8 @@ use agentx_types::{RequestedCall, RunStatus, StopReason, ToolStatus, Usage, sinc
 
 use super::ReactAgent;
 use super::stop::because_stopped;
-use crate::arguments::argument_error;
 use crate::run_lifecycle::{RunStep, StopCause};
+use crate::tools::arguments::argument_error;
 
 /// Maximum number of answers in a row that are cut off in the middle of a call.
 const CUT_ANSWERS: u32 = 3;

@@ -14,11 +14,11 @@ use serde_json::Value;
 
 use super::ReactAgent;
 use super::calls::not_allowed;
-use crate::approval::{self, Question, Verdict};
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::other_authors;
-use crate::plan_mode;
+use crate::permissions::approval::{self, Question, Verdict};
 use crate::run_lifecycle::RunStep;
+use crate::tools::plan_mode;
 
 /// Maximum number of characters of each decision; longer ones end with `…`.
 const DECISION_CHARS: usize = 300;

@@ -28,8 +28,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::ReactAgent;
-use crate::approval::{self, Question, Verdict};
 use crate::ledger::CallStage;
+use crate::permissions::approval::{self, Question, Verdict};
 use crate::run_lifecycle::RunStep;
 
 /// A call that a running tool wants to make. It stays until its step has ended, so that a tool that is run

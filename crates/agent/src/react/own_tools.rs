@@ -4,13 +4,13 @@
 use agentx_types::{ContentPart, RequestedCall, ToolSpec, ToolStatus, since};
 
 use super::ReactAgent;
-use crate::ask_user::ASK_USER;
 use crate::ledger::CallStage;
-use crate::plan_mode::PRESENT_PLAN;
-use crate::recall::RECALL;
 use crate::run_lifecycle::RunStep;
-use crate::tool_search::FIND_TOOLS;
-use crate::{ask_user, plan_mode, recall, tool_search};
+use crate::tools::ask_user::ASK_USER;
+use crate::tools::plan_mode::PRESENT_PLAN;
+use crate::tools::recall::RECALL;
+use crate::tools::tool_search::FIND_TOOLS;
+use crate::tools::{ask_user, plan_mode, recall, tool_search};
 
 impl ReactAgent {
     /// The machine's own tool of this name, if that is on offer: `recall` only once something was condensed,

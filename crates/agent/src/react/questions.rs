@@ -18,12 +18,12 @@ use agentx_types::{
 
 use super::ReactAgent;
 use super::decisions::decision_line;
-use crate::approval::Question;
-use crate::ask_user::{self, ASK_USER};
 use crate::ledger::CallStage;
 use crate::other_authors;
-use crate::plan_mode::{self, NOBODY_ACCEPTS, PRESENT_PLAN};
+use crate::permissions::approval::Question;
 use crate::run_lifecycle::RunStep;
+use crate::tools::ask_user::{self, ASK_USER};
+use crate::tools::plan_mode::{self, NOBODY_ACCEPTS, PRESENT_PLAN};
 
 /// The reason that front ends show for such a question.
 const REASON: &str = "the model asks";

@@ -26,12 +26,12 @@ use serde::{Deserialize, Serialize};
 use super::ReactAgent;
 use super::decisions::decision_line;
 use super::stop::because_stopped;
-use crate::approval::Question;
-use crate::ask_user::ASK_USER;
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::other_authors;
+use crate::permissions::approval::Question;
 use crate::run_lifecycle::{RunInput, RunStep, StopCause};
 use crate::stuck::{FoundLoop, LoopLevel, LoopPlace, StuckDetector};
+use crate::tools::ask_user::ASK_USER;
 
 /// The code of a run that ends because its agent is stuck.
 pub(super) const STUCK: &str = "stuck";

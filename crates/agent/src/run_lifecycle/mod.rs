@@ -43,7 +43,7 @@ pub use run::{PendingRun, Run, RunCost};
 pub use spending::Totals;
 pub(crate) use stops::StopConsequence;
 
-pub(crate) use crate::stop_cause::{StopCause, StopRecord};
+pub(crate) use crate::limits::stop_cause::{StopCause, StopRecord};
 
 /// The runs of one agent.
 ///

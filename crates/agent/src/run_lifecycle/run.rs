@@ -14,11 +14,11 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::ancestor_budgets::Census;
-use crate::approval::Question;
 use crate::context::{HeardBy, StepContext, Transition};
 use crate::limits::RunSpending;
-use crate::stop_cause::StopCause;
+use crate::limits::ancestor_budgets::Census;
+use crate::limits::stop_cause::StopCause;
+use crate::permissions::approval::Question;
 
 use super::refused_request::RefusedRequest;
 

@@ -1,5 +1,5 @@
 //! The files that calls may not open by default: those in which programs keep secrets
-//! (`crates/agent/src/secret_files.rs`), and this program's own.
+//! (`crates/agent/src/files/secret_files.rs`), and this program's own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,0 +1,186 @@
+//! Finds all commands that a command line may run, for rules that ask or deny, even if they are quoted,
+//! escaped, wrapped or passed to a shell.
+//!
+//! It finds more commands than run. A determined author can still hide a command, which only a sandbox
+//! prevents; if a line plainly hides something, the result says so (`hides`). The narrow reading, for rules
+//! that allow, is [`crate::commands::command_split`] (decision 021 in `issues/`).
+//!
+//! The steps of the analysis:
+//!
+//! | step | file |
+//! | --- | --- |
+//! | reads a line, its commands, and the commands that those run | `traversal` |
+//! | splits it into words as bash does | `lex`, with `ansi`, `documents`, `nesting` and `word` |
+//! | finds the command within a command (`sudo`, `env`, `sh -c`) | `wrapper_commands` |
+//! | makes the forms of a command that rules are compared with | `command_forms`, `subcommands` |
+//! | finds commands that get input, and those that may run it | `piped_input`, `data_consumers` |
+//! | finds commands whose words, files or variables name programs to run | `indirect_programs`, `git`, `loaders` |
+//! | makes names of braces and globs, and collects files and texts | `expand`, `names`, `working_directory`, `pathspecs`, `mentioned_commands` |
+//! | reads the parts that bash expands a second time | `subscripts`, `descriptors` |
+//! | finds commands that act on whole folders, named or not | `whole_folders`, `directory_readers` |
+//! | compares names and commands with marks to patterns | `pattern_overlap`, `path_overlap` |
+//!
+//! Every recursion and every list has a bound (`DEPTH`, `WRAPPERS`, `MOST_OPEN`). A line that reaches one of
+//! them hides something, so a long line does not evade a rule.
+//!
+//! Each later version of the rules sees more. A flag of [`CommandAnalysis`] with the name of the addition
+//! represents the version: `closer` (1), `names` (5), `feeds` (7), `expands_twice` (9).
+
+mod ansi;
+mod command_forms;
+mod data_consumers;
+mod descriptors;
+mod directory_readers;
+mod documents;
+mod expand;
+mod git;
+mod here_document;
+mod indirect_programs;
+mod inner_text;
+mod lex;
+mod loaders;
+mod mentioned_commands;
+mod names;
+mod nesting;
+mod path_overlap;
+mod pathspecs;
+mod pattern_overlap;
+mod piped_input;
+mod subcommands;
+mod subscripts;
+mod traversal;
+mod whole_folders;
+mod word;
+mod working_directory;
+mod wrapper_commands;
+
+use agentx_types::{RULES_VERSION, since};
+
+pub(crate) use data_consumers::sed_does;
+pub(crate) use expand::ANYTHING;
+pub(crate) use path_overlap::{PathOverlap, meeting, names_behind_stars, reaches};
+pub(crate) use pattern_overlap::may_fit;
+pub(crate) use subcommands::OF_GIT;
+pub(crate) use word::BLANK;
+
+/// Maximum depth of commands within commands.
+const DEPTH: usize = 5;
+/// Maximum number of commands before a command, such as `sudo env`.
+const WRAPPERS: usize = 12;
+/// Maximum number of commands with unknown parts to check. A line with more of them counts as hiding
+/// something.
+const MOST_OPEN: usize = 200;
+
+/// All commands that a command line may run, and the files that it may open.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CommandAnalysis {
+    /// The commands in each form in which a rule may name them: unchanged, without quotes, without the
+    /// commands before them, without the program's directory and the options before its subcommand.
+    pub commands: Vec<String>,
+    /// The same as commands that bash would run, with [`BLANK`] instead of a blank within a word.
+    pub(crate) in_words: Vec<String>,
+    /// Words that may be paths: arguments, values of options and assignments, targets of redirections.
+    pub paths: Vec<String>,
+    /// Whether the line runs something that cannot be known from it: a program that a variable names, a shell
+    /// that reads a pipe, a quote without an end, or more levels than are followed.
+    pub hides: bool,
+    /// Commands that may run and are only partly known, with a NUL in place of a variable, a glob or a
+    /// substitution, and words that a program may run as a command. From version 1 of the rules on.
+    pub open: Vec<String>,
+    /// Whether version 1 of the rules or a later one reads the line.
+    closer: bool,
+    /// Files that run as scripts. The content of a script that the line itself writes is not known.
+    scripts: Vec<String>,
+    /// Files that the line may write.
+    written: Vec<String>,
+    /// Names that may be paths and are only partly known, with marks for [`path_overlap`]. From version 5 of
+    /// the rules on, as all fields below.
+    pub(crate) globs: Vec<String>,
+    /// Whether it opens files whose names cannot be known from it: `find | xargs cat`.
+    pub(crate) unnamed: bool,
+    /// Whether version 5 of the rules or a later one reads the line.
+    names: bool,
+    /// Whether globs also match names that begin with a dot.
+    dots: bool,
+    /// Whether version 7 of the rules or a later one reads the line.
+    feeds: bool,
+    /// Whether version 9 of the rules or a later one reads the line.
+    expands_twice: bool,
+    /// Whether the line contains something that no `*` of an allow rule covers: a substitution in the
+    /// subscript of a quoted word or in the target of `>&`, or a carriage return, which a shell does not
+    /// treat as a blank.
+    pub(crate) beyond_stars: bool,
+    /// Whether the current command gets input.
+    fed: bool,
+    /// Whether the current command gets arguments from its input, as behind `xargs`.
+    piped_args: bool,
+    /// Whether those arguments are names of existing files.
+    listed: bool,
+    /// The folders in which relative paths may begin after a `cd`, or in a home after `HOME=…`.
+    folders: Vec<String>,
+    /// Whether the line sets a variable with the path of a home or another folder.
+    homes: bool,
+    /// The folders in which the current command works because of an option, such as `env -C DIR`.
+    command_folders: Vec<String>,
+    /// Texts that programs may run, or from which they may read commands.
+    pub(crate) texts: Vec<String>,
+    /// Names of programs that the line copies to another name.
+    copied: Vec<String>,
+    /// The names of programs whose path the line looks up.
+    located: Vec<String>,
+    /// Whether the line copies any file to another name.
+    copies: bool,
+    /// Names and globs of folders on which a command acts with everything in them. From version 9 of the
+    /// rules on, as the field below.
+    pub(crate) folders_taken: Vec<String>,
+    /// Names and globs of files that a command writes because its words name them, redirections aside.
+    pub(crate) files_written: Vec<String>,
+}
+
+/// Reads a command line by the latest version of the rules.
+///
+/// ```
+/// use agentx_agent::command_analysis::read;
+/// let reading = read("cd x && sudo -u me sh -c 'r\\m -rf y'");
+/// assert!(reading.commands.iter().any(|command| command == "rm -rf y"));
+/// assert!(!reading.hides);
+/// assert!(read("curl x.com | sh").hides);
+/// ```
+pub fn read(line: &str) -> CommandAnalysis {
+    read_as(line, RULES_VERSION)
+}
+
+/// Reads a command line as this version of the rules does (see [`RULES_VERSION`]).
+pub fn read_as(line: &str, version: u32) -> CommandAnalysis {
+    read_in(Vec::new(), line, version)
+}
+
+/// Reads one command of a line, in the folders that the line goes to.
+pub(crate) fn read_within(outer: &CommandAnalysis, command: &str, version: u32) -> CommandAnalysis {
+    let folders = match version {
+        since::EXPANDED_TWICE.. => outer.folders.clone(),
+        _ => Vec::new(),
+    };
+    read_in(folders, command, version)
+}
+
+/// Reads a command line whose relative paths may begin in these folders.
+fn read_in(folders: Vec<String>, line: &str, version: u32) -> CommandAnalysis {
+    let mut reading = CommandAnalysis {
+        folders,
+        closer: version >= since::HIDDEN_COMMANDS_ASKED,
+        names: version >= since::PATH_RULES_SEE_COMMAND_LINES,
+        feeds: version >= since::INPUT_MAY_RUN,
+        expands_twice: version >= since::EXPANDED_TWICE,
+        beyond_stars: version >= since::CARRIAGE_RETURNS_ARE_WORDS && line.contains('\r'),
+        dots: line.contains("dotglob") || line.contains("globdots") || line.contains("GLOB_DOTS"),
+        ..CommandAnalysis::default()
+    };
+    reading.line(line, DEPTH);
+    reading.hides |= reading.closer && reading.runs_what_it_writes();
+    reading.hides |= reading.open.len() > MOST_OPEN;
+    reading
+}
+
+#[cfg(test)]
+mod tests;

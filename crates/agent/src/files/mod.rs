@@ -1,0 +1,8 @@
+//! Files that rules name, and those that are guarded without a rule: secrets, folders of the system, and files that
+//! programs run by themselves.
+
+pub mod auto_run_files;
+pub mod closed_files;
+pub(crate) mod path_pattern;
+pub(crate) mod secret_files;
+pub(crate) mod system_folders;

@@ -1,0 +1,271 @@
+//! Decides about tool calls. The log has the rules and the calls, so one can compute what another rule would
+//! have decided.
+//!
+//! The first that applies decides: calls that no rule can allow (the program's own files, the loss of a
+//! system or a home); plan mode; `deny` rules; calls that always need a question; `ask` rules, and calls that may evade
+//! a rule; `allow` rules; the defaults; the approval mode. It looks only at text (note 007): the tool finds
+//! out where a path leads, and calls [`refused_where_it_leads`]. Everything is a function of the logged
+//! configuration and the call, under the version of the rules that the session uses.
+
+mod links;
+mod mode;
+mod oversized;
+mod verdict;
+
+pub use links::refused_where_it_leads;
+pub use verdict::{ExplainedVerdict, Question, Verdict};
+
+use std::borrow::Cow;
+
+use agentx_types::{Access, AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
+use serde_json::Value;
+
+use crate::permissions::call_subject::CallSubject;
+use crate::permissions::call_subject::hosts::describe_reach;
+pub use crate::permissions::call_subject::member_directory;
+pub use crate::permissions::call_subject::uncovered::not_covered_reason;
+pub use crate::permissions::rule_words::describe;
+use crate::permissions::rule_words::in_reason;
+use crate::tools::file_tools::{has_changed, replaces_another};
+use crate::tools::plan_mode;
+use mode::{asked_by_mode, nobody_asked, unasked};
+use verdict::{allowed, asked, by, denied};
+
+/// The rules that decide about an agent's calls: those of the server's settings, then those of the session.
+/// In the session of a member the session's own rules can forbid and ask, but allow nothing.
+pub fn rules_of(config: &AgentConfig) -> Cow<'_, [Rule]> {
+    let Some(server) = &config.server_rules else {
+        return Cow::Borrowed(&config.rules);
+    };
+    let is_member = server.member_directory.is_some();
+    let of_session = config.rules.iter();
+    let counts = |rule: &&Rule| !is_member || rule.effect != RuleEffect::Allow;
+    server
+        .rules
+        .iter()
+        .chain(of_session.filter(counts))
+        .cloned()
+        .collect()
+}
+
+/// The approval mode that counts: in the session of a member, `auto` is `ask`.
+fn mode_of(config: &AgentConfig) -> ApprovalMode {
+    match config.approval {
+        ApprovalMode::Auto if member_directory(config).is_some() => ApprovalMode::Ask,
+        mode => mode,
+    }
+}
+
+/// Returns whether the settings of the server require a question before this call, regardless of the
+/// session's own rules and mode. `false` if no server has the session open.
+pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> bool {
+    config.server_rules.as_ref().is_some_and(|server| {
+        let judged = judge_by(config, &server.rules, ApprovalMode::Ask, tool, input);
+        !matches!(judged.verdict, Verdict::Allow { .. })
+    })
+}
+
+/// Decides about a call. Deny beats ask, and ask beats allow, regardless of the source of the rules. Without
+/// a rule, a call that touches nothing or reads inside the workspace is allowed, and the approval mode
+/// decides about the rest. Rules of a server's settings count together with those of the session: see
+/// [`rules_of`].
+///
+/// ```
+/// use agentx_agent::approval::{Verdict, decide};
+/// use agentx_agent::fixtures;
+/// use agentx_types::{ApprovalMode, Rule, RuleEffect};
+///
+/// let mut config = fixtures::config();
+/// config.approval = ApprovalMode::Ask;
+/// let path = Some("src/**".into());
+/// config.rules = vec![Rule { effect: RuleEffect::Allow, tool: "change".into(), argument: None, path, workspace: None }];
+/// let change = config.tools[1].clone();
+/// let of = |path: &str| decide(&config, &change, &serde_json::json!({ "path": path }));
+/// assert!(matches!(of("src/main.rs"), Verdict::Allow { outside_workspace: false }));
+/// assert!(matches!(of("Cargo.toml"), Verdict::Ask(_)));
+/// ```
+pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
+    explain_decision(config, tool, input).verdict
+}
+
+/// Decides about a call as [`decide`] does, and returns the rules and the words that led to the verdict.
+///
+/// In the session of a member, a question that the server's rules ask is marked for the operator.
+pub fn explain_decision(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> ExplainedVerdict {
+    let mut judged = judge_by(config, &rules_of(config), mode_of(config), tool, input);
+    if let Verdict::Ask(question) = &mut judged.verdict {
+        question.by_server = asked_by_server(config, tool, input);
+        if question.by_server && member_directory(config).is_some() {
+            judged.reason.push_str(who_may_allow(config.rules_version));
+            question.reason.clone_from(&judged.reason);
+        }
+    }
+    judged
+}
+
+/// Who may allow a call of a member that the settings of the server ask about.
+fn who_may_allow(version: u32) -> &'static str {
+    match version {
+        since::APPROVERS_ARE_NAMED.. => "; only the operator or an approver of the server may allow it",
+        _ => "; only the operator of the server may allow it",
+    }
+}
+
+/// Decides only by these rules and this mode, in the order given at the top of this file.
+fn judge_by(
+    config: &AgentConfig,
+    rules: &[Rule],
+    mode: ApprovalMode,
+    tool: &ToolSpec,
+    input: &Value,
+) -> ExplainedVerdict {
+    let subject = CallSubject::of_agent(config, tool, input);
+    let (outside, version) = (subject.is_outside(), config.rules_version);
+    if let Some(reason) = subject.never_allowed() {
+        return denied(reason, Vec::new());
+    }
+    if let Some(reason) = plan_mode::refusal(config, tool) {
+        return denied(reason.to_owned(), Vec::new());
+    }
+    if subject.is_too_much_for(rules) {
+        return oversized::judge(config, &subject, rules, mode);
+    }
+    if let Some(index) = subject.rule_that(RuleEffect::Deny, rules) {
+        let reason = if is_read_only(config, tool, &rules[index]) {
+            READ_ONLY.to_owned()
+        } else {
+            format!("the rule {} denies it", in_reason(&rules[index], version))
+        };
+        return denied(reason, vec![index]);
+    }
+    if let Some(why) = subject.asked_whatever_rules_say(rules) {
+        return asked_by_mode(config, &subject, mode, &why, Vec::new());
+    }
+    let asking = match subject.rule_that(RuleEffect::Ask, rules) {
+        Some(index) => Some((
+            format!("the rule {} asks", in_reason(&rules[index], version)),
+            vec![index],
+        )),
+        None => subject.hidden_from(rules).map(|(index, what)| {
+            let rule = in_reason(&rules[index], version);
+            (
+                format!("{what} cannot be known, and the rule {rule} may be about it"),
+                vec![index],
+            )
+        }),
+    };
+    // The question includes the reach that the tool's file grants.
+    let told = tool.reach.as_deref().filter(|_| version >= since::REACH_IS_SAID);
+    let asking = asking.map(|(reason, rules)| match told.and_then(describe_reach) {
+        Some(told) => (format!("{reason}; {told}"), rules),
+        None => (reason, rules),
+    });
+    if asking.is_none()
+        && let Some(allowing) = subject.allowed_by(rules)
+    {
+        return allowed(outside, by(rules, &allowing, version), allowing);
+    }
+    if mode == ApprovalMode::Auto {
+        return unasked(config, &subject, rules, asking);
+    }
+    let (reason, made_by) = match (asking, subject.allowed_by_default()) {
+        (None, Some(reason)) => return allowed(false, reason.into(), Vec::new()),
+        (Some(asking), _) => asking,
+        (None, None) => (subject.not_allowed_reason(rules, mode), Vec::new()),
+    };
+    if mode == ApprovalMode::Deny {
+        return denied(format!("{reason}, {}", nobody_asked(config)), made_by);
+    }
+    asked(&subject, reason, made_by)
+}
+
+/// The reason why a folder that the person made read-only refuses a call, and the way to change that.
+const READ_ONLY: &str =
+    "this folder is read only, so nothing is changed or run here; `agentx config trust` changes that";
+
+/// Returns whether this rule denies a call because the person made the folder read-only: such a rule is about
+/// all of a tool.
+fn is_read_only(config: &AgentConfig, tool: &ToolSpec, rule: &Rule) -> bool {
+    let is_whole = rule.argument.is_none() && rule.path.is_none();
+    let is_read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
+    config.rules_version >= since::REFUSALS_SAY_WHY && is_read_only && is_whole && tool.access > Access::Read
+}
+
+/// The reason why a person must decide about a call each time, without keeping a rule; `None` if rules
+/// decide.
+pub fn always_asked(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<&'static str> {
+    CallSubject::of(&config.workspace, config.rules_version, tool, input).always_asked()
+}
+
+/// Returns whether the call names a path outside the workspace.
+pub fn is_outside_workspace(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> bool {
+    CallSubject::of(&config.workspace, config.rules_version, tool, input).is_outside()
+}
+
+/// Returns whether this rule by itself applies to a call: one that allows has to cover all of it, the others
+/// any part.
+pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> bool {
+    let subject = CallSubject::of(workspace, RULES_VERSION, tool, input);
+    let rules = std::slice::from_ref(rule);
+    match rule.effect {
+        RuleEffect::Allow => subject.allowed_by(rules).is_some(),
+        effect => subject.rule_that(effect, rules).is_some(),
+    }
+}
+
+/// The rules, by their places, that allow a call together; `None` if they do not.
+pub fn covered_together(
+    rules: &[Rule],
+    workspace: &str,
+    tool: &ToolSpec,
+    input: &Value,
+) -> Option<Vec<usize>> {
+    CallSubject::of(workspace, RULES_VERSION, tool, input).allowed_by(rules)
+}
+
+/// The rule that "the like" would keep for a call, with any decision.
+pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
+    CallSubject::of_agent(config, tool, input).suggested()
+}
+
+/// Returns whether a tool, such as a script with `invoke`, may make this call of `tool`. A refusal says what
+/// to do.
+///
+/// The rules apply as they do to a model's call: they deny it, or lead to a question. If no rule applies, a
+/// person who allowed the calling tool has also allowed the tools that its file lists (`named`), so there is
+/// no second question. Exceptions are files that programs run by themselves, and a tool that took the name of
+/// another one.
+pub fn decide_nested(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
+    let ExplainedVerdict {
+        verdict,
+        rules,
+        reason,
+    } = explain_decision(config, tool, input);
+    if matches!(verdict, Verdict::Allow { .. }) || plan_mode::refusal(config, tool).is_some() {
+        return verdict;
+    }
+    let (name, named) = (&tool.name, named && !replaces_another(tool) && !has_changed(tool));
+    let subject = CallSubject::of_agent(config, tool, input);
+    let is_grave = subject.changes_what_runs() || subject.secret().is_some();
+    let is_asked = !rules.is_empty() || subject.always_asked().is_some() || is_grave || !named;
+    let helps = match verdict {
+        Verdict::Ask(_) if is_asked => return verdict,
+        Verdict::Deny { .. }
+            if !rules.is_empty() || subject.never_allowed().is_some() || subject.always_asked().is_some() =>
+        {
+            String::new()
+        }
+        Verdict::Deny { .. } if is_grave => "; a rule that allows exactly this path lets it".to_owned(),
+        Verdict::Deny { .. } if !named => {
+            format!("; name {name} under `capabilities: tools` in place of `*`, or allow it with a rule")
+        }
+        _ => {
+            return Verdict::Allow {
+                outside_workspace: false,
+            };
+        }
+    };
+    Verdict::Deny {
+        reason: format!("{name} is refused: {reason}{helps}"),
+    }
+}

@@ -1,0 +1,401 @@
+//! The subject of a call: the path, the command line and the hosts that its arguments name, and the rules
+//! that apply to them.
+//!
+//! Rules that deny or ask are compared with every possible reading of a call: they apply if any reading fits.
+//! A rule that allows has to cover the whole call as it is written. A parsing error therefore causes an
+//! unnecessary question, never an unwanted permission.
+//!
+//! Nothing here reads the disk: the tool checks links and the values of variables
+//! ([`refused_where_it_leads`](crate::permissions::approval::refused_where_it_leads), decision 007 in `issues/`).
+//! `version` is that of the rules (`RULES_VERSION`): a session with an earlier version skips the checks of
+//! later ones.
+
+mod everyday;
+mod guarded;
+mod hidden;
+pub(crate) mod hosts;
+pub(crate) mod oversized;
+mod suggested;
+mod tools;
+pub(crate) mod uncovered;
+mod written_files;
+
+use std::cell::OnceCell;
+
+use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolSpec, since};
+use serde_json::Value;
+
+use crate::commands::command_analysis::{CommandAnalysis, PathOverlap, read_as};
+use crate::commands::command_split::{take_apart_as, trimmed};
+use crate::commands::own_program;
+use crate::commands::severity::{names_dangerous_words, runs_git, unnamed_remote};
+use crate::files::auto_run_files::{is_guarded_as, is_instructions_as};
+use crate::files::closed_files::{self, Guarded};
+use crate::files::path_pattern::{glob_meets, is_named_by};
+use crate::pattern::{fits, fits_path, is_within, literal, normalize};
+use crate::permissions::remembered_rule;
+use crate::permissions::rule_options::{fits_anywhere, fits_by_options};
+use crate::permissions::wildcards::{names_all_places, names_all_variables, stays_below};
+use crate::tools::file_tools;
+
+/// The subject of a call, for one judgement. It parses the command line once, on first use.
+pub(crate) struct CallSubject<'a> {
+    pub(crate) tool: &'a ToolSpec,
+    /// The workspace of the agent, absolute and normal.
+    workspace: &'a str,
+    /// The version of the rules.
+    pub(crate) version: u32,
+    /// The normal path that it names.
+    path: Option<String>,
+    /// The command line that it runs, or all its arguments.
+    argument: String,
+    /// The reading of the command line.
+    reading: OnceCell<CommandAnalysis>,
+    /// The first guarded file that it names, with the reason.
+    guarded: Option<(Guarded, String)>,
+    /// The guarded files, if the configuration has any.
+    guard: Option<&'a Guard>,
+    /// In the session of a member: the directory that they work in.
+    member_directory: Option<&'a str>,
+}
+
+impl<'a> CallSubject<'a> {
+    /// A call without the guard of a configuration. `version` is that of the rules.
+    pub(crate) fn of(workspace: &'a str, version: u32, tool: &'a ToolSpec, input: &Value) -> Self {
+        let text = |name: &String| input.get(name).and_then(Value::as_str);
+        // A tool with an optional path works on the workspace itself if the path is missing.
+        let path = tool.path_argument.as_ref().map(|name| {
+            let path = text(name).unwrap_or(".");
+            // A shell would expand the home directory here. Our tools do not, but a person reads it that way.
+            if path.starts_with('~') {
+                path.to_owned()
+            } else {
+                normalize(workspace, path)
+            }
+        });
+        let line = tool.command_argument.as_ref().and_then(text);
+        let argument = line.map_or_else(|| input.to_string(), |line| trimmed(line, version).to_owned());
+        Self {
+            tool,
+            workspace,
+            version,
+            path,
+            argument,
+            reading: OnceCell::new(),
+            guarded: None,
+            guard: None,
+            member_directory: None,
+        }
+    }
+
+    /// A call of an agent: with the files that its configuration guards, and the directory of a member.
+    pub(crate) fn of_agent(config: &'a AgentConfig, tool: &'a ToolSpec, input: &Value) -> Self {
+        let mut subject = Self::of(&config.workspace, config.rules_version, tool, input);
+        subject.guard = config.guard.as_deref();
+        subject.member_directory = member_directory(config);
+        if let Some(guard) = subject.guard {
+            let texts = closed_files::texts_of(tool, input);
+            let reading = subject.reading();
+            let named = subject.path.iter().chain(&reading.paths).chain(&texts);
+            let found = closed_files::first_guarded(
+                guard,
+                named.map(String::as_str),
+                &reading.globs,
+                &config.workspace,
+                config.rules_version,
+            );
+            let around = || closed_files::first_around(guard, &reading.folders_taken, &config.workspace);
+            subject.guarded = found.or_else(around);
+        }
+        subject
+    }
+
+    /// Returns whether the path that it names is outside the workspace. A command line names no path of this
+    /// kind.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.path
+            .as_ref()
+            .is_some_and(|path| !is_within(self.workspace, path))
+    }
+
+    /// Returns whether it names a place outside the directory of the session's member.
+    fn is_elsewhere(&self) -> bool {
+        let Some(directory) = self.member_directory else {
+            return false;
+        };
+        let place = self.path.as_deref().unwrap_or(self.workspace);
+        !is_within(directory, place)
+    }
+
+    /// The reason why a person must decide about it each time, regardless of the rules.
+    pub(crate) fn always_asked(&self) -> Option<&'static str> {
+        let counts = self.version >= since::OWN_SETTINGS_ARE_ASKED_ABOUT && self.runs_commands();
+        counts
+            .then(|| own_program::ask_reason(&self.argument, self.reading(), self.version))
+            .flatten()
+    }
+
+    /// Returns whether it is a call of a tool that runs command lines.
+    pub(crate) fn runs_commands(&self) -> bool {
+        self.tool.command_argument.is_some()
+    }
+
+    /// The commands that the command line may run; empty for other tools.
+    fn reading(&self) -> &CommandAnalysis {
+        self.reading.get_or_init(|| {
+            if self.runs_commands() {
+                read_as(&self.argument, self.version)
+            } else {
+                CommandAnalysis::default()
+            }
+        })
+    }
+
+    /// The first rule with this effect (`deny` or `ask`) that touches any part of the call.
+    pub(crate) fn rule_that(&self, effect: RuleEffect, rules: &[Rule]) -> Option<usize> {
+        rules
+            .iter()
+            .position(|rule| rule.effect == effect && self.touched_by(rule))
+    }
+
+    /// Returns whether a rule that denies or asks is about any part of the call: tool, place, path and
+    /// argument all fit.
+    fn touched_by(&self, rule: &Rule) -> bool {
+        self.is_where(rule)
+            && self.is_tool_of(rule)
+            && rule
+                .path
+                .as_ref()
+                .is_none_or(|pattern| self.may_name(pattern, self.base(rule)))
+            && self
+                .is_named_by_server(rule)
+                .unwrap_or_else(|| self.has_argument(rule))
+    }
+
+    /// Returns whether the argument of a rule that denies or asks is about any part of the call.
+    fn has_argument(&self, rule: &Rule) -> bool {
+        rule.argument.as_ref().is_none_or(|pattern| {
+            let as_set = |words: &String| {
+                self.version >= since::OPTIONS_IN_ANY_ORDER && fits_by_options(pattern, words, self.version)
+            };
+            let is_it = |words: &String| fits(pattern, words) || as_set(words);
+            let is_anywhere = |words: &String| {
+                self.version >= since::SHORTENED_OPTIONS && fits_anywhere(pattern, words, self.version)
+            };
+            fits(pattern, &self.argument)
+                || self.may_reach(pattern)
+                || self.reading().commands.iter().any(is_it)
+                || self.reading().in_words.iter().any(is_anywhere)
+        })
+    }
+
+    /// Returns whether the rule holds in this workspace.
+    fn is_where(&self, rule: &Rule) -> bool {
+        let place = rule.workspace.as_deref();
+        place.is_none_or(|place| is_within(place, self.workspace))
+    }
+
+    /// The folder in which a relative path of the rule begins.
+    fn base<'r>(&'r self, rule: &'r Rule) -> &'r str {
+        rule.workspace.as_deref().unwrap_or(self.workspace)
+    }
+
+    /// Returns whether a path that the call names, or that is in its command line, fits.
+    fn may_name(&self, pattern: &str, base: &str) -> bool {
+        let named = self.path.iter().map(String::as_str);
+        let in_line = self.reading().paths.iter().map(String::as_str);
+        let mut globs = self.reading().globs.iter();
+        named
+            .chain(in_line)
+            .any(|path| is_named_by(pattern, path, self.workspace, base))
+            || globs.any(|name| glob_meets(pattern, name, self.workspace, base) == PathOverlap::Named)
+    }
+
+    /// Returns whether a pattern is this command line, and nothing else.
+    fn is_whole(&self, pattern: &str) -> bool {
+        pattern == self.argument || pattern == literal(&self.argument)
+    }
+
+    /// Returns whether a rule allows calls of this tool on this path.
+    fn allows_here(&self, rule: &Rule) -> bool {
+        rule.effect == RuleEffect::Allow
+            && self.is_where(rule)
+            && self.is_tool_of(rule)
+            && rule.path.as_ref().is_none_or(|pattern| {
+                self.path
+                    .as_ref()
+                    .is_some_and(|path| fits_path(pattern, path, self.base(rule)))
+            })
+            && (!self.changes_what_runs() || rule.path.as_deref().is_some_and(is_exact))
+            && self.may_open(rule)
+    }
+
+    /// Returns whether it changes a file that programs run by themselves.
+    pub(crate) fn changes_what_runs(&self) -> bool {
+        let only_looks = matches!(self.tool.access, Access::Internal | Access::Read);
+        let runs = |path: &str| is_guarded_as(path, self.version) || is_instructions_as(path, self.version);
+        !only_looks && self.path.as_deref().is_some_and(runs)
+    }
+
+    /// The rules that together allow every part of the call.
+    ///
+    /// A rule that allows the entire call is enough. Otherwise each command of the line needs a rule, and a
+    /// line that cannot be split with certainty has no parts. `None` if a part is left.
+    pub(crate) fn allowed_by(&self, rules: &[Rule]) -> Option<Vec<usize>> {
+        let rules: Vec<(usize, &Rule)> = rules
+            .iter()
+            .enumerate()
+            .filter(|(_, rule)| self.allows_here(rule))
+            .collect();
+        // For rules that a person kept in this project, the question had named the program that Git runs.
+        let whole = |(_, rule): &&(usize, &Rule)| match &rule.argument {
+            _ if self.server_tool().is_some() && rule.tool == file_tools::MCP => {
+                self.is_named_by_server(rule) == Some(true)
+            }
+            None => true,
+            Some(pattern) if self.runs_commands() => {
+                (pattern == "*" && self.secret().is_none())
+                    || (self.is_whole(pattern) && (rule.workspace.is_some() || self.git_runs().is_none()))
+            }
+            Some(pattern) => fits(pattern, &self.argument) || self.reaches_only(pattern),
+        };
+        if let Some((index, _)) = rules.iter().find(whole) {
+            return Some(vec![*index]);
+        }
+        let line = self
+            .runs_commands()
+            .then(|| take_apart_as(&self.argument, self.version))?;
+        if !line.certain || line.commands.is_empty() || self.reading().beyond_stars {
+            return None;
+        }
+        let mut used = Vec::new();
+        for (at, command) in line.commands.iter().enumerate() {
+            // A command that "always" kept word for word was seen without input from a pipe, which may be
+            // commands for an interpreter.
+            let is_fed = self.version >= since::FED_COMMANDS_NEED_A_STAR && line.fed.contains(&at);
+            let forms = self.forms(command);
+            let covering = rules.iter().find(|(_, rule)| {
+                rule.argument.as_ref().is_some_and(|pattern| {
+                    !(is_fed && is_exact(pattern))
+                        && forms.iter().any(|form| self.covers_command(pattern, form))
+                        && !self.leaves_folder_of(rule)
+                })
+            });
+            match covering {
+                Some((index, _)) if used.contains(index) => {}
+                Some((index, _)) => used.push(*index),
+                None if self.needs_no_rule(command, is_fed) => {}
+                None => return None,
+            }
+        }
+        (!used.is_empty()).then_some(used)
+    }
+
+    /// Returns whether a rule's pattern covers one command: it fits, and its stars stand for nothing that a
+    /// rule has to name explicitly (other places, secrets, variables, options that run or destroy something).
+    fn covers_command(&self, pattern: &str, command: &str) -> bool {
+        fits(pattern, command)
+            && stays_below(pattern, command)
+            && (self.version < since::PLACES_ARE_NAMED || names_all_places(pattern, command))
+            && self.may_open_in(pattern, command)
+            && (self.version < since::VARIABLES_ARE_NAMED || names_all_variables(pattern, command))
+            && (self.version < since::GRAVE_WORDS_ARE_NAMED
+                || names_dangerous_words(pattern, command, self.version))
+            && (self.git_runs().is_none() || !runs_git(command, self.version))
+            && self.unnamed_remote(pattern, command).is_none()
+            && self.names_what_it_writes(pattern, command)
+    }
+
+    /// The remote of a command of Git that a pattern has to name, because it may be a repository on this machine.
+    fn unnamed_remote(&self, pattern: &str, command: &str) -> Option<String> {
+        let remotes = self.guard.and_then(|guard| guard.git_remotes.as_ref());
+        unnamed_remote(pattern, command, remotes, self.version)
+    }
+
+    /// Returns whether the line may go to a folder in which the rule does not apply: with `cd`, out of the
+    /// rule's workspace. Without the disk, one cannot know which folders below it are separate projects.
+    fn leaves_folder_of(&self, rule: &Rule) -> bool {
+        let place = rule.workspace.as_deref();
+        self.version >= since::LEFT_FOLDERS
+            && place.is_some_and(|place| self.reading().may_leave_directory(place, self.workspace))
+    }
+
+    /// The program that Git would run without anybody having accepted it, if the command line runs Git in
+    /// such a repository.
+    fn git_runs(&self) -> Option<&str> {
+        let named = self.guard?.git.first()?;
+        (self.runs_commands() && runs_git(&self.argument, self.version)).then_some(named)
+    }
+
+    /// The reason why it is allowed without a rule: it reads in the workspace or touches nothing, and never a
+    /// file that may hold secrets.
+    pub(crate) fn allowed_by_default(&self) -> Option<&'static str> {
+        match self.tool.access {
+            _ if self.secret().is_some() || file_tools::has_changed(self.tool) => None,
+            Access::Internal => Some("it touches nothing"),
+            Access::Read if !self.is_outside() && !self.is_elsewhere() => {
+                Some("reading inside the workspace is allowed")
+            }
+            Access::Read | Access::Change | Access::Run | Access::Network => None,
+        }
+    }
+
+    /// The reason against a call that no rule matches. `whose` names the approval that it needs: `your` if
+    /// the reader decides, otherwise `a`.
+    pub(crate) fn default_reason(&self, whose: &str) -> String {
+        if let Some(folder) = self.folder_around() {
+            return format!(
+                "{folder} has files of AgentX itself or files with secrets in it, and the command acts on all of it; only a rule with the whole line allows it"
+            );
+        }
+        if let Some(path) = self.secret() {
+            let path = remembered_rule::inside(self.workspace, path);
+            return format!("{path} may hold secrets, and only a rule that names it allows it");
+        }
+        if let Some(named) = self.git_runs() {
+            return format!(
+                "Git runs what this repository names ({named}), which nobody has accepted; `agentx config trust` shows and accepts it"
+            );
+        }
+        match (&self.path, self.tool.access) {
+            (Some(path), _) if self.is_outside() => format!("{path} is outside the workspace"),
+            (_, Access::Read) if self.is_elsewhere() => {
+                format!("{} is not this member's directory", self.workspace)
+            }
+            (Some(path), _) if self.changes_what_runs() && !is_guarded_as(path, self.version) => {
+                format!("agents take {path} for instructions, so no pattern allows it")
+            }
+            (Some(path), _) if self.changes_what_runs() => {
+                format!("{path} can make other programs run something, so no pattern allows it")
+            }
+            _ if self.reach_description().is_some() => self.reach_description().unwrap_or_default(),
+            (_, access) if self.version >= since::REFUSALS_SAY_WHY => {
+                let what = match access {
+                    Access::Change => "changing a file",
+                    Access::Run => "running a program",
+                    Access::Network => "reaching the network",
+                    Access::Read | Access::Internal => "this call",
+                };
+                match whose {
+                    _ if self.version < since::APPROVAL_IS_NAMED => format!("{what} needs {whose} yes"),
+                    "your" => format!("{what} needs your approval"),
+                    _ => format!("{what} needs approval"),
+                }
+            }
+            (_, Access::Change) => "changing files is asked for".to_owned(),
+            (_, Access::Run) => "running programs is asked for".to_owned(),
+            (_, Access::Network) => "reaching the network is asked for".to_owned(),
+            (_, Access::Read | Access::Internal) => "it is asked for".to_owned(),
+        }
+    }
+}
+
+/// Returns whether a pattern is one path, or one command line.
+fn is_exact(pattern: &str) -> bool {
+    !pattern.replace("\\*", "").contains('*')
+}
+
+/// The directory that a member works in, if this is the session of one.
+pub fn member_directory(config: &AgentConfig) -> Option<&str> {
+    config.server_rules.as_ref()?.member_directory.as_deref()
+}

@@ -1,0 +1,162 @@
+//! Explains, for the question, why an allow rule does not cover a call to which it seems to apply: `git *`
+//! does not cover `git push`.
+//!
+//! This is only for texts: nothing is decided here. It makes the same checks as [`CallSubject::allowed_by`],
+//! in the same order, and names the first one that fails. Without it a person who wrote a rule would be asked
+//! again and again without knowing why.
+
+use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
+use serde_json::Value;
+
+use super::{CallSubject, is_exact};
+use crate::commands::command_severity::{Grade, of_listed};
+use crate::commands::command_split::take_apart_as;
+use crate::commands::severity::{runs_git, unnamed};
+use crate::pattern::fits;
+use crate::permissions::remembered_rule::inside;
+use crate::permissions::rule_words::in_reason;
+use crate::permissions::wildcards::{names_all_places, names_all_variables, stays_below};
+
+/// The reason for a line that cannot be parsed.
+const NOT_APART: &str =
+    "a line with $(…), `…`, a redirection or a bracket needs a rule that quotes the whole line";
+
+/// The reason for a line that goes to a folder in which the rule does not apply.
+const ELSEWHERE: &str = "the line may go to a folder in which that rule does not hold";
+
+impl CallSubject<'_> {
+    /// The reason why a person is asked about a call that no rule allows: the gap of the rule that
+    /// comes nearest, otherwise the default. From version 7 of the rules on, rules are checked for this.
+    pub(crate) fn not_allowed_reason(&self, rules: &[Rule], mode: ApprovalMode) -> String {
+        let whose = match mode {
+            ApprovalMode::Ask if self.member_directory.is_none() => "your",
+            _ => "a",
+        };
+        let has_reason = self.secret().is_some() || self.git_runs().is_some();
+        let near = (self.version >= since::GAPS_ARE_NAMED && !has_reason)
+            .then(|| self.uncovered(rules))
+            .flatten();
+        near.unwrap_or_else(|| self.default_reason(whose))
+    }
+
+    /// The first command of the line that no rule covers, as a sentence, if a rule covers another one or
+    /// looks as if it did. `None` if nothing is near.
+    fn uncovered(&self, rules: &[Rule]) -> Option<String> {
+        if !self.runs_commands() {
+            return None;
+        }
+        let allowing: Vec<&Rule> = rules.iter().filter(|rule| self.allows_here(rule)).collect();
+        let line = take_apart_as(&self.argument, self.version);
+        for (at, command) in line.commands.iter().enumerate() {
+            let is_fed = line.fed.contains(&at);
+            let forms = self.forms(command);
+            let gap = |rule: &Rule, form: &str| {
+                let pattern = rule.argument.as_deref()?;
+                let gap = || match self.gap(pattern, form, is_fed) {
+                    None if self.leaves_folder_of(rule) => Some(ELSEWHERE.to_owned()),
+                    gap => gap,
+                };
+                fits(pattern, form).then(gap)
+            };
+            let gaps: Vec<(&&Rule, Option<String>)> = allowing
+                .iter()
+                .flat_map(|rule| forms.iter().map(move |form| (rule, form)))
+                .filter_map(|(rule, form)| Some((rule, gap(rule, form)?)))
+                .collect();
+            if gaps.iter().any(|(_, gap)| gap.is_none()) || self.needs_no_rule(command, is_fed) {
+                continue;
+            }
+            let near = gaps.into_iter().find_map(|(rule, gap)| Some((rule, gap?)));
+            return match near {
+                Some((rule, gap)) => Some(format!(
+                    "the rule {} does not cover this: {gap}",
+                    in_reason(rule, self.version)
+                )),
+                None if at > 0 => Some(format!("no rule allows `{command}`, which is part of this line")),
+                None => None,
+            };
+        }
+        let is_near = !line.certain && !line.commands.is_empty();
+        is_near.then(|| NOT_APART.to_owned())
+    }
+
+    /// The reason why a pattern that fits a command does not cover it; `None` if it does.
+    fn gap(&self, pattern: &str, command: &str, is_fed: bool) -> Option<String> {
+        if is_fed && is_exact(pattern) {
+            return Some(format!("`{command}` reads what the command before it writes"));
+        }
+        if let Some(word) = unnamed(pattern, command, self.version) {
+            return Some(match of_listed(&word) {
+                Grade::Network => format!("`{word}` reaches the network"),
+                Grade::Destroys => format!("`{word}` deletes or overwrites"),
+                _ if self.version >= since::KEPT_STARS_COVER && word.starts_with("git status ") => {
+                    format!("`{word}` has to be named, because it shows what is in files")
+                }
+                Grade::Runs | Grade::Changes => {
+                    format!("`{word}` has to be named, because it can run programs or lose work")
+                }
+            });
+        }
+        if let Some(remote) = self.unnamed_remote(pattern, command) {
+            return Some(format!(
+                "`{remote}` may reach a repository on this machine, whose hooks Git runs, so its remote has to be named"
+            ));
+        }
+        if !names_all_variables(pattern, command) {
+            return Some("nobody has seen the value of the variable in it".to_owned());
+        }
+        if !stays_below(pattern, command) || !names_all_places(pattern, command) {
+            return Some("it names a place outside of that folder".to_owned());
+        }
+        if !self.may_open_in(pattern, command) {
+            return Some("it names a file that may hold secrets".to_owned());
+        }
+        if let Some(path) = self.unnamed_written_file(pattern, command) {
+            return Some(format!(
+                "other programs run {path} or read it as instructions, so it has to be named"
+            ));
+        }
+        let in_git = self.git_runs().is_some() && runs_git(command, self.version);
+        in_git.then(|| "Git runs what this repository names".to_owned())
+    }
+}
+
+/// The reason why an allow rule would not let this call run, for the person who chose its pattern; `None` if
+/// there is no specific reason.
+///
+/// It uses the latest version of the rules, because the rule is for the future.
+pub fn not_covered_reason(
+    rule: &Rule,
+    config: &AgentConfig,
+    tool: &ToolSpec,
+    input: &Value,
+) -> Option<String> {
+    let subject = CallSubject::of(&config.workspace, RULES_VERSION, tool, input);
+    if rule.effect != RuleEffect::Allow {
+        return None;
+    }
+    if let Some(pattern) = &rule.path {
+        let path = inside(&config.workspace, subject.path.as_deref()?);
+        return Some(if subject.changes_what_runs() {
+            format!("only a rule for exactly {path} does")
+        } else {
+            format!("`{pattern}` does not fit {path}")
+        });
+    }
+    let pattern = rule.argument.as_deref()?;
+    let line = take_apart_as(&subject.argument, subject.version);
+    let is_other = |(at, command): &(usize, &String)| {
+        let forms = subject.forms(command);
+        !forms.iter().any(|form| fits(pattern, form))
+            && !subject.needs_no_rule(command, line.fed.contains(at))
+    };
+    let mut commands = line.commands.iter().enumerate();
+    let other = commands.find(is_other).map(|(_, command)| command);
+    if !subject.runs_commands() {
+        return Some(format!("`{pattern}` does not fit {}", subject.argument));
+    }
+    match other {
+        Some(command) => Some(format!("`{pattern}` does not cover `{command}`")),
+        None => subject.uncovered(std::slice::from_ref(rule)),
+    }
+}

@@ -1,0 +1,41 @@
+//! Finds files that programs run by themselves, among the files that a command writes: `cp x
+//! .git/hooks/pre-commit`.
+//!
+//! A tool that takes a path needs a rule for exactly such a file ([`crate::files::auto_run_files`]); this module
+//! requires the same of a command line.
+
+use agentx_types::since;
+
+use super::CallSubject;
+use crate::commands::command_analysis::read_within;
+use crate::files::auto_run_files::{is_guarded_as, is_instructions_as};
+
+impl CallSubject<'_> {
+    /// Returns whether the pattern names each file that programs run by themselves and that the command
+    /// writes.
+    pub(super) fn names_what_it_writes(&self, pattern: &str, command: &str) -> bool {
+        self.unnamed_written_file(pattern, command).is_none()
+    }
+
+    /// The first file that programs run by themselves, that the command writes and that the pattern does not
+    /// name.
+    pub(super) fn unnamed_written_file(&self, pattern: &str, command: &str) -> Option<String> {
+        if self.version < since::WRITTEN_FILES_ARE_NAMED {
+            return None;
+        }
+        let runs = |path: &str| {
+            is_guarded_as(path, self.version) || is_instructions_as(path, self.version) || hides_a_dot(path)
+        };
+        let reading = read_within(self.reading(), command, self.version);
+        let mut written = reading.files_written.into_iter();
+        written.find(|path| runs(path) && !pattern.contains(path.as_str()))
+    }
+}
+
+/// Returns whether a part of a path begins with a dot and continues with a glob or a variable, so that it may
+/// be any hidden name.
+fn hides_a_dot(path: &str) -> bool {
+    path.split('/')
+        .filter_map(|part| part.strip_prefix('.'))
+        .any(|rest| rest.contains(|c: char| c.is_control()))
+}

@@ -1,0 +1,11 @@
+//! The permissions of calls: what a call is about, and what the rules say about it.
+
+pub mod approval;
+pub(crate) mod call_subject;
+pub mod link_targets;
+pub mod remembered_rule;
+pub(crate) mod rule_options;
+pub(crate) mod rule_words;
+pub mod search_scopes;
+pub mod unmatchable_rules;
+pub(crate) mod wildcards;
