@@ -7,21 +7,21 @@ use agentx::types::{AgentConfig, Api, ApprovalMode};
 use agentx_terminal::{Editor, LineHistory};
 use tokio::sync::mpsc;
 
-use crate::chat::appearance;
-use crate::chat::drawing::DepartedSession;
-use crate::chat::screen::Screen;
-use crate::chat::server_wait::Inputs;
-use crate::chat::welcome::{WelcomeContext, welcome};
+use crate::chat::connection::server_wait::Inputs;
+use crate::chat::display::appearance;
+use crate::chat::display::drawing::DepartedSession;
+use crate::chat::display::screen::Screen;
+use crate::chat::display::welcome::{WelcomeContext, welcome};
 use crate::chat::{Chat, ChatInterface, ChatStart};
-use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::new_agent::NewAgent;
 use crate::place::Place;
 use crate::render::conversation;
+use crate::session_opening::new_agent::NewAgent;
 use crate::session_opening::{self, ASKS_NOBODY, CommandLineOverrides, ContinuedSession, Target};
-use crate::signals::Signals;
+use crate::terminal::console::Console;
 use crate::terminal::line_filter::line_filter;
+use crate::terminal::signals::Signals;
 use crate::terminal::{RawMode, TerminalInput, keys, lines};
 
 /// A request to open a chat.

@@ -6,11 +6,11 @@ use agentx::config::{
     SettingRow,
 };
 
-use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::wrapped_text::wrap_lines;
+use crate::terminal::console::Console;
 
 /// Reads the environment; a value that is not UTF-8 counts as not set.
 pub fn lookup(name: &str) -> Option<String> {

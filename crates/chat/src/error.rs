@@ -5,19 +5,18 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use crate::config_error::{config_hint, is_typed};
+use crate::exit::config_error::{config_hint, is_typed};
+use crate::exit::run_failure::{hint_after_run, hint_without_answer};
+use crate::exit::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
+use crate::exit::{Exit, keyring_error};
 use agentx::config::in_place_of_key;
 use agentx::config::{ConfigError, SettingOrigin};
 use agentx::identity::KeyringError;
 use agentx::runtime::{LogError, RuntimeError};
 use serde_json::{Value, json};
 
-use crate::exit::Exit;
-use crate::keyring_error;
+pub use crate::exit::runtime_error::operator_only_error;
 use crate::render::units::counted;
-use crate::run_failure::{hint_after_run, hint_without_answer};
-pub use crate::runtime_error::operator_only_error;
-use crate::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
 
 /// The error of a command.
 #[derive(Debug)]

@@ -22,17 +22,17 @@ use agentx::{CancellationToken, ToolServer};
 use serde_json::{Value, json};
 use tokio::io::BufReader;
 
-use crate::console::Console;
-use crate::default_model::no_model;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::export::{self, SessionFileFormat};
-use crate::follow::AnyFollower;
 use crate::headless::{RunOutcomeCollector, command_that_allows};
+use crate::models::default_model::no_model;
 use crate::place::Place;
+use crate::place::follow::AnyFollower;
 use crate::session_opening::{self, CommandLineOverrides};
-use crate::sessions_here::SessionsHere;
-use crate::signals::Signals;
+use crate::sessions::export::{self, SessionFileFormat};
+use crate::sessions::sessions_here::SessionsHere;
+use crate::terminal::console::Console;
+use crate::terminal::signals::Signals;
 
 /// The beginning of the names of tools that are agents.
 const AGENT_TOOL: &str = "agent__";

@@ -7,8 +7,7 @@ use agentx::config::ThinkingDisplay;
 use agentx::runtime::{Delivery, FileChangePreview, Runtime};
 use agentx::types::{Envelope, RuntimeEvent, SessionId};
 
-use crate::chat::screen::Screen;
-use crate::console::Console;
+use crate::chat::display::screen::Screen;
 use crate::error::ChatError;
 use crate::pending_change;
 use crate::render::agents::LiveAgents;
@@ -17,6 +16,7 @@ use crate::render::person_names::PersonNames;
 use crate::render::transcript::TranscriptRenderer;
 use crate::render::{approval, conversation};
 use crate::terminal::RawMode;
+use crate::terminal::console::Console;
 
 /// The output of a spectator.
 pub enum SpectatorStage {

@@ -12,6 +12,7 @@ use crate::named_file::open_named;
 use crate::render::clean::visible;
 use crate::render::units;
 
+pub(crate) mod clipboard_picture;
 pub(crate) mod file_search;
 pub(crate) mod files;
 mod image_file;

@@ -11,7 +11,7 @@ use agentx::runtime::{LogError, RuntimeError};
 
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::run_failure::{ANSWER_NEEDED, NEEDED, exit_of, hint_after_run};
+use crate::exit::run_failure::{ANSWER_NEEDED, NEEDED, exit_of, hint_after_run};
 
 pub(crate) use examples::all;
 

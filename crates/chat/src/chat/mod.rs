@@ -2,56 +2,21 @@
 //!
 //! It wakes up only when one of them has an event; output that is ready together is written together.
 
-pub mod appearance;
-mod approval_cycle;
-mod approval_keys;
 mod approvals;
-mod attachments;
-mod away;
-mod branch;
 pub(crate) mod commands;
-mod compact;
-mod complete;
-mod composer;
-mod connection;
-mod display;
-mod draft;
-pub mod drawing;
-pub mod external_editor;
-mod frame_pacer;
-mod full_text;
-mod hanging_indent;
-pub(crate) mod input_handling;
-mod input_layout;
-pub mod jobs;
-mod kept_rules;
-pub(crate) mod leaving;
-mod line_limit;
-pub(crate) mod lost_session;
-mod menu;
-mod participant_changes;
-mod participants;
+pub(crate) mod connection;
+mod conversation;
+pub(crate) mod display;
+pub(crate) mod input;
 pub mod past_turns;
-mod pasted_picture;
 mod plan_mode;
-mod printed_question;
-mod programs;
-mod prompt;
-mod question_timing;
-mod rewinding;
-mod rules;
-pub mod screen;
-pub mod server_wait;
-mod shell;
+pub(crate) mod programs;
 pub mod slash;
-mod spending;
-mod status_row;
-mod status_updates;
-mod steering;
-mod title;
-pub mod welcome;
-mod window;
-mod withheld_variables;
+
+pub use connection::server_wait;
+pub use display::{appearance, drawing, screen, welcome};
+pub use input::external_editor;
+pub use programs::jobs;
 
 use std::sync::Arc;
 
@@ -62,27 +27,27 @@ use agentx::types::{ApprovalRequested, SessionRole};
 use agentx_terminal::Editor;
 use tokio::time::Instant;
 
-use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::follow::AnyFollower;
-use crate::new_agent::NewAgent;
 use crate::place::Place;
+use crate::place::follow::AnyFollower;
 use crate::session_opening;
+use crate::session_opening::new_agent::NewAgent;
 use crate::session_status::{SessionStatus, StatusNews};
-use crate::signals::Signals;
 use crate::terminal::RawMode;
+use crate::terminal::console::Console;
+use crate::terminal::signals::Signals;
 use approvals::Approvals;
 pub use commands::ChatStart;
 use commands::session_change::past_of;
-use composer::Composer;
+use connection::participants::Participants;
+use connection::server_wait::Inputs;
 use connection::{ChatConnection, ConversationSite};
 use display::Display;
-use participants::Participants;
+use display::screen::Screen;
+use display::status_row::StatusRow;
+use input::composer::Composer;
 use programs::Programs;
-use screen::Screen;
-use server_wait::Inputs;
-use status_row::StatusRow;
 
 /// The prompt before the line that is being written.
 const PROMPT: &str = "› ";

@@ -7,7 +7,7 @@ use agentx::types::{Envelope, RuntimeEvent};
 
 use super::{Chat, ConversationSite, LOOK_BACK};
 use crate::error::ChatError;
-use crate::follow::AnyFollower;
+use crate::place::follow::AnyFollower;
 use crate::render::conversation::{self, SpokenWords};
 
 /// The number of last turns that are shown.

@@ -14,10 +14,10 @@ use agentx::config::Loaded;
 use agentx_terminal::Line;
 use serde::Serialize;
 
-use crate::console::{Console, Terminal};
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
+use crate::terminal::console::{Console, Terminal};
 
 /// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]

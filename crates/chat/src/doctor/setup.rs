@@ -7,13 +7,13 @@ use agentx::node::command_sandbox;
 use agentx::sandbox::{SandboxMode, SandboxStep};
 
 use super::DoctorCheck;
-use crate::command_sandbox::summary;
 use crate::configuration::{check_tools, to_use_ignored};
-use crate::default_model;
 use crate::demo::is_demo;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::mcp_changes;
+use crate::mcp::mcp_changes;
+use crate::models::default_model;
+use crate::tools::command_sandbox::summary;
 
 /// Reports the sandbox for commands, and whether it works on this machine.
 pub(super) fn sandbox(settings: &Settings) -> DoctorCheck {

@@ -2,7 +2,7 @@
 
 use super::DoctorCheck;
 use crate::configuration::lookup;
-use crate::console::Terminal;
+use crate::terminal::console::Terminal;
 
 /// Checks the terminal and the language of the environment.
 pub(super) fn all(terminal: &Terminal) -> Vec<DoctorCheck> {

@@ -5,6 +5,7 @@ mod question;
 mod rows;
 pub mod screen;
 pub mod tools;
+pub mod untrusted_files;
 pub mod withdraw_trust;
 
 pub use document::document;

@@ -8,10 +8,10 @@ use agentx::config::{FolderTrust, Loaded, check_folder_decisions, trust_folder};
 
 use super::screen::{changes, folder_summary, short_list};
 use super::withdraw_trust::RevokedGrants;
-use crate::console::Console;
 use crate::error::ChatError;
-use crate::exit_words::leaves;
+use crate::exit::exit_words::leaves;
 use crate::render::clean::visible;
+use crate::terminal::console::Console;
 
 /// The outcome of the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,12 +10,12 @@ use agentx::types::{
 use tokio::sync::mpsc;
 
 use super::operator::RemoteApprovals;
-use crate::console::Console;
 use crate::error::ChatError;
 use crate::pending_change;
 use crate::render::answers::Answers;
 use crate::render::approval;
 use crate::render::approval_reply::ApprovalReply;
+use crate::terminal::console::Console;
 
 /// Answers the approvals of a run without a chat.
 pub enum Approver {

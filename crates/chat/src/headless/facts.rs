@@ -2,9 +2,9 @@
 
 use agentx::runtime::Delivery;
 
-use crate::console::Console;
 use crate::error::ChatError;
-use crate::follow::AnyFollower;
+use crate::place::follow::AnyFollower;
+use crate::terminal::console::Console;
 
 /// Returns the next fact; waits for ever if none are wanted.
 pub(super) async fn next_fact(facts: &mut Option<AnyFollower>) -> Result<Option<Delivery>, ChatError> {

@@ -9,10 +9,10 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::exit::run_failure::NEEDED;
 use crate::place::Place;
 use crate::render::clean::visible;
 use crate::render::units;
-use crate::run_failure::NEEDED;
 
 /// The calls that wait for the decision of another person.
 #[derive(Debug)]

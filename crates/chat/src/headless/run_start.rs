@@ -9,13 +9,13 @@ use agentx::types::{
 
 use super::{Format, OutputOptions};
 use crate::chat::slash;
-use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::exit::run_failure::ANSWER_NEEDED;
 use crate::render::clean::visible;
 use crate::render::conversation;
-use crate::run_failure::ANSWER_NEEDED;
 use crate::session_opening::{self, ASKS_NOBODY};
+use crate::terminal::console::Console;
 
 /// Prints a note if the prompt looks like a command of a chat: it is sent as text.
 pub(super) fn note_of_command(prompt: Option<&UserInput>, console: &mut Console) {

@@ -7,10 +7,10 @@ use agentx_terminal::{Markdown, Painter, Row};
 use super::Headless;
 use super::result::RunResult;
 use super::run_start::AnswerOutput;
-use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::clean::clean;
 use crate::render::transcript::TextRegion;
+use crate::terminal::console::Console;
 
 /// More rows than a frame has: its rows scroll away at once.
 const UNBOUNDED: usize = 1_000_000;

@@ -10,10 +10,10 @@ use agentx::runtime::{check_answer_schema, read_json_answer};
 use agentx::types::{AnswerSchema, RunStatus};
 
 use crate::attach::file_for_model;
-use crate::console::Console;
 use crate::error::ChatError;
 use crate::headless::result::RunResult;
 use crate::named_file::open_named;
+use crate::terminal::console::Console;
 
 /// The largest file of a schema, in bytes.
 const MAX_BYTES: u64 = 1 << 20;

@@ -13,10 +13,10 @@ use serde_json::{Value, json};
 pub use arguments::MemoryCommand;
 use arguments::{EditArguments, MemoryLine};
 
-use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::units::{self, counted};
+use crate::terminal::console::Console;
 
 /// Memories that a list or a search shows.
 const LISTED: usize = 200;

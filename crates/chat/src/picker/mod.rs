@@ -19,13 +19,13 @@ use agentx::types::SessionId;
 use agentx_terminal::{Painter, Row, Theme};
 use tokio::sync::mpsc;
 
-use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::place::Place;
 use crate::render::units;
 use crate::session_opening;
-use crate::signals::Signals;
+use crate::terminal::console::Console;
+use crate::terminal::signals::Signals;
 use crate::terminal::{RawMode, TerminalInput, long_rows};
 
 use load::{LoadEvent, Loader};

@@ -6,13 +6,13 @@ use super::PickerOutcome;
 use super::load::Loader;
 use super::model::{PickerModel, StatusMark};
 use super::view::title;
-use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::table::{cut, table};
 use crate::render::units;
-use crate::signals::Signals;
 use crate::terminal::TerminalInput;
+use crate::terminal::console::Console;
+use crate::terminal::signals::Signals;
 
 /// Maximum number of sessions to list at once.
 const LISTED: usize = 20;

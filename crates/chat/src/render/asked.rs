@@ -11,7 +11,7 @@ use super::clean::visible;
 use super::style::AnsiStyle;
 use super::table::cut;
 use super::tool::describe;
-use crate::exit_words::leaves;
+use crate::exit::exit_words::leaves;
 
 /// The tool by which the model asks.
 const ASK_USER: &str = "ask_user";

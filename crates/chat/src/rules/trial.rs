@@ -8,9 +8,9 @@ use agentx::tools::{refused_link, resolve_path};
 use agentx::types::{AgentConfig, Rule, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::clean::visible;
+use crate::terminal::console::Console;
 
 /// A call with the decision of the rules about it.
 pub struct TestedCall {

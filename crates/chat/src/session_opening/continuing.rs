@@ -12,9 +12,9 @@ use super::{
     note_of_tools, resume,
 };
 use crate::error::ChatError;
+use crate::models::{default_model, other_server};
 use crate::place::Place;
-use crate::sessions_here::SessionsHere;
-use crate::{default_model, other_server};
+use crate::sessions::sessions_here::SessionsHere;
 
 /// A session that was opened again.
 pub struct ContinuedSession {

@@ -5,6 +5,7 @@ mod continuing;
 mod empty;
 mod leaving;
 mod limits;
+pub mod new_agent;
 mod notes;
 
 use std::path::Path;
@@ -18,9 +19,9 @@ use agentx::types::{
 };
 
 use crate::error::ChatError;
-use crate::new_agent::NewAgent;
 pub use crate::place::Place;
-use crate::sessions_here::SessionsHere;
+use crate::session_opening::new_agent::NewAgent;
+use crate::sessions::sessions_here::SessionsHere;
 use available::{check_available, check_usable, offer};
 pub(crate) use continuing::note_of_passed_over;
 pub use continuing::{ContinuedSession, continue_session, find_exactly, find_existing, leave_if_failed};

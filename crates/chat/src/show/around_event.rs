@@ -5,12 +5,12 @@ use std::sync::Arc;
 use agentx::runtime::{Delivery, Runtime, View};
 use agentx::types::{Envelope, RuntimeEvent, SessionId};
 
-use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::place::Place;
 use crate::render::conversation;
 use crate::render::speakers::PastSpeakers;
+use crate::terminal::console::Console;
 
 /// The number of messages to show before and after the event.
 const AROUND: usize = 3;

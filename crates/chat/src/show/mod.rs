@@ -18,13 +18,13 @@ use agentx::types::Vocabulary as _;
 use agentx_terminal::{Painter, Row, Theme};
 use tokio::sync::mpsc;
 
-use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::place::Place;
 use crate::render::conversation;
 use crate::render::speakers::PastSpeakers;
-use crate::signals::Signals;
+use crate::terminal::console::Console;
+use crate::terminal::signals::Signals;
 use crate::terminal::{RawMode, TerminalInput, keys, long_rows};
 
 use stepper::{Stepper, StepperFlow};

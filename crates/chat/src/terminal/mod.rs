@@ -1,8 +1,14 @@
 //! The terminal of a chat: raw mode while the chat is open, restored whatever happens; and the reader of its
 //! keys.
 
+pub(crate) mod clipboard;
+pub mod console;
 pub(crate) mod line_filter;
+pub(crate) mod output;
+pub mod passphrase;
 pub(crate) mod reply_filter;
+pub mod signals;
+pub(crate) mod stop_request;
 pub(crate) mod title;
 pub(crate) mod tmux;
 pub(crate) mod xterm;
@@ -15,7 +21,7 @@ use agentx_terminal::LongRows;
 use crossterm::event::{Event, KeyEvent};
 use tokio::sync::mpsc;
 
-use crate::output::{self, standard_output};
+use crate::terminal::output::standard_output;
 use reply_filter::ReplyFilter;
 
 /// The input of a person.

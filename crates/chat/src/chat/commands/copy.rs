@@ -5,9 +5,9 @@ use agentx::types::{ContentPart, Role};
 use agentx_terminal::code_blocks;
 
 use crate::chat::{Chat, ChatInterface, ConversationSite};
-use crate::clipboard::{self, LONGEST};
 use crate::error::ChatError;
 use crate::render::units::counted;
+use crate::terminal::clipboard::{self, LONGEST};
 use crate::terminal::tmux;
 
 /// The part of an answer to copy.

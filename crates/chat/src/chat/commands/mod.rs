@@ -14,13 +14,14 @@ use agentx::types::{AgentConfig, ApprovalMode, ConfigChange, ModelSpec};
 use super::slash::{self, Slash, WheelCommand};
 use super::{Chat, ConversationSite};
 use crate::error::ChatError;
-use crate::new_agent::NewAgent;
+use crate::models::{default_model, other_server};
 use crate::render::clean::visible;
 use crate::render::sessions::render_list;
 use crate::render::table::table;
 use crate::render::units;
 use crate::session_opening::CommandLineOverrides;
-use crate::{default_model, models, other_server, session_opening};
+use crate::session_opening::new_agent::NewAgent;
+use crate::{models, session_opening};
 
 /// The settings and overrides that the program was started with, for commands that need them again.
 #[derive(Clone, Debug, Default)]

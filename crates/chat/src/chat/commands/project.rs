@@ -8,10 +8,11 @@ use crate::chat::{Chat, ConversationSite};
 use crate::configuration::{self, SettingsShown};
 use crate::doctor;
 use crate::error::ChatError;
-use crate::export::{self, SessionFileFormat};
+use crate::mcp::{mcp_changes, mcp_servers};
+use crate::memory;
 use crate::render::clean::visible;
 use crate::render::units::counted;
-use crate::{mcp_changes, mcp_servers, memory};
+use crate::sessions::export::{self, SessionFileFormat};
 
 /// Maximum number of names that an export tries if files of earlier ones exist.
 const MOST_NAMES: usize = 100;

@@ -11,11 +11,11 @@ use crate::chat::past_turns::PastTurns;
 use crate::chat::slash::Slash;
 use crate::chat::{Chat, ChatInterface, ConversationSite};
 use crate::error::ChatError;
-use crate::follow::AnyFollower;
-use crate::new_agent::NewAgent;
 use crate::picker::{self, PickerOutcome, PickerScope};
+use crate::place::follow::AnyFollower;
 use crate::render::clean::visible;
 use crate::render::units::counted;
+use crate::session_opening::new_agent::NewAgent;
 use crate::session_opening::{self, ContinuedSession};
 use crate::session_status::SessionStatus;
 

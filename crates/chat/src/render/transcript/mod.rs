@@ -8,7 +8,7 @@ use agentx::types::{NanoUsd, RunStatus, RuntimeEvent, StopReason, Timestamp, Too
 use super::clean::{Cleaner, clean, visible};
 use super::{style::AnsiStyle, table::cut, todo::TodoView, tool::describe, units};
 use crate::exit::Exit;
-use crate::run_failure::{exit_of, hint_in_chat};
+use crate::exit::run_failure::{exit_of, hint_in_chat};
 use calls::CallView;
 use thinking::OpenThought;
 pub(crate) use thinking::length;

@@ -1,0 +1,218 @@
+//! The input line while a question is open: whether it is for the question, and the keys that answer without
+//! it.
+
+use agentx::runtime::{ApprovalInput, RuntimeError, still_asked};
+use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ToolCallId};
+use crossterm::event::KeyEvent;
+use tokio::time::Instant;
+
+use super::question_timing;
+use crate::chat::{Chat, ChatFlow, ChatInterface};
+use crate::error::ChatError;
+use crate::render::answers::Answers;
+use crate::render::approval::{self, QuestionForm};
+use crate::render::approval_reply::ApprovalReply;
+use crate::rules;
+
+/// The note for a key that came too early to be an answer.
+const TOO_EARLY: &str = "this question just appeared; press the key again to answer";
+
+/// The note for a key that answers no question of the model.
+const NEEDS_WORDS: &str = "the model asks for words: type the answer, then press Enter";
+
+impl Chat<'_> {
+    /// Refuses the call.
+    pub(in crate::chat) async fn refuse(&mut self, why: &str) -> Result<ChatFlow, ChatError> {
+        self.answer(ApprovalReply {
+            decision: ApprovalDecision::Deny,
+            note: Some(why.to_owned()),
+            pattern: None,
+        })
+        .await
+    }
+
+    /// Prints the open question if it was not open before. People who may not answer see it, too. With
+    /// `--yes` the chat answers it in the person's place.
+    pub(in crate::chat) async fn ask_if_new(&mut self, before: Option<&ToolCallId>) {
+        self.say_yes().await;
+        let may_answer = self.question().is_some();
+        match self.status.question().cloned() {
+            Some(question) if Some(&question.tool_call_id) != before => {
+                let file = self.before(&question).await;
+                let mut answers = self.answers_to(&question).await.to(&question);
+                let keeps_rule = !self.is_asked_each_time(&question).await;
+                if !keeps_rule {
+                    answers = answers.without_rules();
+                }
+                self.approvals.answers = answers.clone();
+                let keeps = answers.has(ApprovalDecision::Always) && question.question.is_none();
+                let still_asked = if may_answer && keeps {
+                    self.still_asked(&question).await
+                } else {
+                    None
+                };
+                let other_answer = if may_answer && keeps {
+                    self.other_answer(&question).await
+                } else {
+                    None
+                };
+                let how = QuestionForm {
+                    answers: may_answer.then_some(&answers),
+                    keeps_rule,
+                    still_asked: still_asked.as_deref(),
+                    other_answer: other_answer.as_deref(),
+                    shows_all: match self.display.face {
+                        ChatInterface::Editor { .. } => "Ctrl-O",
+                        ChatInterface::Lines { .. } => "/output",
+                    },
+                };
+                let text = approval::question_text(&question, &file, how, self.display.style());
+                self.display.transcript.question(&text);
+                if !may_answer {
+                    return;
+                }
+                if matches!(self.display.face, ChatInterface::Lines { .. }) {
+                    let prompt = answers.prompt_of_lines(self.display.style());
+                    self.display.transcript.aside(&prompt);
+                }
+                self.ask_in_line();
+            }
+            Some(_) => {}
+            None => self.take_line_back(),
+        }
+    }
+
+    /// Answers with yes if `--yes` was given and the approval mode of the session is still that of `--yes`:
+    /// `/approve-mode` ends it.
+    async fn say_yes(&mut self) {
+        if !self.approvals.auto_approve || self.status.activity.approval() != ApprovalMode::Auto {
+            return;
+        }
+        let Some(session) = self.connection.session() else {
+            return;
+        };
+        // A question that asks for words is for the person, who is present.
+        let is_about_call = |asked: &&ApprovalRequested| asked.question.is_none() && asked.form.is_none();
+        while let Some(question) = self.status.question().filter(is_about_call) {
+            let yes = ApprovalInput::new(question.tool_call_id.clone(), ApprovalDecision::Once);
+            let id = yes.tool_call_id.clone();
+            // One that was answered elsewhere is settled too; any other failure leaves the question to the
+            // person.
+            match session.approve(yes).await {
+                Ok(_) | Err(RuntimeError::Refused(_)) => self.status.settle_question(&id),
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Returns the answers that count: a server lists them for each person, elsewhere all answers count.
+    async fn answers_to(&self, question: &ApprovalRequested) -> Answers {
+        if question.form.is_some() {
+            return Answers::default().to(question);
+        }
+        let Some(session) = self.connection.session() else {
+            return Answers::default();
+        };
+        if self.place.remote().is_none() {
+            return Answers::default();
+        }
+        let state = session.state().await;
+        let waiting = state.map(|state| state.pending_approvals).unwrap_or_default();
+        let asked = waiting
+            .iter()
+            .find(|asked| asked.tool_call_id == question.tool_call_id);
+        asked.map(Answers::from_pending).unwrap_or_default()
+    }
+
+    /// Returns another answer that keeps wider rules: a pattern for each command of a line, or any arguments of a
+    /// server's tool.
+    async fn other_answer(&mut self, question: &ApprovalRequested) -> Option<String> {
+        let config = self.agent_config().await.ok()?;
+        rules::other_answer(question, &config)
+    }
+
+    /// Returns the reason why similar calls would cause a question even with the offered rule.
+    async fn still_asked(&mut self, question: &ApprovalRequested) -> Option<String> {
+        let config = self.agent_config().await.ok()?;
+        still_asked(&config, &question.suggested, &question.name, &question.input)
+    }
+
+    /// Returns the whole change that is asked about, if the question shows only its beginning.
+    pub(in crate::chat) async fn all_that_is_asked(&self) -> Option<String> {
+        let question = self.status.question()?;
+        let file = self.before(question).await;
+        approval::whole_change(question, &file, self.display.style())
+    }
+
+    /// Returns whether the text in the line is the answer to a question.
+    pub(in crate::chat) fn asks_in_line(&self) -> bool {
+        self.question().is_some() && !self.approvals.attention.waits()
+    }
+
+    /// Handles a new question: it takes the line, or waits until the person who writes there pauses.
+    pub(in crate::chat) fn ask_in_line(&mut self) {
+        self.composer.drop_answer();
+        let keys = self.display.has_editor();
+        if self.approvals.attention.asked(Instant::now()) || !keys {
+            self.composer.editor.stash();
+        }
+    }
+
+    /// The pause has come that a question waits for.
+    pub(in crate::chat) fn give_line_to_question(&mut self) {
+        if self.approvals.attention.takes_line(Instant::now()) {
+            self.composer.editor.stash();
+            self.display.pace.hurry();
+        }
+    }
+
+    /// Notes that the line was sent; a waiting question may now take the line.
+    pub(in crate::chat) fn line_was_sent(&mut self) {
+        if self.approvals.attention.sent() {
+            self.composer.editor.stash();
+        }
+    }
+
+    /// Gives the line back after a question: its earlier text, and what was written since unless that was an
+    /// answer.
+    pub(in crate::chat) fn take_line_back(&mut self) {
+        self.approvals.attention.settled();
+        if self.composer.editor.is_stashed() {
+            self.composer.drop_answer();
+            self.composer.editor.stash();
+            self.composer.editor.unstash();
+        }
+    }
+
+    /// Returns whether a key answers the question that is open, whatever is written. With the keys of vi only
+    /// if nothing is: Esc and a letter, typed fast, look like the letter with Alt.
+    pub(in crate::chat) fn decides_at_once(&self, key: &KeyEvent) -> bool {
+        question_timing::decision(key).is_some()
+            && self.display.has_editor()
+            && self.question().is_some()
+            && self.composer.editor.wanted().is_none()
+            && (self.composer.editor.text().is_empty() || !self.composer.editor.is_vi())
+    }
+
+    /// Answers with this key, unless it comes before the person can have read the question.
+    pub(in crate::chat) async fn decide_at_once(&mut self, key: &KeyEvent) -> Result<ChatFlow, ChatError> {
+        let Some(decision) = question_timing::decision(key) else {
+            return Ok(ChatFlow::Continue);
+        };
+        let is_of_model = self.question().is_some_and(|asked| asked.question.is_some());
+        if is_of_model && decision != ApprovalDecision::Deny {
+            self.display.set_hint(NEEDS_WORDS);
+            return Ok(ChatFlow::Continue);
+        }
+        if !self.approvals.attention.pressed(Instant::now()) {
+            self.display.set_hint(TOO_EARLY);
+            return Ok(ChatFlow::Continue);
+        }
+        self.answer(ApprovalReply {
+            decision,
+            note: None,
+            pattern: None,
+        })
+        .await
+    }
+}

@@ -1,0 +1,295 @@
+//! Prints folded reasoning and shortened tool output in full, from the log; nothing is kept in memory for it.
+//! Lines in the scrollback are never changed: the text is printed below them.
+
+use agentx::runtime::{Delivery, View};
+use agentx::types::{AgentStateId, ContentPart, Envelope, RuntimeEvent, Timestamp, ToolCallId};
+use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use serde_json::Value;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::chat::{Chat, LOOK_BACK};
+use crate::error::ChatError;
+use crate::place::follow::AnyFollower;
+use crate::render::clean::{clean, visible};
+use crate::render::tool::{arguments, describe};
+use crate::render::transcript::length;
+use crate::render::units;
+
+/// Maximum number of lines to print, half of them from the beginning.
+const MOST_LINES: usize = 1_000;
+/// Maximum number of bytes of an output that are read.
+const MOST_BYTES: usize = 4 << 20;
+
+/// The commands of keys about reasoning and output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::chat) enum ReadingCommand {
+    /// Shows reasoning from now on, or hides it.
+    Thinking,
+    /// The whole output of the last call.
+    Output,
+}
+
+/// The wish of a key, if it has one.
+pub(in crate::chat) fn wish(key: &KeyEvent) -> Option<ReadingCommand> {
+    let control = key.modifiers == KeyModifiers::CONTROL && key.kind != KeyEventKind::Release;
+    match key.code {
+        KeyCode::Char('t') if control => Some(ReadingCommand::Thinking),
+        KeyCode::Char('o') if control => Some(ReadingCommand::Output),
+        _ => None,
+    }
+}
+
+/// The whole reasoning of an answer.
+#[derive(Debug, Default)]
+struct ReadableThought {
+    agent: Option<AgentStateId>,
+    text: String,
+    since: Timestamp,
+    until: Timestamp,
+    over: bool,
+}
+
+/// A call with its whole output.
+#[derive(Debug, Default)]
+struct ReadableCall {
+    id: Option<ToolCallId>,
+    name: String,
+    what: String,
+    input: Value,
+    output: String,
+    result: String,
+    end: String,
+}
+
+/// The items that can be read again.
+#[derive(Debug, Default)]
+struct ReadableItem {
+    thoughts: Vec<ReadableThought>,
+    calls: Vec<ReadableCall>,
+}
+
+impl ReadableItem {
+    fn take(&mut self, envelope: &Envelope<RuntimeEvent>) {
+        let agent = &envelope.agent_state_id;
+        if let RuntimeEvent::ThinkingDelta(delta) = &envelope.event {
+            return self.think(agent.as_ref(), envelope.at, &delta.text);
+        }
+        let thoughts = self.thoughts.iter_mut().rev();
+        if let Some(thought) = thoughts.take(8).find(|thought| thought.agent == *agent) {
+            thought.over = true;
+        }
+        match &envelope.event {
+            RuntimeEvent::ToolExecuting(call) => self.calls.push(ReadableCall {
+                id: Some(call.tool_call_id.clone()),
+                name: call.name.clone(),
+                what: describe(&call.input),
+                input: call.input.clone(),
+                ..ReadableCall::default()
+            }),
+            RuntimeEvent::ToolOutput(output) => {
+                if let Some(call) = self.call(&output.tool_call_id)
+                    && call.output.len() < MOST_BYTES
+                {
+                    call.output.push_str(&output.text);
+                }
+            }
+            RuntimeEvent::ToolCompleted(done) => self.end(&done.tool_call_id, "done", done.duration_ms),
+            RuntimeEvent::ToolFailed(failed) => self.end(&failed.tool_call_id, "failed", failed.duration_ms),
+            RuntimeEvent::ToolCallAnswered(answered) => {
+                if let Some(call) = self.call(&answered.tool_call_id) {
+                    call.result = answered.result.iter().filter_map(ContentPart::as_text).collect();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn think(&mut self, agent: Option<&AgentStateId>, at: Timestamp, text: &str) {
+        let open = self.thoughts.iter_mut().rev().take(8);
+        let mut open = open.filter(|thought| !thought.over && thought.agent.as_ref() == agent);
+        if let Some(thought) = open.next() {
+            thought.text.push_str(text);
+            thought.until = at;
+            return;
+        }
+        self.thoughts.push(ReadableThought {
+            agent: agent.cloned(),
+            text: text.to_owned(),
+            since: at,
+            until: at,
+            over: false,
+        });
+    }
+
+    fn call(&mut self, id: &ToolCallId) -> Option<&mut ReadableCall> {
+        self.calls
+            .iter_mut()
+            .rev()
+            .find(|call| call.id.as_ref() == Some(id))
+    }
+
+    fn end(&mut self, id: &ToolCallId, how: &str, millis: u64) {
+        if let Some(call) = self.call(id) {
+            call.end = format!("{how} · {}", units::duration(millis));
+        }
+    }
+}
+
+/// The `n`th from the end, from 1.
+fn from_the_end<T>(all: &[T], n: usize) -> Option<&T> {
+    all.len().checked_sub(n.max(1)).and_then(|at| all.get(at))
+}
+
+/// The lines of a text, at most so many: of more, those at the beginning and at the end.
+fn lines_of(text: &str) -> Vec<String> {
+    let lines: Vec<&str> = text.lines().collect();
+    let Some(out) = lines.len().checked_sub(MOST_LINES).filter(|out| *out > 0) else {
+        return lines.into_iter().map(str::to_owned).collect();
+    };
+    let half = MOST_LINES / 2;
+    let mut shown: Vec<String> = lines[..half].iter().map(|line| (*line).to_owned()).collect();
+    shown.push(format!("… {} …", units::counted(out, "line")));
+    shown.extend(lines[lines.len() - half..].iter().map(|line| (*line).to_owned()));
+    shown
+}
+
+impl Chat<'_> {
+    /// Runs the command of a key.
+    pub(in crate::chat) async fn wished(&mut self, wish: ReadingCommand) {
+        let told = match wish {
+            ReadingCommand::Thinking => Ok(self.display.turn_thinking()),
+            ReadingCommand::Output => self.output(1).await,
+        };
+        match told {
+            Ok(text) if text.is_empty() => {}
+            Ok(text) => self.display.transcript.note(&text),
+            Err(error) => self.complain(&error),
+        }
+    }
+
+    /// The `n`th reasoning from the end, whole.
+    pub(in crate::chat) async fn thinking(&mut self, n: usize) -> Result<String, ChatError> {
+        let again = self.again(|again| again.thoughts.len() >= n.max(1)).await?;
+        let Some(thought) = from_the_end(&again.thoughts, n) else {
+            return Ok(match again.thoughts.len() {
+                0 => "the model has not shown any reasoning in this session".to_owned(),
+                1 => "there is only one: /thinking shows it".to_owned(),
+                n => format!("there are {n}: /thinking {n} is the first of them"),
+            });
+        };
+        let style = self.display.style();
+        let text = clean(&thought.text);
+        let head = length(thought.until.millis_since(thought.since), &text);
+        let sign = style.sign("✻ ", "");
+        let mut told = format!("{}\n", style.dim(&format!("{sign}{head}")));
+        for line in lines_of(text.trim_end()) {
+            told.push_str(&format!("{}\n", style.dim(&format!("  {line}"))));
+        }
+        Ok(told)
+    }
+
+    /// Returns the whole output of the `n`th call from the end; for a call that is asked about, the whole
+    /// change.
+    pub(in crate::chat) async fn output(&mut self, n: usize) -> Result<String, ChatError> {
+        if n == 1
+            && let Some(asked) = self.all_that_is_asked().await
+        {
+            return Ok(asked);
+        }
+        let again = self.again(|again| again.calls.len() >= n.max(1)).await?;
+        let Some(call) = from_the_end(&again.calls, n) else {
+            return Ok(match again.calls.len() {
+                0 => "no tool has run in this session".to_owned(),
+                n => format!("{n} tools have run: /output {n} is the first of them"),
+            });
+        };
+        let style = self.display.style();
+        let text = clean(if call.output.is_empty() {
+            &call.result
+        } else {
+            &call.output
+        });
+        let room = self
+            .display
+            .console
+            .terminal
+            .width
+            .saturating_sub(call.name.len() + 4);
+        let name = style.bold(&visible(&call.name));
+        let mut told = format!("{} {name}", style.person(style.sign("●", "tool")));
+        if call.what.width() <= room && !call.what.contains('↵') {
+            told.push_str(&format!("  {}\n", call.what))
+        } else {
+            told.push_str(&format!("\n{}", arguments(&call.input, |_| true)))
+        }
+        let bar = style.sign("  │ ", "  ");
+        for line in lines_of(&text) {
+            told.push_str(&format!("{}{line}\n", style.dim(bar)));
+        }
+        let end = if call.end.is_empty() {
+            "it is still running"
+        } else {
+            &call.end
+        };
+        told.push_str(&style.dim(&format!("{}{end}", style.sign("  └ ", ""))));
+        Ok(told)
+    }
+
+    /// Returns the items that can be read again: from the last events, or from all events if those are not
+    /// enough.
+    async fn again(&mut self, is_enough: impl Fn(&ReadableItem) -> bool) -> Result<ReadableItem, ChatError> {
+        let Some(session) = self.connection.session() else {
+            return Ok(ReadableItem::default());
+        };
+        let session = session.clone();
+        let state = self.wait_for(async { session.state().await }).await?;
+        let mut after = state.last_seq.saturating_sub(LOOK_BACK);
+        loop {
+            let mut events = AnyFollower::new(session.clone(), after, View::Runtime).await?;
+            let mut again = ReadableItem::default();
+            while let Some(delivery) = events.next().await? {
+                match delivery {
+                    Delivery::Runtime(envelope) => again.take(&envelope),
+                    Delivery::CaughtUp(_) => break,
+                    Delivery::Environment(_) | Delivery::CutOff(_) => {}
+                }
+            }
+            if after == 0 || is_enough(&again) {
+                return Ok(again);
+            }
+            after = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_flood_the_beginning_and_the_end_are_printed() {
+        let text: String = (0..5_000).map(|i| format!("line {i}\n")).collect();
+        let lines = lines_of(&text);
+        assert_eq!(lines.len(), MOST_LINES + 1);
+        assert_eq!(
+            (lines[500].as_str(), lines[1_000].as_str()),
+            ("… 4000 lines …", "line 4999")
+        );
+        assert_eq!(lines_of("a\nb"), ["a", "b"]);
+        assert_eq!(from_the_end(&[1, 2, 3], 1), Some(&3));
+        assert_eq!(
+            (from_the_end(&[1, 2, 3], 3), from_the_end(&[1], 2)),
+            (Some(&1), None)
+        );
+    }
+
+    #[test]
+    fn keys_wish() {
+        let key = |c, modifiers| KeyEvent::new(KeyCode::Char(c), modifiers);
+        assert_eq!(
+            wish(&key('t', KeyModifiers::CONTROL)),
+            Some(ReadingCommand::Thinking)
+        );
+        assert_eq!(wish(&key('t', KeyModifiers::NONE)), None);
+    }
+}

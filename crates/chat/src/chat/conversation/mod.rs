@@ -1,0 +1,10 @@
+//! Commands about the conversation of a session: its branches, its cost and its window, condensing, rewinding, and messages
+//! that are sent into a run.
+
+pub(super) mod branch;
+pub(super) mod compact;
+pub(super) mod full_text;
+pub(super) mod rewinding;
+pub(super) mod spending;
+pub(super) mod steering;
+pub(super) mod window;

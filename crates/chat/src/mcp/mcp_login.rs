@@ -1,0 +1,122 @@
+//! Logins at MCP servers: the person agrees in a browser, here or elsewhere.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use agentx::mcp::{McpEnvironment, PendingLogin};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::sync::mpsc;
+
+use crate::error::ChatError;
+use crate::exit::Exit;
+use crate::mcp::mcp_servers::show;
+use crate::render::clean::visible;
+use crate::terminal::console::Console;
+
+/// The time to agree in a browser.
+const LIMIT: Duration = Duration::from_secs(600);
+
+/// Logs in at a server, and lists its tools.
+///
+/// # Errors
+/// Returns an error if the output cannot be written. A failed login is reported, not returned as an error.
+pub async fn log_in(
+    environment: &McpEnvironment,
+    json: bool,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
+    let name = environment.server().name.clone();
+    let logged_in = match environment.begin_login().await {
+        Ok(pending) => wait(&name, pending, console).await,
+        Err(failure) => Err(failure.to_string()),
+    };
+    if let Err(why) = logged_in {
+        console.say(&format!("error: MCP server {name}: {}\n", visible(&why)));
+        return Ok(Exit::Failed);
+    }
+    console.say(&format!("logged in at {name}\n"));
+    let connected = environment.connect().await;
+    environment.close().await;
+    if let Err(failure) = connected {
+        let why = visible(&failure.to_string());
+        console.say(&format!("error: MCP server {name}: {why}\n"));
+        return Ok(Exit::Failed);
+    }
+    show(environment, json, console)
+}
+
+/// Shows the address, opens it if there is a browser, and waits for the person.
+async fn wait(name: &str, pending: PendingLogin, console: &mut Console) -> Result<(), String> {
+    let scope = match &pending.scope {
+        Some(scope) => format!(" (scopes: {})", visible(scope)),
+        None => String::new(),
+    };
+    console.say(&format!(
+        "{name} wants a login at {}{scope}\nopen this address in a browser:\n\n  {}\n\n\
+         waiting for {} minutes; if the browser runs on another machine, paste here the address that it shows at the end\n",
+        visible(&pending.issuer),
+        pending.address,
+        LIMIT.as_secs() / 60,
+    ));
+    if has_browser() {
+        open_browser(&pending.address);
+    }
+    let (lines, pasted) = mpsc::channel(1);
+    let reading = async {
+        let mut input = BufReader::new(tokio::io::stdin()).lines();
+        while let Ok(Some(line)) = input.next_line().await {
+            if !line.trim().is_empty() && lines.send(line).await.is_err() {
+                break;
+            }
+        }
+        // The browser may still come.
+        std::future::pending().await
+    };
+    let explain = |why: &str| console.say(&format!("{}\n", visible(why)));
+    tokio::select! {
+        finished = pending.finish(pasted, LIMIT, explain) => finished.map_err(|failure| failure.to_string()),
+        never = reading => never,
+    }
+}
+
+/// Returns whether a browser can be opened on this machine.
+fn has_browser() -> bool {
+    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    cfg!(target_os = "macos") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
+}
+
+/// Opens an address. The person can do it by hand if that fails.
+fn open_browser(address: &str) {
+    let program = if cfg!(target_os = "macos") {
+        "open"
+    } else {
+        "xdg-open"
+    };
+    let started = Command::new(program)
+        .arg(address)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn();
+    if let Err(error) = started {
+        tracing::debug!(%error, "the browser was not opened");
+    }
+}
+
+/// Removes the login at a server from this machine.
+///
+/// # Errors
+/// Returns an error if its file cannot be removed.
+pub fn log_out(environment: &McpEnvironment, console: &mut Console) -> Result<Exit, ChatError> {
+    let name = &environment.server().name;
+    let removed = environment.log_out().map_err(|error| ChatError::File {
+        path: format!("the login at {name}"),
+        what: error.to_string(),
+    })?;
+    console.say(&if removed {
+        format!("logged out of {name} on this machine\n")
+    } else {
+        format!("there is no login at {name}\n")
+    });
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,208 @@
+//! The sandbox of commands as a person sees it: what works on this machine, what each step stops, what
+//! commands may reach in this directory, and a command in it by hand.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use agentx::config::Settings;
+use agentx::node::{command_sandbox, program_environment};
+use agentx::sandbox::{
+    CommandPlace, SandboxError, SandboxLauncher, SandboxMode, SandboxPolicy, SandboxStep, hidden_variables,
+    promises,
+};
+use serde_json::{Value, json};
+
+use crate::error::ChatError;
+use crate::exit::Exit;
+use crate::render::clean::visible;
+use crate::render::table::table;
+use crate::terminal::console::Console;
+
+/// The name in place of a session, for commands that a person runs.
+const BY_HAND: &str = "by-hand";
+
+/// The hint for a step that does not work.
+const HINT: &str = "`agentx sandbox show` lists what works here";
+
+fn refused(error: &SandboxError) -> ChatError {
+    ChatError::usage(error.to_string(), HINT)
+}
+
+/// Returns the sandbox of this step. Without one, that of the settings is used; if they have none, the
+/// strongest.
+fn launcher(settings: &Settings, step: Option<&str>) -> Result<SandboxLauncher, ChatError> {
+    let mode = match (step, settings.sandbox.mode) {
+        (Some(word), _) => SandboxMode::parse(word)
+            .ok_or_else(|| ChatError::usage(format!("unknown sandbox step {word:?}"), HINT))?,
+        (None, SandboxMode::None) => SandboxMode::Auto,
+        (None, mode) => mode,
+    };
+    Ok(command_sandbox(settings, mode))
+}
+
+/// Shows the sandbox.
+///
+/// # Errors
+/// Returns an error if the output cannot be written.
+pub fn show(settings: &Settings, as_json: bool, console: &mut Console) -> Result<Exit, ChatError> {
+    let launcher = launcher(settings, None)?;
+    let place = CommandPlace {
+        workspace: &settings.workspace,
+        session: BY_HAND,
+    };
+    let policy = launcher.policy(place);
+    if as_json {
+        console.out_pretty(&as_value(settings, &launcher, policy.as_ref()))?;
+        return Ok(Exit::Ok);
+    }
+    let mut text = format!("{}\n\n", summary(settings, &launcher));
+    match &policy {
+        Ok(policy) => text.push_str(&reach(policy)),
+        Err(error) => text.push_str(&format!("{error}\n\n")),
+    }
+    let mut rows = vec![
+        ["A COMMAND MAY TRY TO", "NONE", "LANDLOCK", "NAMESPACE"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    for promise in promises() {
+        let steps = SandboxStep::ALL.map(|step| promise.stopped_by(step).unwrap_or("not stopped").to_owned());
+        rows.push([vec![promise.attempt.to_owned()], steps.to_vec()].concat());
+    }
+    text.push_str(&table(&rows, console.out_width()));
+    console.out(&text)?;
+    Ok(Exit::Ok)
+}
+
+/// Describes the current sandbox for commands, and the possible ones.
+pub(crate) fn summary(settings: &Settings, launcher: &SandboxLauncher) -> String {
+    let support = launcher.support();
+    let here: Vec<String> = [SandboxStep::Landlock, SandboxStep::Namespace]
+        .into_iter()
+        .map(|step| match support.why_not(step) {
+            None => format!("{step} works here"),
+            Some(why) => format!("{step} does not work here: {why}"),
+        })
+        .collect();
+    let now = match (settings.sandbox.mode, launcher.step()) {
+        (SandboxMode::None, _) => "none: commands run without a sandbox (`sandbox.mode` is none)".to_owned(),
+        (_, Ok(SandboxStep::None)) => {
+            "none: no step works on this machine, and `sandbox.best_effort` allows running without one"
+                .to_owned()
+        }
+        (_, Ok(step)) => {
+            let network = if settings.sandbox.network {
+                "with"
+            } else {
+                "without"
+            };
+            format!("{step}: commands of `bash` run in a sandbox, {network} a network")
+        }
+        (_, Err(error)) => format!("commands do not run: {error}"),
+    };
+    format!("{now}\n{}", here.join("\n"))
+}
+
+fn reach(policy: &SandboxPolicy) -> String {
+    let mut text = String::new();
+    for (title, paths) in [
+        ("can be written", &policy.paths.write),
+        ("can be read", &policy.paths.read),
+        ("never reached", &policy.paths.hidden),
+    ] {
+        let paths: Vec<String> = paths
+            .iter()
+            .map(|path| visible(&path.to_string_lossy()))
+            .collect();
+        text.push_str(&format!("{title}:\n  {}\n", paths.join("\n  ")));
+    }
+    text.push('\n');
+    text
+}
+
+fn as_value(
+    settings: &Settings,
+    launcher: &SandboxLauncher,
+    policy: Result<&SandboxPolicy, &SandboxError>,
+) -> Value {
+    let support = launcher.support();
+    let steps = SandboxStep::ALL.map(|step| {
+        let why = support.why_not(step);
+        json!({ "step": step, "works": why.is_none(), "why_not": why })
+    });
+    let promises = promises().iter().map(|promise| {
+        json!({ "attempt": promise.attempt, "landlock": promise.landlock, "namespace": promise.namespace })
+    });
+    json!({
+        "on": settings.sandbox.mode != SandboxMode::None,
+        "landlock_abi": support.landlock_abi,
+        "steps": steps,
+        "policy": policy.ok(),
+        "error": policy.err().map(ToString::to_string),
+        "promises": promises.collect::<Vec<_>>(),
+    })
+}
+
+/// Runs a command in the sandbox: this process becomes the command.
+///
+/// # Errors
+/// Returns an error if the command cannot be held as the step promises, or not be started.
+pub fn run_held(
+    settings: &Settings,
+    step: Option<&str>,
+    words: &[OsString],
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
+    let launcher = launcher(settings, step)?;
+    let words: Vec<&OsStr> = words.iter().map(OsString::as_os_str).collect();
+    let Some(program) = words.first() else {
+        return Err(ChatError::usage(
+            "a command is missing",
+            "agentx sandbox run -- COMMAND",
+        ));
+    };
+    let place = CommandPlace {
+        workspace: &settings.workspace,
+        session: BY_HAND,
+    };
+    let held = launcher
+        .command(Path::new(program), &words, place)
+        .map_err(|error| refused(&error))?;
+    let is_held = held.is_some();
+    let mut command = match held {
+        Some(held) => {
+            let mut command = std::process::Command::new(held.program);
+            command.args(held.arguments);
+            command
+        }
+        None => {
+            let mut command = std::process::Command::new(program);
+            command.args(&words[1..]);
+            command
+        }
+    };
+    let variables = program_environment(settings);
+    command
+        .current_dir(&settings.workspace)
+        .env_clear()
+        .envs(variables.variables());
+    if is_held {
+        for name in hidden_variables() {
+            command.env_remove(name);
+        }
+    }
+    console.finish()?;
+    become_command(&mut command, &program.to_string_lossy())
+}
+
+#[cfg(unix)]
+fn become_command(command: &mut std::process::Command, name: &str) -> Result<Exit, ChatError> {
+    use std::os::unix::process::CommandExt as _;
+    let error = command.exec();
+    Err(ChatError::usage(format!("{}: {error}", visible(name)), ""))
+}
+
+#[cfg(not(unix))]
+fn become_command(_: &mut std::process::Command, _: &str) -> Result<Exit, ChatError> {
+    Err(ChatError::usage("the sandbox works only on Linux", ""))
+}
