@@ -7,8 +7,7 @@
 //!
 //! Nothing here reads the disk: the tool checks links and the values of variables
 //! ([`refused_where_it_leads`](crate::permissions::approval::refused_where_it_leads), decision 007 in `issues/`).
-//! `version` is that of the rules (`RULES_VERSION`): a session with an earlier version skips the checks of
-//! later ones.
+//! `version` is that of the rules (`RULES_VERSION`): a session with an earlier version skips later checks.
 
 mod everyday;
 mod guarded;
