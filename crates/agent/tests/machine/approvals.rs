@@ -413,7 +413,10 @@ fn the_time_in_which_a_person_was_asked_is_not_reported_as_work_since_version_9(
 
 #[test]
 fn neither_the_question_nor_the_time_without_a_program_is_work_and_neither_counts_twice() {
-    let mut session = asking();
+    let mut config = config(ApprovalMode::Ask, &[]);
+    config.rules_version = RULES_VERSION;
+    let mut session = Session::new(config);
+    session.say("go");
     session.calls(&[command("c1", "uname -a")]);
     session.time_passes(10_000);
     // The last sign of life of the program before it was killed.
