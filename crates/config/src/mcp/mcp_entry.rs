@@ -38,7 +38,7 @@ impl ServerEffect {
         let Self { name, does, .. } = self;
         let first = match self.left_out {
             None => format!("MCP server `{name}`: {does}"),
-            Some(why) => format!("MCP server `{name}` is not started: {why}; if that changes, {does}"),
+            Some(why) => format!("MCP server `{name}` is not started: {why}; once it can start, {does}"),
         };
         std::iter::once(first).chain(self.also)
     }

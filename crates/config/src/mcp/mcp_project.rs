@@ -437,7 +437,7 @@ mod tests {
                 .all(|server| server.of_folder && !server.trust_annotations && !server.sampling)
         );
         assert_eq!(
-            said(found)[1],
+            said(found)[2],
             "MCP server `docs`: its tools send to this address: https://example.org/mcp; it sets Authorization: 'Bearer ${TOKEN}', with the values of TOKEN"
         );
     }
@@ -497,9 +497,12 @@ mod tests {
             said(found),
             [
                 format!(
-                    "MCP server `a` is not started: {sse}; if that changes, its tools send to this address: http://x"
+                    "MCP server `a` is not started: {sse}; once it can start, its tools send to this address: http://x"
                 ),
                 "MCP server `z`: its tools start this program: z".to_owned(),
+                "MCP server `z` may run any file of this folder: your trust accepts them all as they are now, and after any \
+                 later change of one AgentX asks you again"
+                    .to_owned(),
             ]
         );
         for text in ["", "[]", "{}", "{\"mcpServers\": []}", "{"] {

@@ -204,12 +204,13 @@ fn servers_that_trust_does_not_start_stand_apart_with_the_reason() {
         r#"{"mcpServers": {"mine": {"command": "theirs"}, "old": {"type": "sse", "url": "http://x"}, "a": {"command": "a"}}}"#,
     );
     desk.write("home/config.yaml", "mcp:\n  mine: {command: mine}\n");
-    let said = desk.load().server_effects;
+    let mut said = desk.load().server_effects;
+    said.retain(|row| !row.contains(" may run any file of this folder"));
     let old = "the transport `sse` is deprecated; servers of today speak `http`";
     let apart = [
-        "MCP server `mine` is not started: yours has the same name; if that changes, its tools start this program: theirs"
+        "MCP server `mine` is not started: yours has the same name; once it can start, its tools start this program: theirs"
             .to_owned(),
-        format!("MCP server `old` is not started: {old}; if that changes, its tools send to this address: http://x"),
+        format!("MCP server `old` is not started: {old}; once it can start, its tools send to this address: http://x"),
     ];
     assert_eq!(said.len(), 3, "{said:?}");
     assert!(apart.iter().all(|row| said[..2].contains(row)), "{said:?}");
