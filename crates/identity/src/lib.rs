@@ -23,7 +23,9 @@ mod base64url;
 mod challenge;
 mod files;
 mod key;
+mod key_error;
 mod keyring;
+mod keyring_error;
 mod known_servers;
 mod openssh;
 mod owner;
@@ -37,9 +39,10 @@ pub use challenge::{
     sign_challenge, verify_bound_challenge, verify_challenge, verify_server,
 };
 pub use key::{PublicKey, SecretKey, Signature};
-pub use keyring::{Keyring, KeyringError, KnownPerson};
+pub use key_error::KeyError;
+pub use keyring::{Keyring, KnownPerson};
+pub use keyring_error::KeyringError;
 pub use known_servers::ServerKeyStatus;
-pub use openssh::KeyError;
 pub use owner::{OPERATOR, owner_of};
 pub use path_word::path_word;
 pub use people::{Trusted, TrustedAs};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::edit::add_rule::{index_of, insert_line, span, with_line_ends_of, with_newline, written_path};
 use crate::edit::command_mistakes::named_by;
 use crate::edit::files::LockedFile;
+use crate::edit::key_text::key_text;
 use crate::edit::set_in_braces;
 use crate::layers::load::{LoadRequest, load_as_if};
 use crate::layers::value::{KeyReference, Value, ValueKind};
@@ -250,13 +251,6 @@ fn lines(names: &[String], literal: &str, indent: usize) -> String {
         }
     }
     text
-}
-
-pub(crate) fn key_text(name: &str) -> String {
-    let is_plain = name.chars().all(|c| c.is_alphanumeric() || "._-/".contains(c))
-        && name.starts_with(|c: char| c.is_alphabetic());
-    let quoted = || serde_json::Value::from(name).to_string();
-    if is_plain { name.to_owned() } else { quoted() }
 }
 
 /// Returns the text with the key set, or `None` if there is no place for it.

@@ -2,7 +2,7 @@
 //! the changed text again, so a place that was guessed wrong changes no file.
 
 use crate::edit::add_rule::{closing, index_of};
-use crate::edit::set::key_text;
+use crate::edit::key_text::key_text;
 use crate::layers::keys::SettingPath;
 use crate::yaml::{TextPosition, Yaml, YamlNode};
 

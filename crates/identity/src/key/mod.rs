@@ -8,11 +8,10 @@ use std::str::FromStr;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
 use crate::base64url::{self, as_text};
-use crate::openssh;
 use crate::{KeyError, NoRandomness, random_bytes};
 
 /// The prefix of the text of a public key.
-const PREFIX: &str = "ed25519:";
+pub(crate) const PREFIX: &str = "ed25519:";
 
 /// The seven encodings, without the sign, of the points whose order divides eight. Under such a key anybody
 /// can make a signature that is valid for every text (with `R` the neutral element and `S` zero), and the
@@ -77,34 +76,11 @@ impl PublicKey {
         let key = Self(bytes.try_into().ok()?);
         (!key.has_small_order()).then_some(key)
     }
-
-    /// The line that OpenSSH keeps in `.pub` files. Line breaks of the comment become spaces.
-    pub fn to_openssh(&self, comment: &str) -> String {
-        openssh::public_line(self, comment)
-    }
 }
 
 impl fmt::Display for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{PREFIX}{}", base64url::write(&self.0))
-    }
-}
-
-impl FromStr for PublicKey {
-    type Err = KeyError;
-
-    /// Reads `ed25519:…`, or the line of an OpenSSH `.pub` file.
-    fn from_str(text: &str) -> Result<Self, KeyError> {
-        let text = text.trim();
-        let key = match text.strip_prefix(PREFIX) {
-            Some(letters) => base64url::read(letters).map(Self).ok_or(KeyError::PublicText),
-            None => openssh::read_public_line(text),
-        }?;
-        if key.has_small_order() {
-            Err(KeyError::SmallOrder)
-        } else {
-            Ok(key)
-        }
     }
 }
 
@@ -178,36 +154,6 @@ impl SecretKey {
             seed: Box::new(*seed),
             pair: Box::new(pair),
         })
-    }
-
-    /// Reads a private key file of OpenSSH: Ed25519, without a passphrase.
-    ///
-    /// # Errors
-    /// Returns [`KeyError::Encrypted`] if the key has a passphrase, [`KeyError::TooManyRounds`] if trying a
-    /// passphrase would take too long, and another error if the file is not such a key.
-    pub fn from_openssh(file: &[u8]) -> Result<Self, KeyError> {
-        openssh::private::read(file)
-    }
-
-    /// Reads a private key file of OpenSSH with its passphrase, which is overwritten afterwards.
-    ///
-    /// # Errors
-    /// Returns [`KeyError::WrongPassphrase`] if the passphrase is wrong, and an error for the same reasons as
-    /// [`from_openssh`](Self::from_openssh).
-    #[cfg(feature = "passphrases")]
-    pub fn from_encrypted_openssh(file: &[u8], passphrase: String) -> Result<Self, KeyError> {
-        let mut passphrase = passphrase.into_bytes();
-        let key = openssh::private::read_encrypted(file, &passphrase);
-        wipe(&mut passphrase);
-        key
-    }
-
-    /// Exposes the secret, as a private key file of OpenSSH that anybody can use.
-    ///
-    /// # Errors
-    /// Returns an error if the comment is too long for the file format.
-    pub fn expose_openssh(&self, comment: &str) -> Result<String, KeyError> {
-        openssh::private::write(self, comment)
     }
 
     /// Returns the public key.

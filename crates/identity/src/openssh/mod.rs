@@ -2,12 +2,16 @@
 
 pub(crate) mod private;
 
+use std::str::FromStr;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ssh_key::Error;
 use ssh_key::public::{Ed25519PublicKey, KeyData};
 
-use crate::PublicKey;
+use crate::base64url;
+use crate::key::PREFIX;
+use crate::{KeyError, PublicKey};
 
 /// The kind of key that is taken.
 const KIND: &str = "ssh-ed25519";
@@ -20,72 +24,35 @@ const OTHER_KINDS: &[&str] = &[
     "ecdsa-sha2-nistp521",
 ];
 
-/// The error of reading a key or a signature.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum KeyError {
-    /// A text that begins like a public key.
-    #[error("not a public key: `ed25519:` must be followed by 43 characters of base64url")]
-    PublicText,
-    /// A point with which anybody can sign.
-    #[error("not a usable key: it is a point of small order, for which anyone could sign")]
-    SmallOrder,
-    /// An invalid signature.
-    #[error("not a signature: expected 86 characters of base64url")]
-    SignatureText,
-    /// A text that is nothing of ours.
-    #[error(
-        "not a public key: expected `ed25519:…` or the line of an OpenSSH .pub file (`ssh-ed25519 AAAA…`)"
-    )]
-    NoPublicKey,
-    /// An OpenSSH key of another kind.
-    #[error(
-        "unsupported key type {kind}; only ed25519 keys are supported: `ssh-keygen -t ed25519` creates one"
-    )]
-    OtherKind {
-        /// The type of the key, as OpenSSH names it.
-        kind: String,
-    },
-    /// Not a private key of OpenSSH.
-    #[error(
-        "not an OpenSSH private key, which begins with `-----BEGIN OPENSSH PRIVATE KEY-----`; `ssh-keygen -t \
-         ed25519` creates one"
-    )]
-    NoSecretKey,
-    /// The other file.
-    #[error("this is a public key; the private key is in the file without .pub")]
-    PublicHalf,
-    /// A private key with a passphrase.
-    #[error("the key has a passphrase, which is needed to read it")]
-    Encrypted,
-    /// A private key whose passphrase would take too long to be tried.
-    #[error(
-        "the key asks for {rounds} rounds of bcrypt to read its passphrase; at most {most} are supported: `ssh-keygen -p -a 100 -f FILE` rewrites it"
-    )]
-    TooManyRounds {
-        /// The number of rounds in the file; each takes a few milliseconds.
-        rounds: u32,
-        /// The maximum number.
-        most: u32,
-    },
-    /// Another passphrase than that of the key.
-    #[error("this is not the passphrase of the key")]
-    WrongPassphrase,
-    /// The line or the file is not in a format of OpenSSH.
-    #[error("the OpenSSH key is damaged: {what}")]
-    Damaged {
-        /// The problem.
-        what: &'static str,
-    },
-    /// No key can be made.
-    #[error("{0}")]
-    NoRandomness(String),
-    /// The library refuses it.
-    #[error("the key is not usable")]
-    Rejected,
+impl PublicKey {
+    /// The line that OpenSSH keeps in `.pub` files. Line breaks of the comment become spaces.
+    pub fn to_openssh(&self, comment: &str) -> String {
+        public_line(self, comment)
+    }
+}
+
+impl FromStr for PublicKey {
+    type Err = KeyError;
+
+    /// Reads `ed25519:…`, or the line of an OpenSSH `.pub` file.
+    fn from_str(text: &str) -> Result<Self, KeyError> {
+        let text = text.trim();
+        let key = match text.strip_prefix(PREFIX) {
+            Some(letters) => base64url::read(letters)
+                .map(Self::from_bytes)
+                .ok_or(KeyError::PublicText),
+            None => read_public_line(text),
+        }?;
+        if key.has_small_order() {
+            Err(KeyError::SmallOrder)
+        } else {
+            Ok(key)
+        }
+    }
 }
 
 /// The line of a `.pub` file.
-pub(crate) fn public_line(key: &PublicKey, comment: &str) -> String {
+fn public_line(key: &PublicKey, comment: &str) -> String {
     let comment = comment.split(char::is_control).collect::<Vec<_>>().join(" ");
     ssh_key::PublicKey::new(key_data(key), comment.trim()).to_string()
 }

@@ -18,6 +18,38 @@ const MAGIC: &[u8] = b"openssh-key-v1\0";
 /// unless it is configured otherwise.
 const MAX_ROUNDS: u32 = 10_000;
 
+impl SecretKey {
+    /// Reads a private key file of OpenSSH: Ed25519, without a passphrase.
+    ///
+    /// # Errors
+    /// Returns [`KeyError::Encrypted`] if the key has a passphrase, [`KeyError::TooManyRounds`] if trying a
+    /// passphrase would take too long, and another error if the file is not such a key.
+    pub fn from_openssh(file: &[u8]) -> Result<Self, KeyError> {
+        read(file)
+    }
+
+    /// Reads a private key file of OpenSSH with its passphrase, which is overwritten afterwards.
+    ///
+    /// # Errors
+    /// Returns [`KeyError::WrongPassphrase`] if the passphrase is wrong, and an error for the same reasons as
+    /// [`from_openssh`](Self::from_openssh).
+    #[cfg(feature = "passphrases")]
+    pub fn from_encrypted_openssh(file: &[u8], passphrase: String) -> Result<Self, KeyError> {
+        let mut passphrase = passphrase.into_bytes();
+        let key = read_encrypted(file, &passphrase);
+        wipe(&mut passphrase);
+        key
+    }
+
+    /// Exposes the secret, as a private key file of OpenSSH that anybody can use.
+    ///
+    /// # Errors
+    /// Returns an error if the comment is too long for the file format.
+    pub fn expose_openssh(&self, comment: &str) -> Result<String, KeyError> {
+        write(self, comment)
+    }
+}
+
 /// Reads a private key file that has no passphrase.
 pub(crate) fn read(text: &[u8]) -> Result<SecretKey, KeyError> {
     let key = parse(text)?;
