@@ -4,14 +4,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::{CloudCredentials, Secret};
-use agentx_runtime::{ModelEnvironment, Runtime, SessionLog, Tool};
+use agentx_runtime::{ModelEnvironment, Runtime, SessionLog};
 use agentx_types::{ApprovalMode, Limits, Rule, SessionId};
 
+use crate::definition::{AgentPermissions, Definition};
 use crate::model_access::{ModelAccess, OwnProvider};
 use crate::provider::ProviderEffector;
 use crate::reply::ScriptedReplies;
-use crate::setup::WorkDirs;
 use crate::tool::IntoTool;
+use crate::work_dirs::WorkDirs;
 use crate::{AgentError, AgentHandle, Provider, Reply};
 
 /// Creates an agent with these standing instructions. Set its other properties, and then
@@ -36,25 +37,6 @@ pub fn agent(instructions: impl Into<Arc<str>>) -> AgentBuilder {
 pub struct AgentBuilder {
     pub(crate) definition: Definition,
     pub(crate) place: WorkDirs,
-}
-
-/// The definition of an agent.
-pub(crate) struct Definition {
-    pub(crate) instructions: Arc<str>,
-    pub(crate) door: ModelAccess,
-    pub(crate) tools: Vec<Arc<dyn Tool>>,
-    pub(crate) builtin: bool,
-    pub(crate) all_tools: bool,
-    pub(crate) rights: AgentPermissions,
-    pub(crate) helpers: Vec<(String, Definition)>,
-}
-
-/// The permissions; a field that is `None` is taken from the configuration, if there is one.
-#[derive(Default)]
-pub(crate) struct AgentPermissions {
-    pub(crate) approval: Option<ApprovalMode>,
-    pub(crate) rules: Vec<Rule>,
-    pub(crate) limits: Option<Limits>,
 }
 
 impl AgentBuilder {

@@ -6,9 +6,10 @@ use agentx_config::{ApiKeySource, CloudSettings, ConfigPaths, LoadRequest, Setti
 use agentx_node_runtime::NodeParts;
 
 use crate::AgentError;
-use crate::builder::Definition;
+use crate::built_parts::{BuiltParts, PROGRAM};
+use crate::definition::Definition;
 use crate::model_access::Models;
-use crate::setup::{BuiltParts, PROGRAM, WorkDirs};
+use crate::work_dirs::WorkDirs;
 
 impl WorkDirs {
     /// Returns the requested settings.

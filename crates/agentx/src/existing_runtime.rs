@@ -8,9 +8,10 @@ use agentx_llm::Catalog;
 use agentx_runtime::Runtime;
 
 use crate::AgentError;
-use crate::builder::Definition;
+use crate::built_parts::{BuiltParts, base};
+use crate::definition::Definition;
 use crate::model_access::Models;
-use crate::setup::{BuiltParts, WorkDirs, base};
+use crate::work_dirs::WorkDirs;
 
 /// On a runtime of this process.
 pub(crate) fn given(

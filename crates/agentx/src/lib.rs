@@ -100,8 +100,10 @@ mod ask;
 #[cfg(feature = "typed-answers")]
 mod ask_as;
 mod builder;
+mod built_parts;
 #[cfg(feature = "config")]
 mod configured;
+mod definition;
 mod error;
 mod existing_runtime;
 mod handle;
@@ -114,6 +116,7 @@ mod setup;
 pub mod support;
 mod tool;
 mod update;
+mod work_dirs;
 
 pub use agentx_agent as agent;
 #[cfg(feature = "luau")]

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use agentx_types::{CurrentFolder, FolderId, OwnerId};
 use rusqlite::{Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, params};
 
-use crate::tools::DATABASE;
-
+/// The file of the keys that tools keep.
+pub(crate) const DATABASE: &str = "flows.db";
 /// The time to wait while another process holds the database.
 const BUSY: Duration = Duration::from_secs(5);
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(2);

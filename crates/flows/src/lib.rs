@@ -15,5 +15,6 @@ mod world;
 pub use kept_values::{forget_values, kept_bytes, kept_values};
 pub use record::{Divergence, EffectPerformer, PerformedEffect, RecordFinish, RecorderHandle, RecordingHost};
 pub use secrets::Secrets;
-pub use tools::{Schemas, ToolBuildError, ToolFactory, ToolFactoryParts, ToolSurroundings};
+pub use tools::{Schemas, ToolBuildError, ToolFactory};
 pub use world::network::{LookupFuture, NameLookup, SystemLookup};
+pub use world::{ToolFactoryParts, ToolSurroundings};

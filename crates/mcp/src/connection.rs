@@ -1,34 +1,26 @@
 //! A connection to a server that runs: from its start, or the first request, to its end. The protocol itself
 //! is that of the crate `rmcp`, which speaks 2026-07-28 and the versions before it.
 
-use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_config::{McpServerSettings, McpValue, Secret};
-use agentx_http::Certificates;
-use agentx_tools::{PipedProgram, ProgramEnvironment};
-use http::header::AUTHORIZATION;
-use http::{HeaderName, HeaderValue};
+use agentx_config::{McpServerSettings, Secret};
+use agentx_tools::ProgramEnvironment;
 use rmcp::model::PaginatedRequestParams;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, RunningService, ServiceError};
-use rmcp::transport::StreamableHttpClientTransport;
-use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use rmcp::{Peer, RoleClient};
-use tokio::sync::Mutex;
-use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use crate::error_chain::chain;
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
 use crate::known_servers::ServerIdentity;
-use crate::limits::{CONNECT, MESSAGE_BYTES, PAGES, PATIENCE, TOOLS};
+use crate::limits::{PAGES, PATIENCE, TOOLS};
 use crate::listener::{RunningCalls, ServerListener};
 use crate::running_mark::RunningMark;
+use crate::server_process::ServerProcess;
 use crate::server_start::{ServerStart, lifecycle, misunderstood};
 use crate::server_tool::{LeftOutTool, ServerTool, cut};
-use crate::stdio::ProgramOutput;
 
 /// The longest name and version of a server.
 const IDENTITY_BYTES: usize = 100;
@@ -50,19 +42,6 @@ pub(crate) struct ServerAccess<'a> {
     pub(crate) hidden: &'a HiddenValues,
     /// The token of a login.
     pub(crate) token: Option<&'a Secret>,
-}
-
-/// The program of a server.
-pub(crate) struct ServerProcess {
-    pub(crate) program: Mutex<Option<PipedProgram>>,
-    pub(crate) said: Arc<ProgramOutput>,
-    pub(crate) stderr: JoinHandle<()>,
-}
-
-impl Drop for ServerProcess {
-    fn drop(&mut self) {
-        self.stderr.abort();
-    }
 }
 
 impl McpConnection {
@@ -252,66 +231,6 @@ fn without_types(text: &str) -> String {
         return "nothing listens at its address (connection refused)".to_owned();
     }
     plain.to_owned()
-}
-
-/// An error with its causes, on one line.
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        let said = inner.to_string();
-        if !text.contains(&said) {
-            text.push_str(&format!(": {said}"));
-        }
-        cause = inner.source();
-    }
-    cut(&text.replace('\n', " "), 2000)
-}
-
-/// Asks servers at addresses. Redirects are not followed: a header with a key would go along. `token` is sent
-/// unless the headers have their own authorization.
-pub(crate) async fn http_transport(
-    url: &str,
-    headers: &[McpValue],
-    token: Option<&Secret>,
-) -> Result<StreamableHttpClientTransport<reqwest::Client>, McpFailure> {
-    let mut sent = HashMap::new();
-    if let Some(token) = token
-        && let Ok(mut value) = HeaderValue::from_str(&format!("Bearer {}", token.expose()))
-    {
-        value.set_sensitive(true);
-        sent.insert(AUTHORIZATION, value);
-    }
-    for header in headers {
-        let Some(value) = &header.value else { continue };
-        let wrong = || {
-            McpFailure::Setup(format!(
-                "no request can have the header {:?} with its value",
-                header.name
-            ))
-        };
-        let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| wrong())?;
-        let mut value = HeaderValue::from_str(value.expose()).map_err(|_| wrong())?;
-        value.set_sensitive(true);
-        sent.insert(name, value);
-    }
-    let certificates = Certificates::for_scheme(url.split(':').next().unwrap_or_default());
-    let made = tokio::task::spawn_blocking(move || http_client(certificates)).await;
-    let client = made.map_err(|error| McpFailure::Setup(error.to_string()))?;
-    let client = client.map_err(|error| McpFailure::Setup(chain(&error)))?;
-    let mut config = StreamableHttpClientTransportConfig::with_uri(url)
-        .custom_headers(sent)
-        .max_sse_event_size(MESSAGE_BYTES);
-    config.max_json_response_size = MESSAGE_BYTES;
-    Ok(StreamableHttpClientTransport::with_client(client, config))
-}
-
-/// Reading the machine's root certificates takes milliseconds, so a plain address does without.
-fn http_client(certificates: Certificates) -> reqwest::Result<reqwest::Client> {
-    agentx_http::client_builder(certificates)
-        .connect_timeout(CONNECT)
-        .tcp_nodelay(true)
-        .build()
 }
 
 #[cfg(test)]

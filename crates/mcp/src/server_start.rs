@@ -14,10 +14,11 @@ use tokio::sync::Mutex;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
 
-use crate::connection::{ServerProcess, http_transport};
 use crate::failure::McpFailure;
+use crate::http_transport::http_transport;
 use crate::limits::MESSAGE_BYTES;
 use crate::listener::{RunningCalls, ServerListener};
+use crate::server_process::ServerProcess;
 use crate::stdio::{self, StartedProgram};
 
 /// The start of a server: that of its program, or the connection to its address.

@@ -20,8 +20,6 @@ use crate::selection::{Selection, select};
 use crate::sessions::Sessions;
 use crate::store::MemoryStore;
 
-/// The name of the source in the configuration of an agent, and the key of its requests.
-pub const MEMORY_SOURCE: &str = "memory";
 /// The maximum time for an answer.
 const TIME: Duration = Duration::from_secs(2);
 /// Memories that are considered for one input.

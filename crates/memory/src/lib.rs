@@ -14,10 +14,12 @@
 //! | the tools `remember` and `recall_memory` | `remember.rs`, `recall_memory.rs` |
 //! | the service on the topic `context.build.request` | `context.rs` |
 //! | whose session it is, and whether text from outside is in it | `sessions.rs` |
+//! | the names by which a session knows these parts | `names.rs` |
 
 mod context;
 mod database;
 mod memory;
+mod names;
 mod query;
 mod recall_memory;
 mod remember;
@@ -27,11 +29,12 @@ mod sessions;
 mod store;
 mod telling_words;
 
-pub use context::{MEMORY_SOURCE, MemoryContext};
+pub use context::MemoryContext;
 pub use memory::{
     LONGEST_TEXT, MAX_MEMORIES, MAX_WAITING, Memory, MemoryEdit, MemoryError, MemoryFilter, MemoryOrigin,
     MemoryState, NewMemory,
 };
+pub use names::MEMORY_SOURCE;
 pub use recall_memory::RecallMemoryTool;
 pub use remember::{AcceptMode, RememberTool};
 pub use store::{MEMORY_DATABASE, MemoryStore};

@@ -10,12 +10,11 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::memory::{Memory, MemoryError};
+use crate::names::RECALL_MEMORY;
 use crate::selection::line;
 use crate::sessions::Sessions;
 use crate::store::MemoryStore;
 
-/// The name of the tool.
-pub(crate) const RECALL_MEMORY: &str = "recall_memory";
 /// Maximum number of memories in a result.
 const MOST: usize = 20;
 

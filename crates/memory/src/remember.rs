@@ -11,11 +11,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 use crate::memory::{Memory, MemoryError, MemoryOrigin, MemoryState, NewMemory};
+use crate::names::REMEMBER;
 use crate::sessions::Sessions;
 use crate::store::MemoryStore;
-
-/// The name of the tool.
-pub(crate) const REMEMBER: &str = "remember";
 
 /// What happens to a proposal of a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

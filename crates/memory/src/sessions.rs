@@ -7,9 +7,7 @@ use agentx_runtime::{LogError, SessionLog, ToolContext};
 use agentx_tools::ToolFailure;
 use agentx_types::{ConfigChange, EnvironmentEvent, Instructions, OwnerId, RunId, SessionId};
 
-use crate::context::MEMORY_SOURCE;
-use crate::recall_memory::RECALL_MEMORY;
-use crate::remember::REMEMBER;
+use crate::names::{MEMORY_SOURCE, RECALL_MEMORY, REMEMBER};
 
 /// Tools whose results hold nothing from outside: what the model wrote, what the person said or accepted.
 const OWN_WORDS: [&str; 4] = [REMEMBER, RECALL_MEMORY, "todo", "ask_user"];

@@ -40,13 +40,11 @@ use agentx_web::{SearchEngine, SearchKey, WebSearchOptions, WebSearchTool};
 use crate::command_sandbox::command_sandbox;
 use crate::folder_instructions::telling_instructions;
 use crate::known_secrets::redactor;
+use crate::local_owner::LOCAL_OWNER;
 use crate::memory::{with_memory, without_memory};
 use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
 use crate::scripted::{ScriptedEnvironment, scripted_model};
 use crate::{COMMANDS, DATABASE, NodeParts, NodeRuntime, WireOptionsOf};
-
-/// The owner of sessions in a single-user data directory.
-pub(crate) const LOCAL_OWNER: &str = "own_local";
 
 impl NodeRuntime {
     /// Creates a runtime from the settings. Must be called inside a tokio runtime.

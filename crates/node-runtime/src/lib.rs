@@ -49,6 +49,7 @@ pub mod scripted;
 
 mod agents;
 mod attached_reactors;
+mod attaching;
 mod blobs;
 #[cfg(feature = "settings")]
 mod command_sandbox;
@@ -61,6 +62,7 @@ mod front_end;
 mod ids;
 #[cfg(feature = "settings")]
 mod known_secrets;
+mod local_owner;
 #[cfg(feature = "settings")]
 mod memory;
 mod model_router;

@@ -10,7 +10,7 @@ use agentx_runtime::{Effector, SessionLog, SystemClock};
 use agentx_tools::{DuplicateTool, Toolbox};
 use agentx_types::OwnerId;
 
-use crate::from_settings::LOCAL_OWNER;
+use crate::local_owner::LOCAL_OWNER;
 use crate::node_parts::ContextServices;
 
 /// Opens the memories of the person of this machine. The directory and the database are created if they do

@@ -61,6 +61,7 @@ pub mod reconnect;
 mod remote_core;
 mod runtime;
 mod session;
+mod sign_in;
 mod tls;
 
 pub use credentials::Credentials;

@@ -25,6 +25,7 @@ mod open_calls;
 mod pictures;
 mod projection;
 pub mod receptors;
+mod repeated_requests;
 mod repeats;
 mod session_reader;
 mod sharing;

@@ -10,10 +10,10 @@ use tokio_util::sync::CancellationToken;
 
 use super::long_sleep::{announced, left, same};
 use super::record_mode::{RecordMode, may_cost};
+use super::refusal::refusal;
 use super::writer::{RecordFinish, Recorder};
 use super::{Divergence, EffectPerformer, PerformedEffect};
 use crate::Secrets;
-use crate::world::refusal;
 
 /// Records the effects of a run, and returns recorded outcomes when it is repeated. Clones share the host.
 pub struct RecordingHost<W> {

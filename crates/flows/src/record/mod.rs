@@ -29,7 +29,9 @@ mod host;
 mod long_sleep;
 mod owned_effects;
 mod record_mode;
+mod refusal;
 pub(crate) use record_mode::milliseconds;
+pub(crate) use refusal::REFUSED;
 mod performer;
 mod writer;
 

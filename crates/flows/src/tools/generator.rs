@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use super::http::hash;
 use super::run::{SharedToolParts, failed};
-use super::{ToolsShared, spec};
+use super::spec;
 use crate::grants::Grants;
 use crate::world::network::{AllowedHosts, MAX_ANSWER};
-use crate::world::{CallOrigin, Network};
+use crate::world::{CallOrigin, Network, ToolsShared};
 
 struct Generator {
     spec: ToolSpec,

@@ -13,10 +13,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::run::{RunningTool, SharedToolParts, failed};
-use super::{ToolsShared, spec};
+use super::spec;
 use crate::grants::Grants;
 use crate::world::network::AllowedHosts;
-use crate::world::{CallOrigin, Network};
+use crate::world::{CallOrigin, Network, ToolsShared};
 
 /// The number of characters of an error response that the model sees.
 const SHOWN_CHARS: usize = 2_000;

@@ -10,10 +10,10 @@ use agentx_types::{ToolSpec, ToolStatus};
 use serde_json::{Value, json};
 
 use super::run::SharedToolParts;
-use super::{ToolsShared, spec};
+use super::spec;
 use crate::grants::Grants;
 use crate::world::network::{AllowedHosts, MAX_ANSWER};
-use crate::world::{CallOrigin, Network};
+use crate::world::{CallOrigin, Network, ToolsShared};
 
 struct Luau {
     spec: ToolSpec,

@@ -8,10 +8,9 @@ use agentx_types::ToolStatus;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::ToolsShared;
 use crate::grants::Grants;
 use crate::world::{
-    CallOrigin, CallPermits, CallStreams, CallWorld, Children, FileToolCall, Network, end_all,
+    CallOrigin, CallPermits, CallStreams, CallWorld, Children, FileToolCall, Network, ToolsShared, end_all,
 };
 use crate::{Divergence, RecordFinish, RecordingHost, Secrets};
 

@@ -11,6 +11,7 @@ pub(crate) mod model_calls;
 pub(crate) mod network;
 mod prompt;
 mod script_values;
+mod shared;
 mod store;
 mod streams;
 mod transform;
@@ -26,13 +27,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::grants::Grants;
 use crate::record::milliseconds;
-use crate::tools::ToolsShared;
 use crate::{EffectPerformer, PerformedEffect, RecorderHandle};
 pub(crate) use agents::{Children, end_all};
 pub(crate) use call_permission::CallPermits;
 pub(crate) use network::Network;
-pub(crate) use store::ToolStore;
-pub(crate) use streams::{CallStreams, refusal};
+pub(crate) use shared::ToolsShared;
+pub use shared::{ToolFactoryParts, ToolSurroundings};
+pub(crate) use streams::CallStreams;
 
 /// Performs the effects of one call. Clones share the same state.
 #[derive(Clone)]

@@ -163,17 +163,6 @@ pub(crate) async fn begin(call: Arc<FileToolCall>, stream: Arc<AnswerStream>) ->
     }
 }
 
-/// Instead of an answer: the reason why the model was not called.
-const REFUSED: &str = "refused";
-
-/// Returns the recorded reason why the model was not called.
-pub(crate) fn refusal(recorded: Option<&EffectOutcome>) -> Option<EffectError> {
-    match recorded {
-        Some(EffectOutcome::Done(value)) => EffectError::from_value(value.get(REFUSED)?),
-        _ => None,
-    }
-}
-
 impl AnswerStream {
     /// Asks the model.
     fn begin(self: &Arc<Self>, call: &Arc<FileToolCall>) {

@@ -1,6 +1,6 @@
 //! Keys in the formats of OpenSSH, so that a person can use an existing identity.
 
-pub(crate) mod private;
+mod private;
 
 use std::str::FromStr;
 

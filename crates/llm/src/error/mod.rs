@@ -5,6 +5,7 @@
 mod classify;
 mod extra_keys;
 mod extract;
+mod extracted;
 mod http_date;
 mod lasting;
 mod max_tokens;
@@ -24,7 +25,8 @@ use classify::classify;
 
 use crate::WireOptions;
 use crate::answer_schema::{self, SentForm};
-pub(crate) use extract::{Extracted, is_reported, says_something};
+pub(crate) use extract::{is_reported, says_something};
+pub(crate) use extracted::Extracted;
 
 /// Maximum number of characters that are kept of a provider's message.
 const MESSAGE_CHARS: usize = 1_000;

@@ -48,7 +48,7 @@
 use agentx_types::Overflow;
 use serde_json::{Map, Value};
 
-use super::Extracted;
+use super::extracted::Extracted;
 
 /// Types and codes.
 const CODES: &[&str] = &[

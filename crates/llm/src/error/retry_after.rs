@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Extracted;
+use super::extracted::Extracted;
 
 /// The words before the time, in lower case.
 const BEFORE: &[&str] = &[

@@ -13,7 +13,7 @@ use agentx_types::{
 };
 use serde_json::Value;
 
-use super::request::GeminiOptions;
+use super::options::GeminiOptions;
 use super::{API, SIGNATURE, SIGNED_FROM, family};
 use crate::json::{BorrowedJson, object};
 use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder, tool_name};

@@ -51,6 +51,7 @@
 //! Only the choice with index 0 is read, because a request never asks for more. Unknown fields are ignored.
 
 mod alternating_roles;
+mod amounts;
 mod body;
 mod cache;
 mod cost;

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::cost::{Dollars, LenientFlag, Ticks};
+use super::amounts::{Dollars, LenientFlag, Ticks};
 use crate::error;
 use crate::lenient_json::{Content, LenientCount, Str};
 use crate::stream::StreamError;

@@ -11,12 +11,13 @@ use serde_json::Value;
 
 use super::API;
 use super::items::{CUSTOM, ENCRYPTED, PHASE};
-use super::request::LONGEST_NAME;
 use crate::emitter::fnv1a;
 use crate::json::{BorrowedJson, object};
 use crate::openai_media::OpenAiMedium;
 use crate::request::{BlobSource, joined, tool_name};
 
+/// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
+pub(super) const LONGEST_NAME: usize = 64;
 /// The longest id of a call: "Invalid 'input[2].call_id': string too long. Expected a string with maximum
 /// length 64" (<https://github.com/decolua/9router/issues/393>).
 const LONGEST_ID: usize = 64;

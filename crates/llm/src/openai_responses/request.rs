@@ -2,7 +2,7 @@
 
 use agentx_types::{ModelRequest, RequestPart, ToolSpec};
 
-use super::input;
+use super::input::{self, LONGEST_NAME};
 use crate::answer_schema;
 use crate::anthropic::effort;
 use crate::json::{BorrowedJson, object};
@@ -10,8 +10,6 @@ use crate::openai_chat::{ChatOptions, ThinkingParam, cache_key};
 use crate::request::{BlobSource, joined, longest_answer, tool_name};
 use crate::root_schema;
 
-/// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
-pub(super) const LONGEST_NAME: usize = 64;
 /// The smallest `max_output_tokens` that is accepted: "Invalid 'max_output_tokens': integer below minimum
 /// value. Expected a value >= 16" (<https://github.com/vectorize-io/hindsight/issues/58>).
 const LEAST_ANSWER: u64 = 16;

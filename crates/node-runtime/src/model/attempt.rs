@@ -8,8 +8,8 @@ use agentx_types::{EnvironmentEvent, MessageId, StopReason, UsedIds};
 use reqwest::Request;
 use tokio::time::Instant;
 
-use super::call::Call;
 use super::call_events;
+use super::call_parts::Call;
 use super::content_coding::{IncomingBody, is_no_object};
 use super::endpoint::Endpoint;
 use super::estimate::TokenEstimate;

@@ -22,6 +22,7 @@ use reqwest::{Body, Request, Url};
 
 use super::failure::AttemptFailure;
 use super::google_tokens::GoogleTokens;
+use super::unix_seconds::unix_seconds;
 
 /// The region in which requests are signed if nobody names one: that of Anthropic's own client
 /// (<https://github.com/anthropics/anthropic-sdk-python>, `src/anthropic/lib/bedrock/_client.py`).
@@ -137,11 +138,6 @@ impl AwsSigner {
         }
         Ok(())
     }
-}
-
-/// Whole seconds since 1970.
-pub(super) fn unix_seconds(now: Timestamp) -> u64 {
-    u64::try_from(now.0 / 1_000_000).unwrap_or_default()
 }
 
 /// The value of the header `host`: with a port that is not the scheme's own.

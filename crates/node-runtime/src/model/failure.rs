@@ -25,7 +25,8 @@ use std::time::Duration;
 use agentx_llm::{ErrorCode, ModelError};
 use agentx_types::{Overflow, RequestPart};
 
-use super::policy::{CallLimits, shown_time};
+use super::call_limits::CallLimits;
+use super::shown_time::shown_time;
 
 /// The limit that ran out if only comments and pings came, as the setting and its factor.
 const WORDLESS: &str = "six times `model_calls.idle_timeout`";

@@ -33,8 +33,8 @@ use ring::rand::SystemRandom;
 use ring::signature::{RSA_PKCS1_SHA256, RsaKeyPair};
 use tokio::sync::OnceCell;
 
-use super::cloud_access::unix_seconds;
 use super::failure::{AttemptFailure, describe};
+use super::unix_seconds::unix_seconds;
 
 /// How long before its end a token is renewed, in seconds: as `REFRESH_THRESHOLD` of Google's own library.
 const RENEWED_BEFORE: u64 = 225;

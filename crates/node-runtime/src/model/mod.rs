@@ -47,6 +47,8 @@
 mod attempt;
 mod call;
 mod call_events;
+mod call_limits;
+mod call_parts;
 mod client;
 mod cloud_access;
 mod content_coding;
@@ -61,8 +63,10 @@ mod policy;
 #[cfg(feature = "settings")]
 mod published_list;
 mod sending;
+mod shown_time;
 mod stream_pace;
 mod streaming_body;
+mod unix_seconds;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -73,14 +77,15 @@ use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
 use crate::WireOptionsOf;
-use call::Call;
+use call_parts::Call;
 use client::ModelClients;
 
+pub use call_limits::CallLimits;
 pub use endpoint::Endpoint;
 pub use environments::{ClaudeEnvironment, OpenAiEnvironment};
 #[cfg(feature = "settings")]
 pub use listing::{ModelListError, models_of_server};
-pub use policy::{Backoff, CallLimits, RetryPolicy, SystemBackoff};
+pub use policy::{Backoff, RetryPolicy, SystemBackoff};
 #[cfg(feature = "settings")]
 pub use published_list::published_list;
 

@@ -16,38 +16,10 @@
 use std::time::Duration;
 
 use agentx_runtime::BoxFuture;
-use agentx_types::{RequestPart, show_time};
+use agentx_types::RequestPart;
 
 use super::failure::AttemptFailure;
-
-/// Limits of one attempt, in time and size. While bytes come only silence ends an attempt: an answer of
-/// 128,000 tokens streams for 20 to 35 minutes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CallLimits {
-    /// The maximum time to connect. Default 10 s.
-    pub connect: Duration,
-    /// From the request to the first byte of the answer's body. Default 10 min: some models reason in
-    /// silence, and a local server may load the model first.
-    pub first_byte: Duration,
-    /// Between two pieces of the body. Default 10 min; keep-alive detects a dead connection earlier.
-    pub idle: Duration,
-    /// The whole attempt; `None`, the default, for as long as bytes come.
-    pub total: Option<Duration>,
-    /// Bytes of one body. Default 64 MiB. (A line or event of a stream is bounded by its decoder.)
-    pub max_body_bytes: usize,
-}
-
-impl Default for CallLimits {
-    fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(10),
-            first_byte: Duration::from_secs(10 * 60),
-            idle: Duration::from_secs(10 * 60),
-            total: None,
-            max_body_bytes: 64 << 20,
-        }
-    }
-}
+use super::shown_time::whole_seconds;
 
 /// The conditions and the number of retries of a failed call.
 ///
@@ -261,20 +233,6 @@ fn is_fixed(failure: &AttemptFailure, same: u32) -> bool {
     failure.status == Some(500) && failure.retry_after.is_none() && same >= SAME
 }
 
-/// A time for people: whole seconds from ten seconds on.
-pub(super) fn shown_time(time: Duration) -> String {
-    if time < Duration::from_secs(10) {
-        show_time(time)
-    } else {
-        whole_seconds(time)
-    }
-}
-
-/// A time for people, in whole seconds.
-fn whole_seconds(wait: Duration) -> String {
-    show_time(Duration::from_secs(wait.as_secs()))
-}
-
 impl RetryPolicy {
     /// Between half of the doubled pause and all of it, so that many clients do not return at the same time.
     fn backoff(&self, attempt: u32, jitter: f64) -> Duration {
@@ -377,13 +335,6 @@ mod tests {
                     "attempt {attempt}"
                 );
             }
-        }
-    }
-
-    #[test]
-    fn long_times_are_shown_in_whole_seconds() {
-        for (millis, shown) in [(1_500, "1s500ms"), (12_052, "12s"), (90_000, "1m30s")] {
-            assert_eq!(shown_time(Duration::from_millis(millis)), shown);
         }
     }
 

@@ -7,7 +7,8 @@
 use agentx_types::{ContentPart, Message, ModelRequest, Role, ToolResultPart, ToolSpec};
 use serde_json::{Map, Value};
 
-use super::intent::{DemoIntent, ToolWish, plan};
+use super::demo_intent::{DemoIntent, ToolWish};
+use super::intent::plan;
 use super::phrase::is_chinese;
 use super::{bilingual_text, named_tools, summary};
 

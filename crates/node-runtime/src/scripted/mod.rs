@@ -38,6 +38,7 @@
 
 mod answer;
 mod bilingual_text;
+mod demo_intent;
 mod intent;
 mod listed_answers;
 mod named_tools;

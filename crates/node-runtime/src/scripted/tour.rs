@@ -5,7 +5,7 @@
 //! file until it is undone. The file has a name that nobody else uses. Each step is one model call; a person
 //! who refuses a call still sees the next step.
 
-use super::intent::{DemoIntent, ToolWish};
+use super::demo_intent::{DemoIntent, ToolWish};
 
 /// The file of the tour, in the folder that the demo works in.
 const FILE: &str = "agentx-tour.txt";

@@ -10,8 +10,8 @@ use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::capture::{Capture, OutputView};
+use super::command_end::CommandEnd;
 use super::command_sandbox::{CommandSandbox, refusal};
-use super::running_command::CommandEnd;
 use crate::text;
 
 /// The end of a command, and the fate of its remaining processes.

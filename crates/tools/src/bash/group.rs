@@ -140,7 +140,7 @@ impl ProcessGroup {
 
     fn living(&self) -> Vec<Process> {
         processes::living()
-            .map(|all| processes::of_command(&all, self.leader, &self.mark))
+            .map(|all| of_command(&all, self.leader, &self.mark))
             .unwrap_or_default()
     }
 
@@ -169,5 +169,52 @@ impl Drop for ProcessGroup {
                 self.kill_once(&[]);
             }
         }
+    }
+}
+
+/// Returns the processes of a command: members of its group, descendants of its leader, and all that carry
+/// its mark.
+fn of_command(all: &[Process], leader: Pid, mark: &ProcessMark) -> Vec<Process> {
+    let is_marked = |pid| ProcessMark::of_process(pid).is_some_and(|found| found == *mark);
+    let mut found: Vec<Process> = all
+        .iter()
+        .filter(|process| process.pid == leader || process.group == leader || is_marked(process.pid))
+        .cloned()
+        .collect();
+    processes::add_descendants(all, &mut found);
+    let own = Pid::this();
+    found.retain(|process| process.pid != own);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn finds_descendants() {
+        let process = |pid, parent, group| Process {
+            pid: Pid::from_raw(pid),
+            parent: Pid::from_raw(parent),
+            group: Pid::from_raw(group),
+            session: Pid::from_raw(1),
+            started: 0,
+            name: "sleep".into(),
+        };
+        let base = 2_000_000_000;
+        let all = [
+            process(base, 1, base),
+            process(base + 1, base, base),
+            process(base + 2, base + 1, base + 2),
+            process(base + 3, base + 2, base + 2),
+            process(base + 4, 1, base + 4),
+            process(base + 5, 1, base),
+        ];
+        let mark = ProcessMark::new(&"ses_1".into(), &"no such call".into());
+        let found: Vec<i32> = of_command(&all, Pid::from_raw(base), &mark)
+            .iter()
+            .map(|found| found.pid.as_raw() - base)
+            .collect();
+        assert_eq!(found, [0, 1, 5, 2, 3]);
     }
 }

@@ -8,9 +8,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::background_job::BackgroundJob;
 use super::capture::Capture;
 use super::command_report::{CommandReport, LeftProcesses, exit_details, seconds, shown};
-use super::jobs::{BackgroundJob, JobTable};
+use super::jobs::JobTable;
 use crate::{ToolAbout, ToolFailure, TypedTool, text};
 
 /// The arguments of `job`.

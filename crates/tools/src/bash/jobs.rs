@@ -2,20 +2,18 @@
 //! them, and all end with it.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use agentx_runtime::ToolOutputSink;
 use agentx_types::SessionId;
-use tokio::sync::Notify;
-use tokio_util::sync::CancellationToken;
 
-use super::backlog::OutputBacklog;
+use super::background_job::BackgroundJob;
+use super::command_end::CommandEnd;
 use super::command_report::{CommandReport, LeftProcesses, seconds};
-use super::group::ProcessGroup;
 use super::pump::OutputDestination;
-use super::running_command::{CommandEnd, RunningCommand};
+use super::running_command::RunningCommand;
 use crate::{BashOptions, ToolFailure, text};
 
 /// Maximum number of bytes of a command line to show when it ends.
@@ -52,24 +50,6 @@ impl SessionJobs {
             self.jobs.remove(at);
         }
     }
-}
-
-/// A command that continues after its call has ended.
-pub(super) struct BackgroundJob {
-    id: String,
-    command: String,
-    started: Instant,
-    cancel: CancellationToken,
-    /// Whether the person has ended it, which neither the agent nor the log knows yet.
-    stopped: AtomicBool,
-    group: Arc<ProcessGroup>,
-    state: Mutex<JobState>,
-    news: Notify,
-}
-
-struct JobState {
-    backlog: OutputBacklog,
-    end: Option<(CommandEnd, Duration)>,
 }
 
 impl JobTable {
@@ -179,91 +159,6 @@ impl Drop for JobTableState {
                 job.group.kill_once(&[]);
             }
         }
-    }
-}
-
-impl BackgroundJob {
-    fn new(id: String, command: &str, group: Arc<ProcessGroup>, options: &BashOptions) -> Self {
-        let state = JobState {
-            backlog: OutputBacklog::new(options.backlog_bytes),
-            end: None,
-        };
-        Self {
-            id,
-            command: command.into(),
-            started: Instant::now(),
-            cancel: CancellationToken::new(),
-            stopped: AtomicBool::new(false),
-            group,
-            state: Mutex::new(state),
-            news: Notify::new(),
-        }
-    }
-
-    pub(super) fn id(&self) -> &str {
-        &self.id
-    }
-
-    pub(super) fn command(&self) -> &str {
-        &self.command
-    }
-
-    /// Returns how it ended and after how long; `None` while it runs.
-    pub(super) fn end(&self) -> Option<(CommandEnd, Duration)> {
-        self.lock().end
-    }
-
-    pub(super) fn age(&self) -> Duration {
-        self.started.elapsed()
-    }
-
-    pub(super) fn push(&self, output: &str) {
-        if !output.is_empty() {
-            self.lock().backlog.push(output);
-            self.news.notify_waiters();
-        }
-    }
-
-    /// Takes the output since the last call, and the number of bytes before it that were lost.
-    pub(super) fn take(&self) -> (String, u64) {
-        self.lock().backlog.take()
-    }
-
-    /// Ends it, and waits until it is gone.
-    pub(super) async fn kill(&self) {
-        self.cancel.cancel();
-        self.gone().await;
-    }
-
-    /// Waits for output or the end.
-    pub(super) async fn news(&self) {
-        self.until(|state| state.end.is_some() || !state.backlog.is_empty())
-            .await;
-    }
-
-    /// Waits until it is gone, for a bounded time, because some processes cannot be killed.
-    async fn gone(&self) {
-        const PATIENCE: Duration = Duration::from_secs(2);
-        let _ = tokio::time::timeout(PATIENCE, self.until(|state| state.end.is_some())).await;
-    }
-
-    async fn until(&self, done: impl Fn(&JobState) -> bool) {
-        loop {
-            let news = self.news.notified();
-            if done(&self.lock()) {
-                return;
-            }
-            news.await;
-        }
-    }
-
-    fn finish(&self, end: CommandEnd) {
-        self.lock().end = Some((end, self.age()));
-        self.news.notify_waiters();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, JobState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

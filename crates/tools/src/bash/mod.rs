@@ -5,10 +5,12 @@
 //! shown as events, kept within limits, and given to the model as head and tail. Processes that still run
 //! when the shell has ended become a job.
 
+mod background_job;
 mod backlog;
 mod budget;
 mod capture;
 mod command;
+mod command_end;
 mod command_records;
 mod command_report;
 mod command_sandbox;

@@ -5,8 +5,6 @@ use std::fs;
 
 use nix::unistd::Pid;
 
-use super::process_mark::ProcessMark;
-
 /// Maximum number of characters of a command line to show.
 const LONGEST_LINE: usize = 60;
 /// The prefix of a person's command in a chat, so that its errors come in order.
@@ -44,21 +42,6 @@ pub(super) fn living() -> Option<Vec<Process>> {
     (!processes.is_empty()).then_some(processes)
 }
 
-/// Returns the processes of a command: members of its group, descendants of its leader, and all that carry
-/// its mark.
-pub(super) fn of_command(all: &[Process], leader: Pid, mark: &ProcessMark) -> Vec<Process> {
-    let is_marked = |pid| ProcessMark::of_process(pid).is_some_and(|found| found == *mark);
-    let mut found: Vec<Process> = all
-        .iter()
-        .filter(|process| process.pid == leader || process.group == leader || is_marked(process.pid))
-        .cloned()
-        .collect();
-    add_descendants(all, &mut found);
-    let own = Pid::this();
-    found.retain(|process| process.pid != own);
-    found
-}
-
 /// Returns the descendants of this process.
 pub(super) fn descendants(all: &[Process]) -> Vec<Process> {
     let own = Pid::this();
@@ -71,7 +54,8 @@ pub(super) fn descendants(all: &[Process]) -> Vec<Process> {
     found
 }
 
-fn add_descendants(all: &[Process], found: &mut Vec<Process>) {
+/// Adds the descendants of the processes in `found` to them.
+pub(super) fn add_descendants(all: &[Process], found: &mut Vec<Process>) {
     let mut at = 0;
     while let Some(parent) = found.get(at).map(|process| process.pid) {
         let children = all.iter().filter(|process| process.parent == parent);
@@ -145,32 +129,5 @@ mod tests {
         assert_eq!((process.started, process.name.as_str()), (12345, "a) Z (b"));
         assert_eq!(parse(7, "7 (gone) Z 3 5 5 0"), None);
         assert_eq!(parse(7, "nonsense"), None);
-    }
-
-    #[test]
-    fn finds_descendants() {
-        let process = |pid, parent, group| Process {
-            pid: Pid::from_raw(pid),
-            parent: Pid::from_raw(parent),
-            group: Pid::from_raw(group),
-            session: Pid::from_raw(1),
-            started: 0,
-            name: "sleep".into(),
-        };
-        let base = 2_000_000_000;
-        let all = [
-            process(base, 1, base),
-            process(base + 1, base, base),
-            process(base + 2, base + 1, base + 2),
-            process(base + 3, base + 2, base + 2),
-            process(base + 4, 1, base + 4),
-            process(base + 5, 1, base),
-        ];
-        let mark = ProcessMark::new(&"ses_1".into(), &"no such call".into());
-        let found: Vec<i32> = of_command(&all, Pid::from_raw(base), &mark)
-            .iter()
-            .map(|found| found.pid.as_raw() - base)
-            .collect();
-        assert_eq!(found, [0, 1, 5, 2, 3]);
     }
 }

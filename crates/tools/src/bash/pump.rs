@@ -10,9 +10,9 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::{ChildStderr, ChildStdout};
 use tokio::time::Instant;
 
+use super::background_job::BackgroundJob;
 use super::capture::Capture;
 use super::events::OutputEvents;
-use super::jobs::BackgroundJob;
 use crate::text::Decoder;
 
 /// The destination of output in addition to the events.

@@ -1,6 +1,5 @@
 //! A running command, from its start to its end.
 
-use std::process::ExitStatus;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,29 +8,11 @@ use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
 
 use super::capture::Capture;
+use super::command_end::CommandEnd;
 use super::command_sandbox::CommandSandbox;
 use super::group::ProcessGroup;
 use super::pump::{OutputDestination, OutputPump};
 use crate::BashOptions;
-
-/// The end of a command.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CommandEnd {
-    /// By itself.
-    Exited(ExitStatus),
-    TimedOut,
-    Interrupted,
-    /// The output exceeded the limit.
-    Flooded,
-    /// Waiting for it failed.
-    Lost,
-}
-
-impl CommandEnd {
-    pub(super) fn is_exit(self) -> bool {
-        matches!(self, Self::Exited(_))
-    }
-}
 
 /// A command that runs.
 pub(super) struct RunningCommand {

@@ -51,7 +51,7 @@ impl SecretKey {
 }
 
 /// Reads a private key file that has no passphrase.
-pub(crate) fn read(text: &[u8]) -> Result<SecretKey, KeyError> {
+fn read(text: &[u8]) -> Result<SecretKey, KeyError> {
     let key = parse(text)?;
     if key.is_encrypted() {
         check_rounds(key.kdf())?;
@@ -77,7 +77,7 @@ fn check_rounds(derivation: &Kdf) -> Result<(), KeyError> {
 
 /// Reads a private key file with its passphrase. A file without a passphrase is read too.
 #[cfg(feature = "passphrases")]
-pub(crate) fn read_encrypted(text: &[u8], passphrase: &[u8]) -> Result<SecretKey, KeyError> {
+fn read_encrypted(text: &[u8], passphrase: &[u8]) -> Result<SecretKey, KeyError> {
     let key = parse(text)?;
     if !key.is_encrypted() {
         return secret_key(&key);
@@ -92,7 +92,7 @@ pub(crate) fn read_encrypted(text: &[u8], passphrase: &[u8]) -> Result<SecretKey
 }
 
 /// Writes a private key file without a passphrase.
-pub(crate) fn write(key: &SecretKey, comment: &str) -> Result<String, KeyError> {
+fn write(key: &SecretKey, comment: &str) -> Result<String, KeyError> {
     let pair = Ed25519Keypair {
         public: Ed25519PublicKey(*key.public_key().as_bytes()),
         private: Ed25519PrivateKey::from_bytes(key.seed()),
