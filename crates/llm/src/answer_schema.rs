@@ -17,7 +17,7 @@ use agentx_types::{AnswerSchema, Api, ModelRequest, RequestPart};
 use serde_json::Value;
 
 use crate::json::{BorrowedJson, object};
-use crate::request::WireOptions;
+use crate::wire_options::WireOptions;
 use crate::{schema, schema_rules};
 
 /// The name of the schema, for APIs that require one.

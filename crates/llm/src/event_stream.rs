@@ -6,7 +6,8 @@ use agentx_types::EnvironmentEvent;
 use crate::emitter::Emitter;
 use crate::error::{self, Extracted};
 use crate::sse::SseDecoder;
-use crate::stream::{Head, StreamError};
+use crate::stream_error::StreamError;
+use crate::stream_head::Head;
 
 /// The state of an answer that is read event by event.
 pub(crate) trait EventAnswer {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use agentx_types::{MediaPart, without_author_tags};
 
-use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder};
+use crate::media::{BlobSource, Media, MediaKind, media_kind, placeholder};
 
 /// A medium of a message.
 pub(crate) enum OpenAiMedium<'a> {

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use agentx_types::{Api, ContentPart, MediaPart, MediaSource, ModelRequest, Picture};
 
 use crate::base64;
+use crate::media::{BlobSource, MediaKind, media_kind};
 use crate::openai_chat::is_claude;
-use crate::request::{BlobSource, MediaKind, media_kind};
 
 /// The limits of a request.
 struct PictureLimits {

@@ -28,15 +28,14 @@ mod divergence;
 mod host;
 mod long_sleep;
 mod owned_effects;
+mod performer;
 mod record_mode;
 mod refusal;
-pub(crate) use record_mode::milliseconds;
-pub(crate) use refusal::REFUSED;
-mod performer;
 mod writer;
-
-pub use writer::RecordFinish;
 
 pub use divergence::Divergence;
 pub use host::{RecorderHandle, RecordingHost};
 pub use performer::{EffectPerformer, PerformedEffect};
+pub(crate) use record_mode::milliseconds;
+pub(crate) use refusal::REFUSED;
+pub use writer::RecordFinish;

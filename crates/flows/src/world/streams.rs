@@ -15,6 +15,7 @@ use super::answer_delivery::{ScriptPiece, StreamDelta};
 use super::model_calls::{ModelUpdate, ask, bill, lost};
 use super::prompt::request;
 use super::{FileToolCall, text};
+use crate::record::REFUSED;
 
 /// The number of pieces that an answer may be ahead of the script.
 const AHEAD: usize = 256;

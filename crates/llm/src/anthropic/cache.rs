@@ -6,7 +6,7 @@
 //! - the end of the message on the user's side before that: the last call wrote it, this one reads it, even
 //!   if there are more blocks between the two than the twenty that the provider looks back.
 
-use super::request::MessageTurn;
+use super::message_turn::MessageTurn;
 use crate::json::{BorrowedJson, object};
 
 /// Marks the end of the unchanging part.

@@ -45,6 +45,7 @@ mod body;
 mod cache;
 mod cloud;
 mod finish;
+mod message_turn;
 mod options;
 mod request;
 mod stream;

@@ -9,11 +9,13 @@ use agentx_types::{
     ToolCallPart, ToolResultPart, ToolSpec, without_author_tags,
 };
 
+use super::message_turn::MessageTurn;
 use super::options::{AnthropicOptions, ThinkingMode};
 use super::{API, cache, cloud, thinking};
 use crate::answer_schema;
 use crate::json::{BorrowedJson, object};
-use crate::request::{BlobSource, Media, MediaKind, longest_answer, media_kind, placeholder, tool_name};
+use crate::media::{BlobSource, Media, MediaKind, media_kind, placeholder};
+use crate::request_words::{longest_answer, tool_name};
 use crate::root_schema;
 
 /// Returns the body of the request as JSON: of a stream, in the form of the place that serves the model.
@@ -70,20 +72,6 @@ pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn Blo
         .collect();
     body.set("messages", messages);
     body.to_bytes()
-}
-
-/// Successive content of one side of the conversation.
-pub(super) struct MessageTurn<'a> {
-    /// The role: `user` or `assistant`.
-    pub(super) role: &'static str,
-    /// The blocks, at least one.
-    pub(super) blocks: Vec<BorrowedJson<'a>>,
-}
-
-impl MessageTurn<'_> {
-    pub(super) fn has_block(&self, kind: &str) -> bool {
-        self.blocks.iter().any(|block| block.kind() == Some(kind))
-    }
 }
 
 /// The longest name of a tool.

@@ -12,7 +12,8 @@ use crate::emitter::Emitter;
 use crate::error;
 use crate::event_stream::EventAnswer;
 use crate::lenient_json;
-use crate::stream::{StreamContext, StreamError};
+use crate::stream_context::StreamContext;
+use crate::stream_error::StreamError;
 
 /// Reads one Messages stream event by event.
 ///

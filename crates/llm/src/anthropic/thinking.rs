@@ -6,8 +6,8 @@
 
 use agentx_types::{ModelRequest, RequestPart};
 
+use super::message_turn::MessageTurn;
 use super::options::{AnthropicOptions, ThinkingMode};
-use super::request::MessageTurn;
 use crate::json::{BorrowedJson, object};
 
 /// The smallest budget that the API accepts.

@@ -9,7 +9,8 @@ use crate::anthropic::MessageState;
 use crate::base64;
 use crate::error::decode_error;
 use crate::event_stream::EventStream;
-use crate::stream::{StreamContext, StreamError};
+use crate::stream_context::StreamContext;
+use crate::stream_error::StreamError;
 
 /// The payload of a `chunk`.
 #[derive(Deserialize)]

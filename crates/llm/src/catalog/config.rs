@@ -7,7 +7,7 @@ use agentx_types::{Api, InputMedium, LongPrices, ModelSpec, Prices};
 use serde::{Deserialize, Serialize};
 
 use super::{AuthStyle, CatalogError, ModelEntry, ProviderEntry};
-use crate::request::WireOptions;
+use crate::wire_options::WireOptions;
 
 /// The assumed context window of a model without one, in tokens.
 const CONTEXT_WINDOW: u64 = 128_000;

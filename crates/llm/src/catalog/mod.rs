@@ -31,7 +31,7 @@ mod unknown_models;
 use agentx_types::{Api, ModelSpec, nearest};
 
 use crate::openai_chat::ReasoningEcho;
-use crate::request::WireOptions;
+use crate::wire_options::WireOptions;
 pub use config::{CatalogConfig, LongPricesConfig, ModelConfig, PricesConfig, ProviderConfig};
 pub use error::CatalogError;
 pub use provider::{AuthStyle, ProviderEntry};

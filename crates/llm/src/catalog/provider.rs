@@ -4,7 +4,7 @@ use agentx_types::{Api, ModelSpec, Prices};
 use serde::{Deserialize, Serialize};
 
 use crate::anthropic;
-use crate::request::WireOptions;
+use crate::wire_options::WireOptions;
 
 /// A provider of models.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use agentx_types::{Api, ModelRequest};
 
 use crate::anthropic::{AnthropicOptions, ThinkingMode};
 use crate::openai_chat::{ChatOptions, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
-use crate::request::WireOptions;
+use crate::wire_options::WireOptions;
 
 /// Returns the wire options that the model's name implies; `None` if it is not a reasoning model of OpenAI.
 ///

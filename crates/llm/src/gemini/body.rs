@@ -5,7 +5,8 @@ use serde_json::value::RawValue;
 
 use super::state::GeminiState;
 use crate::error;
-use crate::stream::{StreamContext, StreamError};
+use crate::stream_context::StreamContext;
+use crate::stream_error::StreamError;
 
 /// Decodes a complete answer that was not streamed.
 ///

@@ -16,7 +16,8 @@ use serde_json::Value;
 use super::options::GeminiOptions;
 use super::{API, SIGNATURE, SIGNED_FROM, family};
 use crate::json::{BorrowedJson, object};
-use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder, tool_name};
+use crate::media::{BlobSource, Media, MediaKind, media_kind, placeholder};
+use crate::request_words::tool_name;
 
 /// The longest name of a function in all versions of the API; newer ones take 128 characters.
 const LONGEST_NAME: usize = 64;

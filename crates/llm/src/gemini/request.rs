@@ -6,8 +6,10 @@ use super::family::{self, GeminiThinking};
 use super::{contents, openapi_schema, schema};
 use crate::anthropic::effort;
 use crate::json::{BorrowedJson, object};
+use crate::media::BlobSource;
 use crate::openai_chat::Effort;
-use crate::request::{BlobSource, WireOptions, longest_answer};
+use crate::request_words::longest_answer;
+use crate::wire_options::WireOptions;
 
 /// The body of the request. The model is not in it: the address names it.
 ///

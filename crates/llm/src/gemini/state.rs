@@ -26,7 +26,8 @@ use super::{API, SIGNATURE, SIGNED_FROM, unfinished};
 use crate::emitter::{Emitter, PartKind, parse_given, parse_input};
 use crate::error::{self, ErrorCode, ModelError};
 use crate::event_stream::EventAnswer;
-use crate::stream::{StreamContext, StreamError};
+use crate::stream_context::StreamContext;
+use crate::stream_error::StreamError;
 
 /// The number of attempts at an answer with a word in it.
 const ATTEMPTS_AT_WORDS: u32 = 3;

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use crate::error;
 use crate::lenient_json::{LenientCount, Str};
-use crate::stream::StreamError;
+use crate::stream_error::StreamError;
 
 /// A chunk of a stream, or a complete answer.
 #[derive(Debug, Default, Deserialize)]

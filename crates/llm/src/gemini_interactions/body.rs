@@ -5,7 +5,8 @@ use agentx_types::EnvironmentEvent;
 use super::stream::InteractionState;
 use super::wire::{InteractionWire, parse};
 use crate::error;
-use crate::stream::{StreamContext, StreamError};
+use crate::stream_context::StreamContext;
+use crate::stream_error::StreamError;
 
 /// Decodes a complete answer that was not streamed.
 ///

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{API, SIGNATURE};
 use crate::gemini::function_name;
 use crate::json::{BorrowedJson, object};
-use crate::request::{BlobSource, Media, MediaKind, media_kind, placeholder};
+use crate::media::{BlobSource, Media, MediaKind, media_kind, placeholder};
 
 /// The steps of a conversation, in its order. A person's comes last: an answer that ends a conversation is
 /// continued.

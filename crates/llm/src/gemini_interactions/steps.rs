@@ -18,7 +18,7 @@ use super::wire::{DeltaWire, StepWire, TextWire, parse};
 use super::{API, SIGNATURE};
 use crate::emitter::{Emitter, PartKind, parse_input};
 use crate::lenient_json::{Str, raw_text};
-use crate::stream::StreamError;
+use crate::stream_error::StreamError;
 
 /// The steps of one answer.
 #[derive(Clone, Debug, Default)]

@@ -6,7 +6,8 @@ use super::steps::Steps;
 use super::wire::{InteractionEvent, InteractionUsage, InteractionWire, parse};
 use crate::emitter::Emitter;
 use crate::event_stream::EventAnswer;
-use crate::stream::{StreamContext, StreamError};
+use crate::stream_context::StreamContext;
+use crate::stream_error::StreamError;
 use crate::{error, gemini};
 
 /// Reads one stream of the Interactions API event by event.

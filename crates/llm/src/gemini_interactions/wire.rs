@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::lenient_json::{LenientCount, Str};
-use crate::stream::StreamError;
+use crate::stream_error::StreamError;
 
 /// An event of the stream.
 #[derive(Debug, Default, Deserialize)]

@@ -6,7 +6,8 @@ use super::stream::CompletionState;
 use super::wire::CompletionChunk;
 use crate::error;
 use crate::event_stream::EventAnswer as _;
-use crate::stream::{StreamContext, StreamError};
+use crate::stream_context::StreamContext;
+use crate::stream_error::StreamError;
 
 /// Decodes a complete answer that was not streamed, and adds its events to `out`: the same ones as a stream
 /// gives.

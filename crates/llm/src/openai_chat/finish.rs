@@ -4,7 +4,7 @@ use agentx_types::StopReason;
 
 use crate::error;
 use crate::gemini::unfinished;
-use crate::stream::StreamError;
+use crate::stream_error::StreamError;
 
 /// The error that ended an answer, if its server reports a failure in the middle: DeepSeek
 /// (<https://api-docs.deepseek.com/api/create-chat-completion>: `insufficient_system_resource`), Z.AI

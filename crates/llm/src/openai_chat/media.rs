@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use agentx_types::MediaPart;
 
 use crate::json::{BorrowedJson, object};
+use crate::media::BlobSource;
 use crate::openai_media::OpenAiMedium;
-use crate::request::BlobSource;
 
 /// Media of a message.
 pub(super) enum ShownMedia<'a> {

@@ -54,6 +54,7 @@ mod alternating_roles;
 mod amounts;
 mod body;
 mod cache;
+mod claude_names;
 mod cost;
 mod finish;
 mod media;
@@ -70,9 +71,9 @@ mod wire;
 
 pub use body::decode_body;
 pub(crate) use cache::key as cache_key;
+pub(crate) use claude_names::is_claude;
 pub use options::{ChatOptions, Effort, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
 pub use request::build;
-pub(crate) use request::is_claude;
 pub(crate) use stream::CompletionState;
 pub(crate) use usage::usage;
 pub(crate) use wire::UsageWire;

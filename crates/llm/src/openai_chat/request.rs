@@ -7,6 +7,7 @@ use agentx_types::{
 };
 
 use super::EXTRA;
+use super::claude_names::is_claude;
 use super::media::{ShownMedia, shown};
 use super::options::{ChatOptions, EffortWithTools, MaxTokensField, ThinkingParam};
 use super::sent_reasoning::{missing_reasoning, reasoning, reasoning_details, reasoning_field};
@@ -15,7 +16,8 @@ use crate::answer_schema;
 use crate::anthropic::effort;
 use crate::emitter::fnv1a;
 use crate::json::{BorrowedJson, object};
-use crate::request::{BlobSource, joined, longest_answer, tool_name};
+use crate::media::BlobSource;
+use crate::request_words::{joined, longest_answer, tool_name};
 use crate::root_schema;
 
 /// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
@@ -290,42 +292,6 @@ fn beside_calls<'a>(text: Cow<'a, str>, request: &ModelRequest) -> BorrowedJson<
         return BorrowedJson::Null;
     }
     BorrowedJson::Text(text)
-}
-
-/// Words that servers which hand requests on to Anthropic's models, and people at gateways of their own, put before the
-/// name of a Claude.
-const CLOUDS: [&str; 6] = [
-    "databricks-",
-    "bedrock-",
-    "aws-",
-    "vertex-",
-    "vertex_ai-",
-    "anthropic-",
-];
-/// The words that follow `claude-` in the names of Anthropic's models.
-const FAMILIES: [&str; 7] = ["opus", "sonnet", "haiku", "fable", "instant", "v", "latest"];
-/// Words in the names of other vendors' models that were trained on what Claude said.
-const TRAINED: [&str; 3] = ["distill", "gguf", "reasoning"];
-
-/// Returns whether a gateway hands this model's requests on to Anthropic's: `anthropic/claude-sonnet-5-5`,
-/// `us.anthropic.claude-…`. Models of others have `claude` in their names, too (`qwen3-14b-claude-opus-distill`), and
-/// their servers know neither its cache marks nor `null` beside calls.
-pub(crate) fn is_claude(model: &str) -> bool {
-    let name = model.to_ascii_lowercase();
-    if TRAINED.iter().any(|word| name.contains(word)) {
-        return false;
-    }
-    name.split(['/', '.', ':', '@']).any(|part| {
-        let cloud = CLOUDS.iter().find_map(|cloud| part.strip_prefix(cloud));
-        let Some(rest) = cloud.unwrap_or(part).strip_prefix("claude") else {
-            return false;
-        };
-        let of_family = |rest: &str| {
-            rest.starts_with(|c: char| c.is_ascii_digit())
-                || FAMILIES.iter().any(|family| rest.starts_with(family))
-        };
-        rest.is_empty() || rest.strip_prefix('-').is_some_and(of_family)
-    })
 }
 
 /// A call in `tool_calls`. The API expects the arguments as a text with JSON, and refuses anything but an

@@ -7,7 +7,7 @@ use agentx_types::{ContentPart, Message, ModelRequest, ProviderData, RequestPart
 use super::API;
 use super::options::{ChatOptions, ReasoningEcho};
 use crate::json::BorrowedJson;
-use crate::request::joined;
+use crate::request_words::joined;
 
 /// The field in which most servers send reasoning, and want it back.
 pub(super) const REASONING_CONTENT: &str = "reasoning_content";

@@ -13,7 +13,8 @@ use crate::emitter::{Emitter, PartKind};
 use crate::error;
 use crate::event_stream::EventAnswer;
 use crate::lenient_json::{self, Content, Str};
-use crate::stream::{StreamContext, StreamError};
+use crate::stream_context::StreamContext;
+use crate::stream_error::StreamError;
 
 /// Reads one Chat Completions stream event by event.
 ///

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use super::amounts::{Dollars, LenientFlag, Ticks};
 use crate::error;
 use crate::lenient_json::{Content, LenientCount, Str};
-use crate::stream::StreamError;
+use crate::stream_error::StreamError;
 
 /// A chunk of the stream, or the body of an answer that came complete.
 #[derive(Debug, Default, Deserialize)]

@@ -5,7 +5,8 @@ use agentx_types::EnvironmentEvent;
 use super::stream::ResponseState;
 use super::wire::ResponseWire;
 use crate::error;
-use crate::stream::{StreamContext, StreamError};
+use crate::stream_context::StreamContext;
+use crate::stream_error::StreamError;
 
 /// Decodes a complete answer that was not streamed, and adds its events to `out`: the same ones as a stream
 /// gives.

@@ -13,8 +13,9 @@ use super::API;
 use super::items::{CUSTOM, ENCRYPTED, PHASE};
 use crate::emitter::fnv1a;
 use crate::json::{BorrowedJson, object};
+use crate::media::BlobSource;
 use crate::openai_media::OpenAiMedium;
-use crate::request::{BlobSource, joined, tool_name};
+use crate::request_words::{joined, tool_name};
 
 /// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
 pub(super) const LONGEST_NAME: usize = 64;
@@ -71,7 +72,7 @@ fn user_side<'a>(
 fn medium<'a>(part: &'a MediaPart, blobs: &dyn BlobSource) -> OpenAiMedium<'a> {
     match OpenAiMedium::of(part, blobs) {
         OpenAiMedium::Audio { .. } => {
-            let words = crate::request::placeholder(part, "this API cannot be sent it");
+            let words = crate::media::placeholder(part, "this API cannot be sent it");
             OpenAiMedium::Text(words.into())
         }
         other => other,

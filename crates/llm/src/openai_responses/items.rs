@@ -20,7 +20,7 @@ use super::known_items::{ItemName, KnownItems};
 use super::wire::{ItemPart, OutputItem};
 use crate::emitter::{Emitter, PartKind, parse_input};
 use crate::lenient_json::raw_text;
-use crate::stream::StreamError;
+use crate::stream_error::StreamError;
 
 /// The field of reasoning that is sent back.
 pub(super) const ENCRYPTED: &str = "encrypted_content";

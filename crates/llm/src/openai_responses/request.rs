@@ -6,8 +6,9 @@ use super::input::{self, LONGEST_NAME};
 use crate::answer_schema;
 use crate::anthropic::effort;
 use crate::json::{BorrowedJson, object};
+use crate::media::BlobSource;
 use crate::openai_chat::{ChatOptions, ThinkingParam, cache_key};
-use crate::request::{BlobSource, joined, longest_answer, tool_name};
+use crate::request_words::{joined, longest_answer, tool_name};
 use crate::root_schema;
 
 /// The smallest `max_output_tokens` that is accepted: "Invalid 'max_output_tokens': integer below minimum

@@ -10,7 +10,8 @@ use crate::error;
 use crate::event_stream::EventAnswer;
 use crate::lenient_json::LenientCount;
 use crate::openai_chat::usage;
-use crate::stream::{StreamContext, StreamError};
+use crate::stream_context::StreamContext;
+use crate::stream_error::StreamError;
 
 /// Reads one Responses stream event by event.
 ///

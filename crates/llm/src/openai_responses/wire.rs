@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use crate::error;
 use crate::lenient_json::{LenientCount, Str};
 use crate::openai_chat::UsageWire;
-use crate::stream::StreamError;
+use crate::stream_error::StreamError;
 
 /// An event of the stream.
 #[derive(Debug, Default, Deserialize)]

@@ -1,0 +1,21 @@
+//! What the servers of the APIs accept, as the catalog has it for each model.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{anthropic, gemini, openai_chat};
+
+/// Options in which the servers of one API differ. The catalog has those of each model
+/// ([`Catalog::wire_options`](crate::Catalog::wire_options)).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct WireOptions {
+    /// The options of Anthropic Messages.
+    pub anthropic: anthropic::AnthropicOptions,
+    /// The options of OpenAI Chat Completions and Responses.
+    pub chat: openai_chat::ChatOptions,
+    /// The options of both Gemini APIs.
+    pub gemini: gemini::GeminiOptions,
+    /// Whether the model has a mode for answers that fit a JSON Schema. The catalog has this for the model at
+    /// its provider. The default is `false`: then the schema is an instruction.
+    pub answer_schema: bool,
+}
