@@ -15,6 +15,7 @@
 //! # Ok::<(), agentx_config::ConfigError>(())
 //! ```
 
+mod digest;
 mod edit;
 mod folders;
 mod git;
@@ -25,6 +26,7 @@ mod models;
 mod paths;
 mod rules;
 mod settings;
+mod text_file;
 pub mod yaml;
 
 pub use agentx_files::make_private_directory;
@@ -42,10 +44,10 @@ pub use folders::folder::{
     trusted_below,
 };
 pub use folders::folder_id::{folder_id, folder_now};
+pub use folders::ignored_setting::IgnoredSetting;
 pub use folders::named_file::NamedFile;
 pub use folders::seen_folders::lying_since;
 pub use folders::symlinks::{leads_out, refuse_links};
-pub use folders::trust::IgnoredSetting;
 pub use git::GitPrograms;
 pub use layers::environment::{PROXIES, check_environment};
 pub use layers::keys::{
@@ -56,7 +58,7 @@ pub use layers::origin::{SettingOrigin, SourceLocation, Sourced};
 pub use layers::read::CommandLineSetting;
 pub use layers::scalar::scalar;
 pub use layers::value::{KeyReference, Value, ValueKind};
-pub use layers::{MergedSettings, SettingRow, show_rule};
+pub use layers::{MergedSettings, SettingRow};
 pub use mcp::mcp_edit::{add_mcp_server, remove_mcp_server};
 pub use mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
 pub use mistake::{ConfigError, ConfigMistake, MistakeLocation};
@@ -66,15 +68,17 @@ pub use models::refreshed_models::{
     write_refreshed_models,
 };
 pub use paths::{ConfigPaths, WORKSPACE_FOLDER};
-pub use rules::WrittenRule;
 pub use rules::rule_path::rule_path;
 pub use rules::rule_syntax::{parse_effect, parse_rule};
+pub use rules::shown_rule::show_rule;
+pub use rules::written_rule::WrittenRule;
 pub use settings::agent::{DEFAULT_AGENT_NAME, DEFAULT_SYSTEM_PROMPT, ModelOffer, UnknownModel};
+pub use settings::api_key_source::ApiKeySource;
 pub use settings::bounds::{check_condensing, check_params};
 pub use settings::chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, ThinkingDisplay};
 pub use settings::places::address_or_network;
 pub use settings::quotas::Quotas;
 pub use settings::{
-    ApiKeySource, CallSettings, DurabilitySetting, HeaderSetting, MemoryAccept, MemorySettings,
-    ProviderSettings, SandboxSettings, SearchSettings, SecretSettings, Settings, ToolSettings,
+    CallSettings, DurabilitySetting, HeaderSetting, MemoryAccept, MemorySettings, ProviderSettings,
+    SandboxSettings, SearchSettings, SecretSettings, Settings, ToolSettings,
 };

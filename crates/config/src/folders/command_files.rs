@@ -12,10 +12,10 @@ use agentx_agent::closed_files::guarded;
 use agentx_types::Guard;
 
 use crate::ConfigPaths;
+use crate::digest::digest;
 use crate::folders::directory_listing::{self, Listing};
-use crate::folders::guarded_files;
-use crate::folders::trust::digest;
-use crate::settings::assemble::MAX_TEXT_BYTES;
+use crate::folders::secret_guard;
+use crate::text_file::MAX_TEXT_BYTES;
 
 /// The most words of one command line that are looked for.
 const MAX_WORDS: usize = 2_000;
@@ -54,7 +54,7 @@ impl<'a> CommandWords<'a> {
         Self {
             directory,
             places,
-            guard: guarded_files::secrets(),
+            guard: secret_guard::secrets(),
         }
     }
 

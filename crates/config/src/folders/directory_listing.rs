@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
-use crate::folders::trust::digest;
+use crate::digest::digest;
 
 /// The maximum number of entries to read. A larger directory is asked about in every session.
 const MAX_ENTRIES: usize = 200_000;

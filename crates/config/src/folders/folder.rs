@@ -11,18 +11,16 @@ use agentx_files::make_private_directory;
 use agentx_types::{FolderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
+use crate::digest::digest;
 use crate::folders::folder_id::is_folder_at;
 use crate::folders::json_store::JsonStore;
 use crate::folders::seen_folders::now;
-use crate::folders::trust::digest;
 use crate::{ConfigError, folder_id};
 
 /// The decisions about folders, by path.
 const STORE: JsonStore<BTreeMap<String, Folder>> = JsonStore::new("folders.json");
 /// The folder in the data directory with the accepted texts, by hash.
 const TEXTS: &str = "accepted";
-/// The variable that trusts the current folder as it is, for containers and CI.
-pub(crate) const VARIABLE: &str = "AGENTX_TRUST_FOLDER";
 
 /// The level of trust in a folder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,7 +7,7 @@ use std::time::UNIX_EPOCH;
 
 use agentx_types::{CurrentFolder, FolderId};
 
-use crate::folders::trust::digest;
+use crate::digest::digest;
 use crate::git::{directory, has_files_below};
 use crate::paths::root_of;
 

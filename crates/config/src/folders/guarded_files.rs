@@ -1,13 +1,13 @@
 //! The files that calls may not open by default: those in which programs keep secrets
 //! (`crates/agent/src/files/secret_files.rs`), and this program's own.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use agentx_agent::closed_files::{guarded, opens_secrets};
-use agentx_agent::secret_files;
 use agentx_types::{Guard, RuleEffect};
 
+use crate::folders::secret_guard::ways_to_write;
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::Value;
 use crate::{FolderTrust, IgnoredSetting, Settings};
@@ -76,29 +76,6 @@ impl Settings {
         let (path, workspace) = (path.to_string_lossy(), self.workspace.to_string_lossy());
         guarded(&self.guard(), &path, &workspace).is_some()
     }
-}
-
-/// The files with secrets alone.
-pub(crate) fn secrets() -> Guard {
-    let home = etcetera::home_dir().ok();
-    let ways = home.as_deref().map(|home| ways_to_write(home, Some(home)));
-    secret_files(&ways.unwrap_or_else(|| vec!["~".to_owned()]))
-}
-
-/// Returns the forms in which a call may name a path: unchanged, with links resolved, and from the home
-/// directory.
-fn ways_to_write(path: &Path, home: Option<&Path>) -> Vec<String> {
-    let mut ways = vec![path.to_owned()];
-    ways.extend(std::fs::canonicalize(path));
-    if let Some(below) = home.and_then(|home| path.strip_prefix(home).ok()) {
-        ways.push(Path::new("~").join(below));
-    }
-    // Escapes `*`, which may be part of a file's name.
-    let text = |way: &PathBuf| Some(way.to_str()?.trim_end_matches('/').replace('*', "\\*"));
-    let mut ways: Vec<String> = ways.iter().filter_map(text).collect();
-    ways.sort();
-    ways.dedup();
-    ways
 }
 
 /// Removes the rules that open secrets from a folder's layer: only the person may allow that, even in a

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::mcp::mcp_project::FILE;
+/// The name of the file, below the root of the project.
+pub(crate) const SERVERS_FILE: &str = ".mcp.json";
 
 /// A file that a workspace's settings name, as it is now.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ pub struct NamedFile {
 impl NamedFile {
     /// Returns whether it is the project's `.mcp.json`, which no setting names.
     pub fn is_of_servers(&self) -> bool {
-        self.path == Path::new(FILE)
+        self.path == Path::new(SERVERS_FILE)
     }
 
     /// Returns whether the file below `root` still has the same bytes.

@@ -6,38 +6,39 @@
 //! lies in the workspace and was trusted with it.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use agentx_agent::approval::describe;
-use agentx_agent::closed_files::guarded;
-use agentx_llm::Catalog;
 use agentx_types::Guard;
 
 use crate::folders::command_files::{CommandWords, PathTarget, pieces};
+use crate::folders::file_of_setting::{GUARDED, OUTSIDE, named};
 use crate::folders::guarded_files;
-use crate::folders::trust::{self, IgnoredSetting};
+use crate::folders::personal_settings::PersonalSettings;
+use crate::folders::secret_guard;
+use crate::folders::trust;
 use crate::folders::workspace_effects::effects;
 use crate::folders::workspace_models::{FolderModels, MODEL, why_no_limit};
 use crate::layers::keys::SettingPath;
-use crate::layers::load::ReadFile;
 use crate::layers::personal_keys::why_personal;
 use crate::layers::read::SettingsLayer;
+use crate::layers::read_file::ReadFile;
 use crate::layers::value::{KeyReference, Value};
 use crate::layers::{MergedSettings, price_in_dollars};
 use crate::mcp::McpTarget;
 use crate::mcp::server_files::{Listings, files_of};
 use crate::models;
 use crate::models::cloud::Clouds;
-use crate::settings::assemble::{MAX_TEXT_BYTES, SettingsGetter, resolved};
+use crate::settings::getter::{SettingsGetter, resolved};
 use crate::settings::memory;
 use crate::settings::sandbox;
-use crate::{ApiKeySource, ConfigPaths, FileAcceptance, Folder, FolderTrust, NamedFile, Secret};
+use crate::{
+    ApiKeySource, ConfigPaths, FileAcceptance, Folder, FolderTrust, IgnoredSetting, NamedFile, Secret,
+};
 
 const PROVIDER: &str = "it would change one of your providers or a built-in one; a folder may only define providers with new names";
 const KEY: &str = "a folder's provider never gets your keys";
 const CHANGED: &str = "it refers to a file that is new or has changed since you trusted this folder";
-const OUTSIDE: &str = "it refers to a file outside this folder";
-const GUARDED: &str = "it refers to a file that may hold secrets";
 const PROGRAM: &str = "a folder may only set a command that runs a program by a plain path inside the \
                        folder, such as `./status.sh` or `sh status.sh`; other commands could change without \
                        your knowledge";
@@ -50,18 +51,6 @@ const INTERPRETERS: &[&str] = &[
 ];
 /// Programs that only say something.
 const HARMLESS: &[&str] = &["date", "echo", "printf", "pwd"];
-
-/// The person's own layers.
-pub(crate) struct PersonalSettings<'a> {
-    /// Defaults, the user's file, the environment, flags.
-    pub(crate) merged: &'a MergedSettings,
-    /// The built-in models, with newer figures if the person has some.
-    pub(crate) catalog: &'a Catalog,
-    /// Every key that they name.
-    pub(crate) keys: &'a [ApiKeySource],
-    pub(crate) places: &'a ConfigPaths,
-    pub(crate) lookup: &'a dyn Fn(&str) -> Option<String>,
-}
 
 /// The settings of a workspace's file that count.
 #[derive(Default)]
@@ -88,7 +77,7 @@ pub(crate) fn admitted(
     let accepted = is_accepted(&file.bytes, folder, own.places);
     let (layer, mut never) = without_what_is_the_persons(file.layer.clone(), own);
     let (layer, of_rules) =
-        guarded_files::without_opening_rules(layer, &guarded_files::secrets(), &own.places.workspace_root);
+        guarded_files::without_opening_rules(layer, &secret_guard::secrets(), &own.places.workspace_root);
     never.extend(of_rules);
     let whole = layer.clone();
     let (layer, files, of_files) = with_its_files(layer, folder, own.places);
@@ -222,7 +211,7 @@ fn with_its_files(
     folder: &Folder,
     places: &ConfigPaths,
 ) -> (SettingsLayer, Vec<NamedFile>, Vec<IgnoredSetting>) {
-    let guard = guarded_files::secrets();
+    let guard = secret_guard::secrets();
     let mut kept = SettingsLayer::default();
     let (mut files, mut ignored) = (Vec::new(), Vec::new());
     for (path, sourced) in layer.entries {
@@ -270,29 +259,6 @@ fn once_trusted(mut layer: SettingsLayer, of_files: &[IgnoredSetting]) -> Settin
     };
     layer.entries.retain(|(path, _)| !never(path));
     layer
-}
-
-/// Reads the one file that a setting names. A missing or too large file is reported later, when it is read
-/// for use.
-pub(crate) fn named(
-    path: &Path,
-    guard: &Guard,
-    places: &ConfigPaths,
-) -> Result<Vec<(PathBuf, Vec<u8>)>, &'static str> {
-    let root = &places.workspace_root;
-    let Ok(real) = std::fs::canonicalize(path) else {
-        return Ok(Vec::new());
-    };
-    let Ok(below) = real.strip_prefix(root) else {
-        return Err(OUTSIDE);
-    };
-    if guarded(guard, &real.to_string_lossy(), &root.to_string_lossy()).is_some() {
-        return Err(GUARDED);
-    }
-    let is_readable =
-        std::fs::metadata(&real).is_ok_and(|found| found.is_file() && found.len() <= MAX_TEXT_BYTES);
-    let bytes = is_readable.then(|| std::fs::read(&real).ok()).flatten();
-    Ok(bytes.map(|bytes| (below.to_owned(), bytes)).into_iter().collect())
 }
 
 /// Returns the files of the workspace that a command line runs: those that it names, and what its program may load as

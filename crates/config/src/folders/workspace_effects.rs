@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentx_agent::approval::describe;
 use agentx_types::{Rule, RuleEffect};
 
+use crate::folders::personal_settings::PersonalSettings;
 use crate::folders::trust;
-use crate::folders::workspace::PersonalSettings;
 use crate::folders::workspace_models::effects_on_the_bill;
 use crate::layers::MergedSettings;
 use crate::layers::keys::SettingPath;
@@ -15,7 +15,7 @@ use crate::layers::read::SettingsLayer;
 use crate::layers::value::{KeyReference, Value};
 use crate::models;
 use crate::models::cloud::Clouds;
-use crate::settings::assemble::SettingsGetter;
+use crate::settings::getter::SettingsGetter;
 
 /// Settings whose effects have sentences of their own.
 const DESCRIBED: &[&str] = &[

@@ -3,7 +3,7 @@
 
 use agentx_llm::Catalog;
 
-use crate::folders::trust::is_stricter;
+use crate::folders::strictness::is_stricter;
 use crate::layers::keys::SettingPath;
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::Value;

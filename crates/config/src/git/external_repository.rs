@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::settings;
 use super::{GitLine, GitPrograms, MAX_BYTES, is_same, path_of, plain, readable};
-use crate::folders::trust::digest;
+use crate::digest::digest;
 
 /// The most places that are named of one repository.
 const MAX_PLACES: usize = 50;

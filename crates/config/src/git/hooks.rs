@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::{MAX_BYTES, is_absent, plain, readable, scripts};
-use crate::folders::trust::digest;
+use crate::digest::digest;
 
 /// The maximum number of hooks to check.
 pub(super) const MAX_HOOKS: usize = 200;

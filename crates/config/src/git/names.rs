@@ -7,7 +7,7 @@
 //! are left out.
 
 use super::settings::{Setting, UNREADABLE};
-use crate::folders::trust::digest;
+use crate::digest::digest;
 
 /// Last names of settings that hold a command, with any names before them.
 const COMMANDS: &[&str] = &[

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::{MAX_BYTES, commands, plain, readable, scripts};
-use crate::folders::trust::digest;
+use crate::digest::digest;
 
 /// Files with the steps that are left.
 const STEPS: &[&str] = &["rebase-merge/git-rebase-todo", "sequencer/todo"];

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::{MAX_BYTES, readable};
+use crate::digest::digest;
 use crate::folders::directory_listing::Listing;
-use crate::folders::trust::digest;
 
 /// What stands before the hash of a whole folder that a command counts with.
 const ANY_FILE: &str = " (may run any file of this folder,";

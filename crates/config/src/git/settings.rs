@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{MAX_BYTES, readable};
-use crate::folders::trust::digest;
+use crate::digest::digest;
 
 /// The name that stands for unreadable settings: Git may find something in them that we do not.
 pub(super) const UNREADABLE: &str = "settings that cannot be read";

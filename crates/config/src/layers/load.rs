@@ -6,14 +6,16 @@ use agentx_agent::closed_files::guarded;
 use agentx_llm::Catalog;
 use agentx_types::RuleEffect;
 
-use crate::folders::folder;
-use crate::folders::guarded_files;
+use crate::IgnoredSetting;
+use crate::folders::personal_settings::PersonalSettings;
+use crate::folders::secret_guard;
 use crate::folders::symlinks::leads_out;
-use crate::folders::trust::IgnoredSetting;
-use crate::folders::workspace::{self, PersonalSettings};
+use crate::folders::trust_variable;
+use crate::folders::workspace;
 use crate::layers::MergedSettings;
 use crate::layers::origin::FileLayer;
 use crate::layers::read::{self, CommandLineSetting, SettingsLayer};
+use crate::layers::read_file::ReadFile;
 use crate::layers::settings_layers::SettingsLayers;
 use crate::mcp::mcp_project::ProjectContext;
 use crate::mcp::servers_here;
@@ -219,7 +221,7 @@ fn load_with(
 
 /// The person's decision about this folder. The environment may trust the whole folder for this start.
 fn folder(trust_dir: &Path, places: &ConfigPaths, lookup: &dyn Fn(&str) -> Option<String>) -> Folder {
-    match lookup(folder::VARIABLE).as_deref().map(str::trim) {
+    match lookup(trust_variable::VARIABLE).as_deref().map(str::trim) {
         Some("1" | "true" | "yes") => Folder::trusted_whole(),
         _ => Folder::of(trust_dir, &places.workspace_root),
     }
@@ -262,11 +264,6 @@ struct FoundFiles {
     warnings: Vec<ConfigMistake>,
     /// A file, and the bytes to read instead of its own.
     instead: Option<(PathBuf, Vec<u8>)>,
-}
-
-pub(crate) struct ReadFile {
-    pub(crate) layer: SettingsLayer,
-    pub(crate) bytes: Vec<u8>,
 }
 
 impl FoundFiles {
@@ -370,7 +367,7 @@ fn of_folder(path: &Path) -> std::io::Result<()> {
     }
     let real = std::fs::canonicalize(path)?.to_string_lossy().into_owned();
     let root = root.map(|root| root.to_string_lossy()).unwrap_or_default();
-    if guarded(&guarded_files::secrets(), &real, &root).is_some() {
+    if guarded(&secret_guard::secrets(), &real, &root).is_some() {
         return Err(std::io::Error::other(
             "it is a link to a file that may hold secrets",
         ));

@@ -6,8 +6,10 @@ pub(crate) mod load;
 pub(crate) mod origin;
 pub(crate) mod personal_keys;
 pub(crate) mod read;
+pub(crate) mod read_file;
 pub(crate) mod scalar;
 pub(crate) mod settings_layers;
+pub(crate) mod template;
 pub(crate) mod value;
 
 use std::collections::BTreeMap;
@@ -15,7 +17,7 @@ use std::collections::BTreeMap;
 use crate::layers::keys::{KEYS, SettingPath};
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::Value;
-use crate::{SettingOrigin, Sourced, WrittenRule};
+use crate::{SettingOrigin, Sourced, WrittenRule, show_rule};
 
 /// The merged settings of all layers, each value with its origin.
 #[derive(Clone, Debug, Default)]
@@ -208,24 +210,4 @@ fn first_line(text: &str) -> String {
         Some((line, _)) => format!("{line} …"),
         None => text.to_owned(),
     }
-}
-
-/// A rule in words: `allow bash "git status*"`, `allow edit in src/* (only in /home/me/project)`.
-pub fn show_rule(rule: &agentx_types::Rule) -> String {
-    let effect = match rule.effect {
-        agentx_types::RuleEffect::Allow => "allow",
-        agentx_types::RuleEffect::Ask => "ask",
-        agentx_types::RuleEffect::Deny => "deny",
-    };
-    let mut words = format!("{effect} {}", rule.tool);
-    if let Some(argument) = &rule.argument {
-        words.push_str(&format!(" {argument:?}"));
-    }
-    if let Some(path) = &rule.path {
-        words.push_str(&format!(" in {path}"));
-    }
-    if let Some(workspace) = &rule.workspace {
-        words.push_str(&format!(" (only in {workspace})"));
-    }
-    words
 }

@@ -9,11 +9,13 @@ use crate::layers::keys::{KEYS, SettingPath, VARIABLES};
 use crate::layers::origin::FileLayer;
 use crate::layers::scalar::scalar;
 use crate::layers::value::{KeyReference, Value, from_words};
-use crate::mcp::NEEDS_TARGET;
-use crate::models::cloud;
+use crate::models::aws_endpoint;
 use crate::models::ollama;
 use crate::yaml::{TextPosition, Yaml, YamlKey, YamlNode, parse};
 use crate::{ConfigMistake, MistakeLocation, SettingOrigin, SourceLocation, Sourced, ValueKind, nearest};
+
+/// The mistake of a server without a program and without an address.
+pub(crate) const NEEDS_TARGET: &str = "it needs `command` (a program) or `url` (an address)";
 
 /// The settings of one layer.
 #[derive(Clone, Debug, Default)]
@@ -100,7 +102,7 @@ pub(crate) fn environment(
         );
     }
     let of_ollama = ollama::own_address(catalog, lookup).map(|url| (ollama::HOST, "ollama", url));
-    let of_aws = cloud::own_address(lookup).map(|url| (cloud::AWS_ENDPOINT, "bedrock", url));
+    let of_aws = aws_endpoint::own_address(lookup).map(|url| (aws_endpoint::AWS_ENDPOINT, "bedrock", url));
     for (name, provider, url) in of_ollama.into_iter().chain(of_aws) {
         let path = SettingPath::dotted("providers").child(provider).child("base_url");
         layer.take(

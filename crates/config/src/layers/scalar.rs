@@ -26,7 +26,7 @@ pub fn scalar(kind: ValueKind, value: &Yaml) -> Result<Value, (String, Option<St
             .map_or_else(|| wrong(None), |usd| Ok(Value::Money(usd))),
         (ValueKind::Count, Yaml::Int(count)) if *count >= 0 => Ok(Value::Count(count.unsigned_abs())),
         (ValueKind::Temperature, number) => {
-            match amount(number).filter(|n| *n <= crate::settings::bounds::MOST_TEMPERATURE) {
+            match amount(number).filter(|n| *n <= crate::layers::value::MOST_TEMPERATURE) {
                 Some(number) => Ok(Value::Number(number)),
                 None => wrong(None),
             }

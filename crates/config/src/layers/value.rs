@@ -5,7 +5,11 @@ use std::time::Duration;
 
 use agentx_types::{NanoUsd, show_time};
 
+use crate::layers::template::{ValueError, template};
 use crate::{Secret, WrittenRule, nearest};
+
+/// The highest temperature that a provider takes.
+pub(crate) const MOST_TEMPERATURE: f64 = 2.0;
 
 /// The kind of value of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,9 +128,6 @@ impl fmt::Display for Value {
     }
 }
 
-/// The problem with a value, and the nearest valid word if there is one.
-pub(crate) type ValueError = (String, Option<String>);
-
 /// Reads a value of a kind from words, as flags and variables have it.
 ///
 /// # Errors
@@ -145,7 +146,7 @@ pub(crate) fn from_words(kind: ValueKind, words: &str) -> Result<Value, ValueErr
             .map(Value::Count)
             .map_err(|_| wrong()),
         ValueKind::Temperature => number(words)
-            .filter(|n| *n <= crate::settings::bounds::MOST_TEMPERATURE)
+            .filter(|n| *n <= MOST_TEMPERATURE)
             .map(Value::Number)
             .ok_or_else(wrong),
         ValueKind::Money => usd().and_then(money).map(Value::Money).ok_or_else(wrong),
@@ -158,9 +159,7 @@ pub(crate) fn from_words(kind: ValueKind, words: &str) -> Result<Value, ValueErr
             let near = nearest(words, choices.iter().copied(), 1);
             (wrong().0, near.first().map(|word| (*word).to_owned()))
         }),
-        ValueKind::Template(names) => {
-            crate::settings::chat::template(names, words).map(|()| Value::Text(words.to_owned()))
-        }
+        ValueKind::Template(names) => template(names, words).map(|()| Value::Text(words.to_owned())),
         ValueKind::Names(_) => Ok(Value::Names(names(words))),
         ValueKind::Key => Ok(Value::Key(key(words))),
         ValueKind::KeyVariable if is_variable(words) => Ok(Value::Key(KeyReference::Env(words.to_owned()))),

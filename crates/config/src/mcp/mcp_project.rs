@@ -10,9 +10,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use crate::folders::guarded_files;
-use crate::folders::trust::digest;
-use crate::folders::workspace::named;
+use crate::digest::digest;
+use crate::folders::file_of_setting::named;
+use crate::folders::named_file::SERVERS_FILE;
+use crate::folders::secret_guard;
 use crate::layers::value::url;
 use crate::mcp::mcp_entry::{ServerEffect, add_variables, as_written, details, variables_in};
 use crate::mcp::server_files::{Listings, ServerFiles, changed_message, directory, files_of};
@@ -22,8 +23,6 @@ use crate::{
     NamedFile, Secret, SourceLocation,
 };
 
-/// The name of the file, below the root of the project.
-pub(crate) const FILE: &str = ".mcp.json";
 /// The most servers that are read from it.
 const MAX_SERVERS: usize = 64;
 
@@ -77,9 +76,9 @@ pub(crate) struct ProjectContext<'a> {
 impl ProjectContext<'_> {
     /// Reads the file of the project, if there is one.
     pub(crate) fn servers(&self) -> ProjectServers {
-        let path = self.places.workspace_root.join(FILE);
+        let path = self.places.workspace_root.join(SERVERS_FILE);
         let mut found = ProjectServers::default();
-        let bytes = match named(&path, &guarded_files::secrets(), self.places) {
+        let bytes = match named(&path, &secret_guard::secrets(), self.places) {
             Ok(mut read) => match read.pop() {
                 Some((_, bytes)) => bytes,
                 None => return found,
@@ -90,10 +89,11 @@ impl ProjectContext<'_> {
             }
         };
         let read = self.read(&bytes, &mut found);
-        let counts = self.folder.trust == FolderTrust::Trusted && self.folder.admits(Path::new(FILE), &bytes);
+        let counts =
+            self.folder.trust == FolderTrust::Trusted && self.folder.admits(Path::new(SERVERS_FILE), &bytes);
         found.files.push(NamedFile {
             key: "mcp".into(),
-            path: PathBuf::from(FILE),
+            path: PathBuf::from(SERVERS_FILE),
             bytes,
         });
         let mut listings = Listings::new();
@@ -357,7 +357,7 @@ impl ProjectContext<'_> {
 
     fn mistake(&self, what: String) -> ConfigMistake {
         let place = SourceLocation {
-            file: self.places.workspace_root.join(FILE).into(),
+            file: self.places.workspace_root.join(SERVERS_FILE).into(),
             line: 1,
             column: 1,
         };
@@ -387,7 +387,7 @@ mod tests {
     fn read(text: &str, lookup: &dyn Fn(&str) -> Option<String>) -> ProjectServers {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().canonicalize().expect("it is there");
-        std::fs::write(root.join(FILE), text).expect("it is written");
+        std::fs::write(root.join(SERVERS_FILE), text).expect("it is written");
         let places = places(&root);
         let keys = [ApiKeySource::Env {
             name: "OWN_KEY".into(),
@@ -519,7 +519,7 @@ mod tests {
         let text = r#"{"mcpServers": {"db": {"command": "python3", "args": ["-u", "srv/db.py", "--config=db.ini", "/etc/hostname"]}}}"#;
         std::fs::create_dir(root.join("srv")).expect("a folder");
         let write = |file: &str, text: &str| std::fs::write(root.join(file), text).expect("it is written");
-        for (file, text) in [(FILE, text), ("srv/db.py", "one"), ("db.ini", "two")] {
+        for (file, text) in [(SERVERS_FILE, text), ("srv/db.py", "one"), ("db.ini", "two")] {
             write(file, text);
         }
         let places = places(&root);

@@ -17,14 +17,11 @@ use agentx_types::shell_word;
 use crate::layers::keys::SettingPath;
 use crate::layers::value::Value;
 use crate::mcp::server_files::ServerFiles;
-use crate::settings::assemble::{SettingsGetter, mistake};
+use crate::settings::getter::{SettingsGetter, mistake};
 use crate::{ConfigMistake, KeyReference, Secret};
 
 /// The longest name of a server: with the name of a tool it has to fit into 64 characters.
 const MAX_NAME: usize = 32;
-
-/// The mistake of a server without a program and without an address.
-pub(crate) const NEEDS_TARGET: &str = "it needs `command` (a program) or `url` (an address)";
 
 /// A server, as plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -278,7 +275,7 @@ fn server(
             }
         }
         (Some(_), Some(_)) => return Err("it has both `command` and `url`; keep one of them".into()),
-        (None, None) => return Err(NEEDS_TARGET.into()),
+        (None, None) => return Err(crate::layers::read::NEEDS_TARGET.into()),
     };
     let mut server = McpServerSettings {
         tools: get.names(&path("tools")),

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::digest::digest;
 use crate::folders::command_files::{CommandWords, PathTarget, of_link, pieces};
 use crate::folders::directory_listing::{Listing, name_of};
-use crate::folders::trust::digest;
 use crate::mcp::McpTarget;
 use crate::mcp::known_commands::{Disk, OpenedFiles, opened};
 use crate::{ConfigPaths, McpServerSettings, Secret};

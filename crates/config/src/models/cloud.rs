@@ -12,27 +12,17 @@ use agentx_llm::{Catalog, CloudCredentials, ProviderEntry};
 use agentx_types::Api;
 
 use crate::layers::keys::SettingPath;
-use crate::models::api_called;
+use crate::models::api_names::api_called;
 use crate::models::aws_files::{Profile, profile_of};
-use crate::settings::assemble::{SettingsGetter, mistake, read_text};
+use crate::models::variable::{Lookup, set};
+use crate::settings::getter::{SettingsGetter, mistake};
+use crate::text_file::read_text;
 use crate::{ApiKeySource, ConfigMistake, Secret, SettingOrigin};
-
-/// The variable of AWS's own programs for the address of Bedrock
-/// (<https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html>).
-pub(crate) const AWS_ENDPOINT: &str = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME";
-
-/// Returns the address of Bedrock that AWS's variable names, if the variable of AgentX names none.
-pub(crate) fn own_address(lookup: Lookup<'_>) -> Option<String> {
-    set(lookup, AWS_ENDPOINT).filter(|_| set(lookup, "BEDROCK_BASE_URL").is_none())
-}
 
 /// The variables with files of credentials.
 const GOOGLE_FILE: &str = "GOOGLE_APPLICATION_CREDENTIALS";
 const AWS_CREDENTIALS_FILE: &str = "AWS_SHARED_CREDENTIALS_FILE";
 const AWS_CONFIG_FILE: &str = "AWS_CONFIG_FILE";
-
-/// Reads the environment.
-type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// The credentials of a cloud for one provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -294,11 +284,4 @@ fn aws_file(lookup: Lookup<'_>, variable: &str, name: &str) -> Option<PathBuf> {
     let named = set(lookup, variable).map(PathBuf::from);
     let home = || set(lookup, "HOME").or_else(|| set(lookup, "USERPROFILE"));
     named.or_else(|| Some(Path::new(&home()?).join(".aws").join(name)))
-}
-
-/// The value of a variable that is set and not empty.
-fn set(lookup: Lookup<'_>, name: &str) -> Option<String> {
-    let value = lookup(name)?;
-    let value = value.trim();
-    (!value.is_empty()).then(|| value.to_owned())
 }

@@ -1,24 +1,28 @@
 //! Applies the configuration to the catalog: adds and changes providers and models, and finds their keys.
 
+pub(crate) mod api_names;
+pub(crate) mod aws_endpoint;
 pub(crate) mod aws_files;
 pub(crate) mod cloud;
 pub(crate) mod ollama;
 pub(crate) mod refreshed_models;
 pub(crate) mod scripted_answers;
+pub(crate) mod variable;
 
 use std::collections::BTreeMap;
 
 use agentx_llm::catalog::{CatalogConfig, ModelConfig, PricesConfig, ProviderConfig, ProviderEntry};
 use agentx_llm::openai_chat::{Effort, MaxTokensField, ReasoningEcho};
 use agentx_llm::{AuthStyle, Catalog, WireOptions};
-use agentx_types::{Api, InputMedium, ModelSpec, Prices};
+use agentx_types::{InputMedium, ModelSpec, Prices};
 
 use crate::layers::keys::SettingPath;
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::{KeyReference, Value};
+use crate::models::api_names::api_called;
 use crate::models::cloud::Clouds;
-use crate::settings::assemble::{SettingsGetter, mistake};
-use crate::settings::{ApiKeySource, HeaderSetting, ProviderSettings};
+use crate::settings::getter::{SettingsGetter, mistake};
+use crate::settings::{HeaderSetting, ProviderSettings};
 use crate::{ConfigMistake, Secret, SettingOrigin, Sourced, nearest};
 
 /// Returns the built-in catalog with the changes of the configuration. Invalid entries are left out and
@@ -92,18 +96,6 @@ fn given_api(name: &str, get: &SettingsGetter<'_>) -> CatalogConfig {
     CatalogConfig {
         providers: is_known.then(|| (name.to_owned(), config)).into_iter().collect(),
         models: Vec::new(),
-    }
-}
-
-pub(crate) fn api_called(word: &str) -> Api {
-    match word {
-        "anthropic" => Api::Anthropic,
-        "openai-responses" => Api::OpenaiResponses,
-        "gemini" => Api::Gemini,
-        "gemini-interactions" => Api::GeminiInteractions,
-        "bedrock" => Api::Bedrock,
-        "vertex-anthropic" => Api::VertexAnthropic,
-        _ => Api::OpenaiChat,
     }
 }
 

@@ -3,6 +3,8 @@
 
 pub(crate) mod rule_path;
 pub(crate) mod rule_syntax;
+pub(crate) mod shown_rule;
+pub(crate) mod written_rule;
 
 use agentx_agent::approval::covers;
 use agentx_types::{Access, FolderId, Rule, RuleEffect, ToolSpec};
@@ -12,11 +14,10 @@ use std::path::Path;
 use crate::folders::folder_id::is_folder_at;
 use crate::layers::read::SettingsReader;
 use crate::layers::scalar::scalar;
-use crate::layers::show_rule;
 use crate::layers::value::Value;
 use crate::paths::root_of;
 use crate::yaml::{Yaml, YamlNode};
-use crate::{Folder, SettingOrigin, ValueKind, folder_id, nearest, rule_path};
+use crate::{Folder, ValueKind, WrittenRule, folder_id, nearest, rule_path, show_rule};
 
 const KEYS: &[&str] = &[
     "effect",
@@ -27,17 +28,6 @@ const KEYS: &[&str] = &[
     "folder",
     "examples",
 ];
-
-/// A rule with its position in a file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WrittenRule {
-    /// The rule.
-    pub value: Rule,
-    /// The place of its definition.
-    pub origin: SettingOrigin,
-    /// The folder at the rule's `workspace` when an answer kept the rule; `None` if a person wrote the rule.
-    pub folder: Option<FolderId>,
-}
 
 impl WrittenRule {
     /// Returns whether it was kept for a folder that is no longer at its path. Of such rules, only those

@@ -15,18 +15,17 @@ use crate::models::cloud::{self, Clouds};
 use crate::models::scripted_answers;
 use crate::settings::bounds;
 use crate::settings::condense;
+use crate::settings::getter::{SettingsGetter, mistake, resolved};
 use crate::settings::memory;
 use crate::settings::places;
 use crate::settings::quotas;
 use crate::settings::sandbox;
 use crate::settings::stuck;
 use crate::settings::{
-    ApiKeySource, CallSettings, DurabilitySetting, SearchSettings, SecretSettings, Settings, ToolSettings,
+    CallSettings, DurabilitySetting, SearchSettings, SecretSettings, Settings, ToolSettings,
 };
-use crate::{ConfigMistake, ConfigPaths, Folder, GitPrograms, KeyReference, Secret, SettingOrigin, Sourced};
-
-/// The largest text that is read from a file beside the configuration.
-pub(crate) const MAX_TEXT_BYTES: u64 = 1 << 20;
+use crate::text_file::read_text;
+use crate::{ApiKeySource, ConfigMistake, ConfigPaths, Folder, GitPrograms, KeyReference, Secret, Sourced};
 
 pub(crate) fn settings(
     builtin: Catalog,
@@ -162,111 +161,7 @@ fn path(merged: &MergedSettings, places: &ConfigPaths, key: &str) -> Option<Path
     }
 }
 
-/// A path as a layer wrote it, absolute.
-pub(crate) fn resolved(origin: &SettingOrigin, written: &str, places: &ConfigPaths) -> PathBuf {
-    ConfigPaths::resolve(base_of(origin, places), written)
-}
-
-/// The base of a relative path: the directory of the file that has it, otherwise the working directory.
-fn base_of<'a>(origin: &'a SettingOrigin, places: &'a ConfigPaths) -> &'a Path {
-    match origin {
-        SettingOrigin::User(place) | SettingOrigin::Workspace(place) => {
-            place.file.parent().unwrap_or(&places.cwd)
-        }
-        _ => &places.cwd,
-    }
-}
-
-pub(crate) struct SettingsGetter<'a> {
-    pub(crate) merged: &'a MergedSettings,
-    places: &'a ConfigPaths,
-}
-
-impl<'a> SettingsGetter<'a> {
-    pub(crate) fn new(merged: &'a MergedSettings, places: &'a ConfigPaths) -> Self {
-        Self { merged, places }
-    }
-
-    pub(crate) fn text(&self, key: &str) -> Option<String> {
-        self.text_at(&SettingPath::dotted(key))
-    }
-
-    pub(crate) fn text_at(&self, path: &SettingPath) -> Option<String> {
-        match self.merged.get(path) {
-            Some(Value::Text(text)) => Some(text.clone()),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn count(&self, key: &str) -> Option<u64> {
-        self.count_at(&SettingPath::dotted(key))
-    }
-
-    pub(crate) fn count_at(&self, path: &SettingPath) -> Option<u64> {
-        match self.merged.get(path) {
-            Some(Value::Count(count)) => Some(*count),
-            _ => None,
-        }
-    }
-
-    fn number(&self, key: &str) -> Option<f64> {
-        match self.merged.get(&SettingPath::dotted(key)) {
-            Some(Value::Number(number)) => Some(*number),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn millis(&self, key: &str) -> Option<u64> {
-        self.millis_at(&SettingPath::dotted(key))
-    }
-
-    pub(crate) fn millis_at(&self, path: &SettingPath) -> Option<u64> {
-        match self.merged.get(path) {
-            Some(Value::Millis(millis)) => Some(*millis),
-            _ => None,
-        }
-    }
-
-    /// A path, absolute.
-    pub(crate) fn path_at(&self, path: &SettingPath) -> Option<PathBuf> {
-        let written = self.text_at(path)?;
-        let origin = self.merged.origin(path)?;
-        Some(resolved(origin, &written, self.places))
-    }
-
-    /// A list of paths, absolute.
-    pub(crate) fn paths_at(&self, path: &SettingPath) -> Vec<PathBuf> {
-        let origin = self.merged.origin(path);
-        let names = self.names(path).unwrap_or_default().into_iter();
-        names
-            .filter_map(|name| Some(resolved(origin?, &name, self.places)))
-            .collect()
-    }
-
-    /// The directory that the agent works in.
-    pub(crate) fn workspace(&self) -> PathBuf {
-        self.places.cwd.clone()
-    }
-
-    pub(crate) fn money(&self, path: &SettingPath) -> Option<agentx_types::NanoUsd> {
-        match self.merged.get(path) {
-            Some(Value::Money(money)) => Some(*money),
-            _ => None,
-        }
-    }
-
-    pub(crate) fn names(&self, path: &SettingPath) -> Option<Vec<String>> {
-        match self.merged.get(path) {
-            Some(Value::Names(names)) => Some(names.clone()),
-            _ => None,
-        }
-    }
-
-    /// The names of a list; empty if it is not set.
-    fn name_list(&self, key: &str) -> Vec<String> {
-        self.names(&SettingPath::dotted(key)).unwrap_or_default()
-    }
-
+impl SettingsGetter<'_> {
     fn limits(&self) -> Limits {
         Limits {
             max_iterations: self
@@ -367,27 +262,4 @@ fn scripted_answers(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>)
         mistakes.push(mistake);
         Vec::new()
     })
-}
-
-pub(crate) fn read_text(path: &Path) -> Result<String, String> {
-    let found = std::fs::metadata(path).map_err(|error| error.to_string())?;
-    if !found.is_file() {
-        return Err("it is not a regular file".into());
-    }
-    let size = found.len();
-    if size > MAX_TEXT_BYTES {
-        return Err(format!(
-            "the file has {size} bytes; at most {MAX_TEXT_BYTES} are read"
-        ));
-    }
-    std::fs::read_to_string(path).map_err(|error| error.to_string())
-}
-
-pub(crate) fn mistake(
-    origin: &SettingOrigin,
-    key: &str,
-    what: String,
-    nearest: Option<String>,
-) -> ConfigMistake {
-    ConfigMistake::about(origin, key, what, nearest)
 }

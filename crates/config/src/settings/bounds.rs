@@ -4,11 +4,9 @@
 use agentx_types::{Condensing, ModelParams};
 
 use crate::ConfigMistake;
-use crate::layers::value::Value;
-use crate::settings::assemble::{SettingsGetter, mistake};
+use crate::layers::value::{MOST_TEMPERATURE, Value};
+use crate::settings::getter::{SettingsGetter, mistake};
 
-/// The highest temperature that a provider takes.
-pub(crate) const MOST_TEMPERATURE: f64 = 2.0;
 /// The longest answer or reasoning that may be asked for, in tokens: no model's is near it.
 pub(crate) const MOST_TOKENS: u64 = 1_000_000_000;
 /// The most exchanges that may be kept as they are.

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use crate::layers::value::ValueError;
-use crate::nearest;
-use crate::settings::assemble::SettingsGetter;
+use crate::settings::getter::SettingsGetter;
 
 /// The default minimum time between two runs of the status command.
 const EVERY: Duration = Duration::from_secs(10);
@@ -116,37 +114,6 @@ pub enum Notice {
     Osc777,
     /// Not at all.
     None,
-}
-
-/// Checks that a template uses only known names. `{{` and `}}` stand for the signs themselves.
-pub(crate) fn template(names: &[&str], words: &str) -> Result<(), ValueError> {
-    let mut rest = words;
-    while let Some(at) = rest.find(['{', '}']) {
-        let after = &rest[at..];
-        if after.starts_with("{{") || after.starts_with("}}") {
-            rest = &after[2..];
-            continue;
-        }
-        let inside = after.strip_prefix('{').and_then(|inside| inside.split_once('}'));
-        let Some((name, end)) = inside else {
-            return Err((
-                format!(
-                    "unmatched `{}` in {words:?}; double it to show the character itself",
-                    &after[..1]
-                ),
-                None,
-            ));
-        };
-        if !names.contains(&name) {
-            let near = nearest(name, names.iter().copied(), 1);
-            return Err((
-                format!("there is no `{{{name}}}`; there are {{{}}}", names.join("}, {")),
-                near.first().map(|near| format!("{{{near}}}")),
-            ));
-        }
-        rest = end;
-    }
-    Ok(())
 }
 
 impl SettingsGetter<'_> {

@@ -4,7 +4,7 @@ use agentx_llm::Catalog;
 use agentx_types::Condensing;
 
 use crate::ConfigMistake;
-use crate::settings::assemble::{SettingsGetter, mistake};
+use crate::settings::getter::{SettingsGetter, mistake};
 
 pub(crate) fn condensing(
     get: &SettingsGetter<'_>,

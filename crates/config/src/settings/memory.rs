@@ -3,11 +3,11 @@
 
 use agentx_types::ContextSource;
 
-use crate::folders::trust;
+use crate::folders::strictness;
 use crate::layers::MergedSettings;
 use crate::layers::keys::SettingPath;
 use crate::layers::value::Value;
-use crate::settings::assemble::SettingsGetter;
+use crate::settings::getter::SettingsGetter;
 use crate::settings::{MemoryAccept, MemorySettings};
 
 const LOOSER: &str = "only your own settings may turn memory on or let it keep or use more";
@@ -41,20 +41,10 @@ pub(crate) fn settings(get: &SettingsGetter<'_>) -> MemorySettings {
     }
 }
 
-/// Returns whether a word of the setting is as strict as another, or stricter.
-pub(crate) fn is_stricter(path: &SettingPath, new: &str, old: &str) -> bool {
-    let strictest = match path.0.last().map(String::as_str) {
-        Some("enabled") => "false",
-        Some("accept") => "ask",
-        _ => return false,
-    };
-    new == old || new == strictest
-}
-
 /// Returns why a folder, trusted or not, may not set this; `None` if it may.
 pub(crate) fn why_not(path: &SettingPath, value: &Value, own: &MergedSettings) -> Option<&'static str> {
     let why = why_never(path)?;
-    (!trust::is_stricter(path, value, own.get(path)?)).then_some(why)
+    (!strictness::is_stricter(path, value, own.get(path)?)).then_some(why)
 }
 
 /// Returns why trust in a folder does not cover a looser value of this key.

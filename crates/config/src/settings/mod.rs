@@ -1,10 +1,12 @@
 //! The settings as plain data, ready for a runtime to be assembled from.
 
 pub(crate) mod agent;
+pub(crate) mod api_key_source;
 pub(crate) mod assemble;
 pub(crate) mod bounds;
 pub(crate) mod chat;
 pub(crate) mod condense;
+pub(crate) mod getter;
 pub(crate) mod memory;
 pub(crate) mod places;
 pub(crate) mod quotas;
@@ -265,33 +267,6 @@ pub struct SearchSettings {
     pub url: Option<String>,
     /// The API key.
     pub key: ApiKeySource,
-}
-
-/// The key of a provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ApiKeySource {
-    /// The provider needs no key.
-    None,
-    /// In an environment variable.
-    Env {
-        /// The variable's name.
-        name: String,
-        /// The variable's value, if it is set.
-        value: Option<Secret>,
-    },
-    /// Written down in a file.
-    Literal(Secret),
-}
-
-impl ApiKeySource {
-    /// Returns the key, if it is known.
-    pub fn value(&self) -> Option<&Secret> {
-        match self {
-            Self::None => None,
-            Self::Env { value, .. } => value.as_ref(),
-            Self::Literal(secret) => Some(secret),
-        }
-    }
 }
 
 impl ProviderSettings {

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use crate::ConfigMistake;
 use crate::layers::keys::SettingPath;
 use crate::layers::value::Value;
-use crate::settings::assemble::{SettingsGetter, mistake};
+use crate::settings::getter::{SettingsGetter, mistake};
 
 /// Reads an address, or a network as an address and the length of its prefix in bits: `127.0.0.1`, `10.0.0.0/8`,
 /// `fd00::/8`. An address alone has all of its bits. `None` if it is neither.

@@ -3,7 +3,7 @@
 use agentx_types::NanoUsd;
 
 use crate::layers::keys::SettingPath;
-use crate::settings::assemble::SettingsGetter;
+use crate::settings::getter::SettingsGetter;
 
 /// The limits of a server for each person other than its operator. `None` is not a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]

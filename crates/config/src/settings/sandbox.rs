@@ -5,12 +5,12 @@ use std::path::PathBuf;
 
 use agentx_sandbox::SandboxMode;
 
-use crate::folders::trust;
+use crate::folders::strictness;
 use crate::layers::MergedSettings;
 use crate::layers::keys::SettingPath;
 use crate::layers::value::Value;
 use crate::settings::SandboxSettings;
-use crate::settings::assemble::SettingsGetter;
+use crate::settings::getter::SettingsGetter;
 
 const LOOSER: &str = "only your own settings may loosen the sandbox";
 
@@ -31,49 +31,14 @@ fn paths(get: &SettingsGetter<'_>, key: &str) -> Vec<PathBuf> {
     get.paths_at(&SettingPath::dotted(key))
 }
 
-/// Returns whether a word of the setting is as strict as another, or stricter.
-pub(crate) fn is_stricter(path: &SettingPath, new: &str, old: &str) -> bool {
-    let strictness = |word: &str| match path.0.last().map(String::as_str) {
-        Some("mode") => SandboxMode::WORDS.iter().position(|known| *known == word),
-        Some("best_effort") => ["true", "false"].iter().position(|known| *known == word),
-        Some("network") => ["on", "off"].iter().position(|known| *known == word),
-        _ => None,
-    };
-    strictness(new)
-        .zip(strictness(old))
-        .is_some_and(|(new, old)| new >= old)
-}
-
 /// Returns why a folder, trusted or not, may not set this; `None` if it may.
 pub(crate) fn why_not(path: &SettingPath, value: &Value, own: &MergedSettings) -> Option<&'static str> {
     let why = why_never(path)?;
-    (!trust::is_stricter(path, value, own.get(path)?)).then_some(why)
+    (!strictness::is_stricter(path, value, own.get(path)?)).then_some(why)
 }
 
 /// Returns why trust in a folder does not cover a looser value of this key.
 pub(crate) fn why_never(path: &SettingPath) -> Option<&'static str> {
     let is_of_sandbox = path.0.first().is_some_and(|first| first == "sandbox");
     is_of_sandbox.then_some(LOOSER)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn steps_have_an_order() {
-        let check = |key: &str, new: &str, old: &str| is_stricter(&SettingPath::dotted(key), new, old);
-        for (key, words) in [
-            ("sandbox.mode", SandboxMode::WORDS),
-            ("sandbox.network", &["on", "off"]),
-            ("sandbox.best_effort", &["true", "false"]),
-        ] {
-            for (at, new) in words.iter().enumerate() {
-                for (before, old) in words.iter().enumerate() {
-                    assert_eq!(check(key, new, old), at >= before, "{key} {new} {old}");
-                }
-            }
-        }
-        assert!(!check("sandbox.mode", "made up", "none"));
-    }
 }

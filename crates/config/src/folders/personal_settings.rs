@@ -1,0 +1,18 @@
+//! What a person's own layers say, beside which a folder's settings are judged.
+
+use agentx_llm::Catalog;
+
+use crate::layers::MergedSettings;
+use crate::{ApiKeySource, ConfigPaths};
+
+/// The person's own layers.
+pub(crate) struct PersonalSettings<'a> {
+    /// Defaults, the user's file, the environment, flags.
+    pub(crate) merged: &'a MergedSettings,
+    /// The built-in models, with newer figures if the person has some.
+    pub(crate) catalog: &'a Catalog,
+    /// Every key that they name.
+    pub(crate) keys: &'a [ApiKeySource],
+    pub(crate) places: &'a ConfigPaths,
+    pub(crate) lookup: &'a dyn Fn(&str) -> Option<String>,
+}

@@ -1,0 +1,108 @@
+//! Which of two values of a setting is the stricter one: a folder that is not trusted only makes things stricter.
+
+use agentx_sandbox::SandboxMode;
+
+use crate::layers::keys::SettingPath;
+use crate::layers::value::Value;
+
+/// Returns whether a value is as strict as the present one, or stricter.
+pub(crate) fn is_stricter(path: &SettingPath, value: &Value, present: &Value) -> bool {
+    match (value, present) {
+        (_, Value::Nothing) => true,
+        (Value::Count(new), Value::Count(old)) | (Value::Millis(new), Value::Millis(old)) => new <= old,
+        (Value::Money(new), Value::Money(old)) => new <= old,
+        (Value::Names(new), Value::Names(old)) => new.iter().all(|name| old.contains(name)),
+        (Value::Text(new), Value::Text(old)) if path.0 == ["approval"] => strictness(new) >= strictness(old),
+        (Value::Text(new), Value::Text(old)) if path.0.first().is_some_and(|first| first == "sandbox") => {
+            is_stricter_sandbox(path, new, old)
+        }
+        (Value::Text(new), Value::Text(old)) if path.0.first().is_some_and(|first| first == "memory") => {
+            is_stricter_memory(path, new, old)
+        }
+        (Value::Text(new), Value::Text(old)) if path.0 == ["durability"] => new == old || new == "machine",
+        (Value::Text(new), Value::Text(old)) if path.0 == ["context", "environment"] => {
+            new == old || new == "false"
+        }
+        _ => false,
+    }
+}
+
+fn strictness(approval: &str) -> u8 {
+    match approval {
+        "auto" => 0,
+        "ask" => 1,
+        _ => 2,
+    }
+}
+
+/// Returns whether a word of a setting of memory is as strict as another, or stricter.
+fn is_stricter_memory(path: &SettingPath, new: &str, old: &str) -> bool {
+    let strictest = match path.0.last().map(String::as_str) {
+        Some("enabled") => "false",
+        Some("accept") => "ask",
+        _ => return false,
+    };
+    new == old || new == strictest
+}
+
+/// Returns whether a word of a setting of the sandbox is as strict as another, or stricter.
+fn is_stricter_sandbox(path: &SettingPath, new: &str, old: &str) -> bool {
+    let strictness = |word: &str| match path.0.last().map(String::as_str) {
+        Some("mode") => SandboxMode::WORDS.iter().position(|known| *known == word),
+        Some("best_effort") => ["true", "false"].iter().position(|known| *known == word),
+        Some("network") => ["on", "off"].iter().position(|known| *known == word),
+        _ => None,
+    };
+    strictness(new)
+        .zip(strictness(old))
+        .is_some_and(|(new, old)| new >= old)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_workspace_may_only_make_commits_safer() {
+        let path = SettingPath::dotted("durability");
+        let word = |word: &str| Value::Text(word.into());
+        assert!(is_stricter(&path, &word("machine"), &word("process")));
+        assert!(is_stricter(&path, &word("machine"), &word("machine")));
+        assert!(!is_stricter(&path, &word("process"), &word("machine")));
+    }
+
+    #[test]
+    fn a_workspace_may_only_keep_facts_from_the_model() {
+        let path = SettingPath::dotted("context.environment");
+        let word = |word: &str| Value::Text(word.into());
+        assert!(is_stricter(&path, &word("false"), &word("true")));
+        assert!(is_stricter(&path, &word("true"), &word("true")));
+        assert!(!is_stricter(&path, &word("true"), &word("false")));
+    }
+
+    #[test]
+    fn a_limit_is_stricter_than_none() {
+        let path = SettingPath::dotted("limits.timeout");
+        let (none, some) = (Value::Nothing, Value::Millis(1_000));
+        assert!(is_stricter(&path, &some, &none) && is_stricter(&path, &none, &none));
+        assert!(!is_stricter(&path, &none, &some));
+    }
+
+    #[test]
+    fn steps_have_an_order() {
+        let check =
+            |key: &str, new: &str, old: &str| is_stricter_sandbox(&SettingPath::dotted(key), new, old);
+        for (key, words) in [
+            ("sandbox.mode", SandboxMode::WORDS),
+            ("sandbox.network", &["on", "off"]),
+            ("sandbox.best_effort", &["true", "false"]),
+        ] {
+            for (at, new) in words.iter().enumerate() {
+                for (before, old) in words.iter().enumerate() {
+                    assert_eq!(check(key, new, old), at >= before, "{key} {new} {old}");
+                }
+            }
+        }
+        assert!(!check("sandbox.mode", "made up", "none"));
+    }
+}

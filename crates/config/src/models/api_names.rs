@@ -1,0 +1,16 @@
+//! The words for the protocols of models, as the configuration has them.
+
+use agentx_types::Api;
+
+/// Returns the protocol that a checked word names.
+pub(crate) fn api_called(word: &str) -> Api {
+    match word {
+        "anthropic" => Api::Anthropic,
+        "openai-responses" => Api::OpenaiResponses,
+        "gemini" => Api::Gemini,
+        "gemini-interactions" => Api::GeminiInteractions,
+        "bedrock" => Api::Bedrock,
+        "vertex-anthropic" => Api::VertexAnthropic,
+        _ => Api::OpenaiChat,
+    }
+}
