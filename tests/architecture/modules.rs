@@ -12,11 +12,21 @@ use crate::source::{Source, sources};
 const LAYERED: &[&str] = &[
     "agent",
     "agent-files",
+    "agentx",
     "bus",
     "chat",
+    "flows",
+    "identity",
+    "memory",
+    "node-runtime",
+    "openhands",
+    "remote-runtime",
     "runtime",
+    "secrets",
     "session",
     "sqlite-log",
+    "terminal",
+    "tools",
 ];
 /// The crates that others build on, and whose documentation is at least a quarter of their code.
 const DOCUMENTED: &[&str] = &[

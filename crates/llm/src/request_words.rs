@@ -2,7 +2,7 @@
 
 use agentx_types::ModelRequest;
 
-/// Returns the maximum number of tokens of the answer: see [`ModelSpec::longest_answer`].
+/// Returns the maximum number of tokens of the answer: see [`longest_answer`](agentx_types::ModelSpec::longest_answer).
 pub(crate) fn longest_answer(request: &ModelRequest) -> u64 {
     request.model.longest_answer(request.params.max_output_tokens)
 }

@@ -6,7 +6,7 @@
 //! | setting | part |
 //! | --- | --- |
 //! | `data_dir`, `durability` | the log: SQLite, synced at each commit for `machine` |
-//! | `providers.*` | an [`Endpoint`] for each, with its key and headers |
+//! | `providers.*` | an [`Endpoint`](crate::model::Endpoint) for each, with its key and headers |
 //! | `models.*` and the catalog | the models of lists, prices, wire options |
 //! | `calls.*` | [`CallLimits`] and [`RetryPolicy`]; unset values keep their defaults |
 //! | `tools.enabled`, `tools.disabled` | which built-in tools are in the box |
@@ -21,7 +21,6 @@
 //! Settings that change later do not affect an existing runtime: a front end creates another one, or opens
 //! its sessions with changes.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,7 +41,7 @@ use crate::folder_instructions::telling_instructions;
 use crate::known_secrets::redactor;
 use crate::local_owner::LOCAL_OWNER;
 use crate::memory::{with_memory, without_memory};
-use crate::model::{CallLimits, Endpoint, ModelEffector, ModelParts, PricesOf, RetryPolicy};
+use crate::model::{CallLimits, ModelEffector, ModelParts, PricesOf, RetryPolicy, endpoints};
 use crate::scripted::{ScriptedEnvironment, scripted_model};
 use crate::{COMMANDS, DATABASE, NodeParts, NodeRuntime, WireOptionsOf};
 
@@ -171,36 +170,6 @@ fn open(settings: &Settings) -> Result<Arc<SqliteLog>, LogError> {
         ..LogOptions::default()
     };
     SqliteLog::open(settings.data_dir.join(DATABASE), options)
-}
-
-/// Every provider's endpoint, by its name. A provider that is in no catalog has none. Headers with an unset
-/// variable are left out, as the configuration promises.
-pub(crate) fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
-    let endpoint = |provider: &ProviderSettings| {
-        let entry = settings.catalog.provider(&provider.name)?;
-        let endpoint = Endpoint::new(entry, Some(&provider.base_url), provider.key().cloned());
-        let endpoint = with_cloud(endpoint, provider);
-        let headers = provider
-            .headers
-            .iter()
-            .filter_map(|header| Some((&header.name, header.value.value()?.clone())));
-        let endpoint = headers.fold(endpoint, |endpoint, (name, value)| {
-            endpoint.with_header(name, value)
-        });
-        Some((provider.name.clone(), endpoint))
-    };
-    settings.providers.iter().filter_map(endpoint).collect()
-}
-
-/// The endpoint with the credentials of a cloud that a person has in place of a key, or the reason why there are none.
-fn with_cloud(endpoint: Endpoint, provider: &ProviderSettings) -> Endpoint {
-    match &provider.cloud {
-        Some(cloud) => match &cloud.credentials {
-            Ok(credentials) => endpoint.with_cloud(credentials.clone(), cloud.region.as_deref()),
-            Err(why) => endpoint.with_unusable_cloud(why),
-        },
-        None => endpoint,
-    }
 }
 
 /// The limits and retries of model calls. Unset values keep their defaults ([`CallLimits::default`],

@@ -378,11 +378,3 @@ impl Http {
         })
     }
 }
-
-/// A key by which something that is sent twice is done once.
-pub(crate) fn new_key() -> Result<String, RuntimeError> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes)
-        .map_err(|error| RuntimeError::Refused(format!("no random numbers available: {error}")))?;
-    Ok(format!("key_{:032x}", u128::from_le_bytes(bytes)))
-}

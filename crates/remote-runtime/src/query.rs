@@ -16,8 +16,6 @@ use agentx_runtime::RuntimeError;
 use reqwest::Method;
 use serde_json::Value;
 
-use crate::http::new_key;
-
 /// An HTTP request without the server and the credentials.
 pub(crate) struct Query<'a> {
     pub(crate) method: Method,
@@ -85,4 +83,12 @@ impl<'a> Query<'a> {
         self.repeatable = true;
         self
     }
+}
+
+/// A key by which something that is sent twice is done once.
+pub(crate) fn new_key() -> Result<String, RuntimeError> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| RuntimeError::Refused(format!("no random numbers available: {error}")))?;
+    Ok(format!("key_{:032x}", u128::from_le_bytes(bytes)))
 }

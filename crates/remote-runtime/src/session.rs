@@ -35,7 +35,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::environment::FeedSubscription;
 use crate::follow::{self, FollowRequest};
-use crate::http::{Query, new_key};
+use crate::http::Query;
+use crate::query::new_key;
 use crate::remote_core::RemoteCore;
 
 /// The maximum size of a message in a frame. A server takes frames up to 1 MiB; larger messages go over HTTP.

@@ -11,6 +11,7 @@
 
 mod found_paths;
 mod helper;
+mod landlock_version;
 mod launcher;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod linux;

@@ -3,11 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::landlock_version::NEEDED_ABI;
 use crate::{HELPER, SandboxError, SandboxMode, SandboxStep};
-
-/// The version of Landlock that a step needs to keep its promises: it holds signals and abstract sockets
-/// (Linux 6.12).
-pub(crate) const NEEDED_ABI: u32 = 6;
 
 /// What this machine can do.
 #[derive(Clone, Debug, PartialEq, Eq)]

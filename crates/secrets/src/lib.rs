@@ -26,11 +26,14 @@ mod encodings;
 mod hold;
 mod patterns;
 mod redactor;
+mod secret_place;
 mod secret_set;
 mod spans;
 mod stream;
 mod token_scan;
+mod word_tables;
 
-pub use redactor::{Redactor, SecretPlace};
+pub use redactor::Redactor;
+pub use secret_place::SecretPlace;
 pub use secret_set::{KnownSecret, MIN_SECRET_BYTES, Origin, SecretSet, is_ordinary};
 pub use stream::StreamRedactor;

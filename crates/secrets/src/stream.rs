@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use aho_corasick::automaton::StateID;
 
+use crate::SecretPlace;
 use crate::hold::Hold;
-use crate::redactor::{EndedWord, SecretPlace, Tables};
 use crate::spans::{SecretSpan, SecretSpans};
 use crate::token_scan::{EndedToken, LOOK_BACK, TokenScan};
+use crate::word_tables::{EndedWord, Tables};
 
 /// Redacts one text that arrives in pieces. `push` each piece, then [`finish`](Self::finish).
 pub struct StreamRedactor {

@@ -44,12 +44,16 @@ pub struct ToolFactoryParts {
     pub tools: Vec<Arc<dyn Tool>>,
     /// The libraries that scripts may `require`.
     pub libraries: Libraries,
-    /// The libraries of scripts of a folder ([`ToolDefinition::of_folder`](agentx_agent_files::definition::ToolDefinition::of_folder)).
+    /// The libraries of scripts of a folder ([`ToolDefinition::of_folder`]).
+    ///
+    /// [`ToolDefinition::of_folder`]: agentx_agent_files::definition::ToolDefinition::of_folder
     pub folder_libraries: Libraries,
     /// The directory of the store of scripts' values; `None` keeps them in memory.
     pub data_dir: Option<PathBuf>,
-    /// The folder of the tools that belong to a folder ([`ToolDefinition::of_folder`](agentx_agent_files::definition::ToolDefinition::of_folder)): their values are kept
+    /// The folder of the tools that belong to a folder ([`ToolDefinition::of_folder`]): their values are kept
     /// only for it.
+    ///
+    /// [`ToolDefinition::of_folder`]: agentx_agent_files::definition::ToolDefinition::of_folder
     pub folder: Option<PathBuf>,
     /// The identity of the folder, so that it does not get the values of another folder that was at its path;
     /// `None` identifies folders by their path alone.

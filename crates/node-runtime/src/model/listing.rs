@@ -14,10 +14,10 @@ use reqwest::{Method, Request, Url};
 use serde_json::Value;
 
 use super::client::ModelClients;
+use super::configured_endpoints::endpoints;
 use super::endpoint::Endpoint;
 use super::failure::AttemptFailure;
 use super::policy::ServerKind;
-use crate::from_settings::endpoints;
 
 /// Timeout for the list.
 const PATIENCE: Duration = Duration::from_secs(5);

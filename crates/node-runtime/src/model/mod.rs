@@ -51,6 +51,8 @@ mod call_limits;
 mod call_parts;
 mod client;
 mod cloud_access;
+#[cfg(feature = "settings")]
+mod configured_endpoints;
 mod content_coding;
 mod endpoint;
 mod environments;
@@ -81,6 +83,8 @@ use call_parts::Call;
 use client::ModelClients;
 
 pub use call_limits::CallLimits;
+#[cfg(feature = "settings")]
+pub(crate) use configured_endpoints::endpoints;
 pub use endpoint::Endpoint;
 pub use environments::{ClaudeEnvironment, OpenAiEnvironment};
 #[cfg(feature = "settings")]

@@ -6,31 +6,15 @@ use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
-use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use nix::unistd::Uid;
 
+use super::held_program::{DEVICES, HeldProgram, execute, fail};
 use super::landlock::LandlockRules;
 use super::{namespace, restrictions};
-use crate::{HELPER_FAILED, SandboxError, SandboxPolicy, SandboxStep, hidden_variables};
-
-/// The program that the helper executes.
-pub(super) struct HeldProgram {
-    pub(super) file: OsString,
-    pub(super) arg0: OsString,
-    pub(super) arguments: Vec<OsString>,
-}
-
-/// Devices that do nothing but read and write.
-pub(super) const DEVICES: [&str; 5] = [
-    "/dev/null",
-    "/dev/zero",
-    "/dev/full",
-    "/dev/random",
-    "/dev/urandom",
-];
+use crate::{SandboxError, SandboxPolicy, SandboxStep};
 
 /// Runs as the helper. `arguments` are those behind [`HELPER`](crate::HELPER). If all is well it does not
 /// return, because the process has become the command, or has ended as the command did.
@@ -47,13 +31,6 @@ pub(crate) fn helper_main(mut arguments: impl Iterator<Item = OsString>) -> Exit
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => fail(&error),
     }
-}
-
-/// Says why the command was not started.
-pub(super) fn fail(error: &SandboxError) -> ExitCode {
-    // Without standard error there is only the exit code.
-    let _ = writeln!(std::io::stderr(), "agentx: {error}");
-    ExitCode::from(HELPER_FAILED)
 }
 
 fn probe() -> ExitCode {
@@ -108,34 +85,6 @@ fn by_landlock(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
         Ok(()) => execute(program, policy),
         Err(error) => error,
     }
-}
-
-/// Executes the program. Returns why that failed.
-pub(super) fn execute(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
-    let in_environment = |command: &mut Command| {
-        for name in hidden_variables() {
-            command.env_remove(name);
-        }
-        let temporary = match policy.step {
-            SandboxStep::Namespace => Path::new("/tmp"),
-            SandboxStep::None | SandboxStep::Landlock => &policy.paths.temporary,
-        };
-        for name in ["TMPDIR", "TEMP", "TMP"] {
-            command.env(name, temporary);
-        }
-    };
-    let mut command = Command::new(&program.file);
-    command.arg0(&program.arg0).args(&program.arguments);
-    in_environment(&mut command);
-    let error = command.exec();
-    if error.raw_os_error() == Some(nix::libc::ENOEXEC) {
-        // A script without its first line, which a shell would run by itself.
-        let mut shell = Command::new("/bin/sh");
-        shell.arg(&program.file).args(&program.arguments);
-        in_environment(&mut shell);
-        return SandboxError::path(Path::new("/bin/sh"), shell.exec());
-    }
-    SandboxError::path(Path::new(&program.file), error)
 }
 
 /// Makes the directory for temporary files, for this person alone. A directory that somebody else made there

@@ -1,5 +1,6 @@
 //! The helper on Linux: it applies a policy to itself and executes the command.
 
+mod held_program;
 mod helper;
 mod kernel;
 mod landlock;

@@ -14,7 +14,7 @@ use nix::fcntl::{OFlag, OpenHow, ResolveFlag, openat2};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::unistd::{chdir, pivot_root};
 
-use super::helper::DEVICES;
+use super::held_program::DEVICES;
 use super::kernel::set_mount;
 use super::landlock::open;
 use crate::repository::harmless_content;

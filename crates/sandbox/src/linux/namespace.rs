@@ -26,7 +26,7 @@ use nix::unistd::{
     ForkResult, Gid, Pid, Uid, chdir, dup2_stderr, dup2_stdin, dup2_stdout, getcwd, pipe2, setsid,
 };
 
-use super::helper::{HeldProgram, execute, fail};
+use super::held_program::{HeldProgram, execute, fail};
 use super::landlock::LandlockRules;
 use super::{kernel, mounts, restrictions};
 use crate::{HELPER_FAILED, SandboxError, SandboxPolicy};

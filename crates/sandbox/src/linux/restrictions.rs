@@ -5,7 +5,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use super::kernel;
 use super::landlock::{self, LandlockRules};
 use super::seccomp::{FilterRules, filter};
-use crate::probe::NEEDED_ABI;
+use crate::landlock_version::NEEDED_ABI;
 use crate::{SandboxError, SandboxLimits, SandboxStep};
 
 /// What root keeps: changing owners and modes of files, and becoming another user. The numbers are those of
