@@ -23,7 +23,7 @@ use crate::models::api_names::api_called;
 use crate::models::cloud::Clouds;
 use crate::settings::getter::{SettingsGetter, mistake};
 use crate::settings::{HeaderSetting, ProviderSettings};
-use crate::{ConfigMistake, Secret, SettingOrigin, Sourced, nearest};
+use crate::{ApiKeySource, ConfigMistake, Secret, SettingOrigin, Sourced, nearest};
 
 /// Returns the built-in catalog with the changes of the configuration. Invalid entries are left out and
 /// reported.

@@ -24,8 +24,8 @@ use agentx_types::{
 };
 
 use crate::{
-    ChatSettings, CloudSettings, Folder, GitPrograms, McpServerSettings, NamedFile, Quotas, ScriptedAnswer,
-    Secret, Sourced,
+    ApiKeySource, ChatSettings, CloudSettings, Folder, GitPrograms, McpServerSettings, NamedFile, Quotas,
+    ScriptedAnswer, Secret, Sourced,
 };
 
 /// All settings of a program of AgentX.
