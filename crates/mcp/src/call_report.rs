@@ -9,7 +9,8 @@ use agentx_types::ToolStatus;
 use rmcp::service::ServiceError;
 
 use crate::call::RemoteCallEnd;
-use crate::connection::{McpConnection, chain};
+use crate::connection::McpConnection;
+use crate::error_chain::chain;
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
 use crate::limits::{LINES_BETWEEN_CALLS, McpLimits};

@@ -13,7 +13,8 @@ use tokio::sync::{Mutex, watch};
 
 use crate::call::{RemoteCall, RemoteCallEnd};
 use crate::call_report::CallReport;
-use crate::connection::{McpConnection, ServerAccess, chain};
+use crate::connection::{McpConnection, ServerAccess};
+use crate::error_chain::chain;
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
 use crate::known_servers::{KnownServer, KnownServers};

@@ -7,14 +7,22 @@ use std::sync::Arc;
 use agentx_agent::closed_files::{guarded, opens_secrets};
 use agentx_types::{Guard, RuleEffect};
 
-use crate::folders::secret_guard::ways_to_write;
+use crate::folders::secret_guard::{secrets, ways_to_write};
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::Value;
 use crate::{FolderTrust, IgnoredSetting, Settings};
 
 /// The program's files in a data directory that is, or contains, the workspace: other files there are not
 /// ours.
-const OF_DATA: &[&str] = &["*.db*", "*.json", "*.log", "identity*", "told*", "accepted/**"];
+const OF_DATA: &[&str] = &[
+    "*.db*",
+    "*.json",
+    "*.log",
+    "identity*",
+    "told*",
+    "accepted/**",
+    "drafts/**",
+];
 
 impl Settings {
     /// Returns the files that calls may not open by default.

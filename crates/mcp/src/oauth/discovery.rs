@@ -9,7 +9,7 @@ use serde_json::json;
 use super::challenge::BearerChallenge;
 use super::metadata::{IssuerMetadata, ResourceMetadata, issuer_addresses, resource_addresses};
 use super::requests::LoginRequests;
-use crate::connection::chain;
+use crate::error_chain::chain;
 
 /// The parties of a login, and what the server wants.
 #[derive(Clone, Debug)]

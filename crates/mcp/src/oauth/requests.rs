@@ -11,7 +11,7 @@ use agentx_types::is_public_address;
 use reqwest::{Client, RequestBuilder, Response, StatusCode, Url};
 use serde::de::DeserializeOwned;
 
-use crate::connection::chain;
+use crate::error_chain::chain;
 use crate::limits::CONNECT;
 
 /// The time of one request.

@@ -111,7 +111,7 @@ impl JobTable {
             .get(session)?
             .jobs
             .iter()
-            .find(|job| job.id == id)
+            .find(|job| job.id() == id)
             .cloned()
     }
 
