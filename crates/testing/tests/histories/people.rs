@@ -111,7 +111,7 @@ pub(crate) fn limits(random: &mut Random) -> Limits {
         ..none
     };
     let tokens = Limits {
-        max_tokens: Some(9_000),
+        max_tokens: Some(7_000),
         ..none
     };
     let cost = Limits {
