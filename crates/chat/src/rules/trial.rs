@@ -88,7 +88,8 @@ impl TestedCall {
 fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Value), ChatError> {
     let (name, rest) = words.split_once(':').unwrap_or((words, ""));
     let tool = super::tool_named(tools, name.trim())?;
-    let rest = rest.trim();
+    // A carriage return belongs to a word: the rules do not remove it either.
+    let rest = rest.trim_matches([' ', '\t', '\n']);
     if rest.is_empty() {
         return Ok((tool, json!({})));
     }
@@ -189,6 +190,22 @@ mod tests {
         }
         for words in ["bash: {oops", "bash: {\"command\": ls}"] {
             assert!(call_of(&tools, words).is_err(), "{words}");
+        }
+    }
+
+    #[test]
+    fn a_command_line_is_judged_with_the_white_space_that_a_shell_takes_for_a_word() {
+        let tools = [
+            ToolSpec::new("bash", "", json!({"type": "object"}), agentx::types::Access::Run)
+                .with_command_argument("command"),
+        ];
+        for (words, line) in [
+            ("bash:  ./run.sh\t\n", "./run.sh"),
+            ("bash: ./run.sh\r", "./run.sh\r"),
+            ("bash: ./run.sh\u{a0}", "./run.sh\u{a0}"),
+        ] {
+            let (_, input) = call_of(&tools, words).unwrap();
+            assert_eq!(input, json!({ "command": line }), "{words:?}");
         }
     }
 }
