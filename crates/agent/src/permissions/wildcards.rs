@@ -1,5 +1,5 @@
 //! Restricts the stars of a rule about command lines: they match neither other places, nor variables whose
-//! value nobody saw.
+//! value nobody saw, nor further words where the value of a variable stands.
 //!
 //! `CallSubject::covers_command` makes these checks for a pattern that fits a command, besides those of
 //! `severity`. Each of them can only keep a rule from covering: if one fails, a person is asked.
@@ -11,6 +11,78 @@
 //! | `rm build/*` | `rm build/../src` | no: it climbs out |
 //! | `echo *` | `echo $TOKEN` | no: nobody saw the value |
 //! | `echo $HOME *` | `echo $HOME x` | yes: the pattern names it |
+//! | `PORT=* ./srv` | `PORT=1 ./evil ./srv` | no: the star is the value |
+
+use agentx_types::since;
+
+use crate::pattern::fits;
+
+/// Words behind which `NAME=value` sets a variable, or `env` may follow.
+const BEFORE_VARIABLES: &[&str] = &[
+    "command", "declare", "env", "exec", "export", "local", "nice", "nohup", "readonly", "setsid", "sudo",
+    "time", "typeset",
+];
+
+/// Returns whether a pattern fits a command. From version 9 of the rules on, a star in a word in front that sets a
+/// variable stands for a part of one word: not for further variables (`LD_PRELOAD=…`) or a program.
+pub(crate) fn fits_command(pattern: &str, command: &str, version: u32) -> bool {
+    fits(pattern, command) && (version < since::VALUES_ARE_ONE_WORD || keeps_values_apart(pattern, command))
+}
+
+/// Returns whether each word in front of the pattern, as far as variables are set there, fits one word of the command,
+/// and the rest of the pattern the rest of the command. No star of these words stands for a quote or `$`: both words
+/// have the same number of such characters.
+fn keeps_values_apart(pattern: &str, command: &str) -> bool {
+    let (mut pattern, mut command) = (pattern, command);
+    loop {
+        let (wanted, wanted_behind) = first_word(pattern);
+        if !is_before_program(wanted) {
+            return fits(pattern, command);
+        }
+        let (word, behind) = first_word(command);
+        if !fits(wanted, word) || special_characters(&wanted.replace("\\*", "*")) != special_characters(word)
+        {
+            return false;
+        }
+        (pattern, command) = (wanted_behind, behind);
+    }
+}
+
+/// Returns whether a word of a pattern sets a variable, or may stand before one that does.
+fn is_before_program(word: &str) -> bool {
+    let is_name = |name: &str| {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "_*+[]'\"".contains(c);
+        !name.is_empty() && name.chars().all(is_part)
+    };
+    let program = word.rsplit('/').next().unwrap_or(word);
+    word.split_once('=').is_some_and(|(name, _)| is_name(name))
+        || BEFORE_VARIABLES.contains(&program)
+        || (word.starts_with('-') && !word.contains('*'))
+}
+
+/// The number of characters of a word that quote, or begin a substitution or redirection.
+fn special_characters(word: &str) -> usize {
+    word.chars().filter(|c| "'\"\\$`<>".contains(*c)).count()
+}
+
+/// The first word of a line, with its quotes, and what follows the blank behind it.
+fn first_word(line: &str) -> (&str, &str) {
+    let mut quote = None;
+    let mut letters = line.char_indices();
+    while let Some((at, letter)) = letters.next() {
+        match (quote, letter) {
+            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
+            (Some('\''), _) => {}
+            (None, '\'' | '"') => quote = Some(letter),
+            (_, '\\') => {
+                letters.next();
+            }
+            (None, ' ') => return (&line[..at], &line[at + 1..]),
+            _ => {}
+        }
+    }
+    (line, "")
+}
 
 /// Returns whether each shell variable in the command is also in the pattern: nobody saw its value, so no
 /// star matches it.
@@ -74,4 +146,63 @@ pub(crate) fn stays_below(pattern: &str, command: &str) -> bool {
         || !command
             .split(' ')
             .any(|word| climbs(word) && !pattern.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_star_in_a_value_stands_for_a_part_of_one_word() {
+        for (pattern, command) in [
+            ("PORT=* ./srv", "PORT=1 ./srv"),
+            ("PORT=* ./srv *", "PORT=a/b ./srv"),
+            ("PORT=* ./srv *", "PORT=1 ./srv -v PORT=2 ./srv"),
+            ("A=\"*\" B=* make", "A=\"x y\" B=1 make"),
+            ("A=$HOME/* make", "A=$HOME/x make"),
+            ("A=\\* make", "A=* make"),
+            ("env -i PORT=* ./srv", "env -i PORT=1 ./srv"),
+            ("export PORT=*", "export PORT=1"),
+            ("NODE_ENV=test *", "NODE_ENV=test npm run a"),
+            ("NODE_ENV=test *", "NODE_ENV=test"),
+            ("make PORT=* x", "make PORT=1 A=2 x"),
+            ("env *", "env A=1 make"),
+        ] {
+            assert!(
+                fits_command(pattern, command, since::VALUES_ARE_ONE_WORD),
+                "{command}"
+            );
+        }
+        for (pattern, command) in [
+            ("PORT=* ./srv", "PORT=1 LD_PRELOAD=./x.so ./srv"),
+            ("PORT=* ./srv", "PORT=1 ./evil ./srv"),
+            ("PORT=* ./srv *", "PORT=1 ./evil PORT=1 ./srv x"),
+            ("PORT=* ./srv", "PORT='1 2' ./srv"),
+            ("PORT=* ./srv", "PORT=\"1\" ./srv"),
+            ("PORT=* ./srv", r"PORT=1\ 2 ./srv"),
+            ("PORT=* ./srv", "PORT=$X ./srv"),
+            ("PORT=* ./srv", "PORT=1>/dev/null ./srv"),
+            ("PORT+=* ./srv", "PORT+=1 ./evil ./srv"),
+            ("A=1 PORT=* ./srv", "A=1 PORT=1 ./evil ./srv"),
+            ("RUST_*=1 make", "RUST_A=x ./evil A=1 make"),
+            ("A=\"x *\" make", "A=\"x y\" ./evil \"z\" make"),
+            ("A=\"*\" make", "A=\"\" ./evil \"\" make"),
+            ("env PORT=* ./srv", "env PORT=1 LD_PRELOAD=./x.so ./srv"),
+            (
+                "/usr/bin/env -i PORT=* ./srv",
+                "/usr/bin/env -i PORT=1 ./evil ./srv",
+            ),
+            ("env \"PORT=*\" ./srv", "env \"PORT=1\" \"PATH=.\" ./srv"),
+            ("export PORT=*", "export PORT=1 PATH=."),
+        ] {
+            assert!(
+                fits_command(pattern, command, since::VALUES_ARE_ONE_WORD - 1),
+                "{command}"
+            );
+            assert!(
+                !fits_command(pattern, command, since::VALUES_ARE_ONE_WORD),
+                "{command}"
+            );
+        }
+    }
 }

@@ -220,3 +220,7 @@ pub const GUESSED_WINDOWS_GROW: u32 = 9;
 /// A rule that allows a command also allows it behind harmless wrappers and variables (`timeout 60 …`, `RUST_LOG=debug
 /// …`), with its output to or its input from `/dev/null`, and with a pipe into programs that only read it (`… | tail -20`).
 pub const EVERYDAY_FORMS: u32 = 9;
+
+/// In a rule that allows a command line, a star in the value of a variable in front (`PORT=* ./srv`) stands for a part of
+/// one word: not for quotes, substitutions, further variables or a program.
+pub const VALUES_ARE_ONE_WORD: u32 = 9;

@@ -34,7 +34,7 @@ use crate::files::path_pattern::{glob_meets, is_named_by};
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::permissions::remembered_rule;
 use crate::permissions::rule_options::{fits_anywhere, fits_by_options};
-use crate::permissions::wildcards::{names_all_places, names_all_variables, stays_below};
+use crate::permissions::wildcards::{fits_command, names_all_places, names_all_variables, stays_below};
 use crate::tools::file_tools;
 
 /// The subject of a call, for one judgement. It parses the command line once, on first use.
@@ -293,7 +293,7 @@ impl<'a> CallSubject<'a> {
     /// Returns whether a rule's pattern covers one command: it fits, and its stars stand for nothing that a
     /// rule has to name explicitly (other places, secrets, variables, options that run or destroy something).
     fn covers_command(&self, pattern: &str, command: &str) -> bool {
-        fits(pattern, command)
+        fits_command(pattern, command, self.version)
             && stays_below(pattern, command)
             && (self.version < since::PLACES_ARE_NAMED || names_all_places(pattern, command))
             && self.may_open_in(pattern, command)

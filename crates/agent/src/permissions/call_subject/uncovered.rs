@@ -15,7 +15,7 @@ use crate::commands::severity::{runs_git, unnamed};
 use crate::pattern::fits;
 use crate::permissions::remembered_rule::inside;
 use crate::permissions::rule_words::in_reason;
-use crate::permissions::wildcards::{names_all_places, names_all_variables, stays_below};
+use crate::permissions::wildcards::{fits_command, names_all_places, names_all_variables, stays_below};
 
 /// The reason for a line that cannot be parsed.
 const NOT_APART: &str =
@@ -84,6 +84,9 @@ impl CallSubject<'_> {
     fn gap(&self, pattern: &str, command: &str, is_fed: bool) -> Option<String> {
         if is_fed && is_exact(pattern) {
             return Some(format!("`{command}` reads what the command before it writes"));
+        }
+        if !fits_command(pattern, command, self.version) {
+            return Some("a star in the value of a variable is one word without quotes and `$`".to_owned());
         }
         if let Some(word) = unnamed(pattern, command, self.version) {
             return Some(match of_listed(&word) {
