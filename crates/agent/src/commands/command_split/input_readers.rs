@@ -2,7 +2,8 @@
 //! whole or in part. `cargo test 2>&1 | tail -20` does no more than `cargo test`, so a rule for that is enough.
 //!
 //! Only words that are listed here count, whatever other options a program has: `tail -f`, `grep -r`, `grep -f x`,
-//! `sort -o x`, `uniq IN OUT` and any name of a file need a rule. From version 9 of the rules on.
+//! `sort -o x`, `uniq IN OUT` and any name of a file need a rule. So do the options by which `grep` stops reading, because
+//! this ends the command that writes to it. `head` is too common for that. From version 9 of the rules on.
 
 /// A program with the words that make it read its standard input alone.
 struct Reader {
@@ -50,8 +51,8 @@ const READERS: &[Reader] = &[
     },
     Reader {
         name: "grep",
-        flags: "EFGHLPabchilnoqsvwx",
-        numbers: "ABCm",
+        flags: "EFGHPabchinosvwx",
+        numbers: "ABC",
         texts: "",
         long: &[
             "--after-context=",
@@ -65,9 +66,7 @@ const READERS: &[Reader] = &[
             "--invert-match",
             "--line-buffered",
             "--line-number",
-            "--max-count=",
             "--only-matching",
-            "--quiet",
             "--word-regexp",
         ],
         counts: true,
@@ -335,6 +334,14 @@ mod tests {
             "grep -r word",
             "grep -nr word",
             "grep -A word x",
+            "grep -q word",
+            "grep -nq word",
+            "grep -m 1 word",
+            "grep -m1 word",
+            "grep -l word",
+            "grep -L word",
+            "grep --quiet word",
+            "grep --max-count=1 word",
             "grep -e a",
             "grep -d recurse word",
             "grep --include=x word",

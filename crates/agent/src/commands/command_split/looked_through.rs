@@ -8,14 +8,29 @@
 //! | `time timeout 60 cargo test` | `timeout 60 cargo test`, `cargo test` |
 //! | `RUST_LOG=debug cargo test` | `cargo test` |
 //! | `timeout $X cargo test`, `PATH=. cargo test` | – |
+//! | `timeout 60 A=b/c make`, `timeout 60 source x` | –: it runs the file `A=b/c`, or a program named `source` |
 //!
-//! Everything that is removed is known to the letter: a wrapper stays if one of its words is not listed here. A variable
-//! is listed only if no program takes its value for the name of a program, a file or a setting. That leaves out `CI`, for
-//! example: some programs publish or delete without a question if it is set. Rules that deny or ask see through far more
-//! (`command_analysis`). From version 9 of the rules on.
+//! Everything that is removed is known to the letter: a wrapper stays if one of its words is not listed here, or if a shell
+//! would read the first word behind it as more than a program's name. A variable is listed only if no program takes its
+//! value for the name of a program, a file or a setting. That leaves out `CI`, for example: some programs publish or delete
+//! without a question if it is set. Rules that deny or ask see through far more (`command_analysis`). From version 9 of the
+//! rules on.
 
 /// The maximum number of wrappers and variables in front of a command.
 const MOST_IN_FRONT: usize = 8;
+
+/// Words that a shell carries out itself and that are no files everywhere (`echo` and `test` are). A wrapper would look for
+/// a program of this name.
+const BUILTINS: &str = ". : alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs \
+    disown enable eval exec exit export fc fg getopts hash help history jobs let local logout mapfile popd pushd read \
+    readarray readonly return set shift shopt source suspend times trap type typeset ulimit umask unalias unset wait";
+
+/// Words by which a shell begins and ends loops and conditions. Behind a variable, too, they are names of programs.
+const KEYWORDS: &str =
+    "[[ ]] case coproc do done elif else esac fi for function if in select then until while";
+
+/// Characters by which a shell makes another word of one, or a variable or redirection.
+const MORE_THAN_A_NAME: &[char] = &['=', '<', '>', '\'', '"', '\\', '$', '`', '*', '?', '['];
 
 /// A command that runs the one behind it and changes neither what that does nor where its output goes.
 struct Wrapper {
@@ -84,7 +99,6 @@ pub(crate) fn forms(command: &str) -> Vec<&str> {
     for written in [command, without_redirections(command)] {
         let first = Inner {
             rest: written,
-            is_first: true,
             takes_variables: true,
         };
         let steps = std::iter::successors(Some(first), Inner::behind_one);
@@ -106,9 +120,8 @@ pub(crate) fn is_only_redirections(command: &str) -> bool {
 #[derive(Clone, Copy)]
 struct Inner<'a> {
     rest: &'a str,
-    /// Whether nothing was removed yet.
-    is_first: bool,
-    /// Whether a shell reads `NAME=value` here as a variable. Behind `timeout 60` it would be a program.
+    /// Whether a shell reads `NAME=value` here as a variable. Behind `timeout 60` it would be a program, and behind `time`
+    /// if the shell is no bash.
     takes_variables: bool,
 }
 
@@ -117,18 +130,16 @@ impl Inner<'_> {
     fn behind_one(&self) -> Option<Self> {
         let (word, behind) = self.rest.split_once(' ')?;
         if self.takes_variables && is_harmless_variable(word) {
-            return Some(Self {
+            return (!is_listed(KEYWORDS, first_word(behind))).then_some(Self {
                 rest: behind,
-                is_first: false,
                 takes_variables: true,
             });
         }
         let wrapper = WRAPPERS.iter().find(|wrapper| wrapper.name == word)?;
-        Some(Self {
-            rest: wrapper.command(behind)?,
-            is_first: false,
-            // At the beginning `time` is a keyword of the shell.
-            takes_variables: word == "time" && self.is_first,
+        let rest = wrapper.command(behind)?;
+        is_program(first_word(rest)).then_some(Self {
+            rest,
+            takes_variables: false,
         })
     }
 }
@@ -150,7 +161,7 @@ impl Wrapper {
                 let (duration, behind) = rest.split_once(' ')?;
                 is_duration(duration).then_some(behind)
             }
-            "env" => behind_variables(rest),
+            "env" => Some(behind_variables(rest)),
             _ => Some(rest),
         }
     }
@@ -171,16 +182,28 @@ impl Wrapper {
     }
 }
 
-/// The command behind the variables that `env` sets; `None` if one of them is not harmless.
-fn behind_variables(words: &str) -> Option<&str> {
+/// What stands behind the harmless variables that `env` sets.
+fn behind_variables(words: &str) -> &str {
     let mut rest = words;
     while let Some((word, behind)) = rest.split_once(' ')
         && is_harmless_variable(word)
     {
         rest = behind;
     }
-    let first = rest.split(' ').next().unwrap_or_default();
-    (!first.contains('=')).then_some(rest)
+    rest
+}
+
+fn first_word(words: &str) -> &str {
+    words.split(' ').next().unwrap_or_default()
+}
+
+fn is_listed(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}
+
+/// Returns whether the first word behind a wrapper names the same program as at the beginning of a line.
+fn is_program(word: &str) -> bool {
+    !word.contains(MORE_THAN_A_NAME) && !is_listed(BUILTINS, word) && !is_listed(KEYWORDS, word)
 }
 
 /// Returns whether a word sets a variable to a value by which no program runs or loads anything else.
@@ -191,7 +214,7 @@ fn is_harmless_variable(word: &str) -> bool {
     let Some((name, value)) = word.split_once('=') else {
         return false;
     };
-    let is_one_of = |list: &str| list.split(' ').any(|known| known == value);
+    let is_one_of = |list: &str| is_listed(list, value);
     let is_of = |signs: &str| {
         let is_sign = |c: char| c.is_ascii_alphanumeric() || signs.contains(c);
         !value.is_empty() && value.chars().all(is_sign)
@@ -210,13 +233,10 @@ fn is_harmless_variable(word: &str) -> bool {
         "COLUMNS" | "LINES" | "PYTHONHASHSEED" | "RUST_TEST_THREADS" => is_number(value),
         "RUST_LOG" => is_of("_:=,-"),
         "TERM" => is_one_of(TERMINALS),
-        // In other encodings a part of a letter may be a backslash.
-        "LANG" | "LC_ALL" => {
-            let is_unicode = [".UTF-8", ".utf8"].iter().any(|end| value.ends_with(end));
-            value == "C" || value == "POSIX" || (is_unicode && is_of("_-."))
-        }
-        // `/x` and `:x` are files.
-        "TZ" => is_of("_+-/") && value.starts_with(|c: char| c.is_ascii_alphabetic()),
+        // Others change the order of `sort` and `ls`, and in some encodings a part of a letter may be a backslash.
+        "LANG" | "LC_ALL" => is_one_of("C POSIX C.UTF-8 C.utf8"),
+        // Another day may be another file that a script deletes.
+        "TZ" => value == "UTC",
         // Any other value chooses the files with settings, and perhaps the database, of another environment.
         "NODE_ENV" => value == "test",
         _ => false,
@@ -239,10 +259,15 @@ fn before_redirection(command: &str) -> Option<&str> {
     let before = match command.strip_suffix("/dev/null") {
         Some(before) => {
             let arrow = before.trim_end_matches([' ', '\t']);
-            let before = arrow
-                .strip_suffix(">>")
-                .or_else(|| arrow.strip_suffix(['>', '<']))?;
-            before.strip_suffix(['0', '1', '2']).unwrap_or(before)
+            // `1<` and `0>` would make the output or input fail.
+            let (before, descriptors): (_, &[char]) = match arrow.strip_suffix('<') {
+                Some(before) => (before, &['0']),
+                None => (
+                    arrow.strip_suffix(">>").or_else(|| arrow.strip_suffix('>'))?,
+                    &['1', '2'],
+                ),
+            };
+            before.strip_suffix(descriptors).unwrap_or(before)
         }
         None => {
             let before = command.strip_suffix(['1', '2'])?.strip_suffix(">&")?;
@@ -263,16 +288,17 @@ fn is_niceness(value: &str) -> bool {
     is_number(value.strip_prefix(['+', '-']).unwrap_or(value))
 }
 
+/// Returns whether a value is a time of a second or more: a shorter one ends a command in the middle of its work.
 fn is_duration(value: &str) -> bool {
     let number = value.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(value);
     let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
     let is_digits = |text: &str| text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
-    !whole.is_empty() && is_digits(whole) && is_digits(part)
+    whole.contains(|c| c != '0') && is_digits(whole) && is_digits(part)
 }
 
+/// Returns whether a value is a signal by which people end programs. Others stop them for good, or mean something else.
 fn is_signal(value: &str) -> bool {
-    let name = value.strip_prefix("SIG").unwrap_or(value);
-    ["HUP", "INT", "KILL", "QUIT", "TERM", "2", "9", "15"].contains(&name)
+    ["INT", "SIGINT", "TERM", "SIGTERM", "2", "15"].contains(&value)
 }
 
 fn is_buffer(value: &str) -> bool {
@@ -292,16 +318,16 @@ mod tests {
                 &["nice -n -5 cargo test", "cargo test"],
             ),
             (
-                "time RUST_LOG=a::b=debug,c x 2>&1",
+                "RUST_LOG=a::b=debug,c time x 2>&1",
                 &[
-                    "RUST_LOG=a::b=debug,c x 2>&1",
+                    "time x 2>&1",
                     "x 2>&1",
-                    "time RUST_LOG=a::b=debug,c x",
-                    "RUST_LOG=a::b=debug,c x",
+                    "RUST_LOG=a::b=debug,c time x",
+                    "time x",
                     "x",
                 ],
             ),
-            ("env TZ=Europe/Berlin LC_ALL=C date", &["date"]),
+            ("env TZ=UTC LC_ALL=C.UTF-8 date", &["date"]),
             ("stdbuf -oL -e 0 x", &["x"]),
             ("timeout --signal=INT --kill-after 5 60s x", &["x"]),
             ("x </dev/null >> /dev/null 2>&1", &["x"]),
@@ -339,8 +365,11 @@ mod tests {
             "TZ=:x y",
             "TZ=/x y",
             "TZ=../x y",
+            "TZ=AAA-24 x",
+            "TZ=Europe/Berlin x",
             "LANG=zh_TW.Big5 x",
             "LANG=/x.UTF-8 y",
+            "LC_ALL=de_DE.UTF-8 x",
             "TERM=../x y",
             "NODE_ENV=production x",
             "COLUMNS=99999 x",
@@ -351,14 +380,54 @@ mod tests {
             "x <>/dev/null",
             "x >y/dev/null",
             "x '2>&1'",
+            "x 1</dev/null",
+            "x 2< /dev/null",
+            "x 0>/dev/null",
+            "x 0>>/dev/null",
+            "timeout 0 x",
+            "timeout 0.1 x",
+            "timeout 00.9s x",
+            "timeout -k 0 5 x",
+            "timeout -s KILL 5 x",
+            "timeout -sSTOP 5 x",
+            "timeout --signal=HUP 5 x",
         ] {
             assert_eq!(forms(command), [command], "{command}");
         }
-        assert_eq!(
-            forms("timeout 5 RUST_LOG=debug x").last(),
-            Some(&"RUST_LOG=debug x")
-        );
         assert!(is_only_redirections(">/dev/null 2>&1") && !is_only_redirections("x >/dev/null"));
+    }
+
+    #[test]
+    fn what_a_wrapper_would_run_in_another_way_than_a_shell_stays() {
+        for command in [
+            "timeout 5 RUST_LOG=debug x",
+            "timeout 5 A=b/c x",
+            "nice A=b/c x",
+            "stdbuf -oL A=b/c x",
+            "time RUST_LOG=debug x",
+            "time A=b/c x",
+            "time -p A=b/c x",
+            "env A=b/c x",
+            "timeout 5 'A=b/c' x",
+            "timeout 5 source x",
+            "nice . x",
+            "time cd x",
+            "env export A=b",
+            "timeout 5 \\eval x",
+            "timeout 5 'exec' x",
+            "timeout 5 [[ -f x ]]",
+            "NO_COLOR=1 [[ -f x ]]",
+            "NO_COLOR=1 if x",
+            "env $X y",
+            "timeout 5 >x y",
+        ] {
+            assert_eq!(forms(command), [command], "{command}");
+        }
+        assert_eq!(forms("env nice A=b/c x")[1..], ["nice A=b/c x"]);
+        assert_eq!(forms("NO_COLOR=1 A=b/c x")[1..], ["A=b/c x"]);
+        assert_eq!(forms("NO_COLOR=1 source x")[1..], ["source x"]);
+        assert_eq!(forms("nice ./a=b x"), ["nice ./a=b x"]);
+        assert_eq!(forms("nice ./a x=y")[1..], ["./a x=y"]);
     }
 
     #[test]

@@ -82,7 +82,9 @@ fn split_line(line: &str, empty_input: bool) -> CommandLine {
             (_, '$') if rest[1..].starts_with(['(', '{', '[', '\'', '"']) => taken.split(false),
             (None, '(' | ')' | '{' | '}') => taken.split(false),
             (None, '>') if harmless_redirection(rest) > 0 => width = harmless_redirection(rest),
-            (None, '<') if empty_input && empty_redirection(rest) > 0 => width = empty_redirection(rest),
+            (None, '<') if empty_input && taken.is_at_input() && empty_redirection(rest) > 0 => {
+                width = empty_redirection(rest);
+            }
             (None, '<' | '>' | '#' | '!') => taken.uncertain = true,
             (None, '|') => taken.split_at_pipe(rest),
             (None, ';' | '&' | '\n' | '\r') => taken.split(true),
@@ -137,6 +139,13 @@ impl CommandParts {
         self.split(true);
         self.at_pipe_of_two = !is_second && rest.starts_with("||");
         self.is_fed = !is_second && !self.at_pipe_of_two;
+    }
+
+    /// Returns whether a `<` here is about the input: in `1</dev/null` it would make the output fail.
+    fn is_at_input(&self) -> bool {
+        let word = self.command.rsplit(' ').next().unwrap_or_default();
+        let is_descriptor = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
+        word == "0" || !is_descriptor
     }
 
     /// Adds a piece to the current command: blanks outside of quotes become one, without the border itself.
@@ -303,7 +312,12 @@ mod tests {
 
     #[test]
     fn a_line_that_reads_nothing_is_certain_from_version_nine_on() {
-        for line in ["a < /dev/null", "a 2>&1 </dev/null | b", "a </dev/null; b"] {
+        for line in [
+            "a < /dev/null",
+            "a 2>&1 </dev/null | b",
+            "a </dev/null; b",
+            "a 0</dev/null",
+        ] {
             assert!(take_apart_as(line, since::EVERYDAY_FORMS).certain, "{line}");
             assert!(
                 !take_apart_as(line, 8).certain && !take_apart(line).certain,
@@ -317,6 +331,9 @@ mod tests {
             "a << /dev/null",
             "a <>/dev/null",
             "a <(b)",
+            "a 1</dev/null",
+            "a 2< /dev/null",
+            "1</dev/null a",
         ] {
             assert!(!take_apart_as(line, since::EVERYDAY_FORMS).certain, "{line}");
         }
