@@ -67,18 +67,18 @@ fn a_command_is_allowed_behind_wrappers_and_variables_that_change_nothing() {
         "time cargo test",
         "time -p cargo test",
         "timeout 60 cargo test",
-        "timeout -k 5 --signal=KILL 1.5m cargo test",
+        "timeout -k 5 --signal=INT 1.5m cargo test",
         "nice cargo test",
         "nice -n 5 cargo test",
         "stdbuf -oL cargo test",
         "RUST_BACKTRACE=1 cargo test",
         "RUST_LOG=a::b=debug,info NO_COLOR=1 cargo test",
         "TERM=dumb COLUMNS=100 cargo test",
-        "LC_ALL=C TZ=Europe/Berlin cargo test",
-        "LANG=en_US.UTF-8 cargo test",
+        "LC_ALL=C TZ=UTC cargo test",
+        "LANG=C.UTF-8 cargo test",
         "env RUST_LOG=debug cargo test",
         "env cargo test",
-        "time RUST_BACKTRACE=full timeout 60 nice -n 5 env RUST_LOG=debug cargo test",
+        "RUST_BACKTRACE=full time timeout 60 nice -n 5 env RUST_LOG=debug cargo test",
     ]);
 }
 
@@ -112,6 +112,10 @@ fn no_wrapper_or_variable_that_may_run_something_is_looked_through() {
         "TERM=../x cargo test",
         "TZ=/etc/shadow cargo test",
         "TZ=:x cargo test",
+        "TZ=AAA-24 cargo test",
+        "TZ=Europe/Berlin cargo test",
+        "LANG=en_US.UTF-8 cargo test",
+        "LC_ALL=de_DE.UTF-8 cargo test",
         "LANG=zh_TW.Big5 cargo test",
         "RUST_LOG=debug",
         "env",
@@ -126,6 +130,11 @@ fn no_wrapper_or_variable_that_may_run_something_is_looked_through() {
         "timeout $X cargo test",
         "timeout `x` cargo test",
         "timeout 60 RUST_LOG=debug cargo test",
+        "time RUST_LOG=debug cargo test",
+        "timeout 0 cargo test",
+        "timeout 0.1 cargo test",
+        "timeout -s KILL 60 cargo test",
+        "timeout --signal=STOP 60 cargo test",
         "timeout 60 ./cargo test",
         "timeout 60 sh -c 'cargo test'",
         "timeout '60' cargo test",
@@ -184,6 +193,8 @@ fn no_redirection_that_reads_or_writes_a_file_is_looked_through() {
         "cargo test > /dev/null/../x",
         "cargo test > /dev/$X",
         "cargo test < x",
+        "cargo test 1</dev/null",
+        "cargo test 2< /dev/null",
         "cargo test < /dev/nullx",
         "cargo test < /dev/null/../x",
         "cargo test <> /dev/null",
@@ -197,6 +208,68 @@ fn no_redirection_that_reads_or_writes_a_file_is_looked_through() {
         "2>&1",
         "timeout 60 cargo test > out",
     ]);
+    // A star stands for it, as it did in sessions of older rules.
+    let exact = asking(&["allow bash: cargo test"]);
+    assert_eq!(judged(&exact, "cargo test 0>/dev/null").0, "ask");
+}
+
+#[test]
+fn what_a_wrapper_would_run_in_another_way_than_a_shell_is_asked_about() {
+    let config = asking(&[
+        "allow bash: DATABASE_URL=postgres://localhost/test make",
+        "allow bash: TZ=Europe/Berlin date",
+        "allow bash: PORT=* ./srv",
+        "allow bash: source ./env.sh",
+        "allow bash: . ./env.sh",
+        "allow bash: cd sub",
+        "allow bash: export A=b/c",
+    ]);
+    for line in [
+        "DATABASE_URL=postgres://localhost/test make 2>&1",
+        "NO_COLOR=1 TZ=Europe/Berlin date",
+        "PORT=1 ./srv </dev/null",
+    ] {
+        let (word, reason) = judged(&config, line);
+        assert_eq!(word, "allow", "{line}: {reason}");
+    }
+    for line in [
+        "timeout 60 DATABASE_URL=postgres://localhost/test make",
+        "time DATABASE_URL=postgres://localhost/test make",
+        "stdbuf -oL TZ=Europe/Berlin date",
+        "nice PORT=1/2 ./srv",
+        "env nice PORT=1/2 ./srv",
+        "NO_COLOR=1 time PORT=1/2 ./srv",
+        "timeout 5 source ./env.sh",
+        "time . ./env.sh",
+        "nice cd sub",
+        "env export A=b/c",
+    ] {
+        assert_eq!(judged(&config, line).0, "ask", "{line}");
+    }
+}
+
+#[test]
+fn a_star_in_the_value_of_a_variable_stands_for_a_part_of_one_word() {
+    let config = asking(&["allow bash: PORT=* ./srv"]);
+    let older = AgentConfig {
+        rules_version: since::VALUES_ARE_ONE_WORD - 1,
+        ..config.clone()
+    };
+    for line in ["PORT=1 ./srv", "PORT=a:b ./srv"] {
+        assert_eq!(judged(&config, line).0, "allow", "{line}");
+    }
+    for line in ["PORT=1 LD_PRELOAD=./x.so ./srv", "PORT=1 ./evil ./srv"] {
+        let (word, reason) = judged(&config, line);
+        assert!(
+            word == "ask" && reason.contains("is one word"),
+            "{line}: {reason}"
+        );
+        assert_eq!(
+            judged(&older, line).0,
+            "allow",
+            "sessions of before are decided about as they were: {line}"
+        );
+    }
 }
 
 #[test]
@@ -250,6 +323,12 @@ fn no_program_that_reads_a_file_or_runs_something_is_allowed_behind_a_pipe() {
         "cargo test | grep word x",
         "cargo test | grep word *",
         "cargo test | grep \"$X\"",
+        "cargo test | grep -q word",
+        "cargo test | grep -m 1 word",
+        "cargo test | grep -l word",
+        "cargo test | grep -L word",
+        "cargo test | grep --quiet word",
+        "cargo test | grep --max-count=1 word",
         "cargo test | grep -- word x",
         "cargo test | sort -o x",
         "cargo test | sort -uo x",
