@@ -146,7 +146,8 @@ run_tests() {
   # The description of the protocol for other languages is made behind a feature that only its test turns on.
   step schema cargo test -p agentx-types --features schema --test schema --locked
   if cargo nextest --version >/dev/null 2>&1; then
-    step test cargo nextest run --workspace --locked --no-fail-fast
+    # Many tests wait for a time limit or a process, so there are two for each processor.
+    step test cargo nextest run --workspace --locked --no-fail-fast --test-threads "$(($(nproc) * 2))"
     step doctest cargo test --workspace --locked --doc
   else
     step test cargo test --workspace --locked --no-fail-fast
