@@ -67,6 +67,34 @@ impl Agent {
     ///
     /// A fact that does not concern the agent gives an empty [`Transition`]; none is an error. `context` is
     /// the session's state at this moment, and must not be older than the fact.
+    ///
+    /// The ids of the actions are `act_SEQ_INDEX`: the `seq` of the fact, and the place among all actions of the fact,
+    /// from 0. So they are the same in each replay:
+    ///
+    /// ```
+    /// use agentx_agent::{Agent, HeardBy, StepContext, fixtures};
+    /// use agentx_types::{ContentPart, EnvironmentEvent, EventDraft, Source, Timestamp, UserMessage};
+    ///
+    /// let message = UserMessage {
+    ///     message_id: "msg_1".into(),
+    ///     content: vec![ContentPart::text("hello")],
+    ///     mode: Default::default(),
+    ///     idempotency_key: None,
+    ///     by: None,
+    ///     answer_schema: None,
+    /// };
+    /// let draft = EventDraft::<EnvironmentEvent>::new(Source::User, Some("agt_1".into()), message);
+    /// let fact = draft.into_envelope("ses_1".into(), 2, Timestamp(0));
+    /// let mut live = Agent::new("agt_1".into(), fixtures::config());
+    /// let transition = live.step(&fact, &StepContext::default());
+    /// assert_eq!(transition.actions[0].action_id.as_str(), "act_2_0");
+    ///
+    /// let mut replayed = Agent::new("agt_1".into(), fixtures::config());
+    /// let quiet = StepContext { heard_by: HeardBy::Nobody, ..StepContext::default() };
+    /// let same = replayed.step(&fact, &quiet);
+    /// assert!(same.actions.is_empty() && same.outputs.is_empty());
+    /// assert_eq!((same.acted, replayed), (transition.acted, live));
+    /// ```
     pub fn step(&mut self, fact: &Envelope<EnvironmentEvent>, context: &StepContext<'_>) -> Transition {
         self.stepping(fact, context, |agent, step| match agent {
             Self::React(agent) => agent.apply(fact, step),
@@ -87,6 +115,13 @@ impl Agent {
     ///
     /// Each limit that was equal for both stays equal; one that this agent has for itself stays. Nothing
     /// follows if nothing changes.
+    ///
+    /// | own limit | above, before | above, after | own limit afterwards |
+    /// | --- | --- | --- | --- |
+    /// | 50 | 50 | 80 | 80 |
+    /// | 20 | 50 | 80 | 20 |
+    /// | none | none | 80 | 80 |
+    /// | 50 | 50 | none | none |
     pub fn on_limits_above(
         &mut self,
         before: Limits,
@@ -104,6 +139,13 @@ impl Agent {
     ///
     /// A less strict mode above changes nothing here. Before version 6 of the rules, modes were not
     /// inherited.
+    ///
+    /// | own mode | mode above | own mode afterwards |
+    /// | --- | --- | --- |
+    /// | `auto` | `ask` | `ask` |
+    /// | `ask` | `deny` | `deny` |
+    /// | `ask` | `auto` | `ask` |
+    /// | `deny` | any | `deny` |
     pub fn on_approval_above(
         &mut self,
         mode: ApprovalMode,
@@ -157,6 +199,15 @@ impl Agent {
 
     /// Handles an output that follows from `fact` of the agent `child` below: its spending, its answer, or
     /// the end of its run. Of an agent that this one did not create, only the spending counts.
+    ///
+    /// What a ReAct agent does with an output of its child:
+    ///
+    /// | output | effect |
+    /// | --- | --- |
+    /// | `spent` | is added to the totals and to the run |
+    /// | the response of a turn | is remembered as the child's answer; the latest one counts |
+    /// | `run_finished`, the first one | the child is closed, and its answer goes to the call or becomes an input |
+    /// | any other | none |
     pub fn on_child(
         &mut self,
         child: &AgentStateId,
@@ -217,6 +268,8 @@ impl Agent {
     }
 
     /// The current run, or the last one, depending on its status; `None` before the first.
+    ///
+    /// The run has ended if `status.is_final()` is true.
     pub fn run(&self) -> Option<&Run> {
         match self {
             Self::React(agent) => agent.run(),
@@ -247,6 +300,8 @@ impl Agent {
 
     /// Returns whether queued inputs are held back until a person sends an input, because the session was
     /// closed.
+    ///
+    /// `false` if no input waits.
     pub fn is_held(&self) -> bool {
         self.inputs().is_held() && self.inputs().iter().next().is_some()
     }
@@ -269,6 +324,9 @@ impl Agent {
 
     /// Calls that wait for a person's decision, with their questions: those of its model, then nested ones of
     /// its running tools.
+    ///
+    /// The fact that answers a question is an `approval` with the `tool_call_id` of the call. A nested call has the id
+    /// of its outer call and the number of its step: `call_1/7`.
     pub fn questions(&self) -> impl Iterator<Item = (&RequestedCall, &Question)> {
         let own = self.calls().iter().filter_map(|entry| match &entry.stage {
             CallStage::AwaitingApproval(question) => Some((&entry.call, question)),
@@ -279,6 +337,8 @@ impl Agent {
     }
 
     /// The cost of all its runs, and those of its children.
+    ///
+    /// Tokens are as the providers counted them, or estimated if they did not. Money is in nano-dollars.
     pub fn totals(&self) -> Totals {
         match self {
             Self::React(agent) => agent.totals(),
@@ -287,6 +347,8 @@ impl Agent {
     }
 
     /// The action of the summary that the agent waits for, if it waits for one.
+    ///
+    /// `None` if it waits for none, and for an agent of another kind than ReAct.
     pub fn condensing(&self) -> Option<&ActionId> {
         self.react().and_then(ReactAgent::condensing)
     }
@@ -310,6 +372,16 @@ impl AncestorBudgets {
     ///
     /// An agent without a run, or without a limit of tokens or money, adds no budget. If one is being stopped
     /// for a limit, that is remembered: the nearest such agent counts.
+    ///
+    /// ```
+    /// use agentx_agent::{Agent, AncestorBudgets, StepContext, fixtures};
+    ///
+    /// let parent = Agent::new("agt_1".into(), fixtures::config());
+    /// let mut above = AncestorBudgets::default();
+    /// above.add(&parent);
+    /// assert_eq!(above, AncestorBudgets::default(), "an agent without a run adds nothing");
+    /// let of_child = StepContext { above: Some(&above), depth: 1, ..StepContext::default() };
+    /// ```
     pub fn add(&mut self, agent: &Agent) {
         if let Some(run) = agent.run() {
             self.add_run(agent.config(), run.spent(), run.pending.stop.as_ref());

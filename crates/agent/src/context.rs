@@ -21,6 +21,17 @@ use crate::limits::ancestor_budgets::{AncestorBudgets, Census};
 ///
 /// All of it follows from the log, so it is the same in each replay; the agent borrows it and keeps none of
 /// it. The default is for a single agent outside of a session.
+///
+/// | field | default | effect of the default |
+/// | --- | --- | --- |
+/// | `heard_by` | everybody | the step makes all outputs and actions |
+/// | `taken` | `None` | a model's answer may use any ids |
+/// | `recorded` | `None` | a tool that runs again repeats all of its steps |
+/// | `kept` | `None` | scripts begin without values |
+/// | `depth` | 0 | the agent is the one that people talk to |
+/// | `above` | `None` | only the agent's own limits apply |
+/// | `census` | no agents | there is room for more agents |
+/// | `before` | nothing | the first action of the fact has the index 0 |
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StepContext<'a> {
     /// The readers of the outputs.
@@ -44,6 +55,12 @@ pub struct StepContext<'a> {
 
 /// The readers of the outputs of a step. The state of the agent changes in the same way for each. A step
 /// makes no outputs without a reader, which saves most of the work of a fold over a long log.
+///
+/// | reader | state and [`acted`](Transition::acted) | state, message and turn outputs | stream outputs, actions |
+/// | --- | --- | --- | --- |
+/// | `Everybody` | yes | yes | yes |
+/// | `Above` | yes | yes | no |
+/// | `Nobody` | yes | no | no |
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HeardBy {
     /// Subscribers and effectors: the step makes all outputs.
@@ -56,6 +73,9 @@ pub enum HeardBy {
 }
 
 /// Everything that follows from one fact.
+///
+/// Empty if the fact does not concern the agent. The order of outputs and actions is that in which the step made them;
+/// the caller publishes the outputs and performs the actions after the fact is in the log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transition {
     /// The outputs of the agent, in order.
@@ -67,6 +87,20 @@ pub struct Transition {
 }
 
 /// The number of requested actions, including those that were left out, because ids follow from it.
+///
+/// Add the counts of the agents that have taken the same fact, and pass the sum to the next one:
+///
+/// ```
+/// use agentx_agent::{ActionCount, StepContext, Transition};
+///
+/// let first = Transition { acted: ActionCount { actions: 2, agents: 1 }, ..Transition::default() };
+/// let mut before = ActionCount::default();
+/// for transition in [first, Transition::default()] {
+///     before += transition.acted;
+/// }
+/// assert_eq!(before, ActionCount { actions: 2, agents: 1 });
+/// let of_next_agent = StepContext { before, ..StepContext::default() };
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ActionCount {
     /// The number of all requested actions.

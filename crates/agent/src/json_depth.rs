@@ -20,6 +20,20 @@ pub const MOST_DEPTH: usize = 64;
 ///
 /// # Errors
 /// Returns an error that names the part that is too deep, and the maximum depth.
+///
+/// # Examples
+/// ```
+/// use agentx_agent::{MOST_LEVELS, check_depth, fixtures};
+///
+/// let mut config = fixtures::config();
+/// assert_eq!(check_depth(&config), Ok(()));
+/// for _ in 0..MOST_LEVELS {
+///     let mut above = fixtures::config();
+///     above.agents = vec![config];
+///     config = above;
+/// }
+/// assert!(check_depth(&config).unwrap_err().contains("8 levels"));
+/// ```
 pub fn check_depth(config: &AgentConfig) -> Result<(), String> {
     let mut waiting = vec![(config, 1)];
     while let Some((agent, level)) = waiting.pop() {

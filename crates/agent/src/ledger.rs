@@ -134,6 +134,9 @@ impl ToolLedger {
     }
 
     /// Returns whether every call has its result. An empty ledger is settled.
+    ///
+    /// The machine closes the round once this is true: it moves the results into the conversation, and asks the model
+    /// again or ends the run.
     pub fn is_settled(&self) -> bool {
         self.entries
             .iter()
@@ -148,6 +151,8 @@ impl ToolLedger {
     }
 
     /// Records that the action of a call has begun. Returns the call if it was not started before.
+    ///
+    /// `None` if no call runs by this action, or it was started already; then nothing changes.
     pub fn mark_started(&mut self, action: &ActionId) -> Option<&ToolCallId> {
         self.entries.iter_mut().find_map(|entry| match &mut entry.stage {
             CallStage::Running {

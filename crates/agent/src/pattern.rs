@@ -81,6 +81,14 @@ pub fn normalize(workspace: &str, path: &str) -> String {
 }
 
 /// Returns whether the normalized `path` is `directory` or below it.
+///
+/// It compares text, so both have to be absolute and normal (see [`normalize`]).
+///
+/// ```
+/// use agentx_agent::pattern::is_within;
+/// assert!(is_within("/ws", "/ws") && is_within("/ws/", "/ws/a/b"));
+/// assert!(!is_within("/ws", "/ws2/a") && !is_within("/ws", "/"));
+/// ```
 pub fn is_within(directory: &str, path: &str) -> bool {
     let directory = directory.trim_end_matches('/');
     path == directory

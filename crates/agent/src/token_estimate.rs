@@ -30,6 +30,16 @@ pub fn estimate_text(text: &str) -> u64 {
 
 /// Estimates the tokens of a whole request: instructions, tools and messages. The provider's additions are
 /// unknown until it reports its count.
+///
+/// | part | estimated tokens |
+/// | --- | --- |
+/// | text, thinking | a quarter of its ASCII characters, each other character, and 1 |
+/// | picture, sound, file | 1,500, whatever its size |
+/// | call of a tool | its name, and its arguments as JSON |
+/// | result of a tool | its parts |
+/// | part that only the provider can read | its JSON |
+/// | message | its parts, and 4 |
+/// | tool on offer | its description and its schema as JSON |
 pub fn estimate_request(request: &ModelRequest) -> u64 {
     let system = request.system.iter().map(|text| estimate_text(text));
     let tools = request.tools.iter().map(estimate_tool);

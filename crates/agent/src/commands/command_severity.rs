@@ -10,6 +10,8 @@
 use crate::commands::command_analysis::read;
 
 /// The worst effect of a command line, according to its words.
+///
+/// Grades are ordered: a later one is worse, so `max` gives the worst of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Grade {
     /// A program without an entry in any list.
@@ -207,6 +209,14 @@ fn empties_a_file(line: &str) -> bool {
 /// assert_eq!(of_command("cd x && sudo rm -r y"), Grade::Destroys);
 /// assert_eq!(of_command("git -C x push origin"), Grade::Network);
 /// ```
+///
+/// | line | grade |
+/// | --- | --- |
+/// | `ls`, `git log`, `find . -name a`, `sed -n p a` | `Runs` |
+/// | `mv a b`, `git add a`, `chmod +x a` | `Changes` |
+/// | `curl x`, `git push origin main`, `npm i x`, `docker run x` | `Network` |
+/// | `rm a`, `find . -delete`, `sed -i s/a/b/ a.txt`, `> a.txt`, `git push origin +main` | `Destroys` |
+/// | `psql -c "drop table x"` | `Destroys` |
 pub fn of_command(line: &str) -> Grade {
     let commands = read(line).commands;
     let listed = of_commands(&commands);

@@ -246,6 +246,14 @@ const INSTRUCTIONS_SINCE_7: &[&str] = &["agent.md", "qwen.md", "crush.md", "warp
 
 /// Returns whether a path leads to a file that agents take for instructions, by the latest version of the
 /// rules.
+///
+/// Only the name of the file counts, in any folder; capitals and small letters are the same.
+///
+/// ```
+/// use agentx_agent::auto_run_files::is_instructions;
+/// assert!(is_instructions("/ws/AGENTS.md") && is_instructions("/ws/sub/claude.md"));
+/// assert!(!is_instructions("/ws/README.md"));
+/// ```
 pub fn is_instructions(path: &str) -> bool {
     is_instructions_as(path, RULES_VERSION)
 }

@@ -107,6 +107,17 @@ pub(crate) fn line_names_secret(guard: &Guard, pattern: &str, workspace: &str) -
 
 /// Returns whether a rule opens files with secrets to this tool: for a program that shows a person which
 /// rules do.
+///
+/// ```
+/// use agentx_agent::closed_files::opens_secrets;
+/// use agentx_types::{Guard, Rule, RuleEffect};
+/// let guard = Guard { secrets: vec!["/**/.env".into()], ..Guard::default() };
+/// let allow = |path: &str| {
+///     Rule { effect: RuleEffect::Allow, tool: "read".into(), argument: None, path: Some(path.into()), workspace: None }
+/// };
+/// assert!(opens_secrets(&guard, &allow("config/.env"), "/ws"));
+/// assert!(!opens_secrets(&guard, &allow("config/*"), "/ws"), "a star does not name a secret");
+/// ```
 pub fn opens_secrets(guard: &Guard, rule: &Rule, workspace: &str) -> bool {
     let base = rule.workspace.as_deref().unwrap_or(workspace);
     let by_path = rule

@@ -107,6 +107,15 @@ impl Census {
 
     /// The reason why no further agent may be made, with advice; `None` if there is room. There are two
     /// bounds: the number of agents at once, and the number made without a word of a person.
+    ///
+    /// ```
+    /// use agentx_agent::Census;
+    /// use agentx_types::{MAX_AGENTS_AT_ONCE, MAX_AGENTS_MADE};
+    ///
+    /// assert_eq!(Census { alive: 3, made: 12 }.full(), None);
+    /// assert!(Census { alive: MAX_AGENTS_AT_ONCE, made: 0 }.full().is_some());
+    /// assert!(Census { alive: 0, made: MAX_AGENTS_MADE }.full().is_some());
+    /// ```
     pub fn full(&self) -> Option<String> {
         if self.alive >= MAX_AGENTS_AT_ONCE {
             return Some(format!(

@@ -39,6 +39,13 @@ pub(crate) struct ReachedLimit {
 /// | `max_cost` | `cost_limit` | their price |
 ///
 /// Rounds come first: if two limits are reached, this one is named.
+///
+/// | `max_iterations` | rounds so far | result |
+/// | --- | --- | --- |
+/// | 2 | 1 | `None` |
+/// | 2 | 2 | `iteration_limit` |
+/// | 0 | 0 | `iteration_limit` |
+/// | none | any | `None`, if the other limits are not reached |
 pub(crate) fn reached(limits: &Limits, spent: &RunSpending) -> Option<ReachedLimit> {
     if let Some(max) = limits.max_iterations
         && spent.iterations >= max
@@ -88,6 +95,13 @@ pub(crate) fn used_up(limits: &Limits, spent: &RunSpending, whose: Option<&str>)
 ///
 /// That is the case for the last three rounds, or the last half of a limit under six, and never if nothing is
 /// left.
+///
+/// | limit | rounds after which the model is warned | value |
+/// | --- | --- | --- |
+/// | 50 | 47, 48, 49 | 3, 2, 1 |
+/// | 5 | 3, 4 | 2, 1 |
+/// | 2 | 1 | 1 |
+/// | 1, 0, none | – | – |
 pub(crate) fn near_end(limits: &Limits, iterations: u32) -> Option<u32> {
     let max = limits.max_iterations?;
     let left = max.checked_sub(iterations)?;

@@ -55,6 +55,15 @@ impl fmt::Display for RuleMistake {
 }
 
 /// The errors in `rules`, in their order; empty if they can be used.
+///
+/// ```
+/// use agentx_agent::matching::{RulePart, mistakes};
+/// use agentx_types::IntentRule;
+///
+/// let found = mistakes(&[IntentRule { name: " ".into(), ..IntentRule::default() }]);
+/// assert_eq!((found[0].rule, found[0].part), (0, RulePart::Name));
+/// assert!(found[0].to_string().starts_with("rule 1, its name: it is empty"));
+/// ```
 pub fn mistakes(rules: &[IntentRule]) -> Vec<RuleMistake> {
     let mut found = Vec::new();
     for (at, rule) in rules.iter().enumerate() {

@@ -76,6 +76,17 @@ impl PlaceRules {
 
     /// Returns whether a rule asks about or denies this path, or the guard of files covers it. The path is
     /// absolute and normal.
+    ///
+    /// ```
+    /// use agentx_agent::{fixtures, search_scopes::PlaceRules};
+    /// use agentx_types::{Rule, RuleEffect};
+    ///
+    /// let mut config = fixtures::config();
+    /// let path = Some("secret/**".into());
+    /// config.rules = vec![Rule { effect: RuleEffect::Deny, tool: "read".into(), argument: None, path, workspace: None }];
+    /// let places = PlaceRules::of(&config, "grep", "/ws").unwrap();
+    /// assert!(places.cover("/ws/secret/a") && !places.cover("/ws/src/a"));
+    /// ```
     pub fn cover(&self, path: &str) -> bool {
         let is_guarded = || {
             self.watch.covers(path)

@@ -9,6 +9,23 @@ use agentx_types::{Rule, RuleEffect, ToolSpec};
 ///
 /// A path needs a tool that takes one; an `allow` of command lines uses only `argument`; and arguments as
 /// JSON begin with `{`.
+///
+/// | rule | tool | reason |
+/// | --- | --- | --- |
+/// | has a `path` | takes neither a path nor a command line | it takes no path |
+/// | allows, has a `path` | takes a command line and no path | it is allowed by `argument` alone |
+/// | `argument` that begins with neither `*` nor `{` | takes no command line, declares no reach | JSON begins with `{` |
+///
+/// ```
+/// use agentx_agent::{fixtures, unmatchable_rules::never_about};
+/// use agentx_types::{Rule, RuleEffect};
+///
+/// let config = fixtures::config();
+/// let path = Some("src/**".into());
+/// let rule = Rule { effect: RuleEffect::Deny, tool: "*".into(), argument: None, path, workspace: None };
+/// assert_eq!(never_about(&rule, &config.tools[0]), None, "`look` takes a path");
+/// assert_eq!(never_about(&rule, &config.tools[2]), Some("it takes no path"), "`finish` takes none");
+/// ```
 pub fn never_about(rule: &Rule, tool: &ToolSpec) -> Option<&'static str> {
     let runs_commands = tool.command_argument.is_some();
     if rule.path.is_some() && tool.path_argument.is_none() {

@@ -131,6 +131,17 @@ pub(crate) fn add_strict(rules: &mut Vec<Rule>, of_maker: &[Rule]) {
 /// These are rules that deny or ask, the guard, the rules of the server, and the approval mode if that of the
 /// maker is stricter, and plan mode. Rules that allow are not passed on, and a missing guard or server of the maker removes
 /// nothing.
+///
+/// ```
+/// use agentx_agent::{fixtures, hold_to};
+/// use agentx_types::ApprovalMode;
+///
+/// let (mut child, mut maker) = (fixtures::config(), fixtures::config());
+/// maker.approval = ApprovalMode::Ask;
+/// maker.plan_mode = Some(true);
+/// hold_to(&mut child, &maker);
+/// assert_eq!((child.approval, child.plan_mode), (ApprovalMode::Ask, Some(true)));
+/// ```
 pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
     add_strict(&mut config.rules, &maker.rules);
     if maker.guard.is_some() {
@@ -183,6 +194,19 @@ fn ask_at(config: &mut AgentConfig, named: &ModelSpec) {
 /// `limits` reaches the agents that are not created yet (see `followed`), `model` moves the other models of
 /// its provider to the same server, and the version of the rules, the guard and the rules of the server
 /// replace those of all agents below. Any other change concerns only this configuration.
+///
+/// ```
+/// use agentx_agent::{apply, fixtures};
+/// use agentx_types::{ApprovalMode, ConfigChange, Limits};
+///
+/// let mut config = fixtures::config();
+/// config.agents = vec![fixtures::config()];
+/// let limits = Limits { max_iterations: Some(20), ..Limits::default() };
+/// apply(&mut config, &ConfigChange::Limits(limits));
+/// assert_eq!(config.agents[0].limits, limits, "it had no limits, like the agent above");
+/// apply(&mut config, &ConfigChange::Approval(ApprovalMode::Deny));
+/// assert_eq!(config.agents[0].approval, ApprovalMode::Auto, "a mode is not passed on here");
+/// ```
 pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
     match change.clone() {
         ConfigChange::Model(model) => {

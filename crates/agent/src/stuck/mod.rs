@@ -73,6 +73,9 @@ pub struct FoundLoop {
 ///
 /// Call `on_call`, `on_answer` and `on_condensed` for what the agent does, `on_input` for a message of a
 /// person, and [`found`](Self::found) at any time.
+///
+/// Its thresholds are those of [`StuckSettings`]; the defaults are 6 and 100 equal calls that succeed, and 3 and 8 that
+/// fail. The first of each pair gives [`LoopLevel::Nudge`], the second [`LoopLevel::Stop`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StuckDetector {
     calls: CallLoops,
@@ -117,6 +120,20 @@ impl StuckDetector {
     }
 
     /// Records an answer of the agent without calls.
+    ///
+    /// ```
+    /// use agentx_agent::stuck::{LoopLevel, LoopPlace, StuckDetector};
+    /// use agentx_types::{LoopKind, StuckSettings};
+    ///
+    /// let (settings, mut detector) = (StuckSettings::default(), StuckDetector::default());
+    /// for _ in 0..3 {
+    ///     detector.on_answer(&settings, "I will begin.");
+    /// }
+    /// let found = detector.found(&settings, LoopPlace::BetweenCalls).unwrap();
+    /// assert_eq!((found.kind, found.level), (LoopKind::Monologue, LoopLevel::Nudge));
+    /// detector.on_input();
+    /// assert_eq!(detector.found(&settings, LoopPlace::BetweenCalls), None);
+    /// ```
     pub fn on_answer(&mut self, settings: &StuckSettings, text: &str) {
         match settings.mode {
             StuckMode::Off => {}
@@ -148,6 +165,9 @@ impl StuckDetector {
     /// Returns the loop that the agent is in now.
     ///
     /// With [`StuckMode::V0`] each loop has the level [`LoopLevel::Stop`], because OpenHands knows no nudge.
+    ///
+    /// `None` below the first threshold. While the loop continues, it is found again after each of its calls, with the same
+    /// [`subject`](FoundLoop::subject).
     pub fn found(&self, settings: &StuckSettings, place: LoopPlace) -> Option<FoundLoop> {
         let counted = match (settings.mode, place) {
             (StuckMode::Off, _) => return None,
@@ -167,6 +187,23 @@ impl StuckDetector {
     }
 
     /// Returns whether a call with these arguments would go on with the loop.
+    ///
+    /// Ask it before the call is made, with the loop that [`found`](Self::found) returned. The call need not be the
+    /// next one in the order of the loop: each of its calls counts.
+    ///
+    /// ```
+    /// use agentx_agent::stuck::{LoopPlace, StuckDetector};
+    /// use agentx_types::{ContentPart, StuckSettings};
+    /// use serde_json::json;
+    ///
+    /// let (settings, mut detector) = (StuckSettings::default(), StuckDetector::default());
+    /// for _ in 0..3 {
+    ///     detector.on_call(&settings, "read", &json!({"path": "a"}), &[ContentPart::text("no such file")], true);
+    /// }
+    /// let found = detector.found(&settings, LoopPlace::Calls).unwrap();
+    /// assert!(detector.continues(&settings, &found, "read", &json!({"path": "a"})));
+    /// assert!(!detector.continues(&settings, &found, "read", &json!({"path": "b"})));
+    /// ```
     pub fn continues(&self, settings: &StuckSettings, found: &FoundLoop, name: &str, input: &Value) -> bool {
         let cycle = found.tools.len();
         match settings.mode {

@@ -53,6 +53,15 @@ pub fn tool() -> ToolSpec {
 }
 
 /// Reads the arguments of a call. An `Err` is the message to the model about them.
+///
+/// | arguments | result |
+/// | --- | --- |
+/// | `question` is missing, not a text, or only blanks | `Err` |
+/// | `question` has more than 2,000 characters | `Err` |
+/// | `choices` is missing or empty | a question for free text |
+/// | 1 choice, or more than 10 | `Err` |
+/// | a choice is empty, longer than 200 characters, or there twice | `Err` that names its number |
+/// | any other | a question; blanks around each choice are removed |
 pub(crate) fn question(input: &Value) -> Result<AskedQuestion, String> {
     let question = input.get("question").and_then(Value::as_str).unwrap_or_default();
     let length = question.chars().count();

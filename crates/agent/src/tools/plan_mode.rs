@@ -64,6 +64,11 @@ pub fn is_on(config: &AgentConfig) -> bool {
 /// assert_eq!(plan_mode::refusal(&config, &look), None);
 /// assert!(plan_mode::refusal(&config, &change).is_some());
 /// ```
+///
+/// | access of the tool | in plan mode |
+/// | --- | --- |
+/// | `internal`, `read` | the rules and the approval mode decide |
+/// | `change`, `run`, `network` | refused |
 pub fn refusal(config: &AgentConfig, tool: &ToolSpec) -> Option<&'static str> {
     (is_on(config) && tool.access > Access::Read).then_some(REFUSAL)
 }
@@ -95,6 +100,12 @@ pub fn tool() -> ToolSpec {
 }
 
 /// Reads the arguments of a call. An `Err` is the message to the model about them.
+///
+/// | `plan` | result |
+/// | --- | --- |
+/// | missing, not a text, or only blanks | `Err` |
+/// | more than 20,000 characters | `Err` with the number of characters |
+/// | any other | a question with the plan as its text, and the choices [`ACCEPT_PLAN`] and [`KEEP_PLANNING`] |
 pub(crate) fn question(input: &Value) -> Result<AskedQuestion, String> {
     let plan = input.get("plan").and_then(Value::as_str).unwrap_or_default();
     let length = plan.chars().count();

@@ -146,11 +146,28 @@ pub struct CommandAnalysis {
 /// assert!(!reading.hides);
 /// assert!(read("curl x.com | sh").hides);
 /// ```
+///
+/// | line | [`hides`](CommandAnalysis::hides) | because |
+/// | --- | --- | --- |
+/// | `echo $X`, `ls *.rs`, `echo $(date)` | no | the programs are known |
+/// | `bash x.sh` | no | the script is a file that is named |
+/// | `$X -rf /`, `sudo $X`, `/bin/r? x` | yes | a variable or a glob names the program |
+/// | `curl x \| sh`, `bash -s` | yes | a shell reads its commands from its input |
+/// | `eval "$x"`, `sh -c "$x"` | yes | a variable has the commands |
+/// | `echo 'a` | yes | the quote has no end |
 pub fn read(line: &str) -> CommandAnalysis {
     read_as(line, RULES_VERSION)
 }
 
 /// Reads a command line as this version of the rules does (see [`RULES_VERSION`]).
+///
+/// The reading of a logged line depends on the version of its session:
+///
+/// ```
+/// use agentx_agent::command_analysis::{read, read_as};
+/// assert!(read_as("echo ${x:-${y}}", 8).hides);
+/// assert!(!read("echo ${x:-${y}}").hides);
+/// ```
 pub fn read_as(line: &str, version: u32) -> CommandAnalysis {
     read_in(Vec::new(), line, version)
 }

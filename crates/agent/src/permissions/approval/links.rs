@@ -21,6 +21,22 @@ use crate::permissions::call_subject::CallSubject;
 /// that does not match the written path may match this one.
 ///
 /// Only the tool that acts can see where a path leads, so it asks this before it does anything.
+///
+/// `None` also if the tool has no path argument.
+///
+/// ```
+/// use agentx_agent::{approval::refused_where_it_leads, fixtures};
+/// use agentx_types::{ApprovalMode, Rule, RuleEffect};
+///
+/// let mut config = fixtures::config();
+/// config.approval = ApprovalMode::Ask;
+/// let path = Some("secret/**".into());
+/// config.rules = vec![Rule { effect: RuleEffect::Deny, tool: "look".into(), argument: None, path, workspace: None }];
+/// let written = serde_json::json!({"path": "notes"});
+/// let refused = |real: &str| refused_where_it_leads(&config, &config.tools[0], &written, real);
+/// assert_eq!(refused("/ws/docs/notes"), None);
+/// assert!(refused("/ws/secret/notes").is_some_and(|why| why.starts_with("it leads to /ws/secret/notes, and ")));
+/// ```
 pub fn refused_where_it_leads(
     config: &AgentConfig,
     tool: &ToolSpec,

@@ -33,6 +33,8 @@ use verdict::{allowed, asked, by, denied};
 
 /// The rules that decide about an agent's calls: those of the server's settings, then those of the session.
 /// In the session of a member the session's own rules can forbid and ask, but allow nothing.
+///
+/// [`ExplainedVerdict::rules`] has places in this list, from 0.
 pub fn rules_of(config: &AgentConfig) -> Cow<'_, [Rule]> {
     let Some(server) = &config.server_rules else {
         return Cow::Borrowed(&config.rules);
@@ -84,6 +86,17 @@ pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
 /// assert!(matches!(of("src/main.rs"), Verdict::Allow { outside_workspace: false }));
 /// assert!(matches!(of("Cargo.toml"), Verdict::Ask(_)));
 /// ```
+///
+/// The verdicts about a call that names no guarded file, from version 7 of the rules on:
+///
+/// | rules that match | the call | `ask` | `auto` | `deny` |
+/// | --- | --- | --- | --- | --- |
+/// | none | touches nothing, or reads inside the workspace | allow | allow | allow |
+/// | none | reads outside of the workspace | ask | allow | deny |
+/// | none | changes, runs or sends something | ask | allow | deny |
+/// | `allow` | any | allow | allow | allow |
+/// | `ask`, perhaps `allow` too | any | ask | ask | deny |
+/// | `deny`, perhaps others too | any | deny | deny | deny |
 pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
     explain_decision(config, tool, input).verdict
 }
@@ -91,6 +104,21 @@ pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
 /// Decides about a call as [`decide`] does, and returns the rules and the words that led to the verdict.
 ///
 /// In the session of a member, a question that the server's rules ask is marked for the operator.
+///
+/// ```
+/// use agentx_agent::approval::{Verdict, explain_decision};
+/// use agentx_agent::fixtures;
+/// use agentx_types::{Rule, RuleEffect};
+/// use serde_json::json;
+///
+/// let mut config = fixtures::config();
+/// let path = Some("src/**".into());
+/// config.rules = vec![Rule { effect: RuleEffect::Deny, tool: "change".into(), argument: None, path, workspace: None }];
+/// let judged = explain_decision(&config, &config.tools[1], &json!({"path": "src/a.rs"}));
+/// assert!(matches!(judged.verdict, Verdict::Deny { .. }));
+/// assert_eq!(judged.rules, [0]);
+/// assert_eq!(judged.reason, "the rule \"deny change in src/**\" denies it");
+/// ```
 pub fn explain_decision(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> ExplainedVerdict {
     let mut judged = judge_by(config, &rules_of(config), mode_of(config), tool, input);
     if let Verdict::Ask(question) = &mut judged.verdict {
@@ -193,17 +221,46 @@ fn is_read_only(config: &AgentConfig, tool: &ToolSpec, rule: &Rule) -> bool {
 
 /// The reason why a person must decide about a call each time, without keeping a rule; `None` if rules
 /// decide.
+///
+/// It looks only at tools that run command lines: for a line that changes this program's own settings, for example.
+/// A rule that allows does not answer the question, and the modes `auto` and `deny` refuse the call.
 pub fn always_asked(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<&'static str> {
     CallSubject::of(&config.workspace, config.rules_version, tool, input).always_asked()
 }
 
 /// Returns whether the call names a path outside the workspace.
+///
+/// The path is compared as text. A call without a path is about the workspace itself, and `~` is always outside.
+///
+/// ```
+/// use agentx_agent::{approval::is_outside_workspace, fixtures};
+/// use serde_json::json;
+///
+/// let config = fixtures::config();
+/// let of = |input| is_outside_workspace(&config, &config.tools[0], &input);
+/// assert!(!of(json!({})) && !of(json!({"path": "a/../b"})) && !of(json!({"path": "/ws/a"})));
+/// assert!(of(json!({"path": "a/../../b"})) && of(json!({"path": "/ws2/a"})) && of(json!({"path": "~/.ssh/id"})));
+/// ```
 pub fn is_outside_workspace(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> bool {
     CallSubject::of(&config.workspace, config.rules_version, tool, input).is_outside()
 }
 
 /// Returns whether this rule by itself applies to a call: one that allows has to cover all of it, the others
 /// any part.
+///
+/// It uses the latest version of the rules, and neither the guard nor the mode of a configuration.
+///
+/// ```
+/// use agentx_agent::approval::covers;
+/// use agentx_types::{Access, Rule, RuleEffect, ToolSpec};
+/// use serde_json::json;
+///
+/// let bash = ToolSpec::new("bash", "", json!({"type": "object"}), Access::Run).with_command_argument("command");
+/// let ls = |effect| Rule { effect, tool: "bash".into(), argument: Some("ls *".into()), path: None, workspace: None };
+/// let line = json!({"command": "ls -l; make"});
+/// assert!(!covers(&ls(RuleEffect::Allow), "/ws", &bash, &line), "no rule allows `make`");
+/// assert!(covers(&ls(RuleEffect::Deny), "/ws", &bash, &line), "`ls` is a part of the line");
+/// ```
 pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> bool {
     let subject = CallSubject::of(workspace, RULES_VERSION, tool, input);
     let rules = std::slice::from_ref(rule);
@@ -214,6 +271,10 @@ pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> b
 }
 
 /// The rules, by their places, that allow a call together; `None` if they do not.
+///
+/// A rule for the whole call is returned alone. Otherwise there is one rule for each command of the line, in the order
+/// of the commands and without doubles: `git status; ls` is covered by `allow bash: git *` and `allow bash: ls *`
+/// together.
 pub fn covered_together(
     rules: &[Rule],
     workspace: &str,
@@ -224,6 +285,17 @@ pub fn covered_together(
 }
 
 /// The rule that "the like" would keep for a call, with any decision.
+///
+/// ```
+/// use agentx_agent::approval::{describe, suggested};
+/// use agentx_agent::fixtures;
+/// use agentx_types::RULES_VERSION;
+///
+/// let mut config = fixtures::config();
+/// config.rules_version = RULES_VERSION;
+/// let kept = suggested(&config, &config.tools[1], &serde_json::json!({"path": "src/a.rs"}));
+/// assert_eq!(describe(&kept), "\"allow change in src/* (only in /ws)\"");
+/// ```
 pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
     CallSubject::of_agent(config, tool, input).suggested()
 }
@@ -235,6 +307,16 @@ pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
 /// person who allowed the calling tool has also allowed the tools that its file lists (`named`), so there is
 /// no second question. Exceptions are files that programs run by themselves, and a tool that took the name of
 /// another one.
+///
+/// | decision about the same call of a model | `named` | result |
+/// | --- | --- | --- |
+/// | allowed | any | allowed |
+/// | a rule asks, or the call always needs a question | any | ask |
+/// | the mode asks | yes | allowed, inside the workspace |
+/// | the mode asks | no | ask |
+/// | a rule or plan mode denies | any | denied |
+/// | the mode denies | yes | allowed, inside the workspace |
+/// | the mode denies | no | denied; the reason says how to allow it |
 pub fn decide_nested(config: &AgentConfig, tool: &ToolSpec, input: &Value, named: bool) -> Verdict {
     let ExplainedVerdict {
         verdict,

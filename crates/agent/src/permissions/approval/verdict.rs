@@ -8,6 +8,12 @@ use crate::permissions::call_subject::CallSubject;
 use crate::permissions::rule_words::in_reason;
 
 /// The decision about a call.
+///
+/// | verdict | the call |
+/// | --- | --- |
+/// | `Allow` | runs; a tool that opens files keeps to the workspace unless `outside_workspace` is true |
+/// | `Ask` | waits until an `approval` names it, a changed rule or mode decides, or the run is stopped |
+/// | `Deny` | is not run; the model reads `Not allowed: REASON.` |
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum Verdict {
     /// Allow the call.
