@@ -94,6 +94,11 @@ impl McpHttpRequest {
         self.method == "tools/call"
     }
 
+    /// Returns whether the request reads a document, so that its answer may be large.
+    pub fn is_reading(&self) -> bool {
+        self.method == "resources/read"
+    }
+
     /// Answers the request. Progress of a call, if the client asked for it, goes to `said`; a cancelled
     /// `cancel` ends a call, and the reading of documents.
     pub async fn answer(

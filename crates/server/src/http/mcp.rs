@@ -24,6 +24,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::body::JsonBody;
 use super::describe::{HandlerInput, HandlerResponse, Operation};
 use super::extract::Member;
+use super::turn_body::hold_turn;
 use super::{ApiError, HandlerState};
 use crate::mcp::client_calls::RunningCall;
 use crate::mcp::mcp_parts::CallerParts;
@@ -61,6 +62,12 @@ pub(crate) async fn message(
         let what = format!("{most} of your requests run already");
         ApiError::new("too_many", what).retry_after(PAUSE_MS)
     })?;
+    // A text of a session is held in memory until it is sent, and this permit as long.
+    let turn = if request.is_reading() {
+        Some(app.state.answer_turns().take(&caller.line).await)
+    } else {
+        None
+    };
     let parts = CallerParts::of(app.state.clone(), caller)?;
     let cancel = app.state.shutdown().child_token();
     let (said, heard) = mpsc::channel(WAITING);
@@ -81,9 +88,12 @@ pub(crate) async fn message(
     }
     let answer = answer.await;
     drop(guard);
-    answer
-        .map(|answer| McpResponse(json_response(answer)))
-        .map_err(|error| ApiError::new("internal", format!("the request broke: {error}")))
+    let answer = answer.map_err(|error| ApiError::new("internal", format!("the request broke: {error}")))?;
+    let response = json_response(answer);
+    Ok(McpResponse(match turn {
+        Some(turn) => hold_turn(response, turn),
+        None => response,
+    }))
 }
 
 /// A request that a task answers.

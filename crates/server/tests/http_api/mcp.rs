@@ -8,7 +8,7 @@ use agentx_mcp::{KnownServers, McpEnvironment, McpLaunchContext, McpLimits};
 use agentx_runtime::{BlobStore, CallSlots, Journal, MemoryLog, ToolContext, ToolOutputSink};
 use agentx_types::{ContentPart, OwnerId, SessionId, ToolCallId, ToolStatus};
 use axum::http::{Method, StatusCode};
-use futures_util::StreamExt as _;
+use futures_util::{FutureExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -327,6 +327,30 @@ async fn a_reading_ends_with_its_client() {
     drop(turn);
     let read = result(&desk, &desk.ann, "resources/read", json!({"uri": uri})).await;
     assert_eq!(read["contents"][0]["uri"], json!(uri));
+}
+
+/// Answers that nobody reads are held in memory, so a person has one of them at a time.
+#[tokio::test]
+async fn a_text_of_a_session_is_made_after_the_one_before_was_sent() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    desk.say(&desk.ann, &session, json!("\"".repeat(300_000))).await;
+    let read = request(
+        "resources/read",
+        json!({"uri": format!("agentx://sessions/{session}")}),
+    );
+    let line = desk.caller(&desk.ann, "client").line;
+    let turn = || desk.state.answer_turns().take(&line).now_or_never();
+    let unread = ask(&desk, &desk.ann, &read).open().await;
+    assert_eq!(unread.status(), StatusCode::OK);
+    assert!(turn().is_none(), "it is not sent yet");
+    let bob = desk.caller(&desk.bob, "client").line;
+    assert!(desk.state.answer_turns().take(&bob).now_or_never().is_some());
+    // Its connection has ended.
+    drop(unread);
+    assert!(turn().is_some());
+    ask(&desk, &desk.ann, &read).send().await.ok();
+    assert!(turn().is_some(), "it was sent");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
