@@ -87,7 +87,10 @@ pub(crate) fn decoded(media: &MediaPart, text: &str) -> Result<Vec<u8>, RuntimeE
     let bytes = base64::engine::general_purpose::STANDARD.decode(text);
     bytes.map_err(|error| {
         let kind: String = media.media_type.chars().take(80).collect();
-        RuntimeError::Refused(format!("the {kind} is not valid base64: {error}"))
+        RuntimeError::Remote {
+            code: "bad_request".into(),
+            detail: format!("the {kind} is not valid base64: {error}"),
+        }
     })
 }
 

@@ -50,6 +50,22 @@ pub(crate) fn check(content: &[ContentPart]) -> Result<(), String> {
     Ok(())
 }
 
+/// Checks that the media types of content have no control characters, which would end a header of a request.
+///
+/// # Errors
+/// Returns an error that names the first other media type.
+pub(crate) fn check_types(content: &[ContentPart]) -> Result<(), String> {
+    for part in content {
+        if let ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) = part
+            && media.media_type.chars().any(char::is_control)
+        {
+            let shown: String = media.media_type.chars().take(80).collect();
+            return Err(format!("the media type {shown:?} has control characters"));
+        }
+    }
+    Ok(())
+}
+
 fn is_data(url: &str) -> bool {
     url.get(..5)
         .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))

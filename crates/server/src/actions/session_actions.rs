@@ -95,6 +95,7 @@ impl ServerState {
             let what = "a message of a person may contain text, images, audio and files, but no provider data (`provider`)";
             return Err(remote("bad_request", what));
         }
+        media::check_types(&frame.content).map_err(|what| remote("bad_request", &what))?;
         if !caller.operator {
             media::check(&frame.content).map_err(|what| remote("bad_request", &what))?;
         }

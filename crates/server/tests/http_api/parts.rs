@@ -229,3 +229,32 @@ async fn who_asks_too_often_is_told_when_to_come_back() {
     assert!(last.json()["retry_after_ms"].as_u64().unwrap() <= 1000);
     desk.get("/v1/me").by(&desk.bob).send().await.ok();
 }
+
+/// A part of a message in no valid form is the mistake of its sender, whoever they are.
+#[tokio::test]
+async fn a_part_with_another_form_of_type_or_bytes_is_a_bad_request() {
+    let desk = Desk::new().await;
+    for token in [&desk.ann, &desk.operator] {
+        let session = desk.session(token).await;
+        let path = format!("/v1/sessions/{session}/messages");
+        for (kind, bytes, said) in [
+            ("text/html\r\nx: y", "aGVsbG8=", "control characters"),
+            ("text/plain\u{0}", "aGVsbG8=", "control characters"),
+            ("text/plain", "no base64!", "not valid base64"),
+        ] {
+            let file = json!({"type": "file", "media_type": kind, "source": {"base64": bytes}});
+            let refused = desk
+                .post(&path, &json!({"content": [file]}))
+                .by(token)
+                .send()
+                .await;
+            assert_eq!(
+                (refused.status.as_u16(), refused.code().as_str()),
+                (400, "bad_request"),
+                "{kind:?}"
+            );
+            let detail = refused.json()["detail"].as_str().unwrap().to_owned();
+            assert!(detail.contains(said), "{detail}");
+        }
+    }
+}
