@@ -15,6 +15,7 @@
 //!
 //! A method that needs the lease and does not get it fails with [`LogError::Busy`].
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_history::import;
@@ -209,6 +210,19 @@ impl Runtime for NodeRuntime {
                 stored.kept_bytes = kept.map_err(RuntimeError::Refused)?;
             }
             Ok(Some(stored))
+        })
+    }
+
+    fn blobs(
+        &self,
+        session: Option<&SessionId>,
+    ) -> BoxFuture<'_, Result<BTreeMap<BlobId, u64>, RuntimeError>> {
+        let session = session.cloned();
+        Box::pin(async move {
+            if let Some(session) = &session {
+                self.owned(session).await?;
+            }
+            Ok(self.log().blobs(&self.owner, session.as_ref()).await?)
         })
     }
 

@@ -248,6 +248,10 @@ fn sessions_know_what_they_take() {
         assert!(one.facts > 50, "{one:?}");
         assert_eq!((one.blobs, one.blob_bytes), (1, 500));
         assert_eq!(log.stored(&owner(), None).await.unwrap(), one);
+        for session in [Some(&id), None] {
+            let blobs = log.blobs(&owner(), session).await.unwrap();
+            assert_eq!(blobs, [(blob.clone(), 500)].into());
+        }
         assert!(one.database.unwrap() > 4096);
         let none = log.stored(&owner(), Some(&SessionId::new("ses_none"))).await;
         assert!(matches!(none, Err(LogError::NotFound(_))), "{none:?}");

@@ -165,6 +165,10 @@ impl SessionLog for FaultyLog {
         self.log.stored(owner, session)
     }
 
+    fn blobs(&self, owner: &OwnerId, session: Option<&SessionId>) -> LogFuture<'_, BTreeMap<BlobId, u64>> {
+        self.log.blobs(owner, session)
+    }
+
     fn collect_garbage(&self) -> LogFuture<'_, u64> {
         self.log.collect_garbage()
     }

@@ -13,6 +13,7 @@ mod restoring;
 mod session;
 mod spending;
 
+use std::collections::BTreeMap;
 use std::future::ready;
 use std::sync::Arc;
 
@@ -187,6 +188,18 @@ pub trait Runtime: Send + Sync {
     fn stored(&self, session: Option<&SessionId>) -> BoxFuture<'_, Result<Option<StoredSize>, RuntimeError>> {
         let _ = session;
         Box::pin(ready(Ok(None)))
+    }
+
+    /// Returns the blobs that a session names, or all sessions, with their sizes; none if the runtime does not know them.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read, or the session does not exist.
+    fn blobs(
+        &self,
+        session: Option<&SessionId>,
+    ) -> BoxFuture<'_, Result<BTreeMap<BlobId, u64>, RuntimeError>> {
+        let _ = session;
+        Box::pin(ready(Ok(BTreeMap::new())))
     }
 
     /// Removes data that nothing refers to any more. Returns the number of removed bytes; if there were none,

@@ -9,6 +9,7 @@ pub(crate) mod stored_rows;
 pub(crate) mod titles;
 pub(crate) mod writing;
 
+use std::collections::BTreeMap;
 use std::future::ready;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -249,6 +250,20 @@ pub trait SessionLog: BlobStore {
     ) -> BoxFuture<'_, Result<StoredSize, LogError>> {
         let _ = (owner, session);
         Box::pin(ready(Err(LogError::without("sizes"))))
+    }
+
+    /// Returns the blobs that a session names, or all sessions of its owner, with their sizes; none if the log does not
+    /// know them.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    fn blobs(
+        &self,
+        owner: &OwnerId,
+        session: Option<&SessionId>,
+    ) -> BoxFuture<'_, Result<BTreeMap<BlobId, u64>, LogError>> {
+        let _ = (owner, session);
+        Box::pin(ready(Ok(BTreeMap::new())))
     }
 
     /// Rows as they are stored, beginning with the segment that holds the event after `after_seq`: whole

@@ -1,6 +1,7 @@
 //! A log that keeps no secrets in blobs. Everything else is as in the log behind it: its facts have no secrets
 //! when they come here.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -150,6 +151,14 @@ impl SessionLog for RedactingLog {
         session: Option<&SessionId>,
     ) -> BoxFuture<'_, Result<StoredSize, LogError>> {
         self.log.stored(owner, session)
+    }
+
+    fn blobs(
+        &self,
+        owner: &OwnerId,
+        session: Option<&SessionId>,
+    ) -> BoxFuture<'_, Result<BTreeMap<BlobId, u64>, LogError>> {
+        self.log.blobs(owner, session)
     }
 
     fn rows(

@@ -5,6 +5,7 @@ mod blob_store;
 mod gc;
 mod maintain;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Arc, PoisonError};
 
@@ -375,6 +376,15 @@ impl SessionLog for SqliteLog {
     ) -> BoxFuture<'_, Result<StoredSize, LogError>> {
         let (owner, session) = (owner.clone(), session.cloned());
         Box::pin(self.read_with(move |connection| spending::stored(connection, &owner, session.as_ref())))
+    }
+
+    fn blobs(
+        &self,
+        owner: &OwnerId,
+        session: Option<&SessionId>,
+    ) -> BoxFuture<'_, Result<BTreeMap<BlobId, u64>, LogError>> {
+        let (owner, session) = (owner.clone(), session.cloned());
+        Box::pin(self.read_with(move |connection| spending::blobs(connection, &owner, session.as_ref())))
     }
 
     fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, LogError>> {

@@ -4,15 +4,16 @@
 //! The ledger has no times and no causes: when is the time of the row of facts that paid for a call, and why
 //! is read from that fact.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use agentx_runtime::{Since, SpendCause, StoredSize, UsageBy, UsageQuery, UsageRow};
-use agentx_types::{NanoUsd, OwnerId, SessionId, Usage};
+use agentx_types::{BlobId, NanoUsd, OwnerId, SessionId, Usage};
 use rusqlite::{Connection, Row, params};
 
 use crate::error::Fault;
-use crate::keys::{LAST_SEQ, int, key, session_row, unsigned};
+use crate::keys::{LAST_SEQ, digest, int, key, session_row, unsigned};
 use crate::read::facts;
+use crate::rows::blobs::id_of;
 
 /// Each paid call, with its session, model and time. A row of facts has the date of its last one.
 const SPENT: &str = "
@@ -158,19 +159,45 @@ const OWNED: &str = "
     UNION SELECT s.base FROM sessions s JOIN needed n ON s.id = n.id WHERE s.base IS NOT NULL)
   SELECT s.id FROM needed n JOIN sessions s ON s.id = n.id WHERE s.owner = ?1 OR s.deleted_at IS NOT NULL";
 
+/// Returns the row of a session, or those of all sessions of an owner with what they share with deleted ones.
+fn rows_of(connection: &Connection, owner: &OwnerId, session: Option<&SessionId>) -> Result<Vec<i64>, Fault> {
+    Ok(match session {
+        Some(session) => vec![session_row(connection, session)?],
+        None => connection
+            .prepare_cached(OWNED)?
+            .query_map([owner.as_str()], |row| row.get(0))?
+            .collect::<Result<_, _>>()?,
+    })
+}
+
+/// Returns the blobs that a session names, or all sessions of an owner, with their sizes.
+pub(crate) fn blobs(
+    connection: &Connection,
+    owner: &OwnerId,
+    session: Option<&SessionId>,
+) -> Result<BTreeMap<BlobId, u64>, Fault> {
+    let mut found = BTreeMap::new();
+    for row in rows_of(connection, owner, session)? {
+        let mut query = connection.prepare_cached(
+            "SELECT b.hash, b.size FROM blob_refs r JOIN blobs b ON b.hash = r.hash WHERE r.session = ?1",
+        )?;
+        let mut named = query.query([row])?;
+        while let Some(blob) = named.next()? {
+            if let Some(hash) = digest(blob, 0)? {
+                found.insert(id_of(&hash), unsigned(blob, 1)?);
+            }
+        }
+    }
+    Ok(found)
+}
+
 /// Returns the stored size of a session, or of all sessions of an owner with what they share with deleted ones.
 pub(crate) fn stored(
     connection: &Connection,
     owner: &OwnerId,
     session: Option<&SessionId>,
 ) -> Result<StoredSize, Fault> {
-    let rows = match session {
-        Some(session) => vec![session_row(connection, session)?],
-        None => connection
-            .prepare_cached(OWNED)?
-            .query_map([owner.as_str()], |row| row.get(0))?
-            .collect::<Result<Vec<i64>, _>>()?,
-    };
+    let rows = rows_of(connection, owner, session)?;
     let mut size = StoredSize::default();
     for row in &rows {
         size.facts += connection

@@ -292,6 +292,20 @@ impl SessionLog for MemoryLog {
         ready(Ok(size))
     }
 
+    fn blobs(&self, owner: &OwnerId, session: Option<&SessionId>) -> LogFuture<'_, BTreeMap<BlobId, u64>> {
+        let shared = self.lock();
+        let asked = shared.sessions.values().filter(|stored| match session {
+            Some(session) => stored.id() == session,
+            None => stored.owner() == owner,
+        });
+        let named = asked.flat_map(|stored| stored.blobs());
+        let sizes = named.filter_map(|blob| {
+            let bytes = shared.blobs.get(&blob)?.len() as u64;
+            Some((blob, bytes))
+        });
+        ready(Ok(sizes.collect()))
+    }
+
     fn collect_garbage(&self) -> LogFuture<'_, u64> {
         let mut shared = self.lock();
         let named: BTreeSet<BlobId> = shared
