@@ -283,7 +283,7 @@ impl ServerState {
             // A model call in progress ends when the session is closed, and its cost is recorded then.
             let delete = async {
                 let cost = state.cost_before_deletion(&access.owner, &session).await?;
-                let blobs = state.blob_bytes_before_deletion(&access.owner, &session).await?;
+                let blobs = state.blobs_before_deletion(&access.owner, &session).await?;
                 access.runtime.delete(&session).await.map(|()| (cost, blobs))
             };
             let (cost, blobs) = state

@@ -1,12 +1,13 @@
 //! What the model calls of one call at `/mcp` cost. Each counts from its beginning, by an estimate of what its model
 //! reads, as a session does with a call that a kill cuts off; its bill replaces the estimate. A call that never gets a
-//! bill, because the server is killed, keeps it.
+//! bill, because the server is killed, keeps it: the estimate is its bill from then on.
 
 use std::collections::BTreeMap;
 
 use agentx_types::{
     EffectBill, EffectEnded, EffectStarted, ModelSpec, NanoUsd, OwnerId, Timestamp, ToolCallId, Usage,
 };
+use serde_json::Value;
 
 use crate::limits::size_limits::json_len;
 use crate::quotas::QuotaGuard;
@@ -21,8 +22,10 @@ const TOKEN_BYTES: u64 = 4;
 pub(crate) struct ClientCallCosts<'a> {
     costs: &'a UnlistedCosts,
     person: &'a OwnerId,
-    /// The model of the agent. A script may name another one, whose price only its bill shows.
+    /// The model of the agent, for steps that name none.
     model: &'a ModelSpec,
+    /// Returns the model of a name, as the server knows it.
+    named: &'a (dyn Fn(&str) -> Option<ModelSpec> + Send + Sync),
     /// The estimates of the steps that have no end yet.
     open: BTreeMap<(ToolCallId, u64), NanoUsd>,
     /// Counts the call as one without a bill.
@@ -35,12 +38,14 @@ impl<'a> ClientCallCosts<'a> {
         costs: &'a UnlistedCosts,
         person: &'a OwnerId,
         model: &'a ModelSpec,
+        named: &'a (dyn Fn(&str) -> Option<ModelSpec> + Send + Sync),
         unbilled: Option<QuotaGuard>,
     ) -> Self {
         Self {
             costs,
             person,
             model,
+            named,
             open: BTreeMap::new(),
             unbilled,
         }
@@ -55,8 +60,10 @@ impl<'a> ClientCallCosts<'a> {
             input_tokens: json_len(&step.input) / TOKEN_BYTES,
             ..Usage::default()
         };
-        let estimate = EffectBill::of(self.model, usage).cost;
-        self.costs.add(self.person, now, estimate);
+        let name = step.input.get("model").and_then(Value::as_str);
+        let named = name.filter(|name| !name.is_empty()).and_then(self.named);
+        let estimate = EffectBill::of(named.as_ref().unwrap_or(self.model), usage).cost;
+        self.costs.estimate(self.person, now, estimate);
         self.open.insert((step.tool_call_id.clone(), step.step), estimate);
         true
     }
@@ -71,24 +78,69 @@ impl<'a> ClientCallCosts<'a> {
     }
 }
 
+impl Drop for ClientCallCosts<'_> {
+    /// What has no end by now never gets a bill.
+    fn drop(&mut self) {
+        for estimate in std::mem::take(&mut self.open).into_values() {
+            self.costs.keep_estimate(self.person, estimate);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use agentx_types::EffectOutcome;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
+
+    fn priced(id: &str, input: u64) -> ModelSpec {
+        let mut model: ModelSpec = serde_json::from_value(json!({
+            "id": id, "provider": "mine", "api": "openai-chat", "context_window": 1000, "max_output_tokens": 100,
+        }))
+        .unwrap();
+        model.prices.input = input;
+        model
+    }
+
+    #[test]
+    fn the_model_that_a_step_names_has_its_own_price() {
+        let directory = tempfile::tempdir().unwrap();
+        let costs = UnlistedCosts::read(directory.path());
+        let (ada, now) = (OwnerId::new("own_ada"), Timestamp(5));
+        let model = priced("m", 10);
+        let named = |name: &str| (name == "dear").then(|| priced("dear", 1_000));
+        let mut call = ClientCallCosts::new(&costs, &ada, &model, &named, None);
+        let mut estimate = |number: u64, name: &str| {
+            let before = costs.within_a_day(&ada, now).0;
+            let started = EffectStarted {
+                tool_call_id: ToolCallId::new("call_1"),
+                step: number,
+                kind: "generate".into(),
+                input: json!({"model": name, "prompt": "x".repeat(400)}),
+            };
+            assert!(call.begun(&started, now));
+            costs.within_a_day(&ada, now).0 - before
+        };
+        assert!((100_000..120_000).contains(&estimate(1, "dear")));
+        for (number, name) in [(2, ""), (3, "unknown")] {
+            assert!((1_000..1_200).contains(&estimate(number, name)), "{name}");
+        }
+        let (spent, estimated) = costs.spent(&ada, now);
+        assert_eq!(spent, estimated, "nothing is on a bill");
+        drop(call);
+        let never_billed = (spent, NanoUsd(0));
+        assert_eq!(costs.spent(&ada, now), never_billed);
+    }
 
     #[test]
     fn every_kind_of_model_call_counts_before_and_after_its_bill() {
         let directory = tempfile::tempdir().unwrap();
         let costs = UnlistedCosts::read(directory.path());
         let (ada, now) = (OwnerId::new("own_ada"), Timestamp(5));
-        let mut model: ModelSpec = serde_json::from_value(json!({
-            "id": "m", "provider": "mine", "api": "openai-chat", "context_window": 1000, "max_output_tokens": 100,
-        }))
-        .unwrap();
-        model.prices.input = 10;
-        let mut call = ClientCallCosts::new(&costs, &ada, &model, None);
+        let model = priced("m", 10);
+        let none = |_: &str| None;
+        let mut call = ClientCallCosts::new(&costs, &ada, &model, &none, None);
         let spent = || costs.within_a_day(&ada, now).0;
         for kind in ["generate", "generate_json", "generate_stream"] {
             let before = spent();

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::caller::Caller;
 use crate::mcp::client_call_costs::ClientCallCosts;
-use crate::members::trust::{default_agent, of_server};
+use crate::members::trust::{choose, default_agent, of_server};
 use crate::state::ServerState;
 
 /// The beginning of the addresses of sessions.
@@ -69,16 +69,22 @@ impl CallerParts {
         };
         let person = &self.caller.person;
         let stop = self.state.client_calls.stop_of(person);
-        let unbilled = match self.state.check_cost(person).await {
+        // Tools from files can call a model, and are idempotent. Others cost nothing.
+        let admitted = if spec.idempotent {
+            self.state.check_cost(person).await
+        } else {
+            self.state.check_bills(person).await.map(|()| None)
+        };
+        let unbilled = match admitted {
             Ok(unbilled) => unbilled,
             Err(error) => {
                 return ToolOutcome::failed(ToolStatus::Denied, format!("Not allowed: {error}."));
             }
         };
-        // Tools from files can call a model, and are idempotent. Commands, which may run for long, are neither.
-        let unbilled = unbilled.filter(|_| spec.idempotent);
         let unlisted = &self.state.kept.unlisted;
-        let mut costs = ClientCallCosts::new(unlisted, person, &self.agent.model, unbilled);
+        let (settings, models) = (self.state.settings(), self.state.runtime_of(person).models());
+        let named = |name: &str| choose(&settings, &models, name).ok();
+        let mut costs = ClientCallCosts::new(unlisted, person, &self.agent.model, &named, unbilled);
         let input = Value::Object(call.arguments);
         let hears = |event: &EnvironmentEvent| match event {
             EnvironmentEvent::ToolOutputChunk(chunk) => call.progress.say(&chunk.text),
@@ -103,7 +109,7 @@ impl CallerParts {
         };
         self.state.keep_unlisted().await;
         if stop.is_cancelled()
-            && let Err(error) = self.state.check_cost(person).await
+            && let Err(error) = self.state.check_bills(person).await
         {
             return ToolOutcome::failed(ToolStatus::Denied, format!("Stopped: {error}."));
         }

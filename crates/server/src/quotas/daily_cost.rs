@@ -9,7 +9,7 @@ use agentx_runtime::{Runtime as _, RuntimeError, Since, UsageBy, UsageQuery, Usa
 use agentx_types::{NanoUsd, OwnerId, SessionId, Timestamp};
 
 use crate::problems::remote;
-use crate::quotas::dollars::{too_dear, too_dear_with};
+use crate::quotas::dollars::{too_dear, too_dear_by_estimate, too_dear_with};
 use crate::quotas::unlisted_costs::DAY_US;
 use crate::quotas::{QuotaGuard, UsageSums};
 use crate::state::ServerState;
@@ -60,8 +60,8 @@ impl AdmittedRuns {
 /// What a person has begun and may have no bill yet. It is read before the sums, which have the bills of what ends
 /// meanwhile.
 pub(crate) struct BegunWork {
-    /// Inputs that are on their way.
-    inputs: u64,
+    /// Inputs that were admitted and are on their way.
+    pub(crate) inputs: u64,
     /// Calls at `/mcp` without a bill.
     calls: u64,
     /// Sessions with a run.
@@ -92,14 +92,30 @@ impl ServerState {
         if self.quotas().cost.is_none() || owner == self.operator() {
             return Ok(None);
         }
-        let (counted, _) = self.kept.begun.add(format!("calls {owner}"));
+        let _turn = self.kept.admissions.take(owner).await;
         let begun = self.begun_work(owner).await?;
         self.check_money(owner, None, &begun, &self.sums_to_admit(owner).await?)?;
-        Ok(Some(counted))
+        Ok(Some(self.kept.begun.add(format!("calls {owner}")).0))
+    }
+
+    /// Checks that the bills of a person are below what they may spend in a day. What costs nothing itself needs no
+    /// more than that.
+    ///
+    /// # Errors
+    /// Returns `quota_usage` if they are not.
+    pub(crate) async fn check_bills(&self, owner: &OwnerId) -> Result<(), RuntimeError> {
+        let Some(most) = self.quotas().cost.filter(|_| owner != self.operator()) else {
+            return Ok(());
+        };
+        let billed = self.sums_to_admit(owner).await?.billed();
+        if billed >= most {
+            return Err(remote("quota_usage", &too_dear(billed, most)));
+        }
+        Ok(())
     }
 
     /// Checks that a person has money for a run in `session`, or for a call outside of sessions, beside what has no
-    /// bill yet. The run or call itself is counted already.
+    /// bill yet. The run or call itself is not counted yet.
     ///
     /// # Errors
     /// Returns `quota_usage` if they have not.
@@ -113,15 +129,19 @@ impl ServerState {
         let Some(most) = self.quotas().cost else {
             return Ok(());
         };
+        if sums.billed() >= most {
+            return Err(remote("quota_usage", &too_dear(sums.billed(), most)));
+        }
         if sums.cost >= most {
-            return Err(remote("quota_usage", &too_dear(sums.cost, most)));
+            let what = too_dear_by_estimate(sums.cost, sums.estimated, most);
+            return Err(remote("quota_usage", &what));
         }
         let unbilled = self
             .kept
             .admitted
             .without_bill(owner, &begun.running, &sums.bills);
         let others = unbilled.iter().filter(|unbilled| Some(*unbilled) != session);
-        let others = (others.count() as u64 + begun.inputs + begun.calls).saturating_sub(1);
+        let others = others.count() as u64 + begun.inputs + begun.calls;
         let mut cost = sums.cost;
         cost += NanoUsd((most.0 / PARTS).saturating_mul(others));
         if cost >= most {

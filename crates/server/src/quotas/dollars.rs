@@ -11,6 +11,16 @@ pub(crate) fn too_dear(cost: NanoUsd, most: NanoUsd) -> String {
     )
 }
 
+/// Returns the message that a member has spent the amount with what `estimated` is of calls without a bill.
+pub(crate) fn too_dear_by_estimate(cost: NanoUsd, estimated: NanoUsd, most: NanoUsd) -> String {
+    format!(
+        "the owner's sessions and calls have cost {} within 24 hours, {} of it estimated for calls that run now, and this server's limit per member is {} (`quotas.daily_cost`): try again when they have ended",
+        dollars(cost),
+        dollars(estimated),
+        dollars(most)
+    )
+}
+
 /// Returns the message that the rest of that amount is needed for `others` runs and calls without a bill.
 pub(crate) fn too_dear_with(cost: NanoUsd, most: NanoUsd, others: u64) -> String {
     format!(

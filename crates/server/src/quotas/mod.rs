@@ -15,6 +15,7 @@ use agentx_config::Quotas;
 use agentx_runtime::{CallSlots, Runtime as _, RuntimeError, Session, SessionQuery};
 use agentx_types::{NanoUsd, OwnerId, RunStatus, SessionId};
 
+use crate::limits::fair_semaphore::FairSemaphore;
 use crate::problems::remote;
 use crate::quotas::daily_cost::{AdmittedRuns, sum_of};
 use crate::quotas::deleted_blobs::DeletedBlobs;
@@ -28,6 +29,9 @@ const BELIEVED: Duration = Duration::from_secs(5);
 /// The number of people that are remembered.
 const REMEMBERED: usize = 1024;
 
+/// The number of people whose runs and calls are admitted at once.
+const ADMISSIONS: usize = 64;
+
 /// The resources that people hold at the moment.
 pub(crate) struct MemberUsage {
     /// Connections and streams, by person or by the address of visitors.
@@ -36,6 +40,9 @@ pub(crate) struct MemberUsage {
     pub(crate) begun: Counter,
     /// The runs that may not be on a bill yet.
     pub(crate) admitted: AdmittedRuns,
+    /// Each person's runs and calls are admitted one after another, so that those that are being refused count for
+    /// nothing.
+    pub(crate) admissions: FairSemaphore,
     sums: Mutex<HashMap<OwnerId, (Instant, UsageSums)>>,
     /// The costs that no session lists.
     pub(crate) unlisted: UnlistedCosts,
@@ -65,6 +72,8 @@ pub(crate) struct UsageSums {
     /// The part of it that scripts keep under keys.
     kept: u64,
     pub(crate) cost: NanoUsd,
+    /// The part of the cost that is an estimate of calls at `/mcp` that run now.
+    pub(crate) estimated: NanoUsd,
     /// The number of bills of each session that has some.
     pub(crate) bills: Arc<HashMap<SessionId, u64>>,
 }
@@ -122,6 +131,13 @@ impl Drop for QuotaGuard {
     }
 }
 
+impl UsageSums {
+    /// Returns the cost that is on a bill.
+    pub(crate) fn billed(&self) -> NanoUsd {
+        NanoUsd(self.cost.0.saturating_sub(self.estimated.0))
+    }
+}
+
 impl MemberUsage {
     /// Nobody holds anything yet; what was spent is in this directory.
     pub(crate) fn new(data_dir: &Path) -> Self {
@@ -129,6 +145,7 @@ impl MemberUsage {
             connections: Counter::default(),
             begun: Counter::default(),
             admitted: AdmittedRuns::default(),
+            admissions: FairSemaphore::new(ADMISSIONS),
             sums: Mutex::default(),
             unlisted: UnlistedCosts::read(data_dir),
             deleted: DeletedBlobs::default(),
@@ -199,7 +216,7 @@ impl ServerState {
                 return Err(remote("quota_storage", &what));
             }
         }
-        self.check_bytes(owner, &self.sums_to_admit(owner).await?)?;
+        self.check_bytes(owner, &self.sums_to_admit(owner).await?).await?;
         Ok(Some(counted))
     }
 
@@ -211,7 +228,7 @@ impl ServerState {
         if owner == self.runtime().owner() {
             return Ok(());
         }
-        self.check_bytes(owner, &self.sums_to_admit(owner).await?)
+        self.check_bytes(owner, &self.sums_to_admit(owner).await?).await
     }
 
     /// Checks that a run may start in a session of `owner`. Keep the guard until the run is recorded.
@@ -227,14 +244,14 @@ impl ServerState {
         if owner == self.runtime().owner() {
             return Ok(None);
         }
-        let (counted, on_their_way) = self.kept.begun.add(format!("runs {owner}"));
+        let _turn = self.kept.admissions.take(owner).await;
         let begun = self.begun_work(owner).await?;
         let sums = self.sums_to_admit(owner).await?;
-        self.check_bytes(owner, &sums)?;
+        self.check_bytes(owner, &sums).await?;
         self.check_money(owner, Some(session), &begun, &sums)?;
         if let Some(most) = self.quotas().running {
             let others = begun.running.iter().filter(|other| *other != session).count() as u64;
-            if others + on_their_way > most {
+            if others + begun.inputs >= most {
                 let what = format!(
                     "{most} other sessions of this owner are running, which is this server's limit per member (`quotas.running_sessions`): wait for one, or stop it"
                 );
@@ -242,11 +259,11 @@ impl ServerState {
             }
         }
         self.note_admitted(owner, session, &sums);
-        Ok(Some(counted))
+        Ok(Some(self.kept.begun.add(format!("runs {owner}")).0))
     }
 
-    /// Ends the runs and the calls at `/mcp` of members who have reached their cost quota, because the cost is not known
-    /// before they begin. A call that waits for a person costs nothing, and continues waiting.
+    /// Ends the runs and the calls at `/mcp` of members whose bills have reached their cost quota, because the cost is not
+    /// known before they begin; estimates end nothing. A call that waits for a person costs nothing, and continues waiting.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -255,7 +272,7 @@ impl ServerState {
             return Ok(());
         };
         for person in self.client_calls.people() {
-            if person != *self.operator() && self.sums(&person).await?.cost >= most {
+            if person != *self.operator() && self.sums(&person).await?.billed() >= most {
                 self.client_calls.stop(&person);
             }
         }
@@ -263,7 +280,7 @@ impl ServerState {
             if owner == *self.operator() {
                 continue;
             }
-            let cost = self.sums(&owner).await?.cost;
+            let cost = self.sums(&owner).await?.billed();
             let room = self.rooms().there(&session).await.filter(|_| cost >= most);
             let Some(open) = room.as_ref().and_then(|room| room.session()) else {
                 continue;
@@ -272,32 +289,6 @@ impl ServerState {
             if let Err(error) = end_one(&**open, too_dear(cost, most)).await {
                 tracing::warn!(%session, %error, "cannot stop session, although its owner's budget is used up");
             }
-        }
-        Ok(())
-    }
-
-    fn check_bytes(&self, owner: &OwnerId, sums: &UsageSums) -> Result<(), RuntimeError> {
-        let Some(most) = self.quotas().bytes else {
-            return Ok(());
-        };
-        let deleted = self.deleted_blobs_of(owner);
-        if sums.bytes >= most {
-            let kept = match sums.kept {
-                0 => String::new(),
-                kept => format!(", {kept} of them as values that scripts keep"),
-            };
-            let what = format!(
-                "the owner's sessions take {} bytes{kept}, and this server's limit per member is {most} (`quotas.storage_bytes`): delete some",
-                sums.bytes
-            );
-            return Err(remote("quota_storage", &what));
-        }
-        if sums.bytes.saturating_add(deleted) >= most.saturating_mul(2) {
-            let what = format!(
-                "the owner's sessions take {} bytes, those that were deleted within an hour still hold {deleted}, and this server's limit per member is {most}, or twice that with deleted ones (`quotas.storage_bytes`): try again later",
-                sums.bytes
-            );
-            return Err(remote("quota_storage", &what));
         }
         Ok(())
     }
@@ -350,7 +341,9 @@ impl ServerState {
         if self.quotas().cost.is_some() {
             let rows = self.costs_of(owner, None).await?;
             sums.cost = sum_of(&rows);
-            sums.cost += self.kept.unlisted.within_a_day(owner, self.now());
+            let (unlisted, estimated) = self.kept.unlisted.spent(owner, self.now());
+            sums.cost += unlisted;
+            sums.estimated = estimated;
             let bills = rows.into_iter().map(|row| (SessionId::new(row.key), row.calls));
             sums.bills = Arc::new(bills.collect());
         }
@@ -396,5 +389,15 @@ mod tests {
         assert!(third.is_some());
         drop((third, _second));
         assert!(counter.0.lock().unwrap().is_empty());
+    }
+
+    #[test]
+    fn estimates_are_on_no_bill() {
+        let sums = UsageSums {
+            cost: NanoUsd(10),
+            estimated: NanoUsd(4),
+            ..UsageSums::default()
+        };
+        assert_eq!(sums.billed(), NanoUsd(6));
     }
 }

@@ -54,6 +54,19 @@ struct KnownCosts {
     less_being_written: HashMap<OwnerId, NanoUsd>,
     /// What is to be taken off later.
     less: HashMap<OwnerId, NanoUsd>,
+    /// The part of all these that is an estimate of calls of this server that run now.
+    estimated: HashMap<OwnerId, NanoUsd>,
+}
+
+impl KnownCosts {
+    fn end_estimate(&mut self, owner: &OwnerId, estimate: NanoUsd) {
+        if let Some(open) = self.estimated.get_mut(owner) {
+            *open = NanoUsd(open.0.saturating_sub(estimate.0));
+            if *open == NanoUsd::default() {
+                self.estimated.remove(owner);
+            }
+        }
+    }
 }
 
 impl UnlistedCosts {
@@ -80,9 +93,22 @@ impl UnlistedCosts {
         add(&mut self.known().new, owner, now, cost);
     }
 
+    /// Adds the estimate of a call that begins now.
+    pub(crate) fn estimate(&self, owner: &OwnerId, now: Timestamp, estimate: NanoUsd) {
+        let mut known = self.known();
+        add(&mut known.new, owner, now, estimate);
+        *known.estimated.entry(owner.clone()).or_default() += estimate;
+    }
+
+    /// Keeps an estimate as the cost of a call that never gets a bill.
+    pub(crate) fn keep_estimate(&self, owner: &OwnerId, estimate: NanoUsd) {
+        self.known().end_estimate(owner, estimate);
+    }
+
     /// Replaces an estimate that was added before by the cost.
     pub(crate) fn settle(&self, owner: &OwnerId, now: Timestamp, estimate: NanoUsd, cost: NanoUsd) {
         let mut known = self.known();
+        known.end_estimate(owner, estimate);
         let (more, less) = (
             cost.0.saturating_sub(estimate.0),
             estimate.0.saturating_sub(cost.0),
@@ -134,8 +160,8 @@ impl UnlistedCosts {
         (known.being_written.clone(), known.less_being_written.clone())
     }
 
-    /// Returns what an owner spent within a day.
-    pub(crate) fn within_a_day(&self, owner: &OwnerId, now: Timestamp) -> NanoUsd {
+    /// Returns what an owner spent within a day, and the part of it that is an estimate of calls that run now.
+    pub(crate) fn spent(&self, owner: &OwnerId, now: Timestamp) -> (NanoUsd, NanoUsd) {
         let known = self.known();
         let mut sum = NanoUsd::default();
         for all in [&known.in_file, &known.being_written, &known.new] {
@@ -149,7 +175,8 @@ impl UnlistedCosts {
             let less = less.get(owner).copied().unwrap_or_default();
             sum = NanoUsd(sum.0.saturating_sub(less.0));
         }
-        sum
+        let estimated = known.estimated.get(owner).copied().unwrap_or_default();
+        (sum, estimated.min(sum))
     }
 
     fn known(&self) -> MutexGuard<'_, KnownCosts> {
@@ -235,6 +262,10 @@ mod tests {
     use super::*;
 
     impl UnlistedCosts {
+        pub(crate) fn within_a_day(&self, owner: &OwnerId, now: Timestamp) -> NanoUsd {
+            self.spent(owner, now).0
+        }
+
         fn keep(&self, owner: &OwnerId, now: Timestamp, cost: NanoUsd) {
             self.add(owner, now, cost);
             self.write(now);
