@@ -222,7 +222,7 @@ async fn a_run_ends_when_the_money_of_its_owner_is_used_up() {
     client.find(|frame| frame["event"] == "tool_executing").await;
     client.say(&runs, "this waits").await;
     client.say(&asks, "run touch made-up").await;
-    client.find(|frame| frame["event"] == "approval_requested").await;
+    let asked = client.find(|frame| frame["event"] == "approval_requested").await;
     // One cent is left, and an answer in a third session costs more.
     let most = NanoUsd(spent_by(&world.state, &ann_id).await.0 + CENT.0);
     let mut settings = agentx_config::Settings::clone(&world.state.settings());
@@ -254,6 +254,23 @@ async fn a_run_ends_when_the_money_of_its_owner_is_used_up() {
     assert_eq!(client.refused("system_command", hastened).await, "quota_usage");
     let waits = world.state.open(&asks).await.unwrap().state().await.unwrap();
     assert_eq!(waits.pending_approvals.len(), 1);
+    // Nothing begins by an answer, either: the call is not made, and who denies it ends the run.
+    let answer = |decision: &str| {
+        let call = &asked["payload"]["tool_call_id"];
+        json!({"session_id": asks, "tool_call_id": call, "decision": decision})
+    };
+    let mut desk = world.client("desk").await;
+    assert_eq!(desk.refused("approval", answer("once")).await, "quota_usage");
+    client.accepted("approval", answer("deny")).await;
+    let ended = client.find(finished(&asks)).await;
+    assert_eq!(ended["payload"]["status"], "interrupted");
+    let why = ended["payload"]["reason"].to_string();
+    assert!(why.contains("`quotas.daily_cost`"), "{why}");
+    assert_eq!(
+        spent_by(&world.state, &ann_id).await,
+        spent,
+        "no model was called"
+    );
     world.end().await;
 }
 

@@ -82,6 +82,30 @@ pub(crate) fn to_problem(error: &RuntimeError) -> Box<Problem> {
     problem
 }
 
+/// Answers a call that waits, although the money of the session's owner is used up. Whoever denies it ends the run, as
+/// the money does, because the model would be asked again; for any other answer the call continues waiting. Returns
+/// `None` if the call does not wait.
+///
+/// # Errors
+/// Returns `quota_usage` if the call would be made.
+async fn answer_without_money(
+    hand: &AuthorizedSession,
+    frame: &ApprovalFrame,
+    why: String,
+) -> Result<Option<u64>, RuntimeError> {
+    let waiting = hand.session.state().await?.pending_approvals;
+    if !waiting
+        .iter()
+        .any(|asked| asked.tool_call_id == frame.tool_call_id)
+    {
+        return Ok(None);
+    }
+    if frame.decision != ApprovalDecision::Deny {
+        return Err(remote("quota_usage", &why));
+    }
+    hand.note_failure(hand.session.halt(Some(why)).await).map(Some)
+}
+
 impl ServerState {
     /// Sends a message to the agent. Returns the `seq` of the input.
     ///
@@ -232,6 +256,11 @@ impl ServerState {
             let hand =
                 AuthorizedSession::at_least(SessionRole::Approve, &state, &caller, &frame.session_id).await?;
             let limited = hand.may_decide(&frame.tool_call_id, frame.decision).await?;
+            if let Some(why) = state.beyond_bills(&hand.access.owner).await?
+                && let Some(seq) = answer_without_money(&hand, &frame, why).await?
+            {
+                return Ok(seq);
+            }
             let keeps = matches!(
                 frame.decision,
                 ApprovalDecision::Session | ApprovalDecision::Always

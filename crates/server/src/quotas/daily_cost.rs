@@ -104,14 +104,22 @@ impl ServerState {
     /// # Errors
     /// Returns `quota_usage` if they are not.
     pub(crate) async fn check_bills(&self, owner: &OwnerId) -> Result<(), RuntimeError> {
+        match self.beyond_bills(owner).await? {
+            Some(what) => Err(remote("quota_usage", &what)),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns why a person may begin nothing more, if their bills have reached what they may spend in a day.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub(crate) async fn beyond_bills(&self, owner: &OwnerId) -> Result<Option<String>, RuntimeError> {
         let Some(most) = self.quotas().cost.filter(|_| owner != self.operator()) else {
-            return Ok(());
+            return Ok(None);
         };
         let billed = self.sums_to_admit(owner).await?.billed();
-        if billed >= most {
-            return Err(remote("quota_usage", &too_dear(billed, most)));
-        }
-        Ok(())
+        Ok((billed >= most).then(|| too_dear(billed, most)))
     }
 
     /// Checks that a person has money for a run in `session`, or for a call outside of sessions, beside what has no
