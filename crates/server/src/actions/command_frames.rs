@@ -4,11 +4,12 @@ use std::sync::Arc;
 
 use agentx_runtime::{ContextRequest, RestoreRequest, RuntimeError};
 use agentx_types::wire::CommandFrame;
-use agentx_types::{ConfigChange, InputMode, MessageId, OwnerId, SessionRole};
+use agentx_types::{InputMode, MessageId, OwnerId, SessionRole};
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::actions::request_terms::RequestTerms;
+use crate::actions::sent_change::SentChange;
 use crate::auth::caller::Caller;
 use crate::problems::remote;
 use crate::state::ServerState;
@@ -22,7 +23,7 @@ struct RenameArguments {
 /// The arguments of the command `change`.
 #[derive(Deserialize)]
 struct ChangeArguments {
-    change: ConfigChange,
+    change: SentChange,
 }
 
 /// The arguments of the command `revise`.
@@ -83,6 +84,7 @@ impl ServerState {
             }
             "change" => {
                 let ChangeArguments { change } = arguments("change", frame.args)?;
+                let change = change.known()?;
                 self.change(caller, session, change, terms).await
             }
             "revise" => {

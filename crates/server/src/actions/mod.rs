@@ -10,5 +10,6 @@ pub(crate) mod files;
 pub(crate) mod keyed_requests;
 pub(crate) mod media;
 pub(crate) mod request_terms;
+pub(crate) mod sent_change;
 pub(crate) mod session_actions;
 pub(crate) mod session_changes;

@@ -16,6 +16,7 @@ use super::extract::{Approving, CanFail, Driving, IdempotencyKey, Owning, Sessio
 use super::responses::JsonResponse;
 use super::{ApiError, HandlerState};
 use crate::actions::request_terms::RequestTerms;
+use crate::actions::sent_change::SentChange;
 use crate::auth::caller::Caller;
 use crate::settings::options::KEY_CHARS;
 use crate::state::ServerState;
@@ -86,7 +87,8 @@ pub(crate) struct ApprovalRequest {
 #[derive(Deserialize, JsonSchema)]
 pub(crate) struct ChangeRequest {
     /// The change.
-    change: ConfigChange,
+    #[schemars(with = "ConfigChange")]
+    change: SentChange,
     /// The wheel that the client believes it holds.
     #[serde(default)]
     wheel_epoch: Option<u64>,
@@ -196,6 +198,7 @@ pub(crate) async fn change(
     JsonBody(request): JsonBody<ChangeRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let ChangeRequest { change, wheel_epoch } = request;
+    let change = change.known()?;
     let terms = RequestTerms::new(wheel_epoch, key, "change", &change);
     let changed = app.state.change(&at.caller, &at.session, change, terms);
     Ok(recorded(changed.await?))

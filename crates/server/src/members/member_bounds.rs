@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use agentx_runtime::{AGENTS, DELEGATE, apply, as_offered, delegation_tools, describe};
 use agentx_types::{
-    AgentConfig, Api, ApprovalMode, ConfigChange, Guard, Limits, ModelSpec, NanoUsd, Prices, RULES_VERSION,
-    Rule, RuleEffect, ServerRules, ToolSpec, stricter_limit,
+    AgentConfig, Api, ApprovalMode, ConfigChange, Guard, Limits, ModelSpec, Prices, RULES_VERSION, Rule,
+    RuleEffect, ServerRules, ToolSpec, stricter_limit,
 };
+
+use crate::members::limit_bounds::{limits_of_change, wider_than, widest};
 
 /// The bounds of a caller who is not the server's operator.
 #[derive(Clone, Debug)]
@@ -68,16 +70,22 @@ impl MemberBounds {
     /// Returns the allowed form of a change of `before`. One that would loosen anything is refused as a whole.
     ///
     /// # Errors
-    /// Returns an error that says what the agent would be allowed to do beyond the bounds.
+    /// Returns a sentence that says what the agent would be allowed to do beyond the bounds, and who could allow it.
     pub fn admit_change(&self, before: &AgentConfig, change: ConfigChange) -> Result<ConfigChange, String> {
+        self.admitted(before, change.clone()).map_err(|what| {
+            let owner = Self {
+                owns: true,
+                ..self.clone()
+            };
+            let is_owners = !self.owns && owner.admitted(before, change).is_ok();
+            too_wide(&what, is_owners)
+        })
+    }
+
+    fn admitted(&self, before: &AgentConfig, change: ConfigChange) -> Result<ConfigChange, String> {
         let change = match change {
             ConfigChange::Limits(limits) => {
-                // One that is left out is that of the settings.
-                let asked = or_those_of(limits, self.limits);
-                if let Some(what) = self.wider_limits(before.limits, asked) {
-                    return Err(what);
-                }
-                ConfigChange::Limits(limits.within(self.limits))
+                ConfigChange::Limits(limits_of_change(self.owns, before.limits, self.limits, limits)?)
             }
             change => change,
         };
@@ -295,22 +303,18 @@ impl MemberBounds {
         } else {
             before
         };
-        let rounds = beyond(after.max_iterations, most.max_iterations).map(u64::from);
-        let cost = beyond(after.max_cost, most.max_cost).map(|most| most.0);
-        let found = [
-            ("max_iterations", rounds, ""),
-            ("max_tokens", beyond(after.max_tokens, most.max_tokens), ""),
-            ("max_cost", cost, " billionths of a dollar"),
-            (
-                "max_wall_ms",
-                beyond(after.max_wall_ms, most.max_wall_ms),
-                " milliseconds",
-            ),
-        ];
-        found
-            .into_iter()
-            .find_map(|(name, most, unit)| Some(format!("`limits.{name}` is at most {}{unit}", most?)))
+        wider_than(most, after)
     }
+}
+
+/// Returns the sentence for who may not extend something.
+pub(crate) fn too_wide(what: &str, is_owners: bool) -> String {
+    let who = if is_owners {
+        "the owner of this session"
+    } else {
+        "this server's operator"
+    };
+    format!("only {who} may extend what an agent is allowed to do: {what}")
 }
 
 /// Returns the models that an agent asks: its own, then its fallbacks.
@@ -353,33 +357,6 @@ fn looser(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode {
         ApprovalMode::Deny => 0,
     };
     if rank(other) > rank(one) { other } else { one }
-}
-
-/// Returns the bound of a limit that is wider than it.
-fn beyond<T: Ord + Copy>(after: Option<T>, most: Option<T>) -> Option<T> {
-    most.filter(|most| after.is_none_or(|after| after > *most))
-}
-
-/// Returns these limits, and where there is none that of the others.
-fn or_those_of(limits: Limits, others: Limits) -> Limits {
-    Limits {
-        max_iterations: limits.max_iterations.or(others.max_iterations),
-        max_tokens: limits.max_tokens.or(others.max_tokens),
-        max_cost: limits.max_cost.or(others.max_cost),
-        max_wall_ms: limits.max_wall_ms.or(others.max_wall_ms),
-    }
-}
-
-fn widest(one: Limits, other: Limits) -> Limits {
-    fn most<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
-        Some(one?.max(other?))
-    }
-    Limits {
-        max_iterations: most(one.max_iterations, other.max_iterations),
-        max_tokens: most(one.max_tokens, other.max_tokens),
-        max_cost: most::<NanoUsd>(one.max_cost, other.max_cost),
-        max_wall_ms: most(one.max_wall_ms, other.max_wall_ms),
-    }
 }
 
 #[cfg(test)]

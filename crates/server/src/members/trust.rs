@@ -15,7 +15,7 @@ use agentx_types::{
 
 use crate::auth::caller::Caller;
 use crate::limits::size_limits::bounded;
-use crate::members::member_bounds::MemberBounds;
+use crate::members::member_bounds::{MemberBounds, too_wide};
 use crate::members::{directory, make_directory};
 use crate::settings::options::NAME_CHARS;
 use crate::state::{ServerState, SessionAccess};
@@ -75,13 +75,8 @@ fn of_member(
         make_directory(settings, &caller.person)?,
     );
     bounds.models.extend(model);
-    bounds.admit(config).map_err(|what| too_wide(&what))
-}
-
-fn too_wide(what: &str) -> RuntimeError {
-    RuntimeError::Denied(format!(
-        "only this server's operator may extend what an agent is allowed to do: {what}"
-    ))
+    let admitted = bounds.admit(config);
+    admitted.map_err(|what| RuntimeError::Denied(too_wide(&what, false)))
 }
 
 /// Returns the bounds of a caller in sessions of `owner`.
@@ -381,7 +376,5 @@ pub(crate) fn change_of_server(
         return Ok(change);
     }
     let bounds = bounds(state, &access.owner, owns, before.workspace.clone());
-    bounds
-        .admit_change(before, change)
-        .map_err(|what| too_wide(&what))
+    bounds.admit_change(before, change).map_err(RuntimeError::Denied)
 }

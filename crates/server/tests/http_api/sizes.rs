@@ -287,6 +287,63 @@ async fn a_change_that_widens_a_limit_is_refused_with_the_bound() {
     desk.changes(&desk.ann, &session, wider).await.ok();
 }
 
+/// A session may have wider limits than settings that became stricter; nothing is reduced silently.
+#[tokio::test]
+async fn a_limit_beyond_settings_that_became_stricter_is_refused_with_their_bound() {
+    let desk = Desk::set(wide(), |settings| settings.limits.max_iterations = Some(20)).await;
+    let session = desk.session(&desk.ann).await;
+    let mut settings = Settings::clone(&desk.state.settings());
+    settings.limits.max_iterations = Some(10);
+    desk.state.renew(&settings).await;
+    let limits = |most: u32| json!({"limits": {"max_iterations": most}});
+    let detail = answered(
+        &desk.changes(&desk.ann, &session, limits(15)).await,
+        403,
+        "denied",
+    );
+    assert!(
+        detail.contains("only this server's operator")
+            && detail.ends_with("`limits.max_iterations` is at most 10"),
+        "{detail}"
+    );
+    desk.changes(&desk.ann, &session, limits(10)).await.ok();
+    desk.changes(&desk.ann, &session, limits(5)).await.ok();
+    // The owner's limit binds who drives, and the owner can extend it.
+    desk.share(&desk.ann, &session, &desk.bob_id, json!("drive"))
+        .await;
+    desk.release(&desk.ann, &session).await;
+    let detail = answered(&desk.changes(&desk.bob, &session, limits(7)).await, 403, "denied");
+    assert!(
+        detail.contains("only the owner of this session")
+            && detail.ends_with("`limits.max_iterations` is at most 5"),
+        "{detail}"
+    );
+    let left_out = json!({"limits": {"max_tokens": 500}});
+    let detail = answered(&desk.changes(&desk.bob, &session, left_out).await, 403, "denied");
+    assert!(
+        detail.contains("at most 5, and a limit that is left out counts as that of the server's settings"),
+        "{detail}"
+    );
+    let both = json!({"limits": {"max_iterations": 5, "max_tokens": 500}});
+    desk.changes(&desk.bob, &session, both).await.ok();
+}
+
+/// A misspelt limit would loosen what it was meant to tighten.
+#[tokio::test]
+async fn a_limit_that_does_not_exist_is_refused_by_its_name() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    let change = json!({"limits": {"max_costs": 1}});
+    let answer = desk.changes(&desk.ann, &session, change.clone()).await;
+    let detail = answered(&answer, 400, "bad_request");
+    assert!(detail.contains("\"max_costs\""), "{detail}");
+    let frame = json!({"session_id": session, "command": "change", "args": {"change": change}});
+    let caller = desk.caller(&desk.ann, "socket");
+    let frame = serde_json::from_value(frame).unwrap();
+    let refused = desk.state.command(&caller, frame).await.unwrap_err();
+    assert!(refused.to_string().contains("\"max_costs\""), "{refused}");
+}
+
 /// Whose quota is used up fills the log with no changes of the wheel either. What runs can be stopped, and
 /// the wheel let go.
 #[tokio::test]

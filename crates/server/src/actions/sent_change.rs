@@ -1,0 +1,87 @@
+//! A change of an agent as a client sends it. Unknown fields are ignored as everywhere, except for limits: a limit that is
+//! left out counts as that of the settings, so a misspelt one would loosen what it was meant to tighten.
+
+use agentx_runtime::RuntimeError;
+use agentx_types::ConfigChange;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
+
+use crate::limits::size_limits::shortened;
+use crate::problems::remote;
+
+/// The limits of a run.
+const LIMITS: [&str; 4] = ["max_iterations", "max_tokens", "max_cost", "max_wall_ms"];
+
+/// A change that may have limits which do not exist.
+pub(crate) struct SentChange {
+    change: ConfigChange,
+    /// The first limit that does not exist.
+    unknown: Option<String>,
+}
+
+impl SentChange {
+    /// Returns the change.
+    ///
+    /// # Errors
+    /// Returns `bad_request` with the name of a limit that does not exist.
+    pub(crate) fn known(self) -> Result<ConfigChange, RuntimeError> {
+        match self.unknown {
+            None => Ok(self.change),
+            Some(name) => Err(remote(
+                "bad_request",
+                &format!(
+                    "there is no limit {:?}; the limits are {}",
+                    shortened(name),
+                    LIMITS.join(", ")
+                ),
+            )),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for SentChange {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let sent = Value::deserialize(deserializer)?;
+        let limits = sent.get("limits").and_then(Value::as_object);
+        let names = limits.into_iter().flat_map(|limits| limits.keys());
+        let unknown = names.cloned().find(|name| !LIMITS.contains(&name.as_str()));
+        let change =
+            serde_path_to_error::deserialize(sent).map_err(|error| match error.path().to_string() {
+                path if path == "." => D::Error::custom(error.inner()),
+                path => D::Error::custom(format!("{path}: {}", error.inner())),
+            })?;
+        Ok(Self { change, unknown })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::Limits;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_limits_that_are_known_are_those_that_there_are() {
+        let all = json!({"max_iterations": 1, "max_tokens": 1, "max_cost": 1, "max_wall_ms": 1});
+        let limits: Limits = serde_json::from_value(all.clone()).unwrap();
+        assert_eq!(serde_json::to_value(limits).unwrap(), all);
+        let mut names: Vec<&String> = all.as_object().unwrap().keys().collect();
+        let mut known = LIMITS;
+        names.sort();
+        known.sort_unstable();
+        assert_eq!(names, known);
+    }
+
+    #[test]
+    fn a_misspelt_limit_is_named_and_other_fields_are_ignored() {
+        let read = |sent: Value| serde_json::from_value::<SentChange>(sent).unwrap().known();
+        let refused = read(json!({"limits": {"max_tokens": 1, "max_costs": 1}})).unwrap_err();
+        assert!(refused.to_string().contains("\"max_costs\""), "{refused}");
+        assert!(read(json!({"limits": {"max_cost": 1}})).is_ok());
+        assert!(read(json!({"params": {"made_up": 1}})).is_ok());
+        let wrong = serde_json::from_value::<SentChange>(json!({"limits": {"max_cost": "much"}}));
+        assert!(wrong.is_err_and(|wrong| wrong.to_string().starts_with("limits.max_cost: ")));
+    }
+}
