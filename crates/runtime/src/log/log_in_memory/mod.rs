@@ -298,7 +298,7 @@ impl SessionLog for MemoryLog {
             Some(session) => stored.id() == session,
             None => stored.owner() == owner,
         });
-        let named = asked.flat_map(|stored| stored.blobs());
+        let named = asked.flat_map(StoredSession::blobs);
         let sizes = named.filter_map(|blob| {
             let bytes = shared.blobs.get(&blob)?.len() as u64;
             Some((blob, bytes))
