@@ -155,7 +155,7 @@ const CASES: [(u16, &str, C, &str); 27] = [
 /// Status, body, the size that fits, the size of the request.
 type Overflown = (u16, &'static str, Option<u64>, Option<u64>);
 
-const OVERFLOWS: [Overflown; 36] = [
+const OVERFLOWS: [Overflown; 39] = [
     // Anthropic.
     (
         400,
@@ -368,6 +368,25 @@ const OVERFLOWS: [Overflown; 36] = [
         r#"{"error":{"message":"Prompt has 5,958,968 tokens, but the configured context size is 256,000 tokens"}}"#,
         Some(256_000),
         Some(5_958_968),
+    ),
+    // llama.cpp's.
+    (
+        500,
+        r#"{"error":{"code":500,"message":"Input prompt is too big compared to KV size. Please try increasing KV size.","type":"server_error"}}"#,
+        None,
+        None,
+    ),
+    (
+        500,
+        r#"{"error":{"code":500,"message":"input is too large to process. increase the physical batch size","type":"server_error"}}"#,
+        None,
+        None,
+    ),
+    (
+        500,
+        r#"{"error":{"code":500,"message":"input (5567 tokens) is too large to process. increase the physical batch size (current batch size: 4096)","type":"server_error"}}"#,
+        Some(4_096),
+        Some(5_567),
     ),
     // vLLM, with a negative number of tokens left for the answer.
     (

@@ -7,7 +7,11 @@
 //! ("maximum prompt length is M but the request contains N tokens"), Groq ("reduce the length of the
 //! messages"), Mistral ("too large for model with M maximum context length"), Moonshot ("exceeded model token
 //! limit: M"), Volcano ("Input length N exceeds the maximum length M"), llama.cpp
-//! (`exceed_context_size_error` with `n_ctx` and `n_prompt_tokens`, tools/server/server-context.cpp), Ollama
+//! (`exceed_context_size_error` with `n_ctx` and `n_prompt_tokens`, tools/server/server-context.cpp; as a 500 "Input
+//! prompt is too big compared to KV size. Please try increasing KV size.",
+//! <https://github.com/ikawrakow/ik_llama.cpp/issues/1619>, and "input is too large to process. increase the physical
+//! batch size", newer ones "input (N tokens) is too large to process. increase the physical batch size (current batch
+//! size: M)", <https://github.com/ggml-org/llama.cpp/issues/12295>), Ollama
 //! ("prompt too long; exceeded max context length by N tokens", server/routes.go), LM Studio ("greater than
 //! the context length", "Cannot truncate prompt with n_keep (N) >= n_ctx (M)",
 //! <https://github.com/anomalyco/opencode/issues/11141>), vLLM ("maximum context length", "maximum model length of M"; of the answer that is
@@ -91,6 +95,8 @@ const PHRASES: &[&str] = &[
     "exceeds max length",
     "exceeds the maximum number of tokens",
     "cannot truncate prompt with n_keep",
+    "prompt is too big compared to kv size",
+    "increase the physical batch size",
     "reduce the length of the messages",
     "reduce the length of the input",
     "too many tokens",
@@ -192,6 +198,7 @@ const BEFORE_ASKED: &[&str] = &[
     "prompt has ",
     "provided prompt is ",
     "the input (",
+    "input (",
     "input length (",
     "number of input tokens (",
     "number of input tokens ",
@@ -257,6 +264,7 @@ pub(super) fn read(said: &Extracted) -> Overflow {
         "`max_new_tokens` must be <= ",
         "`inputs` must have less than ",
         "n_ctx (",
+        "current batch size: ",
         "limit of ",
         "limit ",
         "cannot exceed ",
