@@ -89,10 +89,10 @@ impl TranscriptRenderer {
             }
             ContextChange::Repaired(part) => {
                 // The provider's error was handled.
-                self.failure = None;
+                let failure = self.failure.take();
+                let why = why_repaired(failure.as_ref().map(|failure| failure.code.as_str()));
                 let what = repaired(*part);
-                self.style
-                    .dim(&format!("the request was rejected; retried {what}"))
+                self.style.dim(&format!("{why}; retried {what}"))
             }
             ContextChange::ToolsLeftOut { tools } => {
                 self.failure = None;
@@ -168,6 +168,15 @@ fn guessed_window(window: u64, before: u64) -> String {
         format!(
             "requests of that size were answered: at most {now} tokens are assumed to fit ({until_now} before)"
         )
+    }
+}
+
+/// Returns why a request is sent in another form, by the code of the error before. A server error is followed by another
+/// form only if each attempt got the same HTTP 500.
+fn why_repaired(code: Option<&str>) -> &'static str {
+    match code {
+        Some("server_error") => "the server answered 500 each time",
+        _ => "the request was rejected",
     }
 }
 

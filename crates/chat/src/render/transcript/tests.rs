@@ -291,6 +291,30 @@ fn that_nothing_is_condensed_is_told_once_in_a_run() {
 }
 
 #[test]
+fn a_request_is_sent_otherwise_because_of_a_refusal_or_of_500s() {
+    use agentx::types::{ContextChange, RequestPart};
+    for (code, why) in [
+        ("bad_request", "the request was rejected"),
+        ("server_error", "the server answered 500 each time"),
+    ] {
+        let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
+        let failed = ErrorRaised {
+            code: code.into(),
+            message: "made up".into(),
+            recoverable: true,
+            retry_in_ms: None,
+            gives_up_in_ms: None,
+        };
+        transcript.event(&failed.into());
+        transcript.context_changed(&ContextChange::Repaired(RequestPart::Media));
+        assert_eq!(
+            text(&mut transcript),
+            format!("{why}; retried without images and files\n")
+        );
+    }
+}
+
+#[test]
 fn a_guessed_window_is_told_when_it_shrinks_and_when_it_grows() {
     use agentx::types::ContextChange;
     let told = |window: u64, before: u64| {
