@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | fills three quarters of the room or more, and is answered, for the second time | grows by a quarter, up to the window that was assumed before the guess |
 //! | is refused after that, without a size | is what it was before it last grew, and grows no more |
+//! | is refused later, without a size | is so small that the refused request does not fit |
 //! | is refused with the size of the window | is that size, and grows no more |
 //!
 //! Another model, or the same one chosen again, begins anew.
@@ -15,6 +16,7 @@ use agentx_types::{AgentConfig, ModelSpec, Overflow, since};
 use serde::{Deserialize, Serialize};
 
 use super::Conversation;
+use super::window_limit::LEAST_WINDOW;
 
 /// Number of answered requests near the bound after which it is raised.
 const ENOUGH: u32 = 2;
@@ -58,18 +60,34 @@ impl Conversation {
         guessed.answered = 0;
     }
 
-    /// The window before it grew, if a request that it would not have let pass is refused without a size. From then
-    /// on the window grows no more.
-    pub(super) fn window_before_growth(&mut self, overflow: &Overflow, config: &AgentConfig) -> Option<u64> {
-        let guessed = self.guessed.as_mut().filter(|_| overflow.window.is_none())?;
-        let before = guessed.before_growth.take()?;
+    /// The window to assume after a request is refused without a size although the guess has grown: the one before it
+    /// grew. From then on the window grows no more, and after each further refusal it is so small that the refused
+    /// request does not fit. `None` if it has not grown.
+    ///
+    /// Which window would have let the refused request pass does not matter: what is kept free for the answer may be
+    /// constant, so no proportion tells. `is_again` says that no request was answered since the last refusal.
+    pub(super) fn smaller_guess(
+        &mut self,
+        overflow: &Overflow,
+        is_again: bool,
+        config: &AgentConfig,
+    ) -> Option<u64> {
+        let mut guessed = self.guessed.filter(|_| overflow.window.is_none())?;
+        let now = config.model.context_window;
+        let window = match guessed.before_growth.take() {
+            Some(before) => before,
+            None if guessed.is_final => {
+                let size = self.corrected(self.asked_tokens);
+                let step = if is_again { size / 4 } else { size / 16 };
+                let unused = self.room(config).saturating_sub(size);
+                now.saturating_sub(unused.saturating_add(step)).max(LEAST_WINDOW)
+            }
+            None => return None,
+        };
         guessed.is_final = true;
         guessed.answered = 0;
-        // The room grows with the window, in about the same proportion.
-        let size = self.corrected(self.asked_tokens);
-        let room = self.room(config);
-        let is_beyond = size.saturating_mul(config.model.context_window) > room.saturating_mul(before);
-        is_beyond.then_some(before)
+        self.guessed = Some(guessed);
+        (window < now).then_some(window)
     }
 
     /// The window that was assumed before a guess that no answer has confirmed yet, if the guess is smaller.

@@ -21,7 +21,7 @@ use super::{Conversation, MAX_EXTRA_PERCENT};
 use crate::token_estimate::estimate_message;
 
 /// No window is taken for smaller than this.
-const LEAST_WINDOW: u64 = 1_024;
+pub(super) const LEAST_WINDOW: u64 = 1_024;
 /// The estimate was too low by this many percent, at least, if a request is refused that should have fitted.
 ///
 /// The size that a server names may be too small: vLLM stops counting once the request does not fit ("at
@@ -36,10 +36,11 @@ impl Conversation {
     /// nine tenths, and never under 1,024 tokens). From then on a single tool result takes up at most a
     /// quarter of it, because the latest exchanges are always sent and have to fit.
     pub(crate) fn learn_window(&mut self, overflow: &Overflow, config: &AgentConfig) -> Option<u64> {
+        let is_again = self.before_guess.is_some();
         if overflow.window.is_none() {
             self.remember_before_guess(config);
         }
-        if let Some(window) = self.window_before_growth(overflow, config) {
+        if let Some(window) = self.smaller_guess(overflow, is_again, config) {
             self.counted = None;
             self.assume_window(window, config);
             return Some(window);
