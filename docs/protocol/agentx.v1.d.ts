@@ -835,6 +835,11 @@ export interface AttemptFailed {
    * refuses the request for their number.
    */
   most_media?: number | null;
+  /**
+   * Whether the request had no reasoning of earlier answers, although the conversation may have some: then
+   * leaving it out changes nothing. Only said of a refusal that names no part.
+   */
+  no_thinking?: boolean;
 }
 
 /** The sizes that a server names when it refuses a conversation as too long; absent if it names none. */

@@ -144,6 +144,7 @@ fn from_model(what: u8, a: u8, b: u8) -> EnvironmentEvent {
                 refused: None,
                 longest_answer: None,
                 most_media: None,
+                no_thinking: false,
             }
             .into()
         }

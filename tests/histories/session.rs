@@ -308,6 +308,7 @@ impl Session {
                         refused: None,
                         longest_answer: None,
                         most_media: None,
+                        no_thinking: false,
                     },
                 );
             }

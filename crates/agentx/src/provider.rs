@@ -206,6 +206,7 @@ fn failed(message: &str) -> Vec<EnvironmentEvent> {
         refused: None,
         longest_answer: None,
         most_media: None,
+        no_thinking: false,
     };
     vec![
         end(StopReason::Broken),

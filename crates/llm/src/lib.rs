@@ -61,7 +61,7 @@ pub use catalog::{AuthStyle, Catalog, CatalogError, ProviderEntry, origin, tools
 pub use cloud::CloudCredentials;
 pub use error::{ErrorCode, ModelError, decode_error};
 pub use media::{BlobSource, NoBlobs};
-pub use request::{build, header};
+pub use request::{build, header, sends_thinking};
 pub use secret::Secret;
 pub use stream::{StreamDecoder, decode_body};
 pub use stream_context::StreamContext;

@@ -1,8 +1,10 @@
 //! Builds requests: [`build`] selects the builder of a model's API, and shows it only the blobs that the model may see.
 
-use agentx_types::{Api, BlobId, InputMedium, MediaPart, ModelRequest, ModelSpec};
+use std::sync::Arc;
 
-use crate::media::BlobSource;
+use agentx_types::{Api, BlobId, ContentPart, InputMedium, MediaPart, Message, ModelRequest, ModelSpec};
+
+use crate::media::{BlobSource, NoBlobs};
 use crate::pictures::Pictures;
 use crate::wire_options::WireOptions;
 use crate::{answer_schema, anthropic, gemini, gemini_interactions, openai_chat, openai_responses};
@@ -73,6 +75,40 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
         Api::GeminiInteractions => gemini_interactions::build(request, options, &blobs),
         Api::OpenaiChat | Api::Scripted | Api::Unknown => openai_chat::build(request, &options.chat, &blobs),
     }
+}
+
+/// Returns whether the reasoning of earlier answers is in the body of a request. A conversation may have some that is
+/// not sent: that of another model, or any if the server has no field for it.
+///
+/// `true` for Gemini, whose signatures are on other parts too.
+pub fn sends_thinking(request: &ModelRequest, options: &WireOptions) -> bool {
+    if matches!(request.model.api, Api::Gemini | Api::GeminiInteractions) {
+        return true;
+    }
+    let messages = request.messages.iter().filter_map(without_thinking).collect();
+    let without = ModelRequest {
+        messages,
+        ..request.clone()
+    };
+    build(&without, options, &NoBlobs) != build(request, options, &NoBlobs)
+}
+
+/// The message without its reasoning in any form; `None` if nothing is left of it.
+fn without_thinking(message: &Arc<Message>) -> Option<Arc<Message>> {
+    let is_thinking = |part: &ContentPart| match part {
+        ContentPart::Thinking(_) => true,
+        ContentPart::Opaque(part) => {
+            let data = &part.provider.data;
+            part.provider.api != anthropic::API || data["type"] == "redacted_thinking"
+        }
+        _ => false,
+    };
+    if !message.content.iter().any(is_thinking) {
+        return Some(message.clone());
+    }
+    let mut message = Message::clone(message);
+    message.content.retain(|part| !is_thinking(part));
+    (!message.content.is_empty()).then(|| Arc::new(message))
 }
 
 /// Returns the header that this request needs besides those of its provider, as name and value; `None` if it

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use agentx_llm::openai_chat::ReasoningEcho;
-use agentx_llm::{Catalog, NoBlobs, WireOptions, build};
+use agentx_llm::{Catalog, NoBlobs, WireOptions, build, sends_thinking};
 use agentx_types::{
     ContentPart, Message, ModelParams, ModelRequest, OpaquePart, ProviderData, Role, ThinkingPart,
     ToolCallPart, ToolResultPart,
@@ -142,6 +142,42 @@ fn reasoned(model: Option<&str>) -> Message {
         content: vec![ContentPart::Thinking(thinking), ContentPart::text("so")],
         by: None,
     }
+}
+
+#[test]
+fn it_is_known_whether_reasoning_is_sent() {
+    let sends = |model: &str, echo: ReasoningEcho, message: Message| {
+        let request = ModelRequest {
+            model: crate::common::model_by_chat(model),
+            params: ModelParams {
+                thinking_tokens: Some(2_000),
+                ..ModelParams::default()
+            },
+            system: Vec::new(),
+            messages: vec![message.into()],
+            tools: [].into(),
+            plain: false,
+            turns: false,
+            without: Vec::new(),
+            answer_schema: None,
+        };
+        let mut options = Catalog::builtin().wire_options(&request.model);
+        options.chat.reasoning_echo = echo;
+        sends_thinking(&request, &options)
+    };
+    let (echoes, keeps) = (ReasoningEcho::Reasoning, ReasoningEcho::None);
+    assert!(sends("groq/m", echoes, reasoned(Some("m"))));
+    assert!(
+        !sends("groq/m", keeps, reasoned(Some("m"))),
+        "it has no field for it"
+    );
+    assert!(!sends("groq/m", echoes, reasoned(Some("other"))));
+    // `answer` has reasoning of each API.
+    assert!(sends("ollama/m", keeps, answer(Some("m"))), "encrypted");
+    assert!(!sends("ollama/m", keeps, answer(Some("other"))));
+    let claude = "claude-sonnet-4-5";
+    let asked = Catalog::builtin().resolve(claude).unwrap().id;
+    assert!(sends(claude, keeps, answer(Some(asked.as_str()))));
 }
 
 #[test]

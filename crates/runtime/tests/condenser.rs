@@ -294,6 +294,7 @@ impl Effector for Away {
                     refused: None,
                     longest_answer: None,
                     most_media: None,
+                    no_thinking: false,
                 };
                 if attempt > 10 {
                     return;

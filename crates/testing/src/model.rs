@@ -140,6 +140,7 @@ impl ModelScript {
             refused: None,
             longest_answer: None,
             most_media: None,
+            no_thinking: false,
         };
         self.steps.insert(attempt, ScriptStep::Before(failed.into()));
         self
@@ -333,6 +334,7 @@ async fn end(answer: ModelScript, events: &EventSink) {
                 refused: None,
                 longest_answer: None,
                 most_media: None,
+                no_thinking: false,
             };
             last.extend([stop(StopReason::Broken), failed.into(), error.into()]);
         }

@@ -15,6 +15,7 @@ mod refused_kinds;
 mod refused_tools;
 mod repair;
 mod repairs;
+mod repeated_refusals;
 mod request_prefix;
 mod shorten;
 mod token_budget;
@@ -37,7 +38,9 @@ use condense::Condensed;
 pub(crate) use condense::Part;
 use dropped_beginning::ServerCounts;
 use pinned_messages::Landmarks;
+pub(crate) use repair::Refusal;
 use repairs::Repairs;
+use repeated_refusals::BeforeRepeated;
 use request_prefix::RequestPrefix;
 use window_growth::GuessedWindow;
 use window_guess::BeforeGuess;
@@ -126,6 +129,9 @@ pub(crate) struct Conversation {
     /// The repairs before a provider refused the last request, until it has taken one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_repairs: Option<Repairs>,
+    /// The repairs before those of this run that followed repeated HTTP 500s: see [`repeated_refusals`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before_repeated: Option<Box<BeforeRepeated>>,
     /// Tokens of the messages in the window, estimated, without what [`pinned_messages`].
     #[serde(skip)]
     window_tokens: CachedValue<u64>,

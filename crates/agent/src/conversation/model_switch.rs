@@ -25,6 +25,7 @@ impl Conversation {
             }
             self.repairs.plain = false;
         }
+        self.send_in_full_again(config);
         self.repairs.another_model();
         let latest = self.latest();
         self.repairs.forget_refused_kinds(latest);

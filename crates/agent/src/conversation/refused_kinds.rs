@@ -2,7 +2,8 @@
 //!
 //! The first refusal leaves these parts out of the conversation until then, because a single one may be at fault. If
 //! the server also refuses those of the very next answer, it takes none: later ones are left out at once, until
-//! another model is chosen. Otherwise each message would cost a refused request.
+//! another model is chosen. Otherwise each message would cost a refused request. Repeated HTTP 500s do not count: two
+//! outages would leave out the reasoning of the rest of the session.
 
 use agentx_types::{AgentConfig, ContentPart, since};
 
@@ -26,6 +27,27 @@ impl Conversation {
         if config.rules_version >= since::REFUSED_KINDS_STAY_OUT {
             self.repairs.reasoning_refused = latest;
         }
+    }
+
+    /// Leaves out the reasoning of the conversation after a refusal that shows nothing about later reasoning: servers
+    /// also answer with a 500 each time while they fail.
+    pub(super) fn leave_out_thinking_for_now(&mut self, config: &AgentConfig) {
+        let latest = self.latest();
+        let repairs = &mut self.repairs;
+        repairs.thinking = latest.max(repairs.thinking);
+        if reasons(config) {
+            repairs.reasoning = latest.max(repairs.reasoning);
+        }
+        if is_gemini(config) {
+            repairs.signatures = latest.max(repairs.signatures);
+        }
+    }
+
+    /// Leaves out the blocks and the attached data of the conversation, after such a refusal.
+    pub(super) fn leave_out_blocks_for_now(&mut self) {
+        let latest = self.latest();
+        self.repairs.blocks = latest.max(self.repairs.blocks);
+        self.repairs.attached = latest.max(self.repairs.attached);
     }
 
     /// Leaves out the blocks and the attached data of the conversation.

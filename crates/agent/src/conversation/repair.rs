@@ -7,7 +7,8 @@
 //!
 //! If a refusal names a part, that part is left out; if it names nothing, the parts are tried in turn:
 //! thinking, blocks, extras, roles, media, calls. `before_repairs` keeps the state from before the first
-//! repair until a model has answered (`note_accepted`); if none helps, it is restored.
+//! repair until a model has answered (`note_accepted`); if none helps, it is restored. What was left out because of
+//! repeated HTTP 500s is sent again from the next run on: see [`super::repeated_refusals`].
 
 use agentx_types::{AgentConfig, Api, ContentPart, ModelRequest, RequestPart, since};
 
@@ -16,6 +17,20 @@ use super::refusable_parts::{
 };
 use super::repairs::{ALL, Repairs};
 use super::{Conversation, Entry};
+
+/// A refusal of the last request for its form.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Refusal {
+    /// The part that it names.
+    pub(crate) part: RequestPart,
+    /// The maximum number of tokens of an answer, or of pictures of a request, if the provider refuses more and names
+    /// it.
+    pub(crate) most: Option<u64>,
+    /// Whether it is an HTTP 500 that came in each attempt: it shows nothing about later requests.
+    pub(crate) is_repeated: bool,
+    /// Whether the request had no reasoning, although the conversation may have some that its server is not sent.
+    pub(crate) no_thinking: bool,
+}
 
 /// Returns whether requests to the model may contain reasoning as text or encrypted, whose refusal is
 /// repaired.
@@ -71,6 +86,9 @@ impl Conversation {
             {
                 before.thinking = earlier(before.thinking);
             }
+            if let Some(before) = &mut self.before_repeated {
+                before.repairs.thinking = earlier(before.repairs.thinking);
+            }
         }
     }
 
@@ -80,25 +98,23 @@ impl Conversation {
     /// If a refusal names nothing, the request is sent once more unchanged before anything changes
     /// permanently: gateways sometimes answer 400 to a valid request, with a page or an empty body.
     ///
-    /// Each part is left out once, so this ends. `most` is the maximum number of tokens of an answer, or of
-    /// pictures of a request, if the provider refuses more and names it.
-    pub(crate) fn repair(
-        &mut self,
-        refused: RequestPart,
-        most: Option<u64>,
-        config: &AgentConfig,
-    ) -> Option<RequestPart> {
-        if self.ask_unchanged(refused, config) {
+    /// Each part is left out once, so this ends.
+    pub(crate) fn repair(&mut self, refusal: Refusal, config: &AgentConfig) -> Option<RequestPart> {
+        if self.ask_unchanged(refusal.part, config) {
             return Some(RequestPart::Unknown);
         }
-        let counts = refused != RequestPart::Media || config.rules_version >= since::PICTURES_ARE_COUNTED;
-        let most = most.filter(|_| counts);
-        let part = if self.limit_media(refused, most) {
+        let counts =
+            refusal.part != RequestPart::Media || config.rules_version >= since::PICTURES_ARE_COUNTED;
+        let refusal = Refusal {
+            most: refusal.most.filter(|_| counts),
+            ..refusal
+        };
+        let part = if self.limit_media(refusal.part, refusal.most) {
             Some(RequestPart::Media)
         } else {
-            let part = self.repairable_part(refused, most, config);
+            let part = self.repairable_part(refusal, config);
             self.send_later_ones_again();
-            self.leave_out(part, refused, most, config);
+            self.leave_out(part, refusal, config);
             part
         };
         // As plain text or in other roles, the same content may be larger; with parts left out it is smaller
@@ -115,12 +131,7 @@ impl Conversation {
 
     /// Returns the first part that can still be left out or changed: the refused one, else one that goes with
     /// it.
-    fn repairable_part(
-        &self,
-        refused: RequestPart,
-        answer: Option<u64>,
-        config: &AgentConfig,
-    ) -> Option<RequestPart> {
+    fn repairable_part(&self, refusal: Refusal, config: &AgentConfig) -> Option<RequestPart> {
         const IN_TURN: [RequestPart; 6] = [
             RequestPart::Thinking,
             RequestPart::Blocks,
@@ -129,6 +140,7 @@ impl Conversation {
             RequestPart::Media,
             RequestPart::ToolCalls,
         ];
+        let refused = refusal.part;
         let parts = match refused {
             RequestPart::Roles => &[RequestPart::Roles, RequestPart::ToolCalls][..],
             RequestPart::LongestAnswer | RequestPart::Tools => &[],
@@ -139,26 +151,24 @@ impl Conversation {
             _ => &IN_TURN,
         };
         [refused].iter().chain(parts).copied().find(|part| match part {
-            RequestPart::LongestAnswer => self.can_shorten_answer(answer, config),
+            RequestPart::LongestAnswer => self.can_shorten_answer(refusal.most, config),
+            RequestPart::Thinking if refusal.no_thinking => false,
             part => self.can_leave_out(*part, refused, config),
         })
     }
 
     /// Leaves a part out of the next request, or changes it; with no part left, undoes the repairs.
-    fn leave_out(
-        &mut self,
-        part: Option<RequestPart>,
-        refused: RequestPart,
-        answer: Option<u64>,
-        config: &AgentConfig,
-    ) {
+    fn leave_out(&mut self, part: Option<RequestPart>, refusal: Refusal, config: &AgentConfig) {
+        let (refused, answer) = (refusal.part, refusal.most);
         let latest = self.latest();
         let newest = self.newest_media(config);
         let refuses_all_calls = self.refuses_next_calls(config);
         let before = self.before_repairs.get_or_insert_with(|| self.repairs.clone());
         match part {
+            Some(RequestPart::Thinking) if refusal.is_repeated => self.leave_out_thinking_for_now(config),
             Some(RequestPart::Thinking) => self.leave_out_thinking(config),
             Some(RequestPart::Extras) => self.repairs.plain = true,
+            Some(RequestPart::Blocks) if refusal.is_repeated => self.leave_out_blocks_for_now(),
             Some(RequestPart::Blocks) => self.leave_out_blocks(config),
             Some(setting) if setting.is_setting() => self.repairs.without.push(setting),
             Some(RequestPart::Media) => match newest {
@@ -200,11 +210,6 @@ impl Conversation {
             self.before_repairs = Some(self.repairs.clone());
         }
         unchanged
-    }
-
-    /// Records that the refused request was already sent several times, so that the next one is changed at once.
-    pub(crate) fn note_repeated(&mut self) {
-        self.before_repairs.get_or_insert_with(|| self.repairs.clone());
     }
 
     /// Forgets in which form the schema of an answer was refused: another run has another schema, and another
@@ -303,7 +308,10 @@ impl Conversation {
                     config.rules_version >= since::REASONING_IS_LEFT_OUT
                         && self.has(self.repairs.attached, has_attached)
                 };
+                let are_sent = config.model.api.speaks_messages()
+                    || config.rules_version < since::BLOCKS_ARE_LEFT_OUT_WHERE_SENT;
                 config.rules_version >= since::SETTINGS_ARE_LEFT_OUT
+                    && are_sent
                     && (self.has(self.repairs.blocks, is_block) || attached())
             }
             part if !is_of_api(part, config) => false,
@@ -345,7 +353,7 @@ impl Conversation {
     }
 
     /// Returns whether requests contain a part of this kind that is newer than the event `from`.
-    fn has(&self, from: u64, kind: fn(&ContentPart) -> bool) -> bool {
+    pub(super) fn has(&self, from: u64, kind: fn(&ContentPart) -> bool) -> bool {
         self.has_where(from, |_, part| kind(part))
     }
 

@@ -363,11 +363,12 @@ impl ReactAgent {
     /// Ends the current run, if there is one, and begins the next work: the end of the agent, the next input,
     /// or a summary that a person wants.
     ///
-    /// Before that, a declined turn is left out and a guessed window undone, so that the next run begins with
-    /// neither.
+    /// Before that, a declined turn is left out, a guessed window undone, and the conversation sent in full again after
+    /// repeated HTTP 500s, so that the next run begins with none of them.
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut RunStep<'_>) {
         self.leave_out_declined();
         self.take_guess_back();
+        self.conversation.send_in_full_again(&self.config);
         self.conversation.forget_schema_form();
         self.return_to_own_model(status);
         if !self.lifecycle.finish(status, reason, step) {

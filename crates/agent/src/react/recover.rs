@@ -5,7 +5,7 @@
 //!
 //! | open work | settled by |
 //! | --- | --- |
-//! | a model call | a new call; the partial answer is set aside |
+//! | a model call | a new call; the partial answer is set aside, and the request is sent in full after repeated 500s |
 //! | a summary | a new request when it is next needed |
 //! | a call that never started, or of an idempotent tool | running it again |
 //! | a call that had started | the result `unknown`, with the output until then |
@@ -104,6 +104,7 @@ impl ReactAgent {
     pub(super) fn on_writer_attached(&mut self, attached: &WriterAttached, step: &mut RunStep<'_>) {
         let max = self.config.limits.max_wall_ms;
         self.recover_condensing();
+        self.conversation.send_in_full_again(&self.config);
         self.note_jobs(&attached.ended, step);
         let Some(run) = self.lifecycle.active() else {
             self.condense_as_wanted(step);

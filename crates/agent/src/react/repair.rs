@@ -13,6 +13,7 @@ use std::sync::Arc;
 use agentx_types::{ContextChange, ErrorOccurred, Overflow, RequestPart, StateOutput, since};
 
 use super::ReactAgent;
+use crate::conversation::Refusal;
 use crate::run_lifecycle::RunStep;
 
 impl ReactAgent {
@@ -91,9 +92,13 @@ impl ReactAgent {
         if refused.repeated {
             self.conversation.note_repeated();
         }
-        let repaired = self
-            .conversation
-            .repair(refused.part, refused.most(), &self.config);
+        let refusal = Refusal {
+            part: refused.part,
+            most: refused.most(),
+            is_repeated: refused.repeated,
+            no_thinking: refused.no_thinking,
+        };
+        let repaired = self.conversation.repair(refusal, &self.config);
         let Some(part) = repaired else {
             return false;
         };

@@ -44,6 +44,7 @@ impl ReactAgent {
             repeated: part == RequestPart::Unknown
                 && failed.status == Some(500)
                 && self.config.rules_version >= since::REPEATED_REFUSALS_ARE_REPAIRED,
+            no_thinking: failed.no_thinking,
             tools: match part {
                 RequestPart::Tools => self.conversation.tools_named(&failed.message, &self.config),
                 _ => Vec::new(),

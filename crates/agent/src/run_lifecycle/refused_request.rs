@@ -21,6 +21,9 @@ pub struct RefusedRequest {
     /// unchanged once more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
+    /// Whether the request had no reasoning of earlier answers: leaving it out changes nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_thinking: bool,
     /// The names of the refused tools, if the part is the description of tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,

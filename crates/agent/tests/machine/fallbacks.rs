@@ -37,6 +37,7 @@ fn failed(code: &str, attempt: u32, retry_in_ms: Option<u64>) -> Event {
         refused: None,
         longest_answer: None,
         most_media: None,
+        no_thinking: false,
     }
     .into()
 }

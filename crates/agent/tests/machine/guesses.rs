@@ -27,6 +27,7 @@ impl Session {
             refused: (code == "too_large").then_some(RequestPart::Media),
             longest_answer: None,
             most_media: None,
+            no_thinking: false,
         };
         self.model(vec![failed.into(), error_event(code, "no")]);
     }
@@ -242,6 +243,52 @@ fn a_guessed_window_grows_no_further_than_it_was_and_not_in_older_sessions() {
     older.rounds_while("d", |_| true);
     assert_eq!((older.window(), older.guesses()), (guessed, 0));
     older.check_replay();
+}
+
+impl Session {
+    /// A server answers a message of `size` bytes, and refuses any request with more than `most` bytes of text without
+    /// naming a size. Returns the number of refusals.
+    fn exchange(&mut self, number: usize, size: usize, most: usize) -> u32 {
+        self.say(&format!("{number:0size$}"));
+        for times in 0..20 {
+            let request = self.request();
+            let parts = request.messages.iter().flat_map(|message| &message.content);
+            let sent: usize = parts.filter_map(ContentPart::as_text).map(str::len).sum();
+            if sent <= most {
+                let counted = usage(u64::try_from(sent / 4).unwrap(), 2);
+                self.model(stream([words("done"), counted], StopReason::EndTurn));
+                return times;
+            }
+            self.is_refused("context_window", 500);
+        }
+        panic!("it never comes to an end");
+    }
+}
+
+/// What is kept free for the answer is constant, so a larger window has more than proportionally more room.
+#[test]
+fn a_guess_that_grew_too_far_goes_back_and_nothing_is_refused_from_then_on() {
+    // 100,000 tokens, 4,000 of them for the answer.
+    let mut session = Session::with_rules(RULES_VERSION, |_| {});
+    session.copies = false;
+    let refused: Vec<u32> = (0..60).map(|n| session.exchange(n, 6_000, 60_000)).collect();
+    assert_eq!(refused.iter().sum::<u32>(), 2, "{refused:?}");
+    assert!(
+        (18_000..20_000).contains(&session.window()),
+        "{}",
+        session.window()
+    );
+    session.check_replay();
+}
+
+#[test]
+fn a_guess_that_is_refused_after_it_went_back_becomes_smaller() {
+    // The window before the last growth has room for more than this server takes, too.
+    let mut session = Session::with_rules(RULES_VERSION, |_| {});
+    session.copies = false;
+    let refused: Vec<u32> = (0..200).map(|n| session.exchange(n, 2_000, 44_000)).collect();
+    assert_eq!(refused[100..].iter().sum::<u32>(), 0, "{refused:?}");
+    session.check_replay();
 }
 
 #[test]

@@ -257,6 +257,7 @@ fn broken(tokens: u64) -> Vec<EnvironmentEvent> {
         refused: None,
         longest_answer: None,
         most_media: None,
+        no_thinking: false,
     };
     said.push(failed.into());
     said

@@ -25,6 +25,7 @@ fn refused_after_a_switch(version: u32, code: &str, overflow: Option<Overflow>) 
         refused: overflow.is_none().then_some(RequestPart::Extras),
         longest_answer: None,
         most_media: None,
+        no_thinking: false,
     };
     session.model(vec![failed.into(), error_event(code, "no")]);
     session

@@ -45,6 +45,7 @@ impl Server {
             refused: None,
             longest_answer: None,
             most_media: None,
+            no_thinking: false,
         };
         vec![failed.into(), error_event("context_window", "too long")]
     }
@@ -216,6 +217,7 @@ fn what_old_logs_say_of_an_overflow_teaches_nothing_new() {
         refused: None,
         longest_answer: None,
         most_media: None,
+        no_thinking: false,
     };
     session.model(vec![failed.into(), error_event("context_window", "too long")]);
     assert_eq!(session.react().config().model.context_window, 128_000);
@@ -274,6 +276,7 @@ pub(crate) fn too_long(window: u64, asked: u64) -> Vec<EnvironmentEvent> {
         refused: None,
         longest_answer: None,
         most_media: None,
+        no_thinking: false,
     };
     vec![failed.into(), error_event("context_window", "too long")]
 }
@@ -424,6 +427,7 @@ fn an_answer_that_does_not_fit_beside_the_conversation_is_asked_for_shorter() {
                 refused: None,
                 longest_answer: None,
                 most_media: None,
+                no_thinking: false,
             };
             session.model(vec![failed.into(), error_event("context_window", "too long")]);
         }

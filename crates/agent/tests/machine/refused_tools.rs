@@ -31,6 +31,7 @@ impl Session {
             refused: Some(RequestPart::Tools),
             longest_answer: None,
             most_media: None,
+            no_thinking: false,
         };
         self.model(vec![failed.into(), error_event("bad_request", message)]);
     }

@@ -49,7 +49,7 @@ impl Session {
         self.refused_as("bad_request", 400, part);
     }
 
-    fn refused_as(&mut self, code: &str, status: u16, part: RequestPart) {
+    pub(crate) fn refused_as(&mut self, code: &str, status: u16, part: RequestPart) {
         self.refused_beyond(code, status, part, None);
     }
 
@@ -66,6 +66,7 @@ impl Session {
             refused: Some(part),
             longest_answer: None,
             most_media,
+            no_thinking: false,
         };
         self.model(vec![failed.into(), error_event(code, "no")]);
     }
@@ -688,13 +689,108 @@ fn a_request_that_is_answered_with_a_500_each_time_becomes_plainer_at_once() {
         session.refused_as("server_error", 500, RequestPart::Unknown);
         session.refused_as("server_error", 500, RequestPart::Unknown);
         assert_eq!(session.repairs(), repairs, "rules {version}");
+        assert_eq!(session.request().plain, version == RULES_VERSION);
         session.answer("done");
         session.say("again");
-        assert_eq!(session.request().plain, version == RULES_VERSION);
-        assert!(session.thoughts().is_empty(), "the form that was answered stays");
+        assert!(!session.request().plain);
+        // Before version 9 the form that was answered stayed.
+        assert_eq!(session.thoughts().is_empty(), version == 8);
         session.answer("done");
         session.check_replay();
     }
+}
+
+impl Session {
+    /// A run whose server answers 500 each time, until earlier thinking, settings and calls as such are left out.
+    fn in_an_outage() -> Self {
+        let mut session = Self::started_with_rules(RULES_VERSION, keeping);
+        session.thinking_round("a", 1);
+        for _ in 0..3 {
+            session.refused_as("server_error", 500, RequestPart::Unknown);
+        }
+        assert!(session.is_plain());
+        session
+    }
+
+    fn is_plain(&self) -> bool {
+        self.request().plain && self.thoughts().is_empty() && self.exchanges().is_empty()
+    }
+
+    fn is_whole(&self) -> bool {
+        !self.request().plain && self.thoughts() == ["a"] && self.exchanges() == ["a"]
+    }
+}
+
+#[test]
+fn what_is_left_out_because_of_500s_is_sent_again_after_each_end_of_the_run() {
+    type End = fn(&mut Session);
+    let ends: [(&str, End); 3] = [
+        ("an answer", |session| session.answer("done")),
+        ("an error", |session| {
+            session.model(vec![error_event("unauthorized", "no")]);
+        }),
+        ("an interrupt", |session| {
+            session.interrupt();
+            session.model(vec![ends_with(StopReason::Interrupted)]);
+        }),
+    ];
+    for (name, end) in ends {
+        let mut session = Session::in_an_outage();
+        end(&mut session);
+        session.say("again");
+        assert!(session.is_whole(), "{name}");
+        for _ in 0..3 {
+            session.refused_as("server_error", 500, RequestPart::Unknown);
+        }
+        assert!(
+            session.is_plain(),
+            "{name}: a server that does refuse is asked in plainer forms again"
+        );
+        session.answer("done");
+        session.say("and again");
+        assert!(session.is_whole(), "{name}");
+        session.check_replay();
+    }
+}
+
+#[test]
+fn what_is_left_out_because_of_500s_is_sent_again_by_the_next_process() {
+    let mut session = Session::in_an_outage();
+    session.restart();
+    assert!(session.is_whole());
+    session.answer("done");
+    session.say("again");
+    assert!(session.is_whole());
+    session.check_replay();
+}
+
+#[test]
+fn what_is_left_out_after_a_400_stays_out_after_an_outage() {
+    let mut session = Session::started_with_rules(RULES_VERSION, keeping);
+    session.thinking_round("a", 1);
+    session.refused(RequestPart::Thinking);
+    session.thinking_round("b", 1);
+    assert_eq!(session.thoughts(), ["b"]);
+    session.refused_as("server_error", 500, RequestPart::Unknown);
+    assert!(session.thoughts().is_empty());
+    session.answer("done");
+    session.say("again");
+    assert_eq!(session.thoughts(), ["b"]);
+    session.answer("done");
+    session.check_replay();
+}
+
+#[test]
+fn thinking_that_answers_a_plainer_request_is_not_sent_behind_the_whole_one() {
+    let mut session = Session::in_an_outage();
+    session.thinking_round("b", 1);
+    assert_eq!(session.thoughts(), ["b"]);
+    session.answer("done");
+    session.say("again");
+    assert!(session.thoughts().is_empty(), "it followed other messages");
+    assert_eq!(session.exchanges(), ["a", "b"]);
+    session.answer("done");
+    session.check_replay();
 }
 
 #[test]
@@ -868,6 +964,7 @@ impl Session {
             refused: Some(RequestPart::LongestAnswer),
             longest_answer: most,
             most_media: None,
+            no_thinking: false,
         };
         self.model(vec![failed.into(), error_event("bad_request", "no")]);
     }

@@ -316,6 +316,66 @@ fn blocks_that_are_refused_of_the_next_answer_too_are_sent_no_more() {
 }
 
 #[test]
+fn outages_do_not_turn_off_reasoning() {
+    let mut session = with_version(RULES_VERSION);
+    for round in 0..3 {
+        session.model(stream(reasons(), StopReason::EndTurn));
+        session.say(&format!("and {round}"));
+        session.refused_as("server_error", 500, RequestPart::Unknown);
+        assert!(reasoning(&session).is_empty(), "round {round}");
+    }
+    session.answer("done");
+    session.say("later");
+    assert_eq!(reasoning(&session).len(), 6);
+    session.answer("done");
+    session.check_replay();
+}
+
+#[test]
+fn reasoning_that_the_server_is_not_sent_is_not_left_out() {
+    for (no_thinking, part) in [(true, RequestPart::Roles), (false, RequestPart::Thinking)] {
+        let mut session = with_version(RULES_VERSION);
+        session.model(stream(reasons(), StopReason::EndTurn));
+        session.say("and on");
+        let failed = AttemptFailed {
+            attempt: 3,
+            code: "server_error".into(),
+            message: "no".into(),
+            status: Some(500),
+            retry_in_ms: None,
+            gives_up_in_ms: None,
+            overflow: None,
+            refused: Some(RequestPart::Unknown),
+            longest_answer: None,
+            most_media: None,
+            no_thinking,
+        };
+        session.model(vec![failed.into(), error_event("server_error", "no")]);
+        assert_eq!(session.repairs(), [part]);
+        session.answer("done");
+        session.check_replay();
+    }
+}
+
+#[test]
+fn blocks_are_left_out_only_where_they_are_sent() {
+    let mut session = Session::started_with_rules(RULES_VERSION, keeping);
+    session.model(stream(
+        [words("I search."), block("future_block")],
+        StopReason::EndTurn,
+    ));
+    let mut other = session.react().config().model.clone();
+    other.id = "other".into();
+    other.api = Api::OpenaiChat;
+    session.change(ConfigChange::Model(Box::new(other)));
+    session.say("and on");
+    session.refused_as("server_error", 500, RequestPart::Unknown);
+    assert_eq!(session.repairs(), [RequestPart::Roles]);
+    session.answer("done");
+    session.check_replay();
+}
+
+#[test]
 fn older_sessions_leave_no_reasoning_in_words_out() {
     let mut session = with_version(8);
     session.model(stream(reasons(), StopReason::EndTurn));

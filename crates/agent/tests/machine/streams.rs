@@ -17,6 +17,7 @@ fn attempt_failed() -> Event {
         refused: None,
         longest_answer: None,
         most_media: None,
+        no_thinking: false,
     }
     .into()
 }

@@ -397,6 +397,7 @@ fn a_router_looks_at_its_budget_between_two_attempts() {
             refused: None,
             longest_answer: None,
             most_media: None,
+            no_thinking: false,
         };
         family.answers(&action, failed.into());
         (family, action)

@@ -148,20 +148,26 @@ impl Call {
     ) -> bool {
         match next {
             RetryDecision::GiveUp(remark) => {
-                said.extend([
-                    call_events::attempt_failed(number, failure, None, None),
-                    call_events::error(failure, remark),
-                ]);
+                let mut failed = call_events::attempt_failed(number, failure, None, None);
+                failed.no_thinking = failed.refused == Some(RequestPart::Unknown) && !self.sends_thinking();
+                said.push(failed.into());
+                said.push(call_events::error(failure, remark));
                 self.end_with(said).await;
                 false
             }
             RetryDecision::Retry(wait) => {
-                said.push(call_events::attempt_failed(number, failure, Some(wait), left));
+                said.push(call_events::attempt_failed(number, failure, Some(wait), left).into());
                 // Subscribe before the wait is reported, because a person who reads about it may end it.
                 let wishes = self.retries.subscribe();
                 self.events.emit_all(said).await && self.wait(wait, wishes).await
             }
         }
+    }
+
+    /// Returns whether the request contains reasoning of earlier answers.
+    fn sends_thinking(&self) -> bool {
+        let wire = (self.parts.wire_options)(&self.request.model);
+        agentx_llm::sends_thinking(&self.request, &wire)
     }
 
     /// Waits between two attempts, or until a person requests the next one; `false` if it was interrupted,

@@ -48,7 +48,7 @@ pub(super) fn attempt_failed(
     failure: &AttemptFailure,
     retry_in: Option<Duration>,
     gives_up_in: Option<Duration>,
-) -> EnvironmentEvent {
+) -> AttemptFailed {
     let millis = |time: Duration| u64::try_from(time.as_millis()).ok();
     AttemptFailed {
         attempt,
@@ -63,8 +63,8 @@ pub(super) fn attempt_failed(
             .longest_answer
             .and_then(|tokens| u32::try_from(tokens).ok()),
         most_media: failure.most_media,
+        no_thinking: false,
     }
-    .into()
 }
 
 /// The call failed.

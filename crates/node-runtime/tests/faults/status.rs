@@ -90,10 +90,17 @@ async fn a_server_that_answers_500_to_a_request_each_time_refuses_it() {
         let server = TestServer::start((0..100).map(move |_| refusal(status, "api_error", "made up"))).await;
         let said = Caller::at(&server.url()).call().await;
         let failed = said.events.iter().filter_map(|event| match event {
-            E::AttemptFailed(failed) => Some(failed.refused),
+            // The conversation has no reasoning, so leaving it out would not change the request.
+            E::AttemptFailed(failed) => Some((failed.refused, failed.no_thinking)),
             _ => None,
         });
-        let failed: Vec<Option<RequestPart>> = failed.collect();
+        let failed: Vec<(Option<RequestPart>, bool)> = failed.collect();
+        assert!(
+            failed
+                .iter()
+                .all(|(part, no_thinking)| part.is_some() == *no_thinking)
+        );
+        let failed: Vec<Option<RequestPart>> = failed.into_iter().map(|(part, _)| part).collect();
         let (last, earlier) = failed.split_last().unwrap();
         assert_eq!(*last, refused, "{status}");
         assert!(

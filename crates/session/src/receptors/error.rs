@@ -57,6 +57,7 @@ mod tests {
             refused: None,
             longest_answer: None,
             most_media: None,
+            no_thinking: false,
         };
         check(
             ErrorReceptor::default(),

@@ -241,6 +241,7 @@ fn failed(attempt: u32, error: &ModelError, retry_in_ms: Option<u64>) -> Attempt
         refused: error.refused,
         longest_answer: error.longest_answer.and_then(|tokens| u32::try_from(tokens).ok()),
         most_media: error.most_media,
+        no_thinking: false,
     }
 }
 

@@ -207,6 +207,10 @@ pub const REFUSALS_ARE_EXPLAINED: u32 = 9;
 /// unchanged once more.
 pub const REPEATED_REFUSALS_ARE_REPAIRED: u32 = 9;
 
+/// Blocks that only Anthropic's API reads are left out only where they are sent: after a refusal by another API the same
+/// request was sent once more.
+pub const BLOCKS_ARE_LEFT_OUT_WHERE_SENT: u32 = 9;
+
 /// If a person wants a summary of a part that is too short for one, this is said without asking a model.
 pub const TOO_LITTLE_IS_SAID: u32 = 9;
 

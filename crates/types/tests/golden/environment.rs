@@ -147,6 +147,7 @@ fn attempt_failed() -> AttemptFailed {
         refused: Some(RequestPart::Thinking),
         longest_answer: Some(4_096),
         most_media: Some(4),
+        no_thinking: true,
     }
 }
 
@@ -591,6 +592,7 @@ fn small_forms() -> Vec<EnvironmentEvent> {
         refused: None,
         longest_answer: None,
         most_media: None,
+        no_thinking: false,
     };
     vec![
         said.into(),
