@@ -8,6 +8,7 @@
 //! ```text
 //! stream_start ─ pieces ─ stream_end(broken) ─┬─ stream_start …      the partial is dropped
 //!                                             └─ error, new writer   the partial is kept as it is
+//! usage                                          an attempt without an answer: only paid, the partial stays
 //! stream_start ─ pieces ─ stream_end(reason) ─── on_answer
 //! ```
 //!
@@ -35,7 +36,7 @@ impl ReactAgent {
             self.pay(cut_off.usage, step);
             self.learn_from_count(cut_off.usage, step);
         } else if !self.lifecycle.assembler.is_open() {
-            return;
+            return self.pay_for_lost_attempt(&fact.event, step);
         }
         self.lifecycle.assembler.feed(&fact.event);
         match &fact.event {
@@ -186,6 +187,16 @@ impl ReactAgent {
         }
         self.conversation.push(step.seq, message.clone());
         step.message(MessageOutput::Assistant { message, partial });
+    }
+
+    /// Pays for an attempt that its server took and that was lost before its answer began: a count outside of an answer
+    /// says what it cost. The words of an earlier attempt still stand. From version 9 of the rules on.
+    fn pay_for_lost_attempt(&mut self, event: &EnvironmentEvent, step: &mut RunStep<'_>) {
+        if let EnvironmentEvent::UsageReport(report) = event
+            && self.config.rules_version >= since::LOST_ATTEMPTS_COST
+        {
+            self.pay(report.usage, step);
+        }
     }
 
     /// Pays for a stream, at the prices of the called model.

@@ -47,6 +47,23 @@ fn a_retry_that_says_less_than_the_broken_stream_still_counts() {
 }
 
 #[test]
+fn an_attempt_that_was_lost_before_its_answer_costs_something_and_leaves_the_words_before() {
+    for (version, paid) in [(RULES_VERSION, 510), (8, 10)] {
+        let mut session = Session::started_with_rules(version, |_| {});
+        session.model(stream([words("half"), usage(10, 1)], StopReason::Broken));
+        session.model(vec![attempt_failed(), usage(500, 0), attempt_failed()]);
+        assert_eq!(
+            session.react().totals().usage.input_tokens,
+            paid,
+            "rules {version}"
+        );
+        session.model(vec![error_event("overloaded", "gave up")]);
+        assert_eq!(session.conversation(), ["user: go", "assistant: half"]);
+        session.check_replay();
+    }
+}
+
+#[test]
 fn an_error_keeps_what_had_come() {
     let cut = |last: Vec<Event>| {
         let mut session = Session::started(|_| {});

@@ -87,13 +87,17 @@ impl<'a> Attempt<'a> {
     /// Ends an answer that failed, if it was announced, or was waited for in vain after the server took the request.
     /// A refusal before its first word costs what the provider says and no more.
     ///
-    /// With `keeps_words` an answer that never began stays without a trace: its beginning would drop the words of an
-    /// earlier attempt.
+    /// With `keeps_words` only the cost of an answer that never began is reported: its beginning would drop the words of
+    /// an earlier attempt.
     pub(super) fn broken(&self, outcome: &CallEnd, keeps_words: bool) -> Vec<EnvironmentEvent> {
         let is_in_vain =
             matches!(outcome, CallEnd::Failed(failure) if failure.is_timeout() || failure.is_broken_off());
-        if is_in_vain && self.is_unanswered() && !keeps_words {
-            return self.cut_off(StopReason::Broken);
+        if is_in_vain && self.is_unanswered() {
+            return if keeps_words {
+                self.counted.estimate(&self.call.request).into_iter().collect()
+            } else {
+                self.cut_off(StopReason::Broken)
+            };
         }
         let is_refusal = matches!(outcome, CallEnd::Failed(failure) if failure.was_said);
         match (self.stream_is_open(), is_refusal && !self.begun) {

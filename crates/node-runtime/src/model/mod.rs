@@ -6,11 +6,11 @@
 //!
 //! ```text
 //! call    = attempt* end
-//! attempt = [ stream ] attempt_failed{retry_in_ms: Some}           // still open: the next attempt follows
+//! attempt = [ stream | usage ] attempt_failed{retry_in_ms: Some}   // still open: the next attempt follows
 //! stream  = stream_start … [ [usage] stream_end{Broken} ]                  // in a failed attempt: the partial answer is kept
 //! end     = stream_start … stream_end{any reason but Broken}       // answered, or interrupted in the middle
 //!         | stream_end{Interrupted}                                // interrupted before or between streams
-//!         | [ stream ] attempt_failed{retry_in_ms: None} error     // given up
+//!         | [ stream | usage ] attempt_failed{retry_in_ms: None} error // given up
 //!         | error                                                  // nothing could be tried: no endpoint, no key
 //! ```
 //!
@@ -32,8 +32,8 @@
 //! An answer that its provider has not counted is estimated: a `usage` before the `stream_end` says so
 //! (`estimated_tokens`). That holds for answers that are cut off, and for complete ones of servers that
 //! report no usage. A server that took the request (a status of success) and was stopped or too slow before it
-//! said anything has read what it was sent: an answer without a word begins and ends then. Before that status
-//! nothing is counted.
+//! said anything has read what it was sent: an answer without a word begins and ends then. If words of an earlier attempt
+//! stand, which that beginning would drop, there is only the `usage`. Before that status nothing is counted.
 //!
 //! The events of a failure are committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one
 //! batch. If the session is gone (the sink refuses), the call stops without further events.

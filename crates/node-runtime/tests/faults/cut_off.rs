@@ -82,7 +82,7 @@ async fn an_answer_that_breaks_off_is_booked_beside_the_next_one() {
 }
 
 #[tokio::test]
-async fn a_request_that_was_taken_and_lost_before_the_first_byte_is_booked_unless_words_stand() {
+async fn a_request_that_was_taken_and_lost_before_the_first_byte_is_booked() {
     let good = || ServerReply::stream().then(wire::anthropic_text(&["hel", "lo"]));
     let lost = ServerReply::stream;
     let server = TestServer::start([lost(), good()]).await;
@@ -108,6 +108,12 @@ async fn a_request_that_was_taken_and_lost_before_the_first_byte_is_booked_unles
         _ => None,
     });
     assert_eq!(begun.collect::<Vec<u32>>(), [1, 3]);
+    let mut attempts = said.events.split(|event| matches!(event, E::AttemptFailed(_)));
+    let lost = booked(attempts.nth(1).unwrap());
+    assert_eq!(
+        (lost.input_tokens > 0, lost.output_tokens, lost.estimated_tokens),
+        (true, 0, lost.input_tokens)
+    );
 }
 
 #[tokio::test]

@@ -89,8 +89,10 @@ impl SpendCause {
                 StopReason::Broken => Self::Retry,
                 _ => Self::Answer,
             },
-            // These facts follow an answer that broke off without an end.
-            EnvironmentEvent::StreamStart(_)
+            // The first of these is of an attempt whose answer never began, the others follow an answer that broke
+            // off without an end.
+            EnvironmentEvent::UsageReport(_)
+            | EnvironmentEvent::StreamStart(_)
             | EnvironmentEvent::AttemptFailed(_)
             | EnvironmentEvent::WriterAttached(_) => Self::Retry,
             EnvironmentEvent::EffectEnded(_) => Self::Tool,

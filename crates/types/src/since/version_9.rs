@@ -207,6 +207,10 @@ pub const REFUSALS_ARE_EXPLAINED: u32 = 9;
 /// unchanged once more.
 pub const REPEATED_REFUSALS_ARE_REPAIRED: u32 = 9;
 
+/// A count of tokens outside of an answer is paid: an attempt was lost before its answer began, while the words of an
+/// earlier one stand.
+pub const LOST_ATTEMPTS_COST: u32 = 9;
+
 /// Blocks that only Anthropic's API reads are left out only where they are sent: after a refusal by another API the same
 /// request was sent once more.
 pub const BLOCKS_ARE_LEFT_OUT_WHERE_SENT: u32 = 9;
