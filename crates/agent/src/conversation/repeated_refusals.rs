@@ -24,6 +24,7 @@ use super::repairs::Repairs;
 pub(super) struct BeforeRepeated {
     /// The latest event of the conversation then.
     latest: u64,
+    /// The parts that requests left out then.
     pub(super) repairs: Repairs,
 }
 

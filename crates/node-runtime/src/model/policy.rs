@@ -189,7 +189,7 @@ impl Tries {
     /// Returns whether the failures of the call look like a refusal of this request: each was an HTTP 500 with the same
     /// text, from a server that is not a vendor's. Such servers answer so where others answer with a 400.
     ///
-    /// The failures of a vendor's server pass, and a request that was made plainer meanwhile would stay so.
+    /// The failures of a vendor's server pass, and are waited for.
     pub(super) fn look_like_a_refusal(&self, failed: FailedAttempt<'_>) -> bool {
         failed.server != ServerKind::Vendors && !failed.begun && is_fixed(failed.failure, self.words.1)
     }
