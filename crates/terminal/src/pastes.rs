@@ -1,4 +1,8 @@
-//! Long pastes: the line shows their size, and their text is sent.
+//! Long pastes: the line shows their size, and their text is sent. Shorter ones of several lines are known, too, to
+//! tell what was typed.
+
+use std::cmp::Reverse;
+use std::collections::VecDeque;
 
 /// Maximum number of lines and bytes of a paste that is shown unchanged.
 const SHOWN_LINES: usize = 8;
@@ -14,6 +18,8 @@ const MOST: usize = 16;
 pub(crate) struct Pastes {
     kept: Vec<Paste>,
     count: usize,
+    /// The latest pastes of several lines that are shown unchanged.
+    short: VecDeque<String>,
 }
 
 #[derive(Debug)]
@@ -21,9 +27,39 @@ struct Paste {
     sign: String,
     text: String,
     sent: bool,
+    /// Whether it was pasted. Long texts from elsewhere are shown by their size, too.
+    is_pasted: bool,
 }
 
 impl Pastes {
+    /// Returns the sign for a long paste, or the paste itself.
+    pub(crate) fn paste(&mut self, text: String) -> String {
+        let before = self.count;
+        let shown = self.fold(text);
+        if self.count > before {
+            if let Some(paste) = self.kept.last_mut() {
+                paste.is_pasted = true;
+            }
+        } else if shown.trim().contains('\n') {
+            if self.short.len() >= MOST {
+                self.short.pop_front();
+            }
+            self.short.push_back(shown.trim().to_owned());
+        }
+        shown
+    }
+
+    /// Returns a text with a line end in place of each paste that is long or has several lines.
+    pub(crate) fn typed(&self, text: &str) -> String {
+        let long = self.kept.iter().filter(|paste| paste.is_pasted);
+        let long = long.map(|paste| paste.text.trim());
+        let mut pastes: Vec<&str> = long.chain(self.short.iter().map(String::as_str)).collect();
+        pastes.retain(|paste| !paste.is_empty());
+        pastes.sort_by_key(|paste| Reverse(paste.len()));
+        let cut = |text: String, paste: &str| text.replace(paste, "\n");
+        pastes.into_iter().fold(text.to_owned(), cut)
+    }
+
     /// Returns the sign for a long text, or the text itself.
     pub(crate) fn fold(&mut self, text: String) -> String {
         let lines = text.lines().count();
@@ -46,6 +82,7 @@ impl Pastes {
             sign: sign.clone(),
             text,
             sent: false,
+            is_pasted: false,
         });
         sign
     }
@@ -146,6 +183,23 @@ mod tests {
             pastes.refold(format!("again {}", long("one"))),
             format!("again {one}")
         );
+    }
+
+    #[test]
+    fn what_was_typed_is_told_from_pastes_that_are_long_or_have_several_lines() {
+        let mut pastes = Pastes::default();
+        let (one, two) = (long("one"), "├── a\n└── b\n");
+        let line = pastes.paste(one.clone()) + &pastes.paste(two.into());
+        assert_eq!(
+            pastes.typed(&pastes.unfold(&format!("see {line}please"))),
+            "see \n\n\n\nplease"
+        );
+        // A path that a terminal pastes stays, and so does a long text that came back.
+        assert_eq!(pastes.paste("@a.rs ".into()), "@a.rs ");
+        assert_eq!(pastes.typed("see @a.rs "), "see @a.rs ");
+        let old = "old\n".repeat(200);
+        assert!(pastes.refold(old.clone()).starts_with("[pasted"));
+        assert_eq!(pastes.typed(&old), old);
     }
 
     #[test]

@@ -54,12 +54,42 @@ fn a_name_that_is_no_file_is_said_and_the_words_are_sent() {
 #[test]
 fn a_message_that_names_a_missing_file_is_not_sent_in_a_chat_either() {
     let sandbox = Sandbox::new();
-    let chat = sandbox.run_with_input(&[], "compare @nosuch.rs with mine\n");
-    let told =
-        "there is no file nosuch.rs, so nothing was attached\nhint: nothing was sent; correct the name";
-    assert!(chat.stdout.contains(told), "{chat}");
+    sandbox.write("ws/mine.rs", "fn main() {}");
+    let words = "compare @nosuch.rs and @./none with mine";
+    let told = "there is no file nosuch.rs, so nothing was attached\n\
+                there is no file ./none, so nothing was attached\n\
+                hint: nothing was sent; correct the name, or enter the line again";
+    let chat = sandbox.run_with_input(&[], &format!("{words}\n"));
+    assert!(chat.code == Some(2) && chat.stdout.contains(told), "{chat}");
+    for args in [&[words][..], &["chat", words]] {
+        let chat = sandbox.run_with_input(args, "");
+        assert!(chat.code == Some(2) && chat.stdout.contains(told), "{chat}");
+    }
     let listed = sandbox.run(&["sessions", "list"]);
     assert!(!listed.stdout.contains("ses_"), "{listed}");
+    // The person means it.
+    let chat = sandbox.run_with_input(&[], &format!("{words}\n{words}\n"));
+    assert_eq!(chat.code, Some(0), "{chat}");
+    assert!(asked(&sandbox).contains(words), "{}", asked(&sandbox));
+}
+
+#[test]
+fn words_with_at_that_are_no_path_of_the_folder_are_sent() {
+    let sandbox = Sandbox::new();
+    sandbox.write("ws/src/main.rs", "fn main() {}");
+    let words = "npm i @scope/pkg@1.2.3, `cat @./nosuch`, @app.get(\"/x.json\") and (@src/main.rs#L2)";
+    let chat = sandbox.run_with_input(&[], &format!("{words}\n"));
+    assert_eq!(chat.code, Some(0), "{chat}");
+    assert!(
+        chat.stdout.contains("note: attached src/main.rs (12 B)"),
+        "{chat}"
+    );
+    assert!(!chat.stdout.contains("there is no file"), "{chat}");
+    assert!(
+        asked(&sandbox).contains("@scope/pkg@1.2.3"),
+        "{}",
+        asked(&sandbox)
+    );
 }
 
 #[test]
@@ -83,6 +113,7 @@ fn which_files_go_along_is_said_with_their_sizes() {
 #[test]
 fn a_script_that_names_a_file_that_is_not_there_ends_before_a_model_is_asked() {
     let sandbox = Sandbox::new();
+    sandbox.write("ws/tides.txt", "high at noon");
     for line in [
         &["run", "see @nosuch.txt"][..],
         &["run", "--quiet", "see @./nosuch"],

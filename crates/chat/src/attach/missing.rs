@@ -1,5 +1,5 @@
-//! A word with `@` that names no file: whether a file was meant, which only a note says, because `@name` is
-//! also how people, decorators and packages are named.
+//! A word with `@` that names no file: whether a file was meant. `@name` is also how people, decorators and packages
+//! are named, so only what is certainly a path of this workspace keeps a message back; a note tells of the rest.
 
 use std::path::Path;
 
@@ -10,7 +10,11 @@ use super::place_of;
 use crate::render::clean::visible;
 
 /// Maximum length of the ending of a file name.
-const LONGEST_ENDING: usize = 4;
+const LONGEST_ENDING: usize = 10;
+/// The same for one that no file in the workspace has.
+const LONGEST_UNKNOWN_ENDING: usize = 4;
+/// Signs that stand in code and in names of packages.
+const SIGNS_OF_CODE: [char; 7] = ['@', '(', '{', '"', '\'', '<', '='];
 
 /// Returns a note about a name that no file has, or `None` if the person cannot have meant a file.
 pub(super) fn note(name: &str, workspace: &Path) -> Option<String> {
@@ -26,7 +30,10 @@ pub(super) fn note(name: &str, workspace: &Path) -> Option<String> {
     if is_special(name, workspace) {
         return Some(format!("{shown} is not a regular file, so nothing was attached"));
     }
-    match (similar(name, workspace), is_path(name, workspace)) {
+    match (
+        similar(name, workspace),
+        is_like_file(name) || is_path(name, workspace),
+    ) {
         (Some(near), _) => Some(format!(
             "there is no file {shown}, so nothing was attached; did you mean @{}?",
             visible(&near)
@@ -42,21 +49,45 @@ fn is_special(name: &str, workspace: &Path) -> bool {
     found.is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Returns whether it is written like a path (`./a`, `src/a` if `src` exists, `a.rs`), or names something that is
-/// there and no file.
+/// Returns whether it certainly is a path: `./a`, `/a`, `src/a` if `src` exists, `a.rs` if some file ends with `.rs`,
+/// or something that is there and no file.
 pub(super) fn is_path(name: &str, workspace: &Path) -> bool {
-    let (directory, last) = name.rsplit_once('/').unwrap_or(("", name));
-    let ending = last.rsplit_once('.').filter(|(stem, _)| !stem.is_empty());
-    let has_ending = ending.is_some_and(|(_, ending)| {
-        (1..=LONGEST_ENDING).contains(&ending.len())
-            && ending.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    });
-    let top = directory.split('/').next().unwrap_or_default();
-    has_ending
-        || matches!(top, "." | ".." | "~")
-        || name.starts_with('/')
-        || (!top.is_empty() && workspace.join(top).is_dir())
-        || is_special(name, workspace)
+    let begins = ["./", "../", "~/", "/"]
+        .iter()
+        .any(|begin| name.starts_with(begin));
+    let is_known = || match name.split_once('/') {
+        Some((top, _)) => !top.is_empty() && workspace.join(top).is_dir(),
+        None => ending(name).is_some_and(|ending| is_used(ending, workspace)),
+    };
+    begins || is_special(name, workspace) || is_known()
+}
+
+/// Returns whether it looks like a file, whatever is in the workspace: `a.rs`, `docs/a.md`, `Makefile`, `LICENSE`.
+fn is_like_file(name: &str) -> bool {
+    let is_title = || {
+        let is_capital = name.starts_with(|sign: char| sign.is_ascii_uppercase());
+        let is_word = name.bytes().all(|byte| byte.is_ascii_alphabetic());
+        let is_shouted = name.len() > 2 && name.bytes().all(|byte| byte.is_ascii_uppercase());
+        is_capital && is_word && (is_shouted || name.ends_with("file"))
+    };
+    ending(name).is_some_and(|ending| ending.len() <= LONGEST_UNKNOWN_ENDING) || is_title()
+}
+
+/// Returns the ending of a name, as `rs` of `a.rs`; `None` if it has none, or is code or a package.
+fn ending(name: &str) -> Option<&str> {
+    let (_, last) = name.rsplit_once('/').unwrap_or(("", name));
+    let (stem, ending) = last.rsplit_once('.')?;
+    let is_ending = ending.len() <= LONGEST_ENDING
+        && ending.starts_with(|sign: char| sign.is_ascii_alphabetic())
+        && ending.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (is_ending && !stem.is_empty() && !name.contains(SIGNS_OF_CODE)).then_some(ending)
+}
+
+/// Returns whether a file in the workspace has this ending, as far as a quick search finds one.
+fn is_used(ending: &str, workspace: &Path) -> bool {
+    let ending = format!(".{}", ending.to_lowercase());
+    let found = named_so(&ending, workspace);
+    found.iter().any(|path| path.to_lowercase().ends_with(&ending))
 }
 
 /// Returns a file with a similar name in the same directory, or one of that name elsewhere in the workspace.
@@ -138,6 +169,19 @@ mod tests {
             let note = of(name).unwrap_or_default();
             assert_eq!(note, format!("there is no file {name}, so nothing was attached"));
         }
+        for name in ["Makefile", "LICENSE", "data.json", "john.doe", "types/x.d.ts"] {
+            assert!(of(name).is_some() && !is_path(name, place.path()), "{name}");
+        }
+        for name in [
+            "nosuch.rs",
+            "src/nothing",
+            "./nosuch",
+            "../nosuch",
+            "~/nosuch.d/x",
+            "/nowhere/else",
+        ] {
+            assert!(is_path(name, place.path()), "{name}");
+        }
         assert!(of("src/").is_some_and(|note| note.contains("is a directory")));
         for name in [
             "",
@@ -148,6 +192,10 @@ mod tests {
             "angular/core",
             "param",
             "app.route",
+            "Ada",
+            "types/react@18.2.0",
+            "org/team.members",
+            "app.get(\"/files/{name}.json",
         ] {
             assert_eq!(of(name), None, "{name}");
         }

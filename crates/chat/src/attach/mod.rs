@@ -11,12 +11,15 @@ use crate::error::ChatError;
 use crate::named_file::open_named;
 use crate::render::clean::visible;
 use crate::render::units;
+use words::{NamedWord, named_words, without_lines};
+pub(crate) use words::{last_word, unescaped};
 
 pub(crate) mod clipboard_picture;
 pub(crate) mod file_search;
 pub(crate) mod files;
 mod image_file;
 mod missing;
+mod words;
 
 /// Maximum size of an attached text in bytes. The model can read a part of a longer file itself.
 const LONGEST_TEXT: u64 = 256 * 1024;
@@ -25,9 +28,11 @@ const LARGEST_PICTURE: u64 = 5 << 20;
 /// The ends of names of pictures.
 const PICTURE_ENDINGS: [&str; 5] = ["png", "jpg", "jpeg", "gif", "webp"];
 
-/// The hint for a message that is not sent, because it names a missing file.
+/// The hint for a prompt that is not sent, because it names a missing file.
 pub const MISSING_FILE_HINT: &str =
     "correct the name, or write it without @ or in backticks if it is not a file";
+/// The maximum number of names without a file that are looked for.
+const MOST_UNKNOWN: usize = 20;
 
 /// A message together with the files that it names.
 #[derive(Debug)]
@@ -43,9 +48,9 @@ pub struct MessageWithFiles {
     pub missing: Vec<String>,
 }
 
-/// The words, and after them the files that they name with `@`. A word with `@` that names no file is a word;
-/// if a file may have been meant, a note says so. A blank in a name is written with a backslash, and `~/` is
-/// the home directory.
+/// The words, and after them the files that they name with `@`, outside of code. A word with `@` that names no file
+/// is a word; if a file may have been meant, a note says so. A blank in a name is written with a backslash, and `~/`
+/// is the home directory.
 ///
 /// # Errors
 /// Returns an error, in words for the person, if an existing file cannot be attached, or if a link leads to
@@ -55,38 +60,41 @@ pub fn attached(
     workspace: &Path,
     is_guarded: impl Fn(&Path) -> bool,
 ) -> Result<MessageWithFiles, String> {
+    attached_as_typed(text, text, workspace, is_guarded)
+}
+
+/// The same for a text of which only the part that was `typed` names files.
+///
+/// # Errors
+/// Returns the errors of [`attached`].
+pub(crate) fn attached_as_typed(
+    text: &str,
+    typed: &str,
+    workspace: &Path,
+    is_guarded: impl Fn(&Path) -> bool,
+) -> Result<MessageWithFiles, String> {
     let mut content = vec![ContentPart::text(text)];
-    let (mut notes, mut missing_files): (Vec<String>, Vec<String>) = Default::default();
+    let mut unknown: Vec<NamedWord> = Vec::new();
+    let (mut notes, mut seen): (Vec<String>, Vec<String>) = Default::default();
     let mut files: Vec<PathBuf> = Vec::new();
-    let mut seen: Vec<String> = Vec::new();
-    let mut rest = text.trim_start();
-    while !rest.is_empty() {
-        let (word, after) = rest.split_at(end_of_word(rest));
-        rest = after.trim_start();
-        let Some(written) = word.strip_prefix('@') else {
-            continue;
-        };
-        let name = quoted(written).map_or_else(|| unescaped(written), str::to_owned);
-        let trimmed = name.trim_end_matches([',', '.', ';', ':', '?', '!', ')', '"', '\'']);
+    for word in named_words(typed) {
+        let trimmed = word.trimmed();
         let without_lines = without_lines(trimmed);
-        let found = [Some(name.as_str()), Some(trimmed), without_lines]
+        let found = [Some(word.name.as_str()), Some(trimmed), without_lines]
             .into_iter()
             .flatten()
             .find(|name| !name.is_empty() && place_of(name, workspace).is_file());
-        if found.is_some() && found == without_lines {
-            let whole = without_lines.map(visible).unwrap_or_default();
-            notes.push(format!(
-                "{whole} was attached as a whole; the model reads the lines that you name"
-            ));
-        }
         let Some(name) = found else {
-            let note = missing::note(trimmed, workspace).filter(|note| !notes.contains(note));
-            // The model can look at a directory that is there.
-            let is_missing = missing::is_path(trimmed, workspace) && !place_of(trimmed, workspace).is_dir();
-            missing_files.extend(note.clone().filter(|_| is_missing));
-            notes.extend(note);
+            unknown.push(word);
             continue;
         };
+        if found == without_lines {
+            let note = format!(
+                "{} was attached as a whole; the model reads the lines that you name",
+                visible(name)
+            );
+            notes.extend((!notes.contains(&note)).then_some(note));
+        }
         if !seen.iter().any(|seen| seen == name) {
             let path = real_path(name, workspace, &is_guarded).map_err(|error| error.words(name, "@"))?;
             content.push(file(name, &path)?);
@@ -95,12 +103,30 @@ pub fn attached(
         }
     }
     notes.splice(0..0, note_of_files(&seen, &files));
+    let missing = note_unknown(&unknown, workspace, &mut notes);
     Ok(MessageWithFiles {
         content,
         files,
         notes,
-        missing: missing_files,
+        missing,
     })
+}
+
+/// Adds a note about each name without a file that may be one. Returns those of names that certainly are paths.
+fn note_unknown(words: &[NamedWord], workspace: &Path, notes: &mut Vec<String>) -> Vec<String> {
+    let mut certain = Vec::new();
+    for word in words.iter().take(MOST_UNKNOWN) {
+        let name = word.trimmed();
+        let Some(note) = missing::note(name, workspace).filter(|note| !notes.contains(note)) else {
+            continue;
+        };
+        // The model can look at a directory that is there.
+        let is_missing =
+            !word.is_opened && missing::is_path(name, workspace) && !place_of(name, workspace).is_dir();
+        certain.extend(is_missing.then(|| note.clone()));
+        notes.push(note);
+    }
+    certain
 }
 
 /// Returns the note that says which files go along, and how large they are.
@@ -143,60 +169,6 @@ pub(crate) fn place_of(name: &str, base: &Path) -> PathBuf {
 /// Returns a name in the form that follows `@`.
 pub(crate) fn escaped(name: &str) -> String {
     name.replace(' ', "\\ ")
-}
-
-/// A name that is written after `@`.
-pub(crate) fn unescaped(written: &str) -> String {
-    written.replace("\\ ", " ")
-}
-
-/// Returns the index at which the last word of a text begins.
-pub(crate) fn last_word(text: &str) -> usize {
-    let after_last = |ends: &dyn Fn(usize, char) -> bool| {
-        let last = text.char_indices().rev().find(|(at, sign)| ends(*at, *sign));
-        last.map_or(0, |(at, sign)| at + sign.len_utf8())
-    };
-    let start = after_last(&|at, sign| ends_word(text, at, sign));
-    if text[start..].starts_with('@') {
-        start
-    } else {
-        after_last(&|_, sign| sign.is_whitespace())
-    }
-}
-
-/// The name between quotes with which the words behind an `@` begin.
-fn quoted(written: &str) -> Option<&str> {
-    let quote = written.chars().next().filter(|sign| matches!(sign, '"' | '\''))?;
-    let rest = &written[1..];
-    rest.find(quote).map(|end| &rest[..end])
-}
-
-/// A name without the lines behind it, as `README.md` of `README.md:1-20`; `None` if it names none.
-fn without_lines(name: &str) -> Option<&str> {
-    let (file, lines) = name.rsplit_once(':')?;
-    let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
-    let is_number = |words: &str| !words.is_empty() && words.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number(from) && is_number(to)).then_some(file)
-}
-
-/// Returns the end of the word with which a text begins.
-fn end_of_word(text: &str) -> usize {
-    if let Some(name) = text.strip_prefix('@').and_then(quoted) {
-        let end = 1 + name.len() + 2;
-        let rest = text[end..].find(char::is_whitespace);
-        rest.map_or(text.len(), |more| end + more)
-    } else if text.starts_with('@') {
-        (text.char_indices())
-            .find(|(at, sign)| ends_word(text, *at, *sign))
-            .map_or(text.len(), |(at, _)| at)
-    } else {
-        text.find(char::is_whitespace).unwrap_or(text.len())
-    }
-}
-
-/// Returns whether a word with `@` ends here: a blank behind a backslash belongs to it.
-fn ends_word(text: &str, at: usize, sign: char) -> bool {
-    sign.is_whitespace() && !(sign == ' ' && text[..at].ends_with('\\'))
 }
 
 /// The reason why a file is not read.
@@ -403,6 +375,48 @@ mod tests {
             "{:?}",
             unknown.notes
         );
+    }
+
+    #[test]
+    fn what_is_no_path_of_this_workspace_is_sent_and_every_missing_path_is_told() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir(place.path().join("src")).unwrap();
+        std::fs::write(place.path().join("src/main.rs"), "fn main() {}").unwrap();
+        let missing = |text: &str| attached(text, place.path(), |_| false).unwrap().missing;
+        for text in [
+            "npm's @types/react@18.2.0 and @babel/core@7.23.0",
+            "├── @babel/core@7.23.0",
+            "@app.get(\"/files/{name}.json\")",
+            "@import(\"./foo.ts\")",
+            "curl -d @data.json",
+            "ping @john.doe",
+            "@org/team.name",
+            "npm i @scope/pkg@1.2.3",
+            "a @types/x.d.ts",
+            "import x from '@/lib/x.rs'",
+            "see `@nosuch.rs`\n```\n@./nosuch\n```",
+            "@Makefile",
+        ] {
+            assert_eq!(missing(text), [""; 0], "{text}");
+        }
+        let told = missing("see @./a, @src/b, @c.rs and @c.rs");
+        let names = ["./a", "src/b", "c.rs"];
+        assert_eq!(
+            told,
+            names.map(|name| format!("there is no file {name}, so nothing was attached"))
+        );
+        for text in [
+            "(@src/main.rs)",
+            "\"@src/main.rs\"",
+            "@src/main.rs#L1",
+            "@src/main.rs:1",
+        ] {
+            assert_eq!(content(text, place.path(), |_| false).unwrap().len(), 2, "{text}");
+        }
+        // What was pasted names no files.
+        let pasted = "see\n@src/main.rs\n@./nosuch\n";
+        let message = attached_as_typed(pasted, "see", place.path(), |_| false).unwrap();
+        assert_eq!((message.content.len(), message.notes.len()), (1, 0));
     }
 
     #[test]

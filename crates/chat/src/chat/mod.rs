@@ -276,8 +276,18 @@ impl<'a> Chat<'a> {
         Ok(if self.status.is_busy() || self.display.cast.is_at_work() {
             ChatFlow::Continue
         } else {
-            ChatFlow::Leave(Exit::Ok)
+            ChatFlow::Leave(self.exit_of_lines())
         })
+    }
+
+    /// Returns the exit at the end of the input. A script whose last message was not sent is told, as by a run.
+    fn exit_of_lines(&self) -> Exit {
+        let is_script = matches!(self.display.face, ChatInterface::Lines { eager: false });
+        if is_script && self.composer.refused.is_some() {
+            Exit::Usage
+        } else {
+            Exit::Ok
+        }
     }
 
     async fn deliveries(&mut self, delivery: Option<Delivery>) -> Result<ChatFlow, ChatError> {

@@ -14,6 +14,11 @@ impl Editor {
         self.pastes.folded(text)
     }
 
+    /// Returns the part of a text that was not pasted into it as a long text or as several lines.
+    pub fn typed(&self, text: &str) -> String {
+        self.pastes.typed(text)
+    }
+
     /// Takes the whole text. The next returned text, if there is one, becomes the line.
     pub fn take(&mut self) -> String {
         let whole = self.whole();

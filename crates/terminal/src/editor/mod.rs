@@ -140,7 +140,7 @@ impl Editor {
     /// Inserts pasted text unchanged, including line ends. A long text is shown by its size.
     pub fn paste(&mut self, text: &str) -> EditOutcome {
         let text = text.replace("\r\n", "\n").replace('\r', "\n");
-        let shown = self.pastes.fold(clean_with_tabs(&text));
+        let shown = self.pastes.paste(clean_with_tabs(&text));
         self.change(false);
         self.insert(&shown)
     }

@@ -70,8 +70,8 @@ fn with_files(
             "write the name without @, and the agent asks before it reads the file; or attach it in a chat",
         ));
     }
-    if let Some(note) = missing.first() {
-        return Err(ChatError::usage(note.clone(), MISSING_FILE_HINT));
+    if !missing.is_empty() {
+        return Err(ChatError::usage(missing.join("; "), MISSING_FILE_HINT));
     }
     for note in notes.into_iter().filter(|_| !quiet) {
         console.say(&console.err_style().dim(&format!("note: {note}\n")));

@@ -5,25 +5,56 @@ use std::path::Path;
 use agentx::runtime::cannot_see;
 use agentx::types::ContentPart;
 
-use crate::attach::{MISSING_FILE_HINT, MessageWithFiles, attached};
+use crate::attach::{MessageWithFiles, attached_as_typed};
 use crate::chat::Chat;
+
+/// The hint for a message that is not sent, because it names a missing file.
+const HINT: &str = "nothing was sent; correct the name, or enter the line again to send it without the file";
+
+/// A message that was not sent because of its files.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RefusedMessage {
+    text: String,
+    /// The notes about its missing files. If the same message misses the same files again, it is sent.
+    missing: Vec<String>,
+}
 
 impl Chat<'_> {
     /// Returns the message with the files that it names, prepared for the current model.
     ///
     /// # Errors
     /// Returns an error if a file is missing or cannot go along, or the model takes no pictures, in words for the
-    /// person.
+    /// person. A message of which files are missing is not refused a second time.
     pub(in crate::chat) async fn attached(&mut self, text: &str) -> Result<Vec<ContentPart>, String> {
+        let refused_before = self.composer.refused.take();
+        let mut refused = RefusedMessage {
+            text: text.to_owned(),
+            missing: Vec::new(),
+        };
+        let prepared = self.prepared(text, refused_before, &mut refused).await;
+        self.composer.refused = prepared.is_err().then_some(refused);
+        prepared
+    }
+
+    /// Prepares a message, and keeps in `refused` which files it misses.
+    async fn prepared(
+        &mut self,
+        text: &str,
+        refused_before: Option<RefusedMessage>,
+        refused: &mut RefusedMessage,
+    ) -> Result<Vec<ContentPart>, String> {
         let is_guarded = |path: &Path| self.settings.is_guarded(path);
+        // What was pasted is the text of others: it names no files.
+        let typed = self.composer.editor.typed(text);
         let MessageWithFiles {
             content,
             notes,
             missing,
             ..
-        } = attached(text, &self.settings.workspace, is_guarded)?;
-        if let Some(note) = missing.first() {
-            return Err(format!("{note}\nhint: nothing was sent; {MISSING_FILE_HINT}"));
+        } = attached_as_typed(text, &typed, &self.settings.workspace, is_guarded)?;
+        refused.missing = missing;
+        if !refused.missing.is_empty() && refused_before.as_ref() != Some(&*refused) {
+            return Err(format!("{}\nhint: {HINT}", refused.missing.join("\n")));
         }
         for note in notes {
             let note = self.display.style().dim(&format!("note: {note}"));

@@ -4,6 +4,7 @@ use agentx::types::ContentPart;
 use agentx_terminal::Editor;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use super::attachments::RefusedMessage;
 use super::draft::DraftKeeper;
 use super::menu::Menu;
 use crate::attach::clipboard_picture::ClipboardPictures;
@@ -23,6 +24,8 @@ pub(crate) struct Composer {
     pub(in crate::chat) shared: Vec<ContentPart>,
     /// The message that the log does not have yet.
     pub(in crate::chat) sending: Option<String>,
+    /// The latest message, if it was not sent because of its files.
+    pub(in crate::chat) refused: Option<RefusedMessage>,
     /// A question of the chat itself, about a rewind.
     pub(in crate::chat) asking: Option<RewindQuestion>,
     /// The list below the line.
@@ -44,6 +47,7 @@ impl Composer {
             ended: false,
             shared: Vec::new(),
             sending: None,
+            refused: None,
             asking: None,
             menu: Menu::default(),
             files: FileSearch::default(),
