@@ -52,7 +52,7 @@ async fn a_run_that_is_left_with_a_question_says_what_it_cost_and_takes_no_promp
         "nothing is queued: {show}"
     );
     let listed = tokio::task::block_in_place(|| sandbox.run(&["sessions", "list"]));
-    assert!(listed.stdout.contains("needs approval"), "it waits: {listed}");
+    assert!(listed.stdout.contains("asks you"), "it waits: {listed}");
     let again = run(&["--session", id]);
     assert_eq!(again.code, Some(7), "{again}");
     assert!(again.result()["run_id"].is_string(), "{again}");
@@ -74,7 +74,7 @@ async fn a_chat_that_is_left_with_such_a_question_says_that_it_stays_open() {
         chat.keys("go\r");
         chat.wait_for("Which?");
         chat.keys("\u{4}");
-        chat.wait_for("a question is open; press Ctrl-D again to leave");
+        chat.wait_for("the question stays open; press Ctrl-D again to leave");
         chat.keys("\u{4}");
         assert_eq!(chat.end(), Some(0));
         let told = "· not answered; the question is open until you come back";

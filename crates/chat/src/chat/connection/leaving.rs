@@ -22,9 +22,12 @@ const STOPPING: &str = "stopped; Ctrl-C again leaves AgentX.";
 const RUNS: &str = "something is still running; press Ctrl-D again to stop it and leave";
 /// The notice if the person wants to leave while a question is open.
 const ASKED: &str = "a question is open; press Ctrl-D again to leave without answering it";
+/// The same for a question that waits for an answer.
+const STAYS: &str = "the question stays open; press Ctrl-D again to leave";
 /// The notices for a word that leaves, while something runs or a question is open.
 const RUNS_BY_WORD: &str = "something is still running; enter it again to stop it and leave";
 const ASKED_BY_WORD: &str = "a question is open; enter it again to leave without running the call";
+const STAYS_BY_WORD: &str = "the question stays open; enter it again to leave";
 /// The notice for Ctrl-D where something is written: it deletes forward.
 const NOT_EMPTY: &str = "the line is not empty; Ctrl-C clears it";
 /// The notice for an interrupt where nothing runs.
@@ -100,11 +103,13 @@ impl Chat<'_> {
 
     /// Handles Ctrl-D, which leaves. If that would stop a run here, it takes a second one soon after; the
     /// queue stays unchanged.
-    pub(in crate::chat) fn leave_by_key(&mut self) -> ChatFlow {
+    pub(in crate::chat) async fn leave_by_key(&mut self) -> ChatFlow {
         if self.ends_a_run() && !self.approvals.attention.leaves(Instant::now()) {
             // Everything else that ends is named at once, so that the second press leaves.
             let _ = self.leave();
+            let stays = self.question_stays().await;
             self.hint(match self.status.question() {
+                Some(_) if stays => STAYS,
                 Some(_) => ASKED,
                 None => RUNS,
             });
@@ -115,11 +120,13 @@ impl Chat<'_> {
 
     /// Handles a word that leaves, as Ctrl-D does; `/quit` leaves at once. What is fed through a pipe is not
     /// asked.
-    pub(in crate::chat) fn leave_by_word(&mut self) -> ChatFlow {
+    pub(in crate::chat) async fn leave_by_word(&mut self) -> ChatFlow {
         let is_asked = !matches!(self.display.face, ChatInterface::Lines { eager: false });
         if is_asked && self.ends_a_run() && !self.approvals.attention.leaves_by_word(Instant::now()) {
             let _ = self.leave();
+            let stays = self.question_stays().await;
             let notice = match self.status.question() {
+                Some(_) if stays => STAYS_BY_WORD,
                 Some(_) => ASKED_BY_WORD,
                 None => RUNS_BY_WORD,
             };

@@ -134,7 +134,7 @@ impl Chat<'_> {
             EditOutcome::Interrupt => self.interrupt().await,
             EditOutcome::Escape if self.works() && !self.status.stopping => self.stop().await,
             EditOutcome::Escape => Ok(ChatFlow::Continue),
-            EditOutcome::Leave => Ok(self.leave_by_key()),
+            EditOutcome::Leave => Ok(self.leave_by_key().await),
             EditOutcome::Clear => {
                 if let ChatInterface::Editor { screen, .. } = &mut self.display.face {
                     screen.clear();
@@ -181,7 +181,7 @@ impl Chat<'_> {
         }
         let command = slash::parse(line);
         if is_exit(line) {
-            return Ok(self.leave_by_word());
+            return Ok(self.leave_by_word().await);
         }
         if command == Some(Ok(Slash::Quit)) {
             return Ok(self.leave());
