@@ -239,13 +239,16 @@ fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     );
     chat.keys("k\r");
     chat.wait_for("1 file put back: notes.txt");
+    chat.wait_for("/rewind undo reverts this; first empty the line with Ctrl-C");
     chat.wait_for_last("› replace hello with bye in notes.txt");
     assert_eq!(
         read(&sandbox, "notes.txt").as_deref(),
         Some("one\nhello\nthree\n")
     );
     assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("by somebody else\n"));
-    chat.keys("\u{15}/rewind undo\r");
+    chat.keys("\u{3}");
+    chat.wait_for_last("›");
+    chat.keys("/rewind undo\r");
     chat.wait_for_last("undo this restore? y yes · d diff · n cancel ›");
     chat.keys("y\r");
     chat.wait_for_last("›");

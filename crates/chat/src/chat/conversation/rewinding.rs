@@ -66,6 +66,15 @@ impl PendingRewind {
         }
     }
 
+    /// Says how to take it back. A command that is typed behind words in the line would be a part of the message.
+    fn how_to_undo(&self, has_line: bool) -> &'static str {
+        if has_line && self.conversation && self.words.is_some() && !self.fork_only {
+            "/rewind undo reverts this; first empty the line with Ctrl-C\n"
+        } else {
+            "/rewind undo reverts this\n"
+        }
+    }
+
     /// The answers to the question about a file.
     fn choices_of_file(&self) -> &'static str {
         if self.deletes() {
@@ -362,7 +371,7 @@ impl Chat<'_> {
             let report = self.put_back(&going, plan).await?;
             told.push_str(&rewind::report(&report, plan));
             if report.seq.is_some() {
-                told.push_str("/rewind undo reverts this\n");
+                told.push_str(going.how_to_undo(self.display.has_editor()));
             }
             if !going.conversation {
                 rewind::tell_the_agent(&mut self.composer.shared, &report, plan);
@@ -372,7 +381,8 @@ impl Chat<'_> {
             told.push_str(&self.go_on_in_a_copy(Some(going.to_seq.saturating_sub(1))).await?);
             if let (Some(words), false) = (&going.words, going.fork_only) {
                 self.composer.editor.clear();
-                self.composer.editor.paste(words);
+                // These are the person's own words, which a paste is not.
+                self.composer.editor.replace(words);
             }
         }
         Ok(told)
