@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use agentx_node_runtime::scripted::ScriptedEnvironment;
 use agentx_testing::{EffectorOutput, check_others, fixture, perform, start};
-use agentx_types::{ActionKind, Api, EnvironmentEvent as E, Message, StopReason, ToolCall};
+use agentx_types::{
+    ActionKind, Api, ContentPart, EnvironmentEvent as E, Message, Role, StopReason, ToolCall,
+};
 use serde_json::json;
 
 async fn ask(messages: Vec<Arc<Message>>) -> EffectorOutput {
@@ -32,6 +34,20 @@ fn calls(said: &EffectorOutput) -> Vec<ToolCall> {
         }
     };
     said.events.iter().filter_map(call).collect()
+}
+
+#[tokio::test]
+async fn the_note_about_plan_mode_is_no_input() {
+    let note = Message {
+        message_id: "msg_plan_mode_7".into(),
+        role: Role::User,
+        content: vec![ContentPart::text(
+            "[Plan mode is on. Present your plan with the tool `read`.]",
+        )],
+        by: None,
+    };
+    let said = ask(vec![fixture::user("echo good morning"), Arc::new(note)]).await;
+    assert_eq!(said.text(), "good morning");
 }
 
 #[tokio::test]

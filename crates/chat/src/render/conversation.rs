@@ -216,11 +216,15 @@ pub(crate) fn ran(ran: &CommandFinished, names: &PersonNames, style: AnsiStyle) 
     text + &style.dim(&format!("\n  └ {}", visible(&ran.how)))
 }
 
-/// Returns whether the message is a note to the model about commands that have ended, or a context that a
-/// service built. People see that in another way.
+/// The beginnings of the ids of notes to the model: about commands that have ended, about plan mode and about a loop;
+/// and of a context that a service built.
+const NOTES: [&str; 4] = ["msg_ended_", "msg_plan_mode_", "msg_loop_", "msg_context_"];
+
+/// Returns whether the message is a note to the model, and no words of a person. People see what it says in another
+/// way.
 pub(crate) fn is_note(message: &Message) -> bool {
     let id = message.message_id.as_str();
-    id.starts_with("msg_ended_") || id.starts_with("msg_context_")
+    NOTES.iter().any(|begin| id.starts_with(begin))
 }
 
 /// Returns whether a text was attached and not typed by the person.
@@ -397,6 +401,24 @@ mod tests {
             ..said(None)
         };
         assert_eq!(shortened_input(&own, &names, plain), "you: hi\n");
+    }
+
+    #[test]
+    fn notes_of_the_program_are_told_from_words_of_a_person() {
+        let is_note = |id: &str| {
+            is_note(&Message {
+                message_id: id.into(),
+                role: Role::User,
+                content: vec![ContentPart::text("[Plan mode is off.]")],
+                by: None,
+            })
+        };
+        assert!(
+            ["msg_plan_mode_7", "msg_loop_9", "msg_ended_2"]
+                .into_iter()
+                .all(is_note)
+        );
+        assert!(!is_note("msg_7"));
     }
 
     #[test]

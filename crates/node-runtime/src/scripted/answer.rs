@@ -36,10 +36,7 @@ pub(super) fn answer(request: &ModelRequest) -> DemoAnswer {
             ..DemoAnswer::default()
         };
     }
-    let asked = request
-        .messages
-        .iter()
-        .rposition(|message| message.role == Role::User);
+    let asked = super::input_of(request);
     let input = asked
         .map(|at| super::text_of(&request.messages[at]))
         .unwrap_or_default();

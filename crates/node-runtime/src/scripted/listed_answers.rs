@@ -38,10 +38,7 @@ impl ConditionInputs {
     /// Reads the texts for the patterns from a request. Several results are joined by line breaks.
     fn of(request: &ModelRequest) -> Self {
         let system: Vec<&str> = request.system.iter().map(AsRef::as_ref).collect();
-        let asked = request
-            .messages
-            .iter()
-            .rposition(|message| message.role == Role::User);
+        let asked = super::input_of(request);
         let input = asked
             .and_then(|at| request.messages.get(at))
             .map(|message| super::text_of(message));

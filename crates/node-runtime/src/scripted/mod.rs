@@ -53,7 +53,8 @@ use std::time::Duration;
 use agentx_bus::{Reactor, ReactorFailure, ReactorTask};
 use agentx_runtime::{BoxFuture, Effector, Environment, EventSink, ModelInfo, SystemBus};
 use agentx_types::{
-    Action, ActionBody, Api, ContentPart, Message, ModelSpec, Prices, SCRIPTED_MODEL, ScriptedAnswer,
+    Action, ActionBody, Api, ContentPart, Message, ModelRequest, ModelSpec, Prices, Role, SCRIPTED_MODEL,
+    ScriptedAnswer,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -65,6 +66,14 @@ fn text_of(message: &Message) -> String {
         (Some(_), [_, said @ .., _]) => said.concat(),
         (_, said) => said.concat(),
     }
+}
+
+/// Returns the place of the input that is answered: the last one of a person. AgentX's own note about plan mode
+/// follows it.
+fn input_of(request: &ModelRequest) -> Option<usize> {
+    let is_note = |message: &Message| message.message_id.as_str().starts_with("msg_plan_mode_");
+    let mut messages = request.messages.iter();
+    messages.rposition(|message| message.role == Role::User && !is_note(message))
 }
 
 /// The offline demo: it performs the calls of models whose provider is `scripted`.
