@@ -2,9 +2,12 @@
 //! printed like everything else; if something stands below it, such as the end of another call, or if it has
 //! left the screen, it is shown once more.
 
+use std::collections::BTreeSet;
+
 use agentx_terminal::{Row, Style};
 
 use super::hanging_indent::hanging;
+use crate::render::units::counted;
 
 /// The number of rows of a screen below which only the first rows of a question are shown.
 const LOW: usize = 4;
@@ -57,7 +60,7 @@ impl PrintedQuestion {
 
     /// Returns its rows, if it is open and does not stand whole right above the line: on a screen with so
     /// many rows, of which `above` are above the line, and `below` from there on. Returns at most `room`
-    /// rows, the first and the last.
+    /// rows: the most telling ones.
     pub(in crate::chat) fn rows(
         &mut self,
         (above, below): (usize, usize),
@@ -71,14 +74,99 @@ impl PrintedQuestion {
         if self.rows.len() <= room || room < LOW {
             return self.rows.iter().take(room).cloned().collect();
         }
-        // What it is about stands at its beginning; why it is asked, and which rule `always` keeps, at its
-        // end.
-        let end = self.rows.len() - (room - 1) / 2;
-        let first = room - 1 - (room - 1) / 2;
-        let left_out = format!("  … {} more rows above", end - first);
-        let mut shown = self.rows[..first].to_vec();
-        shown.push(Row::new(&left_out, Style::default()));
-        shown.extend_from_slice(&self.rows[end..]);
+        let mut shown = Vec::with_capacity(room);
+        let mut next = 0;
+        for at in most_telling(&self.rows, room) {
+            if at > next {
+                shown.push(left_out(at - next));
+            }
+            shown.push(self.rows[at].clone());
+            next = at + 1;
+        }
+        if next < self.rows.len() {
+            shown.push(left_out(self.rows.len() - next));
+        }
         shown
+    }
+}
+
+/// Returns the row that stands for rows that are not shown.
+fn left_out(count: usize) -> Row {
+    let text = format!("  … {} above", counted(count, "more row"));
+    Row::new(&text, Style::default())
+}
+
+/// Returns which rows of a question are shown where not all have room, in order. What it is about stands at its
+/// beginning; why it is asked, and which rule `always` keeps, at its end. Of a change between them, at least what goes
+/// and what comes is shown.
+fn most_telling(rows: &[Row], room: usize) -> BTreeSet<usize> {
+    let begins = |sign: &str| rows.iter().position(|row| row.text().starts_with(sign));
+    let wanted = [Some(0), begins("    +"), begins("    -")];
+    let ends = (0..room.min(rows.len())).flat_map(|at| [at, rows.len() - 1 - at]);
+    let mut shown = BTreeSet::new();
+    for at in wanted.into_iter().flatten().chain(ends) {
+        if shown.insert(at) && height(&shown, rows.len()) > room {
+            shown.remove(&at);
+        }
+    }
+    shown
+}
+
+/// Returns how many rows these take, with one for each gap between and behind them.
+fn height(shown: &BTreeSet<usize>, all: usize) -> usize {
+    let next = shown.iter().skip(1).copied().chain([all]);
+    let gaps = shown.iter().zip(next).filter(|(at, next)| *at + 1 < *next);
+    shown.len() + gaps.count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(lines: &[&str], room: usize) -> Vec<String> {
+        let rows: Vec<Row> = lines
+            .iter()
+            .map(|line| Row::new(line, Style::default()))
+            .collect();
+        let mut question = PrintedQuestion::new("", rows, 0);
+        question.is_open = true;
+        let shown = question.rows((1, 1), 100, room);
+        shown.iter().map(Row::text).collect()
+    }
+
+    #[test]
+    fn what_goes_and_what_comes_are_in_sight_where_there_is_little_room() {
+        let lines = [
+            "? edit wants to change a.txt",
+            "    @@ -1,5 +1,5 @@",
+            "     one",
+            "     two",
+            "    -bye",
+            "    +hello",
+            "     three",
+            "  because of a rule",
+            "  always would save",
+            "  (or your own)",
+        ];
+        assert_eq!(
+            shown(&lines, 6),
+            [
+                "? edit wants to change a.txt",
+                "  … 3 more rows above",
+                "    -bye",
+                "    +hello",
+                "  … 3 more rows above",
+                "  (or your own)",
+            ]
+        );
+        for room in 5..lines.len() {
+            let shown = shown(&lines, room);
+            assert!(shown.len() <= room, "{shown:?}");
+            assert!(
+                shown.contains(&"    -bye".into()) && shown.contains(&"    +hello".into()),
+                "{shown:?}"
+            );
+        }
+        assert_eq!(shown(&lines, 10), lines);
     }
 }
