@@ -116,7 +116,7 @@ fn titles_are_short_and_a_message_is_counted_once() {
 }
 
 #[test]
-fn a_session_that_begins_with_a_command_of_the_person_is_called_by_it() {
+fn a_session_that_begins_with_a_command_of_the_person_is_called_by_it_until_they_say_something() {
     on_both(async |log| {
         let writer = begin(log).await;
         let ran = "<ran_by_the_person command=\"seq 1 500\">\n1\nexit 0\n</ran_by_the_person>";
@@ -125,6 +125,13 @@ fn a_session_that_begins_with_a_command_of_the_person_is_called_by_it() {
             .await
             .unwrap();
         assert_eq!(log.info(&session()).await.unwrap().title, "!seq 1 500");
+        for (seq, said) in [(2, "sum them up"), (3, "and now by two")] {
+            let projections = vec![message(seq, &format!("msg_{seq}"), Role::User, said)];
+            log.append(&writer, projecting(facts(seq, [user(said)]), projections))
+                .await
+                .unwrap();
+            assert_eq!(log.info(&session()).await.unwrap().title, "sum them up");
+        }
     });
 }
 

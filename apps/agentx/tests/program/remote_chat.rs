@@ -376,7 +376,7 @@ fn a_run_of_a_member_waits_for_the_operator() {
     }
     let id = latest(&ada, &server);
     let waiting = sandbox.run(&["--connect", &server.url, "sessions", "list", "--waiting"]);
-    assert!(waiting.stdout.contains("needs approval"), "{waiting}");
+    assert!(waiting.stdout.contains("asks you"), "{waiting}");
     assert!(waiting.stdout.contains("(of ada) "), "{waiting}");
     let elsewhere = ada.run(&["--connect", &server.url, "--cwd", "/", "run", "hi"]);
     assert_eq!(elsewhere.code, Some(2), "{elsewhere}");

@@ -75,7 +75,7 @@ fn listed(model: &PickerModel, width: usize) -> String {
             let mark = match model.mark(&entry.info) {
                 StatusMark::Elsewhere => "open",
                 StatusMark::BrokeOff => "interrupted",
-                StatusMark::Asks => "needs approval",
+                StatusMark::Asks => "asks you",
                 StatusMark::Fork => "fork",
                 StatusMark::None => "",
             };

@@ -137,7 +137,7 @@ fn status_word(status: RunStatus) -> &'static str {
         S::Failed => "failed",
         S::TimedOut => "limit reached",
         S::Interrupted => "stopped",
-        S::AwaitingApproval => "needs approval",
+        S::AwaitingApproval => "asks you",
         S::Pending | S::BuildingContext | S::AwaitingLlm | S::AwaitingTool | S::Stopping => "interrupted",
     }
 }

@@ -57,8 +57,9 @@ pub trait SessionLog: BlobStore {
     /// Appends a batch. When it returns, the batch survives the death of the process.
     ///
     /// The projections of the batch change what [`info`](Self::info) and the lists say. The first message of
-    /// a person gives a session its title ([`title_from`](crate::title_from)), a message with a known id
-    /// replaces the earlier one, and spending counts once for each `seq`.
+    /// a person gives a session its title ([`title_from`](crate::title_from)); if it is a command
+    /// ([`is_own_command`](crate::is_own_command)), the first words replace that title. A message with a known id replaces the
+    /// earlier one, and spending counts once for each `seq`.
     ///
     /// # Errors
     /// Returns [`LogError::Fenced`] if a later writer exists, and [`LogError::Full`] if the disk is full.

@@ -44,6 +44,17 @@ pub fn title_from(text: &str) -> String {
     format!("{}…", cut.trim_end())
 }
 
+/// Returns whether a message is a command that a person ran themselves, and no words to the agent. A title that is taken
+/// from one gives way to the first words.
+///
+/// ```
+/// assert!(agentx_runtime::is_own_command("<ran_by_the_person command=\"ls\">\na.txt\nexit 0\n</ran_by_the_person>"));
+/// assert!(!agentx_runtime::is_own_command("run ls"));
+/// ```
+pub fn is_own_command(text: &str) -> bool {
+    text.trim_start().starts_with("<ran_by_")
+}
+
 /// The first line of a message: a command that a person ran themselves as they typed it, which the message
 /// holds between tags.
 fn as_typed(line: &str) -> Cow<'_, str> {

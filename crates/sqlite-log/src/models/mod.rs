@@ -3,7 +3,7 @@
 
 pub(crate) mod word_index;
 
-use agentx_runtime::{Projection, title_from};
+use agentx_runtime::{Projection, is_own_command, title_from};
 use agentx_types::{MessageId, OwnerId, Role, SessionRole};
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde::Serialize;
@@ -155,6 +155,21 @@ fn apply_message(
             &title_from(text),
         )?;
     }
+    if *role == Role::User && !is_own_command(text) {
+        replace_command(connection, session, row, &title_from(text))?;
+    }
+    Ok(())
+}
+
+/// Replaces a title that was taken from a command of the person, if the message in this row has their first words.
+fn replace_command(connection: &Connection, session: i64, row: i64, title: &str) -> Result<(), Fault> {
+    connection
+        .prepare_cached(
+            "UPDATE sessions SET title = ?2 WHERE id = ?1 AND title LIKE '!%' AND NOT EXISTS (
+               SELECT 1 FROM messages WHERE session = ?1 AND id <> ?3 AND role = ?4
+                 AND preview NOT LIKE '<ran!_by!_%' ESCAPE '!')",
+        )?
+        .execute(params![session, title, row, word_of(&Role::User)])?;
     Ok(())
 }
 

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use agentx_session::{Digest, Projection};
 use agentx_types::{
-    AgentStateId, BlobId, Envelope, MessageId, NanoUsd, OwnerId, Role, RunStatus, SessionId, SessionRole,
+    AgentStateId, BlobId, Envelope, MessageId, NanoUsd, OwnerId, Role, SessionId, SessionRole,
     Usage,
 };
 
-use crate::log::titles::title_from;
+use crate::log::titles::{is_own_command, title_from};
 use crate::log::writing::{Batch, NewLog, Writer};
 use crate::log_error::LogError;
 use crate::session_lists::{SessionInfo, VerifyReport, WriterInfo};
@@ -247,7 +247,7 @@ impl StoredSession {
         match projection {
             Projection::Title(title) => self.info.title = title,
             Projection::Model(model) => self.info.model = model,
-            Projection::Status(status) => self.set_status(status),
+            Projection::Status(status) => self.info.status = Some(status),
             Projection::Message {
                 seq,
                 message_id,
@@ -283,13 +283,9 @@ impl StoredSession {
         }
     }
 
-    fn set_status(&mut self, status: RunStatus) {
-        self.info.status = Some(status);
-    }
-
     /// Keeps a message; it replaces the session's own message with the same id.
     fn keep(&mut self, message: StoredMessage) {
-        if message.role == Role::User && self.info.title.is_empty() {
+        if message.role == Role::User && (self.info.title.is_empty() || self.are_first_words(&message)) {
             self.info.title = title_from(&message.text);
         }
         let mut own = self.messages.iter_mut().filter(|known| !known.shared);
@@ -300,6 +296,16 @@ impl StoredSession {
                 self.info.messages += 1;
             }
         }
+    }
+
+    /// Returns whether these are the first words of a person, after commands only, one of which is the title.
+    fn are_first_words(&self, message: &StoredMessage) -> bool {
+        let is_said = |message: &StoredMessage| message.role == Role::User && !is_own_command(&message.text);
+        let mut others = self
+            .messages
+            .iter()
+            .filter(|known| !known.shared && known.id != message.id);
+        self.info.title.starts_with('!') && is_said(message) && !others.any(is_said)
     }
 
     /// Counts a call, once.
