@@ -263,6 +263,10 @@ fn a_chat_continues_the_latest_session_that_is_free_and_does_not_list_its_own() 
         told.contains("is open in another program, so this is an earlier one"),
         "{ran}"
     );
+    // The one that was continued is the latest now, until the other one is used again.
+    chat.keys("thanks\r");
+    chat.wait_for("You are welcome.");
+    chat.wait_for_last("›");
     // Words that are typed already go to no other session, and a copy is one of the latest.
     let words = sandbox.run_with_input(&["-c", "two words"], "/status\n");
     assert_eq!(words.code, Some(8), "{words}");

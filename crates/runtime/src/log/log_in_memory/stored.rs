@@ -8,8 +8,7 @@ use std::sync::Arc;
 
 use agentx_session::{Digest, Projection};
 use agentx_types::{
-    AgentStateId, BlobId, Envelope, MessageId, NanoUsd, OwnerId, Role, SessionId, SessionRole,
-    Usage,
+    AgentStateId, BlobId, Envelope, MessageId, NanoUsd, OwnerId, Role, SessionId, SessionRole, Usage,
 };
 
 use crate::log::titles::{is_own_command, title_from};
