@@ -189,7 +189,7 @@ mod tests {
     fn what_was_typed_is_told_from_pastes_that_are_long_or_have_several_lines() {
         let mut pastes = Pastes::default();
         let (one, two) = (long("one"), "├── a\n└── b\n");
-        let line = pastes.paste(one.clone()) + &pastes.paste(two.into());
+        let line = pastes.paste(one) + &pastes.paste(two.into());
         assert_eq!(
             pastes.typed(&pastes.unfold(&format!("see {line}please"))),
             "see \n\n\n\nplease"
