@@ -65,7 +65,7 @@ pub(crate) fn command_as(line: &str, version: u32) -> String {
     };
     let pattern = stem.map(|stem| format!("{stem} *"));
     let covers =
-        |pattern: &String| version < since::KEPT_STARS_COVER || unnamed(pattern, line, version).is_none();
+        |pattern: &String| version < since::KEPT_STARS_COVER || unnamed(pattern, line, "", version).is_none();
     pattern.filter(covers).unwrap_or_else(|| literal(line))
 }
 

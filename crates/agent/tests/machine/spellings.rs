@@ -381,3 +381,47 @@ fn no_star_stands_for_an_option_that_writes_sends_or_runs() {
         assert_eq!(is_allowed(&config, line), is_named, "{rule}: {line}");
     }
 }
+
+/// A star beside a build or test tool matches only options that are known to be harmless, and no path out of the
+/// workspace.
+#[test]
+fn a_star_beside_a_build_tool_stands_for_listed_options_alone() {
+    let (mut rule, mut wrong) = (String::new(), Vec::new());
+    let mut counts = (0, 0);
+    for entry in lines(include_str!("spellings/build_tools.txt")) {
+        if let Some(pattern) = entry.strip_prefix("rule ") {
+            rule = format!("allow bash: {pattern}");
+            continue;
+        }
+        let line = entry.strip_prefix("= ");
+        let is_covered = is_allowed(&now(&[&rule]), line.unwrap_or(&entry));
+        if is_covered != line.is_some() {
+            wrong.push(format!("{rule}: {entry}"));
+        }
+        match line {
+            Some(_) => counts.0 += 1,
+            None => counts.1 += 1,
+        }
+    }
+    assert!(counts.0 >= 200 && counts.1 >= 250, "{counts:?}");
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    let mut older = now(&["allow bash: cargo test *"]);
+    older.rules_version = 8;
+    for line in ["cargo test --config x", "cargo test -C /x"] {
+        assert!(
+            is_allowed(&older, line),
+            "sessions of before are decided about as they were: {line}"
+        );
+    }
+}
+
+#[test]
+fn a_long_row_of_programs_that_run_the_next_one_is_read_in_time() {
+    let config = now(&["allow bash: npx *"]);
+    assert!(is_allowed(&config, "npx npx jest"));
+    assert!(!is_allowed(&config, &format!("{}jest", "npx ".repeat(20_000))));
+    assert!(!is_allowed(
+        &config,
+        &format!("npx jest{}", " --config".repeat(20_000))
+    ));
+}

@@ -69,6 +69,21 @@ fn a_question_says_what_the_nearest_rule_does_not_cover() {
 }
 
 #[test]
+fn a_question_names_the_option_of_a_build_tool_that_no_star_stands_for() {
+    let rule = "the rule \"allow bash: cargo test *\" does not cover this: ";
+    for (command, word) in [
+        ("cargo test --config x", "cargo --config"),
+        ("cargo test -q -C /x", "cargo -C"),
+        ("timeout 60 cargo test --target-dir=/etc", "cargo --target-dir"),
+        ("cargo test -- --logfile x", "cargo test --"),
+        ("cargo test ../x", "cargo ../x"),
+    ] {
+        let why = format!("{rule}`{word}` has to be named, because it is not known to be harmless");
+        assert_eq!(reason(&["allow bash: cargo test *"], command), why, "{command}");
+    }
+}
+
+#[test]
 fn a_session_of_older_rules_gives_the_reason_that_it_gave() {
     let mut config = asking(&["allow bash: git *"]);
     config.rules_version = 6;

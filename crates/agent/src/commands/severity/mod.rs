@@ -15,6 +15,7 @@
 //! Permissions follow from these lists, so a change of them needs a new version of the rules
 //! ([`agentx_types::RULES_VERSION`]).
 
+mod build_tools;
 mod harmless;
 mod inner_commands;
 mod options;
@@ -27,6 +28,7 @@ use crate::commands::command_analysis::{OF_GIT, read_as};
 use crate::commands::command_severity::{DESTROYS, NETWORK};
 use crate::commands::long_options::is_beginning_of;
 
+pub(crate) use build_tools::is_of_build_tool;
 pub use remotes::leads_elsewhere;
 pub(crate) use remotes::unnamed_remote;
 
@@ -135,17 +137,18 @@ const IN_FRONT: &[&str] = &[
     "--paginate",
 ];
 
-/// Returns whether the pattern names each grave word of the command before its first star.
-pub(crate) fn names_dangerous_words(pattern: &str, command: &str, version: u32) -> bool {
-    unnamed(pattern, command, version).is_none()
+/// Returns whether the pattern names each grave word of the command before its first star. Paths in `workspace` are
+/// none.
+pub(crate) fn names_dangerous_words(pattern: &str, command: &str, workspace: &str, version: u32) -> bool {
+    unnamed(pattern, command, workspace, version).is_none()
 }
 
 /// The first grave word of the command that the pattern does not name before its first star.
-pub(crate) fn unnamed(pattern: &str, command: &str, version: u32) -> Option<String> {
+pub(crate) fn unnamed(pattern: &str, command: &str, workspace: &str, version: u32) -> Option<String> {
     let said = pattern.replace("\\*", "\u{1}");
     let (head, _) = said.split_once('*')?;
-    let named = dangerous_words(head, version, false);
-    dangerous_words(command, version, true)
+    let named = dangerous_words(head, workspace, version, false);
+    dangerous_words(command, workspace, version, true)
         .into_iter()
         .find(|word| !named.contains(word))
 }
@@ -153,9 +156,13 @@ pub(crate) fn unnamed(pattern: &str, command: &str, version: u32) -> Option<Stri
 /// The dangerous words of a parsed command: beginnings, and options with their subcommand. They are the same
 /// for a pattern and for a command, so that the two can be compared. But a command of which the line has every
 /// word (`is_whole`), and that is known to be harmless, has none.
-fn dangerous_words(line: &str, version: u32, is_whole: bool) -> Vec<String> {
+fn dangerous_words(line: &str, workspace: &str, version: u32, is_whole: bool) -> Vec<String> {
     let mut found = Vec::new();
     let reading = read_as(line, version);
+    if version >= since::OPTIONS_OF_BUILD_TOOLS {
+        let of_tools = |words: &String| build_tools::unlisted(words, workspace, is_whole);
+        found.extend(reading.in_words.iter().flat_map(of_tools));
+    }
     if version >= since::OPTIONS_OF_READERS {
         found.extend(
             reading

@@ -299,7 +299,7 @@ impl<'a> CallSubject<'a> {
             && self.may_open_in(pattern, command)
             && (self.version < since::VARIABLES_ARE_NAMED || names_all_variables(pattern, command))
             && (self.version < since::GRAVE_WORDS_ARE_NAMED
-                || names_dangerous_words(pattern, command, self.version))
+                || names_dangerous_words(pattern, command, self.workspace, self.version))
             && (self.git_runs().is_none() || !runs_git(command, self.version))
             && self.unnamed_remote(pattern, command).is_none()
             && self.names_what_it_writes(pattern, command)

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{CallSubject, is_exact};
 use crate::commands::command_severity::{Grade, of_listed};
 use crate::commands::command_split::take_apart_as;
-use crate::commands::severity::{runs_git, unnamed};
+use crate::commands::severity::{is_of_build_tool, runs_git, unnamed};
 use crate::pattern::fits;
 use crate::permissions::remembered_rule::inside;
 use crate::permissions::rule_words::in_reason;
@@ -88,12 +88,15 @@ impl CallSubject<'_> {
         if !fits_command(pattern, command, self.version) {
             return Some("a star in the value of a variable is one word without quotes and `$`".to_owned());
         }
-        if let Some(word) = unnamed(pattern, command, self.version) {
+        if let Some(word) = unnamed(pattern, command, self.workspace, self.version) {
             return Some(match of_listed(&word) {
                 Grade::Network => format!("`{word}` reaches the network"),
                 Grade::Destroys => format!("`{word}` deletes or overwrites"),
                 _ if self.version >= since::KEPT_STARS_COVER && word.starts_with("git status ") => {
                     format!("`{word}` has to be named, because it shows what is in files")
+                }
+                _ if self.version >= since::OPTIONS_OF_BUILD_TOOLS && is_of_build_tool(&word) => {
+                    format!("`{word}` has to be named, because it is not known to be harmless")
                 }
                 Grade::Runs | Grade::Changes => {
                     format!("`{word}` has to be named, because it can run programs or lose work")
