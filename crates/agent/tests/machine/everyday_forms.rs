@@ -353,6 +353,48 @@ fn no_program_that_reads_a_file_or_runs_something_is_allowed_behind_a_pipe() {
 }
 
 #[test]
+fn a_command_is_allowed_beside_parts_that_only_say_something_or_stay_in_the_workspace() {
+    are_allowed(&[
+        "cargo test || true",
+        "cargo test && echo ok",
+        "cargo test; echo \"exit $?\"",
+        "cargo test 2>&1 | tail -5; printf '%s\\n' done",
+        "cd . && cargo test",
+        "cd /ws && cargo test",
+        "cd \"/ws\" && timeout 60 cargo test || echo failed >/dev/null",
+        "echo begin; cargo test",
+    ]);
+}
+
+#[test]
+fn no_part_that_runs_sets_writes_or_feeds_something_is_left_out() {
+    are_asked_about(&[
+        "echo ok",
+        "cd /ws",
+        "true",
+        "cd sub && cargo test",
+        "cd /ws/sub && cargo test",
+        "cd /ws/.. && cargo test",
+        "cd .. && cargo test",
+        "cd && cargo test",
+        "cd $X && cargo test",
+        "pushd . && cargo test",
+        "cargo test && echo ok > x",
+        "cargo test; echo $HOME",
+        "cargo test; echo $(x)",
+        "cargo test; echo *",
+        "cargo test; printf -v PATH .",
+        "printf 'ab%n' PATH; cargo test",
+        "echo x | cargo test; echo y",
+        "cargo test || false",
+        "cargo test; exit 0",
+    ]);
+    let config = asking(&["allow bash: sqlite3 *"]);
+    assert_eq!(judged(&config, "echo '.shell x' | sqlite3 a.db").0, "ask");
+    assert_eq!(judged(&config, "sqlite3 a.db .tables && echo ok").0, "allow");
+}
+
+#[test]
 fn what_a_wrapper_runs_is_held_against_the_rules_like_any_command() {
     let config = asking(&[
         "allow bash: git *",

@@ -84,6 +84,36 @@ fn a_question_names_the_option_of_a_build_tool_that_no_star_stands_for() {
 }
 
 #[test]
+fn a_question_names_what_stands_in_front_of_a_command_that_a_rule_allows() {
+    let rules = ["allow bash: cargo test *"];
+    for (command, front) in [
+        ("CI=1 cargo test", "CI=1"),
+        ("FOO=bar RUST_LOG=debug cargo test", "FOO=bar RUST_LOG=debug"),
+        ("env -i cargo test", "env -i"),
+        ("sudo -u me cargo test", "sudo -u me"),
+        ("time CI=1 cargo test", "time CI=1"),
+    ] {
+        let why = format!("no rule allows `{front}` in front of `cargo test`");
+        assert_eq!(reason(&rules, command), why, "{command}");
+    }
+    for (command, part) in [
+        ("cd sub && cargo test", "cd sub"),
+        ("cd sub && RUST_LOG=debug cargo test 2>&1 | tail -5", "cd sub"),
+        ("make x; cargo test", "make x"),
+    ] {
+        let why = format!("no rule allows `{part}`, which is part of this line");
+        assert_eq!(reason(&rules, command), why, "{command}");
+    }
+    for command in ["CI=1 make", "cd sub && make x", "env -i make", "x cargo test"] {
+        assert_eq!(
+            reason(&rules, command),
+            "running a program needs your approval",
+            "{command}"
+        );
+    }
+}
+
+#[test]
 fn a_session_of_older_rules_gives_the_reason_that_it_gave() {
     let mut config = asking(&["allow bash: git *"]);
     config.rules_version = 6;

@@ -234,3 +234,9 @@ pub const EVERYDAY_FORMS: u32 = 9;
 pub const VALUES_ARE_ONE_WORD: u32 = 9;
 /// Of the options of build and test tools a star matches only known ones, and no path out of the workspace.
 pub const OPTIONS_OF_BUILD_TOOLS: u32 = 9;
+
+/// A part of a line that only says something (`echo ok`, `true`) or goes to the workspace itself needs no rule.
+pub const SAYING_NEEDS_NO_RULE: u32 = 9;
+
+/// The reason names what stands in front of a command that a rule allows: `CI=1`, `env -i`, `cd sub`.
+pub const FRONTS_ARE_NAMED: u32 = 9;

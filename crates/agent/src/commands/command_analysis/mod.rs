@@ -62,6 +62,7 @@ pub(crate) use path_overlap::{PathOverlap, meeting, names_behind_stars, reaches}
 pub(crate) use pattern_overlap::may_fit;
 pub(crate) use subcommands::OF_GIT;
 pub(crate) use word::BLANK;
+pub(crate) use wrapper_commands::is_wrapper;
 
 /// Maximum depth of commands within commands.
 const DEPTH: usize = 5;

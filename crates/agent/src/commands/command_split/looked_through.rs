@@ -16,6 +16,8 @@
 //! without a question if it is set. Rules that deny or ask see through far more (`command_analysis`). From version 9 of the
 //! rules on.
 
+use crate::commands::command_analysis::is_wrapper;
+
 /// The maximum number of wrappers and variables in front of a command.
 const MOST_IN_FRONT: usize = 8;
 
@@ -114,6 +116,25 @@ pub(crate) fn forms(command: &str) -> Vec<&str> {
 /// Returns whether a part of a line is only redirections that keep nothing, such as what follows `&` in `x &>/dev/null`.
 pub(crate) fn is_only_redirections(command: &str) -> bool {
     without_redirections(command).is_empty()
+}
+
+/// The words in front of the command that `is_fit` knows, with this command, if they are variables and programs that run
+/// another one. They may be any of these: a person is told what no rule allows.
+pub(crate) fn in_front(command: &str, is_fit: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
+    let first = command.split(' ').next()?;
+    let is_name = |name: &str| {
+        name.chars()
+            .all(|c| c.is_ascii_alphanumeric() || "_+".contains(c))
+    };
+    let is_variable = first.split_once('=').is_some_and(|(name, _)| is_name(name));
+    let mut borders = command.match_indices(' ').take(MOST_IN_FRONT * 2);
+    if !is_variable && !is_wrapper(first) {
+        return None;
+    }
+    borders.find_map(|(at, _)| {
+        let (front, inner) = (&command[..at], &command[at + 1..]);
+        (is_fit(inner) || is_fit(without_redirections(inner))).then_some((front, inner))
+    })
 }
 
 /// The rest of a command, behind some wrappers and variables.

@@ -14,12 +14,14 @@
 
 mod input_readers;
 mod looked_through;
+mod saying;
 
 use agentx_types::since;
 
 use crate::pattern::literal;
 pub use input_readers::only_reads_input;
-pub(crate) use looked_through::{forms, is_only_redirections};
+pub(crate) use looked_through::{forms, in_front, is_only_redirections};
+pub(crate) use saying::{goes_to, only_says};
 
 /// Characters that separate words and that `trim` removes at the ends of a line. To a shell, other white
 /// space is part of a word.

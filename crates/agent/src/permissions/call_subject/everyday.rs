@@ -1,10 +1,13 @@
 //! Everyday forms of a command that a rule allows: behind wrappers (`timeout 60 …`), without its output (`2>&1`,
-//! `>/dev/null`), and with a pipe into programs that only read it (`… | tail -20`). From version 9 of the rules on.
+//! `>/dev/null`), and with a pipe into programs that only read it (`… | tail -20`); and
+//! parts of a line that need no rule (`|| true`, `; echo "exit $?"`). From version 9 of the rules on.
 
 use agentx_types::since;
 
 use super::CallSubject;
-use crate::commands::command_split::{forms, is_only_redirections, only_reads_input};
+use crate::commands::command_split::{
+    CommandLine, forms, goes_to, is_only_redirections, only_reads_input, only_says,
+};
 
 impl CallSubject<'_> {
     /// The forms in which a command is compared with rules that allow; the first is the command itself.
@@ -16,15 +19,23 @@ impl CallSubject<'_> {
         }
     }
 
-    /// Returns whether a part of a line needs no rule of its own: it runs nothing, or reads what the command before it
-    /// writes and nothing else.
-    pub(super) fn needs_no_rule(&self, command: &str, is_fed: bool) -> bool {
-        let reads = || {
-            let forms = self.forms(command);
-            is_fed && forms.iter().any(|form| only_reads_input(form))
+    /// Returns whether a part of a line needs no rule of its own: it runs nothing, it reads what the command before it
+    /// writes and nothing else, it only says something, or it goes to the workspace, where it is.
+    pub(super) fn needs_no_rule(&self, line: &CommandLine, at: usize) -> bool {
+        let Some(command) = line.commands.get(at) else {
+            return false;
+        };
+        let forms = self.forms(command);
+        let reads = || line.fed.contains(&at) && forms.iter().any(|form| only_reads_input(form));
+        // What is said into a pipe may be commands for the program behind it.
+        let says = || {
+            let is_harmless = |form: &&str| only_says(form) || goes_to(form, self.workspace);
+            self.version >= since::SAYING_NEEDS_NO_RULE
+                && !line.fed.contains(&(at + 1))
+                && forms.iter().any(is_harmless)
         };
         self.version >= since::EVERYDAY_FORMS
             && self.secret().is_none()
-            && (is_only_redirections(command) || reads())
+            && (is_only_redirections(command) || reads() || says())
     }
 }

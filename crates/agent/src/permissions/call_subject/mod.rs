@@ -283,7 +283,7 @@ impl<'a> CallSubject<'a> {
             match covering {
                 Some((index, _)) if used.contains(index) => {}
                 Some((index, _)) => used.push(*index),
-                None if self.needs_no_rule(command, is_fed) => {}
+                None if self.needs_no_rule(&line, at) => {}
                 None => return None,
             }
         }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{CallSubject, is_exact};
 use crate::commands::command_severity::{Grade, of_listed};
-use crate::commands::command_split::take_apart_as;
+use crate::commands::command_split::{CommandLine, in_front, take_apart_as};
 use crate::commands::severity::{is_of_build_tool, runs_git, unnamed};
 use crate::pattern::fits;
 use crate::permissions::remembered_rule::inside;
@@ -49,35 +49,73 @@ impl CallSubject<'_> {
         let line = take_apart_as(&self.argument, self.version);
         for (at, command) in line.commands.iter().enumerate() {
             let is_fed = line.fed.contains(&at);
-            let forms = self.forms(command);
-            let gap = |rule: &Rule, form: &str| {
-                let pattern = rule.argument.as_deref()?;
-                let gap = || match self.gap(pattern, form, is_fed) {
-                    None if self.leaves_folder_of(rule) => Some(ELSEWHERE.to_owned()),
-                    gap => gap,
-                };
-                fits(pattern, form).then(gap)
-            };
-            let gaps: Vec<(&&Rule, Option<String>)> = allowing
-                .iter()
-                .flat_map(|rule| forms.iter().map(move |form| (rule, form)))
-                .filter_map(|(rule, form)| Some((rule, gap(rule, form)?)))
-                .collect();
-            if gaps.iter().any(|(_, gap)| gap.is_none()) || self.needs_no_rule(command, is_fed) {
+            let gaps = self.gaps(command, is_fed, &allowing);
+            if gaps.iter().any(|(_, gap)| gap.is_none()) || self.needs_no_rule(&line, at) {
                 continue;
             }
             let near = gaps.into_iter().find_map(|(rule, gap)| Some((rule, gap?)));
+            let front = || self.front(command, &allowing);
+            let is_part = || at > 0 || self.allows_another(&line, &allowing);
             return match near {
                 Some((rule, gap)) => Some(format!(
                     "the rule {} does not cover this: {gap}",
                     in_reason(rule, self.version)
                 )),
-                None if at > 0 => Some(format!("no rule allows `{command}`, which is part of this line")),
-                None => None,
+                None => front().or_else(|| {
+                    is_part().then(|| format!("no rule allows `{command}`, which is part of this line"))
+                }),
             };
         }
         let is_near = !line.certain && !line.commands.is_empty();
         is_near.then(|| NOT_APART.to_owned())
+    }
+
+    /// The rules whose patterns fit a form of a command, each with the reason why it does not cover it, if it does not.
+    fn gaps<'r>(
+        &self,
+        command: &str,
+        is_fed: bool,
+        allowing: &[&'r Rule],
+    ) -> Vec<(&'r Rule, Option<String>)> {
+        let gap = |rule: &Rule, form: &str| {
+            let pattern = rule.argument.as_deref()?;
+            let gap = || match self.gap(pattern, form, is_fed) {
+                None if self.leaves_folder_of(rule) => Some(ELSEWHERE.to_owned()),
+                gap => gap,
+            };
+            fits(pattern, form).then(gap)
+        };
+        let forms = self.forms(command);
+        let pairs = allowing
+            .iter()
+            .flat_map(|rule| forms.iter().map(move |form| (*rule, form)));
+        pairs
+            .filter_map(|(rule, form)| Some((rule, gap(rule, form)?)))
+            .collect()
+    }
+
+    /// The reason if a rule fits what stands behind variables and programs that run another one.
+    fn front(&self, command: &str, allowing: &[&Rule]) -> Option<String> {
+        if self.version < since::FRONTS_ARE_NAMED {
+            return None;
+        }
+        let is_fit = |inner: &str| {
+            let mut patterns = allowing.iter().filter_map(|rule| rule.argument.as_deref());
+            patterns.any(|pattern| fits(pattern, inner))
+        };
+        let (front, inner) = in_front(command, is_fit)?;
+        Some(format!("no rule allows `{front}` in front of `{inner}`"))
+    }
+
+    /// Returns whether a rule fits another command of the line than the first one.
+    fn allows_another(&self, line: &CommandLine, allowing: &[&Rule]) -> bool {
+        let others = line.commands.iter().skip(1);
+        let mut forms = others.flat_map(|command| self.forms(command));
+        let fits_one = |form: &str| {
+            let mut patterns = allowing.iter().filter_map(|rule| rule.argument.as_deref());
+            patterns.any(|pattern| fits(pattern, form))
+        };
+        self.version >= since::FRONTS_ARE_NAMED && line.certain && forms.any(fits_one)
     }
 
     /// The reason why a pattern that fits a command does not cover it; `None` if it does.
@@ -153,8 +191,7 @@ pub fn not_covered_reason(
     let line = take_apart_as(&subject.argument, subject.version);
     let is_other = |(at, command): &(usize, &String)| {
         let forms = subject.forms(command);
-        !forms.iter().any(|form| fits(pattern, form))
-            && !subject.needs_no_rule(command, line.fed.contains(at))
+        !forms.iter().any(|form| fits(pattern, form)) && !subject.needs_no_rule(&line, *at)
     };
     let mut commands = line.commands.iter().enumerate();
     let other = commands.find(is_other).map(|(_, command)| command);
