@@ -2,8 +2,9 @@
 //! project, or change what is shown in the terminal. What names another configuration, another directory, a program, a
 //! module, an output file or a variable is missing, and so is each option of which this is not known.
 //!
-//! They were compared with `--help` of Cargo, rustc, Node.js, Python, make, pytest, tox, nox, Ruff, mypy, Black, Jest, Vitest,
-//! Mocha, ESLint, TypeScript and Prettier. Those of the other tools come from their manuals.
+//! They were compared with `--help` of Cargo, rustc, Node.js, Python, make, pytest, tox, nox, Ruff, mypy, Black, Jest,
+//! Vitest, Mocha, ESLint, TypeScript and Prettier. Those of the other tools follow their manuals and were not compared
+//! with the programs.
 
 /// Harmless options of a tool.
 pub(super) struct Harmless {
