@@ -22,7 +22,8 @@ pub struct SessionInfo {
     pub status: Option<RunStatus>,
     /// The time at which it was made.
     pub created_at: Timestamp,
-    /// The time at which its last event was committed; a new title or a change of access does not count.
+    /// The time at which the last event was committed that counts as activity: a new title, other settings, a change of
+    /// access, and opening or leaving it do not.
     pub updated_at: Timestamp,
     /// The `seq` of its last event.
     pub last_seq: u64,

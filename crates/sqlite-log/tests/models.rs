@@ -2,7 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use crate::support::*;
-use agentx_runtime::{Projection, SessionInfo, SessionLog, SessionQuery};
+use agentx_runtime::{Projection, SessionInfo, SessionLog, SessionQuery, Writer};
 use agentx_sqlite_log::SqliteLog;
 use agentx_types::*;
 
@@ -133,6 +133,52 @@ fn a_session_that_begins_with_a_command_of_the_person_is_called_by_it_until_they
             assert_eq!(log.info(&session()).await.unwrap().title, "sum them up");
         }
     });
+}
+
+#[test]
+fn a_session_that_was_only_opened_and_left_is_no_later_than_before() {
+    on_both(async |log| {
+        // The second one was killed amid an answer.
+        for (n, at, event) in [(1, 300, user("hi")), (2, 200, text("del")), (3, 100, user("hi"))] {
+            let id = format!("ses_{n}");
+            let mut new = new_log(&id);
+            new.at = Timestamp(50);
+            log.create(new).await.unwrap();
+            let writer = log.attach(&SessionId::new(&id)).await.unwrap();
+            append_at(log, &writer, 1, event, at).await;
+        }
+        for (n, at) in [(2, 400), (3, 500)] {
+            let writer = log.attach(&SessionId::new(format!("ses_{n}"))).await.unwrap();
+            let attached = WriterAttached {
+                epoch: writer.epoch,
+                program: "agentx".into(),
+                process: 1,
+                ended: Vec::new(),
+                serves: false,
+                cut_off: Vec::new(),
+            };
+            append_at(log, &writer, 2, attached.into(), at).await;
+            let closed = SessionClosed {
+                reason: "left".into(),
+            };
+            append_at(log, &writer, 3, closed.into(), at + 1).await;
+        }
+        let listed = log.list(query()).await.unwrap();
+        assert_eq!(ids(&listed), ["ses_1", "ses_2", "ses_3"]);
+        assert_eq!((listed[1].updated_at, listed[1].last_seq), (Timestamp(200), 3));
+        let writer = log.attach(&SessionId::new("ses_3")).await.unwrap();
+        append_at(log, &writer, 4, user("go on"), 600).await;
+        assert_eq!(ids(&log.list(query()).await.unwrap()), ["ses_3", "ses_1", "ses_2"]);
+    });
+}
+
+/// Appends one event that was committed at this time.
+async fn append_at(log: &dyn SessionLog, writer: &Writer, seq: u64, event: EnvironmentEvent, at: i64) {
+    let mut fact = (*fact_of(&writer.session_id, seq, event)).clone();
+    fact.at = Timestamp(at);
+    log.append(writer, batch(vec![std::sync::Arc::new(fact)]))
+        .await
+        .unwrap();
 }
 
 #[test]

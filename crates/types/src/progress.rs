@@ -34,17 +34,27 @@ impl EnvironmentEvent {
         matches!(self.progress(), EventProgress::Delta | EventProgress::PartEnd)
     }
 
-    /// Returns whether it only describes the session: its title, and who has access. It does not make the
-    /// session count as more recent.
+    /// Returns whether somebody or something did anything in the session. Its title, its settings, who has access or
+    /// drives, and that it was opened, joined or left do not make the session count as more recent.
     ///
     /// ```
     /// use agentx_types::{EnvironmentEvent, SessionTitled, TextChunk};
     ///
-    /// assert!(EnvironmentEvent::from(SessionTitled { title: "Lunch".into(), by: None }).is_label());
-    /// assert!(!EnvironmentEvent::from(TextChunk { text: "Hel".into() }).is_label());
+    /// assert!(EnvironmentEvent::from(TextChunk { text: "Hel".into() }).is_activity());
+    /// assert!(!EnvironmentEvent::from(SessionTitled { title: "Lunch".into(), by: None }).is_activity());
     /// ```
-    pub fn is_label(&self) -> bool {
-        matches!(self, Self::SessionTitled(_) | Self::AccessChanged(_))
+    pub fn is_activity(&self) -> bool {
+        !matches!(
+            self,
+            Self::SessionTitled(_)
+                | Self::AccessChanged(_)
+                | Self::WheelChanged(_)
+                | Self::ConfigChanged(_)
+                | Self::WriterAttached(_)
+                | Self::Connected(_)
+                | Self::Disconnected(_)
+                | Self::SessionClosed(_)
+        )
     }
 
     /// Returns whether more events like this will follow immediately; a commit may wait for them.

@@ -150,16 +150,12 @@ pub(crate) fn insert(connection: &Connection, session: i64, row: &NewRow) -> Res
     Ok(())
 }
 
-/// Keeps the time of the latest event in `sessions`. A run in progress only sets a mark, once: updating the
+/// Keeps the time of the latest activity in `sessions`. A run in progress only sets a mark, once: updating the
 /// row and its list index for each batch would double the writes of a commit.
 fn mark_latest(connection: &Connection, open: &mut OpenSession, batch: &Batch) -> Result<(), Fault> {
     let Some(last) = batch.facts.last() else {
         return Ok(());
     };
-    // If a killed writer left the mark, the time comes from the last row of facts.
-    if batch.facts.iter().all(|fact| fact.event.is_label()) {
-        return Ok(());
-    }
     let status = batch
         .projections
         .iter()
@@ -168,6 +164,9 @@ fn mark_latest(connection: &Connection, open: &mut OpenSession, batch: &Batch) -
             Projection::Status(status) => Some(status),
             _ => None,
         });
+    if status.is_none() && !batch.facts.iter().any(|fact| fact.event.is_activity()) {
+        return Ok(());
+    }
     open.running = status.map_or(open.running, |status| !status.is_final());
     if open.running
         || (batch.projections.is_empty() && batch.facts.iter().all(|fact| fact.event.is_unlisted()))

@@ -123,13 +123,20 @@ fn messages_upto(connection: &Connection, parts: &[read::SessionRange], at_seq: 
     Ok(0)
 }
 
-/// Counts up the epoch of a session, so that every earlier writer is refused from now on. Returns the epoch
-/// and the last `seq`.
+/// The statement of [`take_over`].
+const TAKE_OVER: &str = "UPDATE sessions SET epoch = epoch + 1, stale = 0,
+    updated_at = CASE stale WHEN 0 THEN updated_at ELSE coalesce((SELECT b.at FROM batches b
+      WHERE b.id >= sessions.id << 36 AND b.id < (sessions.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), updated_at) END
+    WHERE id = ?1 RETURNING epoch";
+
+/// Counts up the epoch of a session, so that every earlier writer is refused from now on. If an earlier writer died in
+/// a run, the time of its last facts becomes that of the session, because the opening makes no session more recent.
+/// Returns the epoch and the last `seq`.
 pub(crate) fn take_over(core: &mut WriterState, session: &SessionId) -> Result<(u64, u64), Fault> {
     let open = core.transaction(|connection| {
         let row = session_row(connection, session)?;
         let epoch = connection
-            .prepare_cached("UPDATE sessions SET epoch = epoch + 1 WHERE id = ?1 RETURNING epoch")?
+            .prepare_cached(TAKE_OVER)?
             .query_row([row], |row| unsigned(row, 0))?;
         crate::write::pack::pack_last_segment(connection, row)?;
         crate::models::word_index::catch_up(connection, session, row)?;

@@ -207,7 +207,8 @@ impl StoredSession {
         self.check_order(&batch.facts)?;
         if let Some(last) = batch.facts.last() {
             self.info.last_seq = last.seq;
-            if !batch.facts.iter().all(|fact| fact.event.is_label()) {
+            let is_status = |projection: &Projection| matches!(projection, Projection::Status(_));
+            if batch.facts.iter().any(|fact| fact.event.is_activity()) || batch.projections.iter().any(is_status) {
                 self.info.updated_at = last.at;
             }
             self.digests.push((last.seq, batch.derived));
