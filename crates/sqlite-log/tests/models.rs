@@ -168,7 +168,10 @@ fn a_session_that_was_only_opened_and_left_is_no_later_than_before() {
         assert_eq!((listed[1].updated_at, listed[1].last_seq), (Timestamp(200), 3));
         let writer = log.attach(&SessionId::new("ses_3")).await.unwrap();
         append_at(log, &writer, 4, user("go on"), 600).await;
-        assert_eq!(ids(&log.list(query()).await.unwrap()), ["ses_3", "ses_1", "ses_2"]);
+        assert_eq!(
+            ids(&log.list(query()).await.unwrap()),
+            ["ses_3", "ses_1", "ses_2"]
+        );
     });
 }
 

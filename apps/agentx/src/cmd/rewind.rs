@@ -3,7 +3,7 @@
 use std::io::BufRead as _;
 
 use agentx::config::Settings;
-use agentx::history::{Restoring, SessionHistory, history_of, latest_restoring};
+use agentx::history::{Restoring, SessionHistory, history_of, latest_restoring, plan_undo};
 use agentx::runtime::{RestorePlan, RestoreReport, RestoreRequest, Runtime};
 use agentx::types::SessionId;
 use serde_json::{Value, json};
@@ -177,7 +177,12 @@ impl RewindPlan<'_> {
 
     fn shown(&self, style: AnsiStyle, width: usize) -> String {
         let files = self.plan.as_ref().ok_or("only the conversation is rewound");
-        let mut text = rewind::plan(self.history, self.to_seq, files, style, width);
+        let render = if self.what.conversation {
+            rewind::plan
+        } else {
+            rewind::plan_of_files
+        };
+        let mut text = render(self.history, self.to_seq, files, style, width);
         if let Some(plan) = &self.plan {
             text.insert_str(0, &rewind::cut_off(self.history.unfinished(), Some(self.to_seq)));
             text.push_str(&rewind::diffs(plan, false, style, width));
@@ -240,16 +245,17 @@ async fn undo(
             format!("`agentx rewind {id}` lists the inputs"),
         ));
     };
-    if args.yes && restoring.is_finished_undo() {
+    let plan = plan_undo(runtime, &session, &restoring).await?;
+    let to_seq = plan.to_seq;
+    let asks = args.dry_run || console.terminal.input;
+    if (args.yes || !asks) && restoring.is_finished_undo() && to_seq != restoring.to_seq {
         return undone_already(&session, &restoring, as_json, console);
     }
-    let to_seq = restoring.undo_to();
-    let plan = runtime.plan_restore(&session, to_seq).await?;
     let width = console.terminal.width;
     let shown = |style| {
         let history = SessionHistory::default();
-        let note = rewind::before_undo(&restoring);
-        let text = rewind::plan(&history, to_seq, Ok(&plan), style, width);
+        let note = rewind::before_planned_undo(&restoring, &plan);
+        let text = rewind::plan_of_files(&history, to_seq, Ok(&plan), style, width);
         format!("{note}{text}{}", rewind::diffs(&plan, false, style, width))
     };
     match (args.dry_run, as_json) {
@@ -297,10 +303,10 @@ fn undone_already(
         });
         console.out_pretty(&told)?;
     } else {
-        console.say(&format!(
-            "nothing was changed: the last restore of files, event {}, was an undo already\n\
-             hint: `agentx rewind {session} --undo` without --yes asks whether to take that back\n",
-            restoring.seq
+        console.say(&rewind::undone_already(
+            session,
+            restoring,
+            console.terminal.input,
         ));
     }
     Ok(Exit::Ok)

@@ -116,6 +116,40 @@ fn files_alone_conversation_alone_and_what_others_changed() {
     assert_eq!(wrong.code, Some(2), "{wrong}");
 }
 
+#[test]
+fn an_undo_that_kept_a_file_goes_on_with_it_and_is_finished_then() {
+    let (sandbox, id) = worked();
+    let back = sandbox.run(&["rewind", &id, "--to", "2", "--files", "--yes"]);
+    assert_eq!(back.code, Some(0), "{back}");
+    assert!(!back.stderr.contains("conversation"), "no copy is made: {back}");
+    sandbox.write("ws/notes.txt", "by somebody else\n");
+    for time in ["first", "second"] {
+        let kept = sandbox.run(&["rewind", &id, "--undo", "--yes"]);
+        assert_eq!(kept.code, Some(1), "{time}: {kept}");
+        assert!(kept.stderr.contains("--all restores it too"), "{time}: {kept}");
+    }
+    assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("fresh words\n"));
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("by somebody else\n"));
+    let all = ["rewind", &id, "--undo", "--yes", "--all"];
+    let finished = sandbox.run(&all);
+    assert_eq!(finished.code, Some(0), "{finished}");
+    assert!(
+        finished
+            .stderr
+            .contains("the last undo left 1 file; this goes on with it"),
+        "{finished}"
+    );
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
+    // Without a terminal nobody can be asked, so that no advice leads back to the other command.
+    for command in [&all[..], &all[..3]] {
+        let again = sandbox.run(command);
+        assert_eq!(again.code, Some(0), "{again}");
+        assert!(again.stderr.contains("was an undo already"), "{again}");
+        assert!(again.stderr.contains("--to N --files --yes"), "{again}");
+    }
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
+}
+
 /// Takes the end of the latest restore out of the database and one file back, as if the program had been
 /// killed before them.
 fn cut_off(sandbox: &Sandbox, file: &str, was: &str) {

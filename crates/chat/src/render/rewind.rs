@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentx::history::{PastInput, Restoring, SessionHistory};
 use agentx::runtime::{PlannedFile, RestoreConflict, RestoreEffect, RestorePlan, RestoreReport};
-use agentx::types::ContentPart;
+use agentx::types::{ContentPart, SessionId};
 
 use super::clean::visible;
 use super::conversation::went_along;
@@ -112,6 +112,28 @@ pub fn before_undo(latest: &Restoring) -> String {
     cut_off(Some(latest), Some(latest.undo_to()))
 }
 
+/// Returns the same line about an undo with this plan, which may go on with the files that the last one left.
+pub fn before_planned_undo(latest: &Restoring, plan: &RestorePlan) -> String {
+    if latest.is_finished_undo() && plan.to_seq == latest.to_seq {
+        let files = counted(plan.files.len(), "file");
+        return format!("note: the last undo left {files}; this goes on with it\n");
+    }
+    before_undo(latest)
+}
+
+/// Says that the last restore is undone, and what takes that back: a person can be asked, a script has to name the input.
+pub fn undone_already(session: &SessionId, latest: &Restoring, is_asked: bool) -> String {
+    let hint = if is_asked {
+        format!("`agentx rewind {session} --undo` without --yes asks whether to take that back")
+    } else {
+        format!("`agentx rewind {session} --to N --files --yes` restores files to before input N again")
+    };
+    let seq = latest.seq;
+    format!(
+        "nothing was changed: the last restore of files, event {seq}, was an undo already\nhint: {hint}\n"
+    )
+}
+
 /// Renders the effects of a rewind to before an event.
 pub fn plan(
     history: &SessionHistory,
@@ -134,6 +156,19 @@ pub fn plan(
         Some(_) => text.push_str("answer        the previous answer had not begun when you sent that; the copy does not contain it\n"),
         None => {}
     }
+    text.push_str(&plan_of_files(history, to_seq, files, style, width));
+    text
+}
+
+/// Renders the effects of a rewind that leaves the conversation as it is, and the part of [`plan`] about all else.
+pub fn plan_of_files(
+    history: &SessionHistory,
+    to_seq: u64,
+    files: Result<&RestorePlan, &str>,
+    style: AnsiStyle,
+    width: usize,
+) -> String {
+    let mut text = String::new();
     match files {
         Ok(plan) if plan.files.is_empty() => text.push_str("files         nothing to restore\n"),
         Ok(plan) => {

@@ -11,5 +11,5 @@ mod restorings;
 pub use branches::{BranchFile, BranchSide, BranchTurn, Branches, branches_of, changes_of};
 pub use file_history::{FileChange, FileHistory, FileVersion};
 pub use history::{IrreversibleEffect, IrreversibleEffects, PastInput, SessionHistory, history_of};
-pub use latest_restoring::latest_restoring;
+pub use latest_restoring::{latest_restoring, plan_undo};
 pub use restorings::Restoring;

@@ -24,6 +24,10 @@ pub struct Restoring {
     /// Whether it undoes another one.
     #[serde(skip)]
     pub is_undo: bool,
+    /// The files of the undone restore that an undo has not put back so far, because it kept them or failed. Known only
+    /// of the [latest](super::latest_restoring) one.
+    #[serde(skip)]
+    pub left: Vec<String>,
 }
 
 impl Restoring {
@@ -51,6 +55,7 @@ impl Restoring {
             unfinished: true,
             first: cut_off.map_or(fact.seq, |cut_off| cut_off.first),
             is_undo,
+            left: Vec::new(),
         }
     }
 

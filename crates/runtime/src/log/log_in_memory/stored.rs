@@ -208,7 +208,9 @@ impl StoredSession {
         if let Some(last) = batch.facts.last() {
             self.info.last_seq = last.seq;
             let is_status = |projection: &Projection| matches!(projection, Projection::Status(_));
-            if batch.facts.iter().any(|fact| fact.event.is_activity()) || batch.projections.iter().any(is_status) {
+            if batch.facts.iter().any(|fact| fact.event.is_activity())
+                || batch.projections.iter().any(is_status)
+            {
                 self.info.updated_at = last.at;
             }
             self.digests.push((last.seq, batch.derived));
