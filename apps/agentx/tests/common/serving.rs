@@ -156,6 +156,11 @@ impl Serving {
         self.running.kill();
     }
 
+    /// Stops its process: it accepts nothing any more, and no connection breaks off.
+    pub(crate) fn freeze(&self) {
+        self.running.signal(Signal::SIGSTOP);
+    }
+
     /// Waits until it says a line with this on standard error.
     pub(crate) fn says(&mut self, text: &str) {
         self.running.says(text);

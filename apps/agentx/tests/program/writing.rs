@@ -224,6 +224,55 @@ fn a_draft_survives_a_kill_in_the_session_in_which_it_was_written_until_it_is_se
 }
 
 #[test]
+fn a_message_that_a_stalled_server_has_not_accepted_is_kept() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let mut chat = Pty::start(&sandbox, &["--connect", &server.url, "chat"], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("tell a long story\r");
+    chat.wait_for("Chapter 1");
+    server.freeze();
+    chat.keys("and then the docs\r");
+    chat.wait_for("  1 › and then the docs");
+    let draft = sandbox.path("home/.local/share/agentx/drafts/1");
+    chat.wait_for_file(&draft);
+    chat.kill_program();
+    let kept = std::fs::read_to_string(draft).unwrap();
+    assert!(kept.contains("and then the docs"), "{kept}");
+}
+
+#[test]
+fn a_draft_that_was_sent_after_all_or_whose_session_is_deleted_does_not_come_back() {
+    let sandbox = Sandbox::new();
+    assert_eq!(sandbox.run(&["run", "hello there"]).code, Some(0));
+    let id = sandbox.latest_id([]);
+    let drafts = sandbox.path("home/.local/share/agentx/drafts");
+    let draft = |name: &str, at: &str, text: &str| {
+        let lines = format!("{{\"at\":{at:?}}}\n[{text:?}]\n");
+        sandbox.write(&format!("home/.local/share/agentx/drafts/{name}"), lines);
+    };
+    // A kill between the acceptance of a message and the end of its draft, or after a part was written.
+    draft("1", &id, "hello the");
+    draft("2", &sandbox.path("ws").display().to_string(), "hello there");
+    for args in [&["resume", "--last"][..], &[]] {
+        let mut chat = Pty::start(&sandbox, args, 80, 40);
+        chat.wait_for_last("›");
+        let lines = leave(chat);
+        let came_back = lines.iter().any(|line| line.contains("had not sent"));
+        assert!(!came_back, "{args:?}:\n{}", lines.join("\n"));
+    }
+    assert!(!drafts.join("1").exists() && !drafts.join("2").exists());
+    draft("3", &id, "a plan");
+    let deleted = sandbox.run(&["sessions", "delete", &id, "--yes"]);
+    assert_eq!(deleted.code, Some(0), "{deleted}");
+    assert!(!drafts.join("3").exists());
+    draft("4", &id, "a plan");
+    let collected = sandbox.run(&["sessions", "gc"]);
+    assert_eq!(collected.code, Some(0), "{collected}");
+    assert!(!drafts.join("4").exists());
+}
+
+#[test]
 fn what_is_queued_at_a_server_is_seen_from_every_seat() {
     let sandbox = Sandbox::new();
     let server = Serving::start(&sandbox);

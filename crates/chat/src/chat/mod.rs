@@ -209,7 +209,7 @@ impl<'a> Chat<'a> {
         if self.display.transcript.has_said() {
             self.settle_background(false).await?;
         }
-        self.keep_draft();
+        self.keep_draft().await;
         self.paint()?;
         loop {
             let (wants_input, listens, ticks) = (self.wants_input(), self.display.listens(), self.ticks());
@@ -239,7 +239,7 @@ impl<'a> Chat<'a> {
             };
             let flow = flow.or_else(|error| self.lose(error).map(|()| ChatFlow::Continue))?;
             self.give_line_to_question();
-            self.keep_draft();
+            self.keep_draft().await;
             self.paint_in_time()?;
             if let Some(exit) = self.leaving {
                 return Ok(exit);

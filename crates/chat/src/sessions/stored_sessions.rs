@@ -2,11 +2,13 @@
 //! `agentx sessions`.
 
 use std::io::BufRead as _;
+use std::path::Path;
 
-use agentx::runtime::{Runtime, SessionInfo};
+use agentx::runtime::{LogError, Runtime, RuntimeError, SessionInfo};
 use agentx::types::SessionId;
 use serde_json::json;
 
+use crate::chat::input::draft;
 use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::{conversation, search_hits, units};
@@ -82,6 +84,7 @@ pub async fn rename(
 /// Returns an error if nobody can be asked, or the session is open or cannot be deleted.
 pub async fn delete(
     runtime: &dyn Runtime,
+    data_dir: &Path,
     id: &str,
     yes: bool,
     json: bool,
@@ -95,6 +98,7 @@ pub async fn delete(
     }
     let left = runtime.left_running(&id).await?;
     runtime.delete(&id).await?;
+    draft::forget_drafts(data_dir, id.as_str());
     if json {
         console.out_pretty(&json!({ "deleted": id, "ended": left }))
     } else {
@@ -106,6 +110,21 @@ pub async fn delete(
         }
         console.out(&format!("deleted {id}\n"))
     }
+}
+
+/// Frees the space of deleted data, and deletes the drafts of sessions that are gone. Returns the number of freed bytes.
+///
+/// # Errors
+/// Returns an error if the runtime cannot do that.
+pub async fn collect(runtime: &dyn Runtime, data_dir: &Path) -> Result<u64, RuntimeError> {
+    let freed = runtime.collect_garbage().await?;
+    for session in draft::sessions_with_drafts(data_dir) {
+        let found = runtime.info(&SessionId::new(&session)).await;
+        if matches!(found, Err(RuntimeError::Log(LogError::NotFound(_)))) {
+            draft::forget_drafts(data_dir, &session);
+        }
+    }
+    Ok(freed)
 }
 
 /// Returns the warning before a session with costs is deleted: no total will contain them any more.

@@ -17,7 +17,7 @@ use crate::error::{ChatError, operator_only_error};
 use crate::exit::Exit;
 use crate::render::sessions::render_list;
 use crate::render::units;
-use crate::stored_sessions::{delete, rename, search, verify};
+use crate::stored_sessions::{collect, delete, rename, search, verify};
 use crate::{secret_scan, session_opening, show};
 
 /// Runs one of the commands.
@@ -28,7 +28,7 @@ pub(crate) async fn run(
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let runtime = place.runtime();
+    let (runtime, data_dir) = (place.runtime(), &loaded.settings.data_dir);
     match command {
         SessionsCommand::List { here, waiting, limit } => {
             let workspace = if *here {
@@ -53,7 +53,7 @@ pub(crate) async fn run(
         SessionsCommand::Search { words, limit } => {
             search(runtime, words.join(" ").trim(), *limit, json, console).await?
         }
-        SessionsCommand::Delete { id, yes } => delete(runtime, id, *yes, json, console).await?,
+        SessionsCommand::Delete { id, yes } => delete(runtime, data_dir, id, *yes, json, console).await?,
         SessionsCommand::Verify(args) => {
             let id = args.find(place, &loaded.settings).await?;
             verify(runtime, &id, json, console).await?
@@ -75,7 +75,7 @@ pub(crate) async fn run(
             }
         }
         SessionsCommand::Gc => {
-            let freed = runtime.collect_garbage().await.map_err(operator_only_error)?;
+            let freed = collect(runtime, data_dir).await.map_err(operator_only_error)?;
             if json {
                 console.out_pretty(&json!({ "freed_bytes": freed }))?
             } else {

@@ -127,7 +127,7 @@ impl Chat<'_> {
                     self.display.tell_participants_update(news);
                     self.paint()?;
                 }
-                () = self.composer.draft.due() => self.keep_draft(),
+                () = self.composer.draft.due() => self.keep_draft().await,
                 exit = self.signals.next() => {
                     // An answer of this machine arrives in a moment, and then there is an agent to stop.
                     if !self.connection.company.is_possible()
@@ -149,7 +149,7 @@ impl Chat<'_> {
                     if let Some(input) = self.typed_while_away(input)? {
                         self.composer.inputs.kept.push_back(input);
                     }
-                    self.keep_draft();
+                    self.keep_draft().await;
                     if self.leaving.is_some() {
                         return Err(gave_up());
                     }

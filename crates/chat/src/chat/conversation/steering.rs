@@ -227,7 +227,10 @@ impl Chat<'_> {
             self.paint()?;
         }
         let input = UserInput::new(content).mode(InputMode::Steer);
-        match self.wait_for(async { session.send(input).await }).await {
+        self.composer.unaccepted = Some(text.to_owned());
+        let sent = self.wait_for(async { session.send(input).await }).await;
+        self.composer.unaccepted = None;
+        match sent {
             Ok(seq) => {
                 self.status.queue.confirm(seq);
                 Ok(None)

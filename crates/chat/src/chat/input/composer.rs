@@ -22,10 +22,12 @@ pub(crate) struct Composer {
     pub(in crate::chat) ended: bool,
     /// The content that goes to the agent with the next message.
     pub(in crate::chat) shared: Vec<ContentPart>,
-    /// The message that the log does not have yet.
+    /// The message that the log does not have yet, and that has a row of its own.
     pub(in crate::chat) sending: Option<String>,
     /// The latest message, if it was not sent because of its files.
     pub(in crate::chat) refused: Option<RefusedMessage>,
+    /// The text that is on its way and that nothing has accepted yet, also if it is shown in the queue.
+    pub(in crate::chat) unaccepted: Option<String>,
     /// A question of the chat itself, about a rewind.
     pub(in crate::chat) asking: Option<RewindQuestion>,
     /// The list below the line.
@@ -48,6 +50,7 @@ impl Composer {
             shared: Vec::new(),
             sending: None,
             refused: None,
+            unaccepted: None,
             asking: None,
             menu: Menu::default(),
             files: FileSearch::default(),
@@ -58,7 +61,7 @@ impl Composer {
 
     /// Returns the texts that no session has yet, in the order in which they will be sent.
     pub(in crate::chat) fn unsent(&self) -> Vec<String> {
-        let on_its_way = self.sending.iter().chain(self.inputs.lines()).cloned();
+        let on_its_way = self.unaccepted.iter().chain(self.inputs.lines()).cloned();
         on_its_way.chain(self.editor.unsent()).collect()
     }
 
@@ -151,6 +154,17 @@ mod tests {
             !composer.takes_line_back(&up(KeyModifiers::NONE))
                 && composer.takes_line_back(&up(KeyModifiers::ALT))
         );
+    }
+
+    #[test]
+    fn a_text_is_unsent_until_it_is_accepted() {
+        let mut composer = composer(false);
+        composer.unaccepted = Some("first".to_owned());
+        composer.inputs.keep(TerminalInput::Waited("second".into()));
+        composer.editor.paste("third");
+        assert_eq!(composer.unsent(), ["first", "second", "third"]);
+        composer.unaccepted = None;
+        assert_eq!(composer.unsent(), ["second", "third"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //!
 //! The files are `drafts/1` to `drafts/99` in the data directory of this machine, also in a chat with a server. A
 //! chat holds the lock of its file, so that two chats at one place neither overwrite nor take each other's text.
+//! Text counts as sent when the session has accepted it. How a chat uses its file: `draft_of_chat.rs`.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -11,11 +12,9 @@ use std::time::{Duration, SystemTime};
 
 use agentx_files::{FileLock, ReplaceOptions, make_private_directory, remove_leftovers, replace_locked};
 use agentx_terminal::LineFilter;
+use agentx_terminal::clean::clean_with_tabs;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
-
-use crate::chat::Chat;
-use crate::terminal::line_filter::line_filter;
 
 /// The directory of the files in the data directory.
 const DIRECTORY: &str = "drafts";
@@ -29,6 +28,8 @@ const LONGEST_DRAFT: usize = 1 << 20;
 const LONGEST_FILE: u64 = 8 << 20;
 /// The time from the first change that is not written yet to the write.
 const PAUSE: Duration = Duration::from_secs(1);
+/// Maximum number of times that the pause doubles after a write that failed: to about a minute.
+const MOST_DOUBLINGS: u32 = 6;
 
 /// The place where a draft was typed. It is the first line of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,11 +57,18 @@ pub(crate) struct DraftKeeper {
     kept: Vec<String>,
     /// The time of the next write, if there is something to write.
     due: Option<Instant>,
+    /// The number of writes that failed since the last one that did not.
+    failed: u32,
 }
 
 impl DraftKeeper {
     /// Keeps drafts below this data directory; `filter` takes out what must not be in a file.
-    fn new(data_dir: &Path, filter: Option<LineFilter>, server: Option<String>, workspace: String) -> Self {
+    pub(super) fn new(
+        data_dir: &Path,
+        filter: Option<LineFilter>,
+        server: Option<String>,
+        workspace: String,
+    ) -> Self {
         Self {
             directory: Some(data_dir.join(DIRECTORY)),
             filter,
@@ -78,14 +86,24 @@ impl DraftKeeper {
         }
     }
 
+    /// The directory in which a new session works.
+    pub(super) fn workspace(&self) -> &str {
+        &self.workspace
+    }
+
+    /// Returns whether something is not written yet.
+    pub(super) fn is_due(&self) -> bool {
+        self.due.is_some()
+    }
+
     /// Returns whether the draft belongs to this session; `None` stands for one that has not begun.
-    fn is_at(&self, session: Option<&str>) -> bool {
+    pub(super) fn is_at(&self, session: Option<&str>) -> bool {
         let at = session.unwrap_or(&self.workspace);
         self.directory.is_none() || self.place.as_ref().is_some_and(|place| place.at == at)
     }
 
     /// Moves to another place. Returns the texts that were kept there.
-    fn move_to(&mut self, session: Option<&str>) -> Vec<String> {
+    pub(super) fn move_to(&mut self, session: Option<&str>) -> Vec<String> {
         self.remove();
         self.file = None;
         let place = DraftPlace {
@@ -105,35 +123,45 @@ impl DraftKeeper {
 
     /// Takes note of the unsent texts: they are written a moment later, and deleted at once when they are sent or
     /// cleared.
-    fn note(&mut self, unsent: Vec<String>, now: Instant) {
+    pub(super) fn note(&mut self, unsent: Vec<String>, now: Instant) {
         if unsent == self.kept {
             self.due = None;
         } else if unsent.is_empty() {
             self.remove();
         } else if self.due.is_some_and(|due| due <= now) {
-            self.write(unsent);
+            self.write(unsent, now);
         } else {
             self.due = self.due.or(Some(now + PAUSE));
         }
     }
 
-    /// Writes the texts. A draft that cannot be written is in the line alone.
-    fn write(&mut self, texts: Vec<String>) {
+    /// Writes the texts. A draft that cannot be written is in the line alone until the next try: after a pause that
+    /// doubles each time.
+    pub(super) fn write(&mut self, texts: Vec<String>, now: Instant) {
         self.due = None;
+        if self.try_to_write(&texts).is_ok() {
+            (self.kept, self.failed) = (texts, 0);
+        } else {
+            self.failed = (self.failed + 1).min(MOST_DOUBLINGS);
+            self.due = Some(now + PAUSE * 2_u32.pow(self.failed));
+        }
+    }
+
+    /// Writes the texts, unless none are kept here or they are too long.
+    fn try_to_write(&mut self, texts: &[String]) -> io::Result<()> {
         let is_short = texts.iter().map(String::len).sum::<usize>() <= LONGEST_DRAFT;
         if let (Some(directory), Some(place), true) = (&self.directory, &self.place, is_short) {
             if self.file.is_none() {
                 self.file = DraftFile::unused(directory);
             }
-            if let Some(file) = &self.file {
-                let filtered = texts.iter().map(|text| match &self.filter {
-                    Some(filter) => filter.apply(text),
-                    None => text.clone(),
-                });
-                let _ = file.write(place, &filtered.collect::<Vec<_>>());
-            }
+            let file = self.file.as_ref().ok_or(io::ErrorKind::Other)?;
+            let filtered = texts.iter().map(|text| match &self.filter {
+                Some(filter) => filter.apply(text),
+                None => text.clone(),
+            });
+            return file.write(place, &filtered.collect::<Vec<_>>());
         }
-        self.kept = texts;
+        Ok(())
     }
 
     /// Deletes the draft.
@@ -192,9 +220,8 @@ impl DraftFile {
             Self::take(path).filter(is_free)
         });
         free.or_else(|| {
-            let mut drafts = drafts(directory);
-            drafts.sort_by_key(|(_, age)| std::cmp::Reverse(*age));
-            drafts.into_iter().find_map(|(path, _)| Self::take(path))
+            let mut oldest_first = drafts(directory).into_iter().rev();
+            oldest_first.find_map(|(path, _)| Self::take(path))
         })
     }
 
@@ -207,7 +234,10 @@ impl DraftFile {
         if serde_json::from_str::<DraftPlace>(place)? != *wanted {
             return Err(io::ErrorKind::NotFound.into());
         }
-        Ok(serde_json::from_str(texts)?)
+        // Another program may have written the file, and a terminal would obey what is in it.
+        let clean = |text: String| clean_with_tabs(&text.replace("\r\n", "\n").replace('\r', "\n"));
+        let texts: Vec<String> = serde_json::from_str(texts)?;
+        Ok(texts.into_iter().map(clean).collect())
     }
 
     fn write(&self, place: &DraftPlace, texts: &[String]) -> io::Result<()> {
@@ -226,7 +256,7 @@ impl DraftFile {
     }
 }
 
-/// The drafts in the directory, each with its age; `None` stands for one from the future.
+/// The drafts in the directory, each with its age, the latest first; `None` stands for one from the future.
 fn drafts(directory: &Path) -> Vec<(PathBuf, Option<Duration>)> {
     let is_draft = |entry: &fs::DirEntry| {
         let name = entry.file_name();
@@ -239,7 +269,9 @@ fn drafts(directory: &Path) -> Vec<(PathBuf, Option<Duration>)> {
     };
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let entries = entries.filter(is_draft);
-    entries.map(|entry| (entry.path(), age(&entry))).collect()
+    let mut drafts: Vec<_> = entries.map(|entry| (entry.path(), age(&entry))).collect();
+    drafts.sort_by_key(|(_, age)| *age);
+    drafts
 }
 
 /// Returns the place of a draft, from the first line of its file.
@@ -249,56 +281,23 @@ fn place_of(path: &Path) -> io::Result<DraftPlace> {
     Ok(serde_json::from_str(&line)?)
 }
 
-impl Chat<'_> {
-    /// Says where the drafts of this chat are. Without a line editor there are none: the terminal has the line.
-    pub(in crate::chat) fn find_drafts(&mut self) {
-        if self.display.has_editor() {
-            self.composer.draft = DraftKeeper::new(
-                &self.settings.data_dir,
-                line_filter(self.settings),
-                self.place.address().map(str::to_owned),
-                match self.place.remote() {
-                    Some(_) => self.place.workspace().unwrap_or_default().to_owned(),
-                    None => self.settings.workspace.display().to_string(),
-                },
-            );
+/// Deletes the drafts of a session that was deleted, unless a chat has them open.
+pub(crate) fn forget_drafts(data_dir: &Path, session: &str) {
+    for (path, _) in drafts(&data_dir.join(DIRECTORY)) {
+        if place_of(&path).is_ok_and(|place| place.at == session)
+            && let Some(file) = DraftFile::take(path)
+        {
+            file.remove();
         }
     }
+}
 
-    /// Keeps the unsent text in its file. In another session than before, brings back the text that was kept for
-    /// that session.
-    pub(in crate::chat) fn keep_draft(&mut self) {
-        let session = self.connection.session().map(|session| session.id().as_str());
-        if !self.composer.draft.is_at(session) {
-            let texts = self.composer.draft.move_to(session);
-            self.bring_draft_back(&texts);
-        }
-        let unsent = self.composer.unsent();
-        self.composer.draft.note(unsent, Instant::now());
-    }
-
-    /// Writes the unsent text at once, because the chat ends.
-    pub(in crate::chat) fn keep_draft_at_the_end(&mut self) {
-        self.keep_draft();
-        if self.composer.draft.due.is_some() {
-            let unsent = self.composer.unsent();
-            self.composer.draft.write(unsent);
-        }
-    }
-
-    fn bring_draft_back(&mut self, texts: &[String]) {
-        if texts.is_empty() {
-            return;
-        }
-        self.composer.bring_lines_back(texts);
-        let note = if self.composer.editor.is_stashed() {
-            "· the text that you had not sent comes back after the question"
-        } else {
-            "· the text that you had not sent is in the line again"
-        };
-        let note = self.display.style().dim(note);
-        self.display.transcript.print_notice(&note);
-    }
+/// The sessions of this machine, not of a server, in which drafts are kept.
+pub(crate) fn sessions_with_drafts(data_dir: &Path) -> Vec<String> {
+    let places = drafts(&data_dir.join(DIRECTORY)).into_iter();
+    let places = places.filter_map(|(path, _)| place_of(&path).ok());
+    let of_sessions = places.filter(|place| place.server.is_none() && place.at.starts_with("ses_"));
+    of_sessions.map(|place| place.at).collect()
 }
 
 #[cfg(test)]
@@ -392,6 +391,68 @@ mod tests {
         assert_eq!(chat.due, Some(now + PAUSE), "typing on does not put it off");
         chat.note(Vec::new(), now + PAUSE / 2);
         assert!(chat.due.is_none() && !data.path().join(DIRECTORY).exists());
+    }
+
+    #[test]
+    fn a_draft_that_could_not_be_written_is_written_when_it_can_be() {
+        let data = tempfile::tempdir().unwrap();
+        let directory = data.path().join(DIRECTORY);
+        // No directory can be made where a file is.
+        fs::write(&directory, "").unwrap();
+        let mut chat = keeper(data.path());
+        chat.move_to(None);
+        let text = vec!["hello".to_owned()];
+        let now = Instant::now();
+        chat.note(text.clone(), now);
+        chat.note(text.clone(), now + PAUSE);
+        assert_eq!(chat.due, Some(now + PAUSE * 3));
+        chat.note(text.clone(), now + PAUSE * 3);
+        assert_eq!(chat.due, Some(now + PAUSE * 7), "the pause grows");
+        fs::remove_file(&directory).unwrap();
+        chat.note(text.clone(), now + PAUSE * 7);
+        assert!(chat.due.is_none());
+        drop(chat);
+        assert_eq!(keeper(data.path()).move_to(None), text);
+    }
+
+    #[test]
+    fn the_latest_of_several_drafts_comes_back_first_and_without_what_drives_a_terminal() {
+        let data = tempfile::tempdir().unwrap();
+        let chats: Vec<_> = ["one", "two\u{1b}[2J\u{7}", "three"]
+            .into_iter()
+            .map(|text| {
+                let mut chat = keeper(data.path());
+                chat.move_to(None);
+                typed(&mut chat, &[text]);
+                chat
+            })
+            .collect();
+        drop(chats);
+        for (name, seconds) in [("1", 30), ("2", 10), ("3", 20)] {
+            let file = File::options()
+                .write(true)
+                .open(data.path().join(DIRECTORY).join(name));
+            let changed = SystemTime::now() - Duration::from_secs(seconds);
+            file.unwrap().set_modified(changed).unwrap();
+        }
+        let mut next = keeper(data.path());
+        let found = next.move_to(None);
+        assert!(found[0].starts_with("two"), "{found:?}");
+        assert!(!found[0].contains(['\u{1b}', '\u{7}']), "{found:?}");
+        assert_eq!(keeper(data.path()).move_to(None), ["three"]);
+    }
+
+    #[test]
+    fn the_drafts_of_a_deleted_session_are_deleted() {
+        let data = tempfile::tempdir().unwrap();
+        for session in ["ses_1", "ses_2"] {
+            let mut chat = keeper(data.path());
+            chat.move_to(Some(session));
+            typed(&mut chat, &["a secret plan"]);
+        }
+        forget_drafts(data.path(), "ses_1");
+        assert_eq!(sessions_with_drafts(data.path()), ["ses_2"]);
+        assert!(keeper(data.path()).move_to(Some("ses_1")).is_empty());
     }
 
     #[test]

@@ -207,8 +207,17 @@ impl Chat<'_> {
         }
     }
 
-    /// Sends a message to the agent.
+    /// Sends a message to the agent. Until the session has accepted it, or it is in the line again, it is kept as unsent
+    /// text is.
     pub(in crate::chat) async fn say(&mut self, text: &str) -> Result<ChatFlow, ChatError> {
+        self.composer.unaccepted = Some(text.to_owned());
+        self.keep_draft().await;
+        let said = self.send(text).await;
+        self.composer.unaccepted = None;
+        said
+    }
+
+    async fn send(&mut self, text: &str) -> Result<ChatFlow, ChatError> {
         if let Err(error) = self.find_again().await {
             self.not_sent(text, Vec::new(), error)?;
             return Ok(ChatFlow::Continue);

@@ -3,7 +3,8 @@
 pub(super) mod attachments;
 pub(super) mod complete;
 pub(super) mod composer;
-pub(super) mod draft;
+pub(crate) mod draft;
+mod draft_of_chat;
 pub mod external_editor;
 pub(crate) mod input_handling;
 pub(super) mod menu;

@@ -244,7 +244,7 @@ impl Chat<'_> {
                 () = sleep(TICK) => {}
             }
             self.give_line_to_question();
-            self.keep_draft();
+            self.keep_draft().await;
             let is_late = Instant::now() >= until;
             match status {
                 Some(status) if out.is_none() || is_late => return Ok(ShellEnd::By(status)),

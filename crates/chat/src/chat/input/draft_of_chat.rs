@@ -1,0 +1,136 @@
+//! Keeps the unsent text of a chat in its file, and brings it back: all but what was sent after all. A chat may be killed
+//! after its session has accepted a message and before its file is gone, or while only the beginning was written.
+
+use std::time::Duration;
+
+use agentx::history::{SessionHistory, history_of};
+use agentx::runtime::{Runtime, SessionQuery};
+use agentx::types::SessionId;
+use tokio::time::{Instant, timeout};
+
+use super::draft::DraftKeeper;
+use crate::chat::Chat;
+use crate::chat::slash::unescaped;
+use crate::render::rewind::own_text;
+use crate::terminal::line_filter::line_filter;
+
+/// Maximum time for finding out whether a draft was sent: a server may not answer.
+const LONGEST_LOOK: Duration = Duration::from_secs(2);
+/// Number of the latest sessions of a directory that may have begun with the draft of a new chat.
+const LOOKED_AT: usize = 3;
+
+impl Chat<'_> {
+    /// Says where the drafts of this chat are. Without a line editor there are none: the terminal has the line.
+    pub(in crate::chat) fn find_drafts(&mut self) {
+        if self.display.has_editor() {
+            self.composer.draft = DraftKeeper::new(
+                &self.settings.data_dir,
+                line_filter(self.settings),
+                self.place.address().map(str::to_owned),
+                match self.place.remote() {
+                    Some(_) => self.place.workspace().unwrap_or_default().to_owned(),
+                    None => self.settings.workspace.display().to_string(),
+                },
+            );
+        }
+    }
+
+    /// Keeps the unsent text in its file. In another session than before, brings back the text that was kept for
+    /// that session.
+    pub(in crate::chat) async fn keep_draft(&mut self) {
+        let session = self.connection.session().map(|session| session.id().clone());
+        let at = session.as_ref().map(SessionId::as_str);
+        if !self.composer.draft.is_at(at) {
+            let mut texts = self.composer.draft.move_to(at);
+            if !texts.is_empty() {
+                let sent = timeout(LONGEST_LOOK, self.sent_last(session.as_ref())).await;
+                let sent = sent.unwrap_or_default();
+                texts.retain(|text| !was_sent(text, &sent));
+            }
+            self.bring_draft_back(&texts);
+        }
+        let unsent = self.composer.unsent();
+        self.composer.draft.note(unsent, Instant::now());
+    }
+
+    /// Writes the unsent text at once, because the chat ends.
+    pub(in crate::chat) async fn keep_draft_at_the_end(&mut self) {
+        self.keep_draft().await;
+        if self.composer.draft.is_due() {
+            let unsent = self.composer.unsent();
+            self.composer.draft.write(unsent, Instant::now());
+        }
+    }
+
+    /// The messages as which a draft may have been sent: the last message of the session and those that wait, or the
+    /// first messages of the latest sessions of the directory if the draft belongs to that.
+    async fn sent_last(&self, session: Option<&SessionId>) -> Vec<String> {
+        let runtime = self.place.runtime();
+        let words_of = |history: &SessionHistory| -> Vec<String> {
+            let inputs = history.inputs().iter();
+            inputs.map(|input| own_text(&input.texts)).collect()
+        };
+        if let Some(session) = session {
+            let count = 1 + self.status.queue.iter().count();
+            let mut texts = history_of(runtime, session)
+                .await
+                .map_or_else(|_| Vec::new(), |history| words_of(&history));
+            return texts.split_off(texts.len().saturating_sub(count));
+        }
+        // A chat with a server may leave the directory to that.
+        let workspace = Some(self.composer.draft.workspace().to_owned());
+        let query = SessionQuery {
+            owner: runtime.owner().clone(),
+            workspace: workspace.filter(|workspace| !workspace.is_empty()),
+            limit: LOOKED_AT,
+            before: None,
+        };
+        let mut first = Vec::new();
+        for info in runtime.sessions(query).await.unwrap_or_default() {
+            if let Ok(history) = history_of(runtime, &info.session_id).await {
+                first.extend(words_of(&history).into_iter().next());
+            }
+        }
+        first
+    }
+
+    fn bring_draft_back(&mut self, texts: &[String]) {
+        if texts.is_empty() {
+            return;
+        }
+        self.composer.bring_lines_back(texts);
+        let note = if self.composer.editor.is_stashed() {
+            "· the text that you had not sent comes back after the question"
+        } else {
+            "· the text that you had not sent is in the line again"
+        };
+        let note = self.display.style().dim(note);
+        self.display.transcript.print_notice(&note);
+    }
+}
+
+/// Returns whether one of the messages is this draft, or begins with it: the rest was typed after the last write.
+fn was_sent(draft: &str, messages: &[String]) -> bool {
+    let draft = unescaped(draft.trim());
+    messages.iter().any(|message| message.trim().starts_with(draft))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_draft_that_was_sent_whole_or_is_the_beginning_of_what_was_is_none() {
+        let messages = [
+            "fix the tests\nand the docs".to_owned(),
+            "/etc/hosts is odd".to_owned(),
+        ];
+        for sent in ["fix the tests\nand the docs\n", "fix the te", "//etc/hosts"] {
+            assert!(was_sent(sent, &messages), "{sent}");
+        }
+        for unsent in ["fix the tests\nand the docs, please", "the docs"] {
+            assert!(!was_sent(unsent, &messages), "{unsent}");
+        }
+        assert!(!was_sent("fix", &[]));
+    }
+}
