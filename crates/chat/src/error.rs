@@ -130,6 +130,7 @@ impl ChatError {
     pub fn kind(&self) -> &str {
         match self {
             Self::Usage { .. } => "usage",
+            Self::Config(error) if error.is_disk_full() => "disk_full",
             Self::Config(_) => "config",
             Self::BadTool { .. } => "bad_tool",
             Self::Keyring(error) => keyring_error::kind(error),
@@ -158,6 +159,7 @@ impl ChatError {
         match self {
             Self::Usage { .. } | Self::Input { .. } | Self::Directory { .. } => Exit::Usage,
             Self::Config(error) if is_typed(error) => Exit::Usage,
+            Self::Config(error) if error.is_disk_full() => Exit::Storage,
             Self::Config(_) | Self::BadTool { .. } => Exit::Config,
             Self::Keyring(error) => keyring_error::exit(error),
             Self::NoIdentity { .. } => Exit::Credentials,

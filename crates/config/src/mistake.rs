@@ -1,6 +1,7 @@
 //! Mistakes in a configuration: the position, the problem, and the nearest valid word.
 
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 
 use crate::{SettingOrigin, SourceLocation};
@@ -110,6 +111,21 @@ impl ConfigError {
         }
     }
 
+    /// The error of writing a file. A full disk is told apart: it says nothing about the configuration.
+    pub(crate) fn writing(path: impl Into<PathBuf>, error: &io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+                Self::file(path, format!("{NO_SPACE}; nothing was saved"))
+            }
+            _ => Self::file(path, error),
+        }
+    }
+
+    /// Returns whether a file could not be written because the disk is full.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::File { what, .. } if what.starts_with(NO_SPACE))
+    }
+
     /// The content of a file that AgentX keeps for itself makes no sense.
     pub(crate) fn damaged(path: impl Into<PathBuf>, error: impl fmt::Display) -> Self {
         Self::file(path, format!("{DAMAGED}: {error}"))
@@ -123,6 +139,8 @@ impl ConfigError {
 
 /// The first words about a file whose content makes no sense.
 const DAMAGED: &str = "it is damaged";
+/// The first words about a file for which the disk has no room.
+const NO_SPACE: &str = "no space left";
 
 fn lines(mistakes: &[ConfigMistake]) -> String {
     mistakes
@@ -130,4 +148,18 @@ fn lines(mistakes: &[ConfigMistake]) -> String {
         .map(ConfigMistake::to_string)
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_apart() {
+        let full = ConfigError::writing("config.yaml", &io::ErrorKind::StorageFull.into());
+        assert!(full.is_disk_full(), "{full}");
+        assert_eq!(full.to_string(), "config.yaml: no space left; nothing was saved");
+        let refused = ConfigError::writing("config.yaml", &io::ErrorKind::PermissionDenied.into());
+        assert!(!refused.is_disk_full(), "{refused}");
+    }
 }

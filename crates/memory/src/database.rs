@@ -50,13 +50,20 @@ pub(crate) fn set_up(path: &Path) -> rusqlite::Result<Connection> {
 /// Returns an error of the database at `path` as one of memories.
 pub(crate) fn failure(path: &Path, error: &rusqlite::Error) -> MemoryError {
     let path = path.display().to_string();
-    if error.sqlite_error_code() == Some(ErrorCode::DiskFull) {
+    if is_disk_full(error) {
         return MemoryError::NoSpace { path };
     }
     MemoryError::Store {
         path,
         what: in_words(error),
     }
+}
+
+/// Returns whether there is no space left. SQLite calls it an input/output error where its index of the write-ahead log
+/// does not fit.
+fn is_disk_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+        || error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
 }
 
 fn in_words(error: &rusqlite::Error) -> String {
@@ -76,12 +83,14 @@ mod tests {
 
     #[test]
     fn a_full_disk_is_told_apart() {
-        let full =
-            rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), None);
-        let failed = failure(Path::new("/d/memory.db"), &full);
-        assert_eq!(
-            failed.to_string(),
-            "no space left for /d/memory.db; nothing was saved"
-        );
+        let failed = |code| {
+            let error = rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+            failure(Path::new("/d/memory.db"), &error).to_string()
+        };
+        for full in [rusqlite::ffi::SQLITE_FULL, rusqlite::ffi::SQLITE_IOERR_SHMSIZE] {
+            assert_eq!(failed(full), "no space left for /d/memory.db; nothing was saved");
+        }
+        let other = failed(rusqlite::ffi::SQLITE_IOERR_READ);
+        assert!(!other.contains("no space left"), "{other}");
     }
 }

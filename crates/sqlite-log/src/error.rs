@@ -73,7 +73,7 @@ impl DatabaseFile {
             Fault::Log(error) => error,
             Fault::Other(what) => self.log_error(what),
             Fault::Sql(error) => match error.sqlite_error_code() {
-                Some(ErrorCode::DiskFull) => LogError::Full { path: self.path() },
+                _ if is_disk_full(&error) => LogError::Full { path: self.path() },
                 Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
                     LogError::Locked { path: self.path() }
                 }
@@ -81,6 +81,13 @@ impl DatabaseFile {
             },
         }
     }
+}
+
+/// Returns whether there is no space left. SQLite calls it an input/output error where its index of the write-ahead log
+/// does not fit.
+fn is_disk_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
+        || error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
 }
 
 fn in_words(code: Option<ErrorCode>, error: &rusqlite::Error) -> String {
@@ -92,5 +99,23 @@ fn in_words(code: Option<ErrorCode>, error: &rusqlite::Error) -> String {
             format!("the database cannot be opened: check its permissions ({error})")
         }
         _ => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_apart_also_if_the_index_of_the_write_ahead_log_has_no_room() {
+        let place = DatabaseFile::new(Path::new("sessions.db"));
+        let failed =
+            |code| place.error(rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None).into());
+        for full in [rusqlite::ffi::SQLITE_FULL, rusqlite::ffi::SQLITE_IOERR_SHMSIZE] {
+            let failed = failed(full);
+            assert!(matches!(failed, LogError::Full { .. }), "{failed}");
+        }
+        let other = failed(rusqlite::ffi::SQLITE_IOERR_READ);
+        assert!(matches!(other, LogError::Store { .. }), "{other}");
     }
 }

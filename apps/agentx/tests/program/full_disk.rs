@@ -56,6 +56,32 @@ fn times(chat: &Pty, text: &str) -> usize {
     chat.lines().concat().matches(text).count()
 }
 
+#[test]
+fn commands_that_write_small_files_say_that_the_disk_is_full() {
+    let Some(disk) = Disk::mount() else { return };
+    let sandbox = Sandbox::new().env("AGENTX_DATA", disk.path());
+    let config = disk.place.path().join("config.yaml").display().to_string();
+    let configured = Sandbox::new().env("AGENTX_CONFIG", &config);
+    assert_eq!(sandbox.run(&["run", "hello"]).code, Some(0));
+    assert_eq!(sandbox.run(&["memory", "add", "first"]).code, Some(0));
+    assert_eq!(configured.run(&["config", "set", "model", "demo"]).code, Some(0));
+    let _ballast = disk.fill();
+    // The index of the write-ahead log is made again when it is needed.
+    let _ = std::fs::remove_file(disk.place.path().join("sessions.db-shm"));
+    let full = [
+        sandbox.run(&["memory", "list"]),
+        sandbox.run(&["memory", "add", "second"]),
+        sandbox.run(&["sessions", "list"]),
+        configured.run(&["config", "set", "log", "debug"]),
+        configured.run(&["mcp", "add", "files", "--", "files-server"]),
+    ];
+    for ran in full {
+        assert_eq!(ran.code, Some(9), "{ran}");
+        assert!(ran.stderr.contains("no space left"), "{ran}");
+        assert!(ran.stderr.contains("hint: free some disk space"), "{ran}");
+    }
+}
+
 /// `resume --last` would be another session.
 #[test]
 fn a_run_that_saved_nothing_does_not_say_to_go_on_with_a_session() {

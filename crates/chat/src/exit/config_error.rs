@@ -54,6 +54,7 @@ pub(crate) fn config_hint(error: &ConfigError) -> Option<String> {
         ConfigError::File { path, .. } if error.is_damaged() && path.ends_with("folders.json") => {
             "your decisions about folders cannot be read; repair the file, or move it away: AgentX then asks about each folder again".into()
         }
+        ConfigError::File { .. } if error.is_disk_full() => "free some disk space".into(),
         ConfigError::File { .. } => "`agentx config path` shows which files are read".into(),
         ConfigError::NoHome => "set HOME, or AGENTX_CONFIG and AGENTX_DATA".into(),
         ConfigError::Edit { text, .. } => {

@@ -32,9 +32,9 @@ impl LockedFile {
         let real = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
         let path = FileLock::path_for(&real);
         if let Some(folder) = path.parent() {
-            make_private_directory(folder).map_err(|error| ConfigError::file(folder, error))?;
+            make_private_directory(folder).map_err(|error| ConfigError::writing(folder, &error))?;
         }
-        let lock = FileLock::wait(&path, PATIENCE).map_err(|error| ConfigError::file(&path, error))?;
+        let lock = FileLock::wait(&path, PATIENCE).map_err(|error| ConfigError::writing(&path, &error))?;
         let busy = "other programs have been changing it for ten seconds; try again when they are done";
         let lock = lock.ok_or_else(|| ConfigError::file(file, busy))?;
         let named = file.to_owned();
@@ -86,7 +86,7 @@ impl LockedFile {
             durable: true,
             ..ReplaceOptions::default()
         };
-        replace_locked(file, bytes, options, &self.lock).map_err(|error| ConfigError::file(file, error))
+        replace_locked(file, bytes, options, &self.lock).map_err(|error| ConfigError::writing(file, &error))
     }
 }
 
