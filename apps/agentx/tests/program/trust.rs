@@ -241,6 +241,23 @@ fn tools_and_agents_of_untrusted_files_are_named_as_such() {
 }
 
 #[test]
+fn a_program_is_told_what_was_decided_about_a_folder() {
+    let sandbox = Sandbox::new();
+    let decisions: [(&[&str], &str); 4] = [
+        (&[], "trusted"),
+        (&["--read-only"], "read-only"),
+        (&["--restricted"], "restricted"),
+        (&["--revoke"], "unknown"),
+    ];
+    for (flags, trust) in decisions {
+        let ran = sandbox.run(&[&["config", "trust", "--json"][..], flags].concat());
+        let told: serde_json::Value = serde_json::from_str(&ran.stdout).unwrap();
+        assert_eq!(told["trust"], trust, "{ran}");
+        assert!(told["folder"].is_string() && told["notes"].is_array(), "{ran}");
+    }
+}
+
+#[test]
 fn a_folder_that_is_only_to_be_read_is_not_changed() {
     let sandbox = Sandbox::new().of_a_stranger();
     assert_eq!(sandbox.run(&["config", "trust", "--read-only"]).code, Some(0));

@@ -151,6 +151,8 @@ fn what_is_queued_is_there_after_a_kill() {
     chat.keys("thanks\r");
     chat.wait_for("  1 › thanks");
     chat.kill_program();
+    let shown = sandbox.run(&["show", "--last"]);
+    assert!(shown.stdout.contains("… thanks · queued"), "{shown}");
     let mut chat = Pty::start(&sandbox, &["resume", "--last"], 80, 40);
     chat.wait_for("  1 › thanks");
     chat.keys(UP);
@@ -254,7 +256,8 @@ fn a_draft_that_was_sent_after_all_or_whose_session_is_deleted_does_not_come_bac
     // A kill between the acceptance of a message and the end of its draft, or after a part was written.
     draft("1", &id, "hello the");
     draft("2", &sandbox.path("ws").display().to_string(), "hello there");
-    for args in [&["resume", "--last"][..], &[]] {
+    let places: [&[&str]; 2] = [&["resume", "--last"], &[]];
+    for args in places {
         let mut chat = Pty::start(&sandbox, args, 80, 40);
         chat.wait_for_last("›");
         let lines = leave(chat);

@@ -8,7 +8,7 @@ pub mod tools;
 pub mod untrusted_files;
 pub mod withdraw_trust;
 
-pub use document::document;
+pub use document::{decided, document};
 pub use question::{FolderDecision, ask};
 pub use screen::{changes, contents_list, folder_summary};
 pub use withdraw_trust::RevokedGrants;

@@ -120,15 +120,11 @@ pub fn still_runs(left: &[LeftRunning], command: &str) -> Option<String> {
     ))
 }
 
-/// The first program, and how many processes there are beside it.
+/// The first program, and how many commands there are beside it. A command may have several processes, as a shell and
+/// what it runs are.
 fn names_of_left(ended: &[LeftRunning]) -> Option<String> {
-    let first = ended.first()?;
-    let more = ended
-        .iter()
-        .map(|left| left.processes)
-        .sum::<u32>()
-        .saturating_sub(1);
-    let others = match more {
+    let (first, others) = ended.split_first()?;
+    let others = match others.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
@@ -346,6 +342,22 @@ mod tests {
     use agentx::types::{ConversationInterrupted, ToolCallPart, ToolResultPart};
 
     use super::*;
+
+    #[test]
+    fn commands_that_were_left_running_are_counted_and_not_their_processes() {
+        let left = |program: &str, processes| LeftRunning {
+            tool_call_id: None,
+            program: program.to_owned(),
+            processes,
+        };
+        let one = ended_commands_notice(&[left("!sleep 20", 2)]);
+        assert_eq!(
+            one.as_deref(),
+            Some("still running from before, now ended: !sleep 20")
+        );
+        let two = ended_commands_notice(&[left("!sleep 20", 2), left("cargo", 3)]);
+        assert!(two.is_some_and(|two| two.ends_with("!sleep 20 and 1 more")));
+    }
 
     #[test]
     fn of_a_long_paste_a_chat_shows_both_ends() {

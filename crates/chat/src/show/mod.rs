@@ -5,6 +5,7 @@ mod around_event;
 mod ended;
 mod event_description;
 mod panes;
+mod queued;
 mod stepper;
 #[cfg(test)]
 mod tests;
@@ -98,11 +99,13 @@ async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(
     let mut names = place.names_in(&runtime.info(id).await?);
     let (mut voices, mut ended) = (PastSpeakers::default(), ended::UnfinishedAnswer::default());
     let (mut acts, mut written) = (ActsOfOthers::default(), Ok(()));
+    let mut queued = queued::QueuedMessages::default();
     each_fact(runtime, id, |fact, events| {
         if written.is_err() {
             return;
         }
         let mut text = String::new();
+        queued.fact(fact);
         if let Some((by, what)) = acts.take(&fact.event) {
             names.meet(by);
             text.push_str(&(conversation::act(&names.name(by), &what, style) + "\n"));
@@ -110,6 +113,7 @@ async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(
         for envelope in events {
             voices.meet(envelope, style);
             ended.event(&envelope.event, style);
+            queued.event(&envelope.event);
             names.meet_in(&envelope.event);
             if let Some(message) = conversation::message(&envelope.event, &names, style, width) {
                 text.push_str(&voices.under_name(envelope, message, columns));
@@ -119,7 +123,7 @@ async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(
     })
     .await?;
     written?;
-    console.out(&ended.text(style))?;
+    console.out(&(ended.text(style) + &queued.text(style, columns)))?;
     console.flush()
 }
 

@@ -166,6 +166,10 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
     let taken_back = folder::RevokedGrants::find(&loaded);
     if args.revoke {
         let was = forget_folder(&loaded.trust_dir, root)?;
+        if global.json {
+            let removed = taken_back.take(&loaded, true)?;
+            return console.out_pretty(&folder::decided(&loaded, FolderTrust::Unknown, &removed));
+        }
         console.out(&match (was, loaded.settings.folder.trust) {
             (true, FolderTrust::ReadOnly | FolderTrust::Restricted) => {
                 format!("the decision about {shown} is forgotten\n")
@@ -203,6 +207,13 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
         workspace_bytes(&loaded.places)?;
     }
     trust_folder(&loaded.trust_dir, root, trust, &accepted)?;
+    if global.json {
+        let removed = match trust {
+            FolderTrust::Restricted => taken_back.take(&loaded, false)?,
+            _ => String::new(),
+        };
+        return console.out_pretty(&folder::decided(&loaded, trust, &removed));
+    }
     let word = trust.word();
     console.out_lines(&match trust {
         FolderTrust::Trusted => {

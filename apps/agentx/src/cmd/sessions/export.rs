@@ -19,6 +19,7 @@ pub(crate) async fn export(
     place: &CommandTarget,
     args: &ExportArgs,
     settings: &Settings,
+    json: bool,
     console: &mut Console,
 ) -> Result<(), ChatError> {
     let runtime = place.runtime();
@@ -31,7 +32,7 @@ pub(crate) async fn export(
                 "note: secrets and opaque parts are left out at {places}\n"
             ));
         }
-        return write(&id, &text, args, console);
+        return write(&id, &text, args, json, console);
     }
     let format = match (args.format, &args.output) {
         (Some(ExportFormat::Html), _) => SessionFileFormat::Html,
@@ -43,16 +44,25 @@ pub(crate) async fn export(
     for blob in &written.missing_blobs {
         console.say(&format!("note: {blob} no longer exists and is left out\n"));
     }
-    write(&id, &written.text, args, console)
+    write(&id, &written.text, args, json, console)
 }
 
 /// Writes an export to the requested file or to standard output.
-fn write(id: &SessionId, text: &str, args: &ExportArgs, console: &mut Console) -> Result<(), ChatError> {
+fn write(
+    id: &SessionId,
+    text: &str,
+    args: &ExportArgs,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), ChatError> {
     match &args.output {
         None => console.out_exact(text),
         Some(file) => {
             export::write(file, text, args.force)?;
             let whole = std::path::absolute(file).unwrap_or_else(|_| file.clone());
+            if json {
+                return console.out_pretty(&json!({ "session_id": id, "file": whole }));
+            }
             console.say(&format!("exported {id} to {}\n", whole.display()));
             Ok(())
         }

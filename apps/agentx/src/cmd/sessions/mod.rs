@@ -63,7 +63,7 @@ pub(crate) async fn run(
             let id = session_opening::find_existing(place, &loaded.settings, &target).await?;
             rename(runtime, &id, &title, json, console).await?
         }
-        SessionsCommand::Export(args) => export::export(place, args, &loaded.settings, console).await?,
+        SessionsCommand::Export(args) => export::export(place, args, &loaded.settings, json, console).await?,
         SessionsCommand::Import(args) => export::import(place, args, &loaded.settings, json, console).await?,
         SessionsCommand::Stats(args) => stats::run(runtime, args, json, console).await?,
         SessionsCommand::Scan { id } => {
