@@ -65,9 +65,9 @@ fn commands_that_write_small_files_say_that_the_disk_is_full() {
     assert_eq!(sandbox.run(&["run", "hello"]).code, Some(0));
     assert_eq!(sandbox.run(&["memory", "add", "first"]).code, Some(0));
     assert_eq!(configured.run(&["config", "set", "model", "demo"]).code, Some(0));
-    let _ballast = disk.fill();
     // The index of the write-ahead log is made again when it is needed.
     let _ = std::fs::remove_file(disk.place.path().join("sessions.db-shm"));
+    let _ballast = disk.fill();
     let full = [
         sandbox.run(&["memory", "list"]),
         sandbox.run(&["memory", "add", "second"]),

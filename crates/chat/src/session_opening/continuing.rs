@@ -93,7 +93,7 @@ pub async fn find_existing(
 }
 
 /// Returns a note for a person who continues the latest free session, if a later one of this folder is open in another
-/// program. Ask before the session is opened, because then it may be the latest itself.
+/// program.
 pub(crate) async fn note_of_passed_over(
     place: &Place,
     settings: &Settings,

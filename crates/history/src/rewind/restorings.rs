@@ -25,7 +25,7 @@ pub struct Restoring {
     #[serde(skip)]
     pub is_undo: bool,
     /// The files of the undone restore that an undo has not put back so far, because it kept them or failed. Known only
-    /// of the [latest](super::latest_restoring) one.
+    /// of the latest one.
     #[serde(skip)]
     pub left: Vec<String>,
 }

@@ -72,9 +72,8 @@ impl Chat<'_> {
         };
         if let Some(session) = session {
             let count = 1 + self.status.queue.iter().count();
-            let mut texts = history_of(runtime, session)
-                .await
-                .map_or_else(|_| Vec::new(), |history| words_of(&history));
+            let history = history_of(runtime, session).await;
+            let mut texts = history.map(|history| words_of(&history)).unwrap_or_default();
             return texts.split_off(texts.len().saturating_sub(count));
         }
         // A chat with a server may leave the directory to that.
