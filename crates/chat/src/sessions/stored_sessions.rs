@@ -8,11 +8,11 @@ use agentx::runtime::{LogError, Runtime, RuntimeError, SessionInfo};
 use agentx::types::SessionId;
 use serde_json::json;
 
-use crate::chat::input::draft;
 use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::{conversation, search_hits, units};
 use crate::terminal::console::Console;
+use crate::terminal::draft;
 
 /// Prints the messages of sessions that contain the words.
 ///

@@ -3,6 +3,7 @@
 
 pub(crate) mod clipboard;
 pub mod console;
+pub(crate) mod draft;
 pub(crate) mod line_filter;
 pub(crate) mod output;
 pub mod passphrase;

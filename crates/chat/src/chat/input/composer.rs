@@ -5,7 +5,6 @@ use agentx_terminal::Editor;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::attachments::RefusedMessage;
-use super::draft::DraftKeeper;
 use super::menu::Menu;
 use crate::attach::clipboard_picture::ClipboardPictures;
 use crate::attach::file_search::FileSearch;
@@ -13,6 +12,7 @@ use crate::chat::connection::server_wait::Inputs;
 use crate::chat::conversation::rewinding::RewindQuestion;
 use crate::render::approval;
 use crate::terminal::TerminalInput;
+use crate::terminal::draft::DraftKeeper;
 
 /// The input of a chat.
 pub(crate) struct Composer {

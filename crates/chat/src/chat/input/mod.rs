@@ -3,8 +3,7 @@
 pub(super) mod attachments;
 pub(super) mod complete;
 pub(super) mod composer;
-pub(crate) mod draft;
-mod draft_of_chat;
+mod draft;
 pub mod external_editor;
 pub(crate) mod input_handling;
 pub(super) mod menu;
