@@ -176,11 +176,7 @@ impl MachineParts {
         mut progress: CallProgress,
     ) -> ToolOutcome {
         let allow = command_that_allows(&spec.name, &input);
-        let hears = |event: &EnvironmentEvent| {
-            if let EnvironmentEvent::ToolOutputChunk(chunk) = event {
-                progress.say(&chunk.text);
-            }
-        };
+        let hears = |event: &EnvironmentEvent| progress.hear(event);
         let called = self.tools.call(spec, input, &self.agent, cancel, hears).await;
         called.unwrap_or_else(|question| {
             let why = format!(

@@ -122,12 +122,39 @@ async fn a_client_gets_tools_calls_and_documents_in_its_version() {
     let read = client.ask("resources/read", json!({"uri": address})).await;
     assert_eq!(read["result"]["contents"][0]["text"], "# Made up");
     assert_eq!(client.ask("ping", json!({})).await["result"], json!({}));
-    let meta = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}});
-    let listed = client.ask("tools/list", meta).await;
+    let meta = without_handshake();
+    let listed = client.ask("tools/list", json!({ "_meta": meta })).await;
     assert_eq!(
         (&listed["result"]["resultType"], &listed["result"]["ttlMs"]),
         (&json!("complete"), &json!(0))
     );
+}
+
+/// What a request says of itself in the version without a handshake.
+fn without_handshake() -> Value {
+    json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    })
+}
+
+#[tokio::test]
+async fn the_version_without_a_handshake_refuses_what_it_does_not_have() {
+    let mut client = Client::new();
+    for method in ["initialize", "ping"] {
+        let refused = client.ask(method, json!({ "_meta": without_handshake() })).await;
+        assert_eq!(refused["error"]["code"], -32_601, "{refused}");
+    }
+    let read = json!({"uri": "agentx://sessions/none", "_meta": without_handshake()});
+    let error = client.ask("resources/read", read).await["error"].clone();
+    assert_eq!(
+        (&error["code"], &error["data"]["uri"]),
+        (&json!(-32_602), &json!("agentx://sessions/none"))
+    );
+    let mut incomplete = without_handshake();
+    incomplete["io.modelcontextprotocol/clientCapabilities"].take();
+    let refused = client.ask("tools/list", json!({ "_meta": incomplete })).await;
+    assert_eq!(refused["error"]["code"], -32_602, "{refused}");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::ServedDocument;
 use super::message::UNSUPPORTED_VERSION;
+use super::requests::Refusal;
 
 /// The version without a handshake, in which each request names it.
 const STATELESS: &str = "2026-07-28";
@@ -22,9 +23,28 @@ pub(super) fn is_stateless(params: &Map<String, Value>) -> bool {
 
 /// Returns the version that a request names itself.
 pub(super) fn named_version(params: &Map<String, Value>) -> Option<&str> {
-    let meta = params.get("_meta").and_then(Value::as_object);
-    let version = meta.and_then(|meta| meta.get("io.modelcontextprotocol/protocolVersion"));
-    version.and_then(Value::as_str)
+    meta(params, "protocolVersion").and_then(Value::as_str)
+}
+
+/// Returns whether this is the version without a handshake.
+pub(super) fn is_without_handshake(version: &str) -> bool {
+    version == STATELESS
+}
+
+/// Returns what a request in the version without a handshake lacks: it has to name its version, and what the
+/// client is capable of.
+pub(super) fn missing(params: &Map<String, Value>) -> Option<&'static str> {
+    if named_version(params).is_none() {
+        return Some("`_meta` must have `io.modelcontextprotocol/protocolVersion`");
+    }
+    let has_capabilities = meta(params, "clientCapabilities").is_some_and(Value::is_object);
+    (!has_capabilities).then_some("`_meta` must have `io.modelcontextprotocol/clientCapabilities`")
+}
+
+/// A value that the protocol itself has in `_meta`.
+fn meta<'a>(params: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    let meta = params.get("_meta").and_then(Value::as_object)?;
+    meta.get(&format!("io.modelcontextprotocol/{name}"))
 }
 
 /// Returns whether this version is spoken.
@@ -32,12 +52,11 @@ pub(super) fn is_known(version: &str) -> bool {
     version == STATELESS || WITH_HANDSHAKE.contains(&version)
 }
 
-/// The answer to a request in a version that is not spoken.
-pub(super) fn unsupported(id: &Value, version: &str) -> Value {
-    let supported: Vec<&str> = [STATELESS]
-        .into_iter()
-        .chain(WITH_HANDSHAKE.iter().copied())
-        .collect();
+/// The answer to a request in a version that is not spoken. A request that names its version itself may name
+/// only those that `server/discover` lists; the others begin with a handshake.
+pub(super) fn unsupported(id: &Value, version: &str, names_it: bool) -> Value {
+    let others = WITH_HANDSHAKE.iter().copied().filter(|_| !names_it);
+    let supported: Vec<&str> = [STATELESS].into_iter().chain(others).collect();
     let message = format!("the version {version:?} is not supported");
     let data = json!({"supported": supported, "requested": version});
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": UNSUPPORTED_VERSION, "message": message, "data": data}})
@@ -157,4 +176,13 @@ pub(super) fn result(id: &Value, result: &Value) -> Value {
 /// The answer to a failed request.
 pub(super) fn error(id: &Value, code: i64, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}})
+}
+
+/// The answer to a refused request.
+pub(super) fn refused(id: &Value, refusal: &Refusal) -> Value {
+    let mut answer = error(id, refusal.code, &refusal.why);
+    if let Some(data) = &refusal.data {
+        answer["error"]["data"] = data.clone();
+    }
+    answer
 }

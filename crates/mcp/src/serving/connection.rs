@@ -149,7 +149,7 @@ impl Client {
         self.running.spawn(async move {
             let answer = match answer(&*parts, &method, params, cancel, said).await {
                 Ok(result) => answers::result(&id, &result),
-                Err((code, why)) => answers::error(&id, code, &why),
+                Err(refusal) => answers::refused(&id, &refusal),
             };
             (key, answer)
         });

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::message::{ClientMessage, HEADER_MISMATCH, METHOD_NOT_FOUND};
+use super::message::{ClientMessage, HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND};
 use super::requests::answer;
 use super::{ServedParts, answers};
 
@@ -77,14 +77,23 @@ impl HttpMessage {
                 return answered(400, Some(answers::error(&id, code, &why)));
             }
         };
-        let version = answers::named_version(&params).or(headers.version.as_deref());
-        if let Some(version) = version.filter(|version| !answers::is_known(version)) {
-            return answered(400, Some(answers::unsupported(&id, version)));
+        let refused = |code: i64, why: &str| answered(400, Some(answers::error(&id, code, why)));
+        let (named, header) = (answers::named_version(&params), headers.version.as_deref());
+        let version = named.or(header);
+        // Two versions that differ are a mismatch, whether they are known or not.
+        let is_one = header.is_none() || named.is_none() || header == named;
+        if let Some(version) = version.filter(|version| is_one && !answers::is_known(version)) {
+            return answered(400, Some(answers::unsupported(&id, version, named.is_some())));
         }
-        match mismatch(headers, &method, &params) {
-            Some(why) => answered(400, Some(answers::error(&id, HEADER_MISMATCH, &why))),
-            None => Self::Request(McpHttpRequest { id, method, params }),
+        if let Some(why) = mismatch(headers, &method, &params) {
+            return refused(HEADER_MISMATCH, &why);
         }
+        if version.is_some_and(answers::is_without_handshake)
+            && let Some(why) = answers::missing(&params)
+        {
+            return refused(INVALID_PARAMS, why);
+        }
+        Self::Request(McpHttpRequest { id, method, params })
     }
 }
 
@@ -110,13 +119,13 @@ impl McpHttpRequest {
         let stateless = answers::is_stateless(&self.params);
         let (status, message) = match answer(parts, &self.method, self.params, cancel, said).await {
             Ok(result) => (200, answers::result(&self.id, &result)),
-            Err((code, why)) => {
-                let status = if stateless && code == METHOD_NOT_FOUND {
+            Err(refusal) => {
+                let status = if stateless && refusal.code == METHOD_NOT_FOUND {
                     404
                 } else {
                     200
                 };
-                (status, answers::error(&self.id, code, &why))
+                (status, answers::refused(&self.id, &refusal))
             }
         };
         HttpAnswer {
@@ -186,7 +195,10 @@ mod tests {
     use super::*;
 
     fn stateless(method: &str, mut params: Value) -> Value {
-        params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
         json!({"jsonrpc": "2.0", "id": 7, "method": method, "params": params})
     }
 
@@ -241,6 +253,48 @@ mod tests {
             &headers(v, "resources/read", "agentx://sessions/ses_2"),
             address(),
             mismatch,
+        );
+    }
+
+    #[test]
+    fn a_request_without_a_handshake_names_its_version_and_what_the_client_is_capable_of() {
+        let v = "2026-07-28";
+        let sent = headers(v, "tools/list", "");
+        let incomplete = Some((400, -32_602));
+        let list =
+            |params: Value| json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params});
+        check(&sent, list(json!({})), incomplete);
+        let capabilities = json!({"io.modelcontextprotocol/clientCapabilities": {}});
+        check(&sent, list(json!({ "_meta": capabilities })), incomplete);
+        let version = json!({"io.modelcontextprotocol/protocolVersion": v});
+        check(&sent, list(json!({ "_meta": version })), incomplete);
+        check(&sent, stateless("tools/list", json!({})), None);
+    }
+
+    #[test]
+    fn a_version_that_is_not_spoken_is_told_from_two_that_differ() {
+        let mut body = stateless("server/discover", json!({}));
+        body["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("v999");
+        check(
+            &headers("v999", "server/discover", ""),
+            body.clone(),
+            Some((400, -32_022)),
+        );
+        let mismatch = Some((400, HEADER_MISMATCH));
+        check(
+            &headers("2026-07-28", "server/discover", ""),
+            body.clone(),
+            mismatch,
+        );
+        let known = stateless("server/discover", json!({}));
+        check(&headers("v999", "server/discover", ""), known, mismatch);
+        let HttpMessage::Answered(answer) = HttpMessage::read(&MirroredHeaders::default(), body) else {
+            panic!("a version that is not spoken is accepted");
+        };
+        // The versions that `server/discover` lists.
+        assert_eq!(
+            answer.message.unwrap()["error"]["data"]["supported"],
+            json!(["2026-07-28"])
         );
     }
 

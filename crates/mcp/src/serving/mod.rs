@@ -12,7 +12,7 @@ mod message;
 mod requests;
 
 use agentx_runtime::{BoxFuture, ToolOutcome};
-use agentx_types::{Access, ToolSpec};
+use agentx_types::{Access, EnvironmentEvent, ToolSpec};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -89,6 +89,19 @@ impl CallProgress {
         }
     }
 
+    /// Sends what an event of the call shows: output of a command, or words that a script emits.
+    pub fn hear(&mut self, event: &EnvironmentEvent) {
+        match event {
+            EnvironmentEvent::ToolOutputChunk(chunk) => self.say(&chunk.text),
+            EnvironmentEvent::EffectEnded(step) => {
+                if let Some(emitted) = step.emitted() {
+                    self.say(&emitted.text);
+                }
+            }
+            _ => {}
+        }
+    }
+
     /// Sends a line of progress to the client.
     pub fn say(&mut self, line: &str) {
         if let Some((token, messages)) = &self.heard {
@@ -96,5 +109,38 @@ impl CallProgress {
             // A client that does not read loses lines, not calls.
             let _ = messages.try_send(answers::progress(token, self.said, line));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::{EffectEnded, EffectOutcome, ToolCallId};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn words_that_a_script_emits_are_progress_and_its_other_steps_are_not() {
+        let (said, mut heard) = mpsc::channel(4);
+        let mut progress = CallProgress::new(Some(json!("t")), said);
+        let step = |kind: &str, input: Value| {
+            EnvironmentEvent::EffectEnded(EffectEnded {
+                tool_call_id: ToolCallId::new("call_1"),
+                step: 1,
+                kind: kind.into(),
+                input: Some(Box::new(input)),
+                outcome: Box::new(EffectOutcome::Done(Value::Null)),
+                bill: None,
+                details: None,
+            })
+        };
+        progress.hear(&step("http", json!({"chunk": "a request"})));
+        progress.hear(&step("emit", json!({"chunk": "half"})));
+        let message = heard.try_recv().unwrap();
+        assert_eq!(
+            message["params"],
+            json!({"progressToken": "t", "progress": 1, "message": "half"})
+        );
+        assert!(heard.try_recv().is_err());
     }
 }

@@ -7,8 +7,23 @@ use tokio_util::sync::CancellationToken;
 use super::message::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND};
 use super::{CallProgress, ServedCall, ServedParts, answers};
 
-/// The code and the reason of a refused request.
-pub(super) type Refusal = (i64, String);
+/// Why a request is refused.
+pub(super) struct Refusal {
+    pub(super) code: i64,
+    pub(super) why: String,
+    /// What the protocol wants to be named besides.
+    pub(super) data: Option<Value>,
+}
+
+impl Refusal {
+    fn new(code: i64, why: impl Into<String>) -> Self {
+        Self {
+            code,
+            why: why.into(),
+            data: None,
+        }
+    }
+}
 
 /// The result of a request.
 pub(super) async fn answer(
@@ -19,16 +34,23 @@ pub(super) async fn answer(
     said: mpsc::Sender<Value>,
 ) -> Result<Value, Refusal> {
     let stateless = answers::is_stateless(&params);
+    if let Some(what) = answers::missing(&params).filter(|_| stateless) {
+        return Err(Refusal::new(INVALID_PARAMS, what));
+    }
     let (result, is_list) = match method {
-        "initialize" => return Ok(answers::initialized(&params)),
+        // The version without a handshake has neither of them.
+        "initialize" if !stateless => return Ok(answers::initialized(&params)),
+        "ping" if !stateless => (json!({}), false),
         "server/discover" => return Ok(answers::discovered()),
-        "ping" => (json!({}), false),
         "tools/list" => (answers::tools(&parts.tools().await), true),
         "tools/call" => (call(parts, params, cancel, said).await?, false),
         "resources/list" => (unless_cancelled(&cancel, documents(parts)).await?, true),
         "resources/templates/list" => (json!({"resourceTemplates": []}), true),
         "resources/read" => (unless_cancelled(&cancel, read(parts, &params)).await?, true),
-        _ => return Err((METHOD_NOT_FOUND, format!("there is no method {method:?}"))),
+        _ => {
+            let why = format!("there is no method {method:?}");
+            return Err(Refusal::new(METHOD_NOT_FOUND, why));
+        }
     };
     Ok(answers::complete(result, stateless, is_list))
 }
@@ -40,15 +62,16 @@ async fn call(
     said: mpsc::Sender<Value>,
 ) -> Result<Value, Refusal> {
     let Some(Value::String(tool)) = params.remove("name") else {
-        return Err((INVALID_PARAMS, "`name` must be the name of a tool".into()));
+        return Err(Refusal::new(INVALID_PARAMS, "`name` must be the name of a tool"));
     };
     let arguments = match params.remove("arguments") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments,
-        Some(_) => return Err((INVALID_PARAMS, "`arguments` must be an object".into())),
+        Some(_) => return Err(Refusal::new(INVALID_PARAMS, "`arguments` must be an object")),
     };
     if !parts.tools().await.iter().any(|spec| spec.name == tool) {
-        return Err((INVALID_PARAMS, format!("there is no tool {tool:?}")));
+        let why = format!("there is no tool {tool:?}");
+        return Err(Refusal::new(INVALID_PARAMS, why));
     }
     let token = params.get("_meta").and_then(|meta| meta.get("progressToken"));
     let call = ServedCall {
@@ -61,17 +84,33 @@ async fn call(
 }
 
 async fn documents(parts: &dyn ServedParts) -> Result<Value, Refusal> {
-    let documents = parts.documents().await.map_err(|why| (INTERNAL_ERROR, why))?;
+    let documents = parts.documents().await;
+    let documents = documents.map_err(|why| Refusal::new(INTERNAL_ERROR, why))?;
     Ok(answers::documents(&documents))
 }
 
 async fn read(parts: &dyn ServedParts, params: &Map<String, Value>) -> Result<Value, Refusal> {
     let Some(address) = params.get("uri").and_then(Value::as_str) else {
-        return Err((INVALID_PARAMS, "`uri` must be the address of a resource".into()));
+        let why = "`uri` must be the address of a resource";
+        return Err(Refusal::new(INVALID_PARAMS, why));
     };
-    let text = parts.read(address).await.map_err(|why| (INTERNAL_ERROR, why))?;
-    let text = text.ok_or_else(|| (RESOURCE_NOT_FOUND, format!("there is no resource {address:?}")))?;
+    let text = parts.read(address).await;
+    let text = text.map_err(|why| Refusal::new(INTERNAL_ERROR, why))?;
+    let text = text.ok_or_else(|| no_resource(address, answers::is_stateless(params)))?;
     Ok(answers::document(address, &text))
+}
+
+/// The versions with a handshake have a code of its own for this.
+fn no_resource(address: &str, stateless: bool) -> Refusal {
+    let code = if stateless {
+        INVALID_PARAMS
+    } else {
+        RESOURCE_NOT_FOUND
+    };
+    Refusal {
+        data: Some(json!({ "uri": address })),
+        ..Refusal::new(code, format!("there is no resource {address:?}"))
+    }
 }
 
 /// Ends the work on a request when its client cancels it or goes away.
@@ -80,5 +119,5 @@ async fn unless_cancelled(
     work: impl Future<Output = Result<Value, Refusal>>,
 ) -> Result<Value, Refusal> {
     let done = cancel.run_until_cancelled(work).await;
-    done.unwrap_or_else(|| Err((INTERNAL_ERROR, "the request was cancelled".into())))
+    done.unwrap_or_else(|| Err(Refusal::new(INTERNAL_ERROR, "the request was cancelled")))
 }

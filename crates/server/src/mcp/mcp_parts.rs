@@ -86,15 +86,17 @@ impl CallerParts {
         let named = |name: &str| choose(&settings, &models, name).ok();
         let mut costs = ClientCallCosts::new(unlisted, person, &self.agent.model, &named, unbilled);
         let input = Value::Object(call.arguments);
-        let hears = |event: &EnvironmentEvent| match event {
-            EnvironmentEvent::ToolOutputChunk(chunk) => call.progress.say(&chunk.text),
-            EnvironmentEvent::EffectStarted(step) => {
-                if costs.begun(step, self.state.now()) {
-                    self.state.keep_unlisted_soon();
+        let hears = |event: &EnvironmentEvent| {
+            call.progress.hear(event);
+            match event {
+                EnvironmentEvent::EffectStarted(step) => {
+                    if costs.begun(step, self.state.now()) {
+                        self.state.keep_unlisted_soon();
+                    }
                 }
+                EnvironmentEvent::EffectEnded(step) => costs.ended(step, self.state.now()),
+                _ => {}
             }
-            EnvironmentEvent::EffectEnded(step) => costs.ended(step, self.state.now()),
-            _ => {}
         };
         let tools = ToolServer::new(self.state.runtime_of(person));
         let cancel = call.cancel.child_token();

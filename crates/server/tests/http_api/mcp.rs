@@ -86,7 +86,10 @@ async fn a_client_of_a_version_with_a_handshake_is_served() {
 async fn a_client_of_the_version_without_a_handshake_is_served() {
     let desk = Desk::new().await;
     let body = |method: &str, mut params: Value| {
-        params["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
+        params["_meta"] = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
         request(method, params)
     };
     let ask_with = |method: &str, params: Value, name: &str| {
@@ -122,6 +125,11 @@ async fn a_client_of_the_version_without_a_handshake_is_served() {
     let unknown = ask_with("nothing/there", json!({}), "").send().await;
     assert_eq!(
         (unknown.status, &unknown.json()["error"]["code"]),
+        (StatusCode::NOT_FOUND, &json!(-32_601))
+    );
+    let removed = ask_with("ping", json!({}), "").send().await;
+    assert_eq!(
+        (removed.status, &removed.json()["error"]["code"]),
         (StatusCode::NOT_FOUND, &json!(-32_601))
     );
     let old = ask(&desk, &desk.ann, &request("tools/list", json!({})))
