@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use tokio::time::Instant;
 
 use crate::connection::McpConnection;
+use crate::error_chain::cause;
 use crate::hidden::HiddenValues;
 use crate::limits::{OUTPUT_BYTES, ROUNDS};
 use crate::server_requests::ServerRequests;
@@ -226,15 +227,43 @@ fn was_not_sent(error: &ServiceError) -> bool {
     if error.is_authorization_required() || error.auth_challenge().is_some() {
         return true;
     }
-    let mut cause = std::error::Error::source(error);
-    while let Some(inner) = cause {
+    let mut next = std::error::Error::source(error);
+    while let Some(inner) = next {
         if inner
             .downcast_ref::<reqwest::Error>()
             .is_some_and(reqwest::Error::is_connect)
         {
             return true;
         }
-        cause = inner.source();
+        next = cause(inner);
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::transport::DynamicTransportError;
+    use rmcp::transport::streamable_http_client::StreamableHttpError;
+    use tokio::net::TcpListener;
+
+    use super::*;
+    use crate::error_chain::{chain, without_types};
+
+    #[tokio::test]
+    async fn a_call_to_a_server_that_is_gone_was_not_sent() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = format!("http://{}/mcp", listener.local_addr().unwrap());
+        drop(listener);
+        let refused = reqwest::get(&address).await.unwrap_err();
+        let kind = std::any::TypeId::of::<()>();
+        let error = StreamableHttpError::Client(refused);
+        let error = DynamicTransportError::from_parts("a::Transport<X>", kind, Box::new(error));
+        let error = ServiceError::TransportSend(error);
+        assert!(was_not_sent(&error));
+        assert_eq!(
+            without_types(&chain(&error)),
+            "nothing listens at its address (connection refused)"
+        );
+        assert!(!was_not_sent(&ServiceError::TransportClosed));
+    }
 }

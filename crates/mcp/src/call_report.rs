@@ -10,7 +10,7 @@ use rmcp::service::ServiceError;
 
 use crate::call::RemoteCallEnd;
 use crate::connection::McpConnection;
-use crate::error_chain::chain;
+use crate::error_chain::{chain, without_types};
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
 use crate::limits::{LINES_BETWEEN_CALLS, McpLimits};
@@ -60,7 +60,8 @@ impl CallReport<'_> {
                 ToolOutcome::failed(ToolStatus::Failed, text)
             }
             RemoteCallEnd::Lost(error) => {
-                let why = format!("{}{}", chain(&error), connection.explanation(self.hidden));
+                let why = without_types(&chain(&error));
+                let why = format!("{why}{}", connection.explanation(self.hidden));
                 unknown(&format!(
                     "The connection to the MCP server {name} ended: {}",
                     self.hidden.removed_from(&why)
@@ -79,15 +80,33 @@ impl CallReport<'_> {
         }
     }
 
+    /// The failure of a server that does not list its tools.
+    pub(crate) fn not_listed(&self, error: &ServiceError, connection: &McpConnection) -> McpFailure {
+        refused_login(error).unwrap_or_else(|| {
+            let why = format!(
+                "its tools cannot be listed: {}{}",
+                without_types(&chain(error)),
+                connection.explanation(self.hidden)
+            );
+            McpFailure::Connection(self.hidden.removed_from(&why))
+        })
+    }
+
     fn failure_of(&self, error: &ServiceError) -> String {
-        if error.is_authorization_required() {
-            return McpFailure::Unauthorized.to_string();
-        }
-        match error.auth_challenge() {
-            Some(challenge) => McpFailure::Scope(wanted_scope(challenge)).to_string(),
-            None => self.hidden.removed_from(&chain(error)),
+        match refused_login(error) {
+            Some(failure) => failure.to_string(),
+            None => self.hidden.removed_from(&without_types(&chain(error))),
         }
     }
+}
+
+/// What a server wants that refuses a request for want of a login, or of a scope.
+fn refused_login(error: &ServiceError) -> Option<McpFailure> {
+    if error.is_authorization_required() {
+        return Some(McpFailure::Unauthorized);
+    }
+    let challenge = error.auth_challenge()?;
+    Some(McpFailure::Scope(wanted_scope(challenge)))
 }
 
 /// The outcome of a call that the server had, and of which nobody knows what became. It is not repeated.

@@ -11,7 +11,7 @@ use rmcp::service::{ClientInitializeError, ClientLifecycleMode, RunningService, 
 use rmcp::{Peer, RoleClient};
 use tokio::time::Instant;
 
-use crate::error_chain::chain;
+use crate::error_chain::{chain, without_types};
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
 use crate::known_servers::ServerIdentity;
@@ -191,6 +191,15 @@ fn identity(peer: &Peer<RoleClient>, hidden: &HiddenValues) -> ServerIdentity {
     }
 }
 
+/// Returns the error behind one of a start, which does not name it as its cause.
+fn reason(error: &ClientInitializeError) -> String {
+    match error {
+        ClientInitializeError::TransportError { error, .. } => chain(error),
+        ClientInitializeError::LegacyFallbackFailed { fallback, .. } => reason(fallback),
+        _ => chain(error),
+    }
+}
+
 /// The failure of a connection that did not come about. A program that has just ended may still be saying
 /// why.
 async fn not_begun(
@@ -202,7 +211,7 @@ async fn not_begun(
         return McpFailure::Unauthorized;
     }
     let Some(process) = process else {
-        return McpFailure::Connection(hidden.removed_from(&without_types(&chain(error))));
+        return McpFailure::Connection(hidden.removed_from(&without_types(&reason(error))));
     };
     let mut how = String::new();
     if let Some(program) = process.program.lock().await.as_mut()
@@ -211,41 +220,10 @@ async fn not_begun(
         how = format!("it ended ({status})");
         process.said.settle().await;
     }
-    let what = if how.is_empty() { chain(error) } else { how };
+    let what = if how.is_empty() {
+        without_types(&reason(error))
+    } else {
+        how
+    };
     McpFailure::Connection(hidden.removed_from(&format!("{what}{}", process.said.explanation(hidden))))
-}
-
-/// An error of a transport without the name of its Rust type: `Transport [TYPE] error: WHAT`.
-fn without_types(text: &str) -> String {
-    let plain = text.strip_prefix("Send message error ").unwrap_or(text);
-    let cut = plain
-        .strip_prefix("Transport [")
-        .and_then(|rest| rest.split_once("] error: "));
-    let plain = cut.map_or(plain, |(_, what)| what);
-    let plain = plain
-        .split(", when send ")
-        .next()
-        .unwrap_or(plain)
-        .trim_end_matches(',');
-    if text.contains("Connection refused") {
-        return "nothing listens at its address (connection refused)".to_owned();
-    }
-    plain.to_owned()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_failure_of_a_connection_names_no_type_of_the_program() {
-        let refused = "Send message error Transport [rmcp::transport::worker::WorkerTransport<X>] error: Client error: error sending request: Connection refused (os error 111), when send discover request";
-        assert_eq!(
-            without_types(refused),
-            "nothing listens at its address (connection refused)"
-        );
-        let other = "Send message error Transport [a::b<c::D>] error: Client error: unexpected end, when send initialize request";
-        assert_eq!(without_types(other), "Client error: unexpected end");
-        assert_eq!(without_types("it closed"), "it closed");
-    }
 }

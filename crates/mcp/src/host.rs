@@ -14,7 +14,6 @@ use tokio::sync::{Mutex, watch};
 use crate::call::{RemoteCall, RemoteCallEnd};
 use crate::call_report::CallReport;
 use crate::connection::{McpConnection, ServerAccess};
-use crate::error_chain::chain;
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
 use crate::known_servers::{KnownServer, KnownServers};
@@ -166,28 +165,30 @@ impl ServerHost {
             None => None,
         };
         let opened = self.open_with(token.as_ref(), workspace).await;
-        let mut connection = match (opened, &self.login, token) {
+        match (opened, &self.login, token) {
             // The token was revoked, or the clocks differ.
             (Err(McpFailure::Unauthorized), Some(login), Some(refused)) => {
                 let token = login.renewed(&refused).await?;
-                self.open_with(Some(&token), workspace).await?
+                self.open_with(Some(&token), workspace).await
             }
-            (opened, ..) => opened?,
-        };
-        connection.mark = self.surroundings.known.mark_running(&self.server);
-        self.list(&connection).await?;
-        Ok(Arc::new(connection))
+            (opened, ..) => opened,
+        }
     }
 
+    /// Connects and lists the tools. Some servers greet everybody, and refuse only the list.
     async fn open_with(
         &self,
         token: Option<&Secret>,
         workspace: Option<&Path>,
-    ) -> Result<McpConnection, McpFailure> {
+    ) -> Result<Arc<McpConnection>, McpFailure> {
         let hidden = &self.hidden;
         let usual = &self.surroundings.environment;
         let access = ServerAccess { hidden, token };
-        McpConnection::open(&self.server, usual, self.limits.start, workspace, access).await
+        let mut connection =
+            McpConnection::open(&self.server, usual, self.limits.start, workspace, access).await?;
+        connection.mark = self.surroundings.known.mark_running(&self.server);
+        self.list(&connection).await?;
+        Ok(Arc::new(connection))
     }
 
     /// Lists its tools, and keeps them.
@@ -200,14 +201,7 @@ impl ServerHost {
             during: "it listed its tools",
             said: said(),
         })?;
-        let (tools, left_out) = listed.map_err(|error| {
-            let what = format!(
-                "its tools cannot be listed: {}{}",
-                chain(&error),
-                connection.explanation(&self.hidden)
-            );
-            McpFailure::Connection(self.hidden.removed_from(&what))
-        })?;
+        let (tools, left_out) = listed.map_err(|error| self.report().not_listed(&error, connection))?;
         self.learn(|known| known.list(connection.identity.clone(), tools, left_out))
     }
 

@@ -158,6 +158,18 @@ async fn a_token_that_is_taken_back_during_a_session_is_renewed_and_the_call_is_
 }
 
 #[tokio::test]
+async fn a_server_that_refuses_only_its_list_wants_a_login_and_gets_a_renewed_token() {
+    let server = OauthServer::new(Fault::GreetsAll).await;
+    let folder = tempfile::tempdir().unwrap();
+    let first = at(&server, folder.path());
+    assert_eq!(first.connect().await, Err(McpFailure::Unauthorized));
+    log_in(&first).await.unwrap();
+    server.state().access.clear();
+    at(&server, folder.path()).connect().await.unwrap();
+    assert_eq!(server.state().done(), (1, 0));
+}
+
+#[tokio::test]
 async fn a_missing_scope_is_named() {
     let server = OauthServer::new(Fault::NarrowScope).await;
     let folder = tempfile::tempdir().unwrap();

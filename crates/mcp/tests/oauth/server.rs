@@ -34,6 +34,8 @@ pub(crate) enum Fault {
     Refuses,
     /// The granted token lacks a scope that calls require.
     NarrowScope,
+    /// Whoever is not logged in is greeted too, and refused only the list.
+    GreetsAll,
 }
 
 #[derive(Clone, Debug)]
@@ -310,13 +312,14 @@ fn mcp(state: &mut State, base: &str, request: &Request) -> String {
     }
     let token = request.header("authorization").unwrap_or_default();
     let token = token.strip_prefix("Bearer ").unwrap_or_default();
-    if !state.access.contains(token) {
+    let message: Value = serde_json::from_str(&request.body).unwrap();
+    let is_greeting = state.fault == Fault::GreetsAll && message["method"] == "server/discover";
+    if !state.access.contains(token) && !is_greeting {
         let metadata = format!("{base}/.well-known/oauth-protected-resource/mcp");
         let challenge =
             format!("www-authenticate: Bearer resource_metadata=\"{metadata}\", scope=\"read\"\r\n");
         return reply("401 Unauthorized", &challenge, "");
     }
-    let message: Value = serde_json::from_str(&request.body).unwrap();
     let info = json!({"name": "made-up", "version": "1"});
     let tool = json!({"name": "echo", "description": "Says the token.", "inputSchema": {"type": "object"}});
     let mut result = match message["method"].as_str().unwrap_or_default() {
