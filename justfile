@@ -67,6 +67,10 @@ fuzz-keep:
 schemathesis:
     tests/schemathesis.sh
 
+# The conformance suite of the Model Context Protocol, as a client and as a server
+mcp-conformance:
+    tests/mcp_conformance.sh
+
 # A server behind a real nginx with the configuration of docs/PROXY.md
 proxies:
     tests/proxies.sh

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# The conformance suite of the Model Context Protocol (@modelcontextprotocol/conformance) against agentx as a client and as the
+# server `/mcp` of `agentx serve`, in each version of the protocol that the suite has. What is known to fail is listed in
+# mcp_conformance/expected.yaml with its reason; a scenario that fails and is not there, or passes and is, is a failure.
+#
+#   tests/mcp_conformance.sh [client|server, by default both] [versions, by default all that the suite has]
+#
+# Builds target/debug/agentx where it is missing (AGENTX names another one), and installs the suite below target, with a Node
+# of its own, because it needs 22. Where that cannot be done it says so and ends well. It takes a minute, most of it for the
+# client, so it is no step of the test command.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+ROLES=${1:-client server}
+VERSIONS=${2:-2025-03-26 2025-06-18 2025-11-25 2026-07-28}
+SUITE=$PWD/target/mcp-conformance
+NODE=$SUITE/node_modules/.bin/node
+OWN=$PWD/tests/mcp_conformance
+WORK=$(mktemp -d)
+PORT=${PORT:-15200}
+pids=()
+trap 'for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null; done; wait; rm -rf "$WORK"' EXIT
+
+skip() {
+  echo "skipped: $1"
+  exit 0
+}
+
+if [ -z "${AGENTX:-}" ]; then
+  AGENTX=$PWD/target/debug/agentx
+  [ -x "$AGENTX" ] || cargo build --locked --package agentx-cli || exit 1
+fi
+export AGENTX
+command -v script >/dev/null || skip "there is no script(1), which makes terminals"
+if [ ! -x "$NODE" ]; then
+  command -v npm >/dev/null || skip "there is no npm"
+  mkdir -p "$SUITE"
+  timeout 200 npm install --silent --no-audit --no-fund --prefix "$SUITE" node@22.23.3 \
+    @modelcontextprotocol/conformance@0.2.0-alpha.12 || skip "npm reaches no registry, or not in time"
+  [ -x "$NODE" ] || skip "npm installs no Node"
+fi
+
+# Waits until the file $1 has a line that matches $2.
+await() {
+  for _ in $(seq 100); do
+    grep -q "$2" "$1" 2>/dev/null && return
+    sleep 0.1
+  done
+  echo "no line with $2 came:"
+  cat "$1" "$WORK"/*.err
+  exit 1
+}
+
+# Starts the server with the tools that the suite wants and a file can have, and the proxy that adds a token.
+serve() {
+  local home=$WORK/home
+  mkdir -p "$home/.config/agentx" "$home/data" "$home/work"
+  cp -r "$OWN/tools" "$home/.config/agentx/"
+  echo 'approval: auto' >"$home/.config/agentx/config.yaml"
+  env -i PATH="$PATH" HOME="$home" "$AGENTX" serve --json --listen 127.0.0.1:0 --data "$home/data" --cwd "$home/work" \
+    --origin "http://localhost:$PORT" --max-rate 100000 >"$WORK/server.out" 2>"$WORK/server.err" &
+  pids+=($!)
+  await "$WORK/server.out" '"url"'
+  local url
+  url=$(sed -n 's/.*"url":"\([^"]*\)".*/\1/p' "$WORK/server.out")
+  "$NODE" "$OWN/proxy.mjs" "$url" "$home/data/identity" "$PORT" >"$WORK/proxy.out" 2>"$WORK/proxy.err" &
+  pids+=($!)
+  await "$WORK/proxy.out" ready
+}
+
+# Runs the suite in the role $1 and the version $2 with more flags, and prints its summary.
+suite() {
+  local role=$1 version=$2
+  shift 2
+  echo "== $role, $version"
+  (cd "$WORK" && "$NODE" "$SUITE/node_modules/@modelcontextprotocol/conformance/dist/index.js" "$role" --suite all \
+    --spec-version "$version" --expected-failures "$OWN/expected.yaml" "$@") >"$WORK/$role-$version.log" 2>&1
+  local ended=$?
+  sed -n '/SUMMARY ===/,$p' "$WORK/$role-$version.log"
+  [ "$ended" = 0 ] || failed=1
+}
+
+failed=0
+for role in $ROLES; do
+  if [ "$role" = server ]; then serve; fi
+  for version in $VERSIONS; do
+    # The suite has no scenario of a server for this version alone.
+    [ "$role $version" = "server 2025-03-26" ] && continue
+    if [ "$role" = server ]; then
+      suite server "$version" --url "http://localhost:$PORT/mcp"
+    else
+      suite client "$version" --command "$NODE $OWN/client.mjs" --timeout 90000
+    fi
+  done
+done
+exit "$failed"
