@@ -5,7 +5,7 @@
 //!
 //! | a request | the guessed window |
 //! | --- | --- |
-//! | fills three quarters of the room or more, and is answered, for the second time | grows by a quarter, up to the window that was assumed before the guess |
+//! | fills two thirds of the room or more, and is answered, for the second time | grows by a quarter, up to the window that was assumed before the guess |
 //! | is refused after that, without a size | is what it was before it last grew, and grows no more |
 //! | is refused later, without a size | is so small that the refused request does not fit |
 //! | is refused with the size of the window | is that size, and grows no more |
@@ -105,7 +105,7 @@ impl Conversation {
             return None;
         }
         let size = self.corrected(self.asked_tokens);
-        let is_near = size.saturating_mul(4) >= self.room(config).saturating_mul(3);
+        let is_near = size.saturating_mul(3) >= self.room(config).saturating_mul(2);
         let answered = guessed.answered + u32::from(is_near);
         if answered < ENOUGH {
             self.guessed = Some(GuessedWindow { answered, ..guessed });
