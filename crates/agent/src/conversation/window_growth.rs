@@ -61,8 +61,8 @@ impl Conversation {
     }
 
     /// The window to assume after a request is refused without a size although the guess has grown: the one before it
-    /// grew. From then on the window grows no more, and after each further refusal it is so small that the refused
-    /// request does not fit. `None` if it has not grown.
+    /// grew. From then on the window grows no more, and after a further refusal it is so small that the refused request
+    /// does not fit. `None` if neither helps.
     ///
     /// Which window would have let the refused request pass does not matter: what is kept free for the answer may be
     /// constant, so no proportion tells. `is_again` says that no request was answered since the last refusal.
@@ -73,21 +73,22 @@ impl Conversation {
         config: &AgentConfig,
     ) -> Option<u64> {
         let mut guessed = self.guessed.filter(|_| overflow.window.is_none())?;
-        let now = config.model.context_window;
         let window = match guessed.before_growth.take() {
             Some(before) => before,
-            None if guessed.is_final => {
+            // If only the latest exchanges are sent, a smaller window changes nothing.
+            None if guessed.is_final && !is_again && self.units(self.window_start).len() > 2 => {
                 let size = self.corrected(self.asked_tokens);
-                let step = if is_again { size / 4 } else { size / 16 };
                 let unused = self.room(config).saturating_sub(size);
-                now.saturating_sub(unused.saturating_add(step)).max(LEAST_WINDOW)
+                let now = config.model.context_window;
+                now.saturating_sub(unused.saturating_add(size / 16))
+                    .max(LEAST_WINDOW)
             }
             None => return None,
         };
         guessed.is_final = true;
         guessed.answered = 0;
         self.guessed = Some(guessed);
-        (window < now).then_some(window)
+        (window < config.model.context_window).then_some(window)
     }
 
     /// The window that was assumed before a guess that no answer has confirmed yet, if the guess is smaller.
