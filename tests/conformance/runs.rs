@@ -221,7 +221,10 @@ pub(crate) async fn a_picture_becomes_a_blob(place: Place) {
     let source = MediaSource::Base64("no base64!".into());
     let broken = UserInput::new(vec![ContentPart::Image(MediaPart { source, ..picture })]);
     let refused = talk.session.send(broken).await;
-    assert!(matches!(refused, Err(RuntimeError::Refused(_))), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(RuntimeError::Remote { code, .. }) if code == "bad_request"),
+        "{refused:?}"
+    );
 }
 
 pub(crate) async fn a_picture_for_a_model_that_takes_none_is_refused(place: Place) {

@@ -351,7 +351,7 @@ fn a_picture_for_a_model_that_takes_none_is_not_sent() {
         "it leaves no empty session: {listed}"
     );
     let ran = sandbox.run_with_input(&["chat", "--model", "blind"], "look at @pic.png\n");
-    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(ran.code, Some(2), "{ran}");
     let told = "nothing was sent: blind does not accept images; eye would; choose another model with /model";
     assert!(ran.stdout.contains(told), "{ran}");
     let listed = sandbox.run(&["sessions", "list"]);

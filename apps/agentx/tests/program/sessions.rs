@@ -175,10 +175,13 @@ fn an_export_names_the_whole_path() {
     let said = String::from_utf8_lossy(&export.stderr).into_owned();
     let file = std::fs::canonicalize(sandbox.path("ws/talk.md")).unwrap();
     assert!(said.contains(&format!("to {}\n", file.display())), "{said}");
-    let export = sandbox.run(&["sessions", "export", &id, "-o", "talk.md", "--force", "--json"]);
-    let told: Value = serde_json::from_str(&export.stdout).unwrap();
-    assert_eq!(told["session_id"], id.as_str(), "{export}");
-    assert_eq!(told["file"], file.to_str().unwrap(), "{export}");
+    let export = sandbox
+        .command(&["sessions", "export", &id, "-o", "talk.md", "--force", "--json"])
+        .output()
+        .unwrap();
+    let told: Value = serde_json::from_slice(&export.stdout).unwrap();
+    assert_eq!(told["session_id"], id.as_str(), "{told}");
+    assert_eq!(told["file"], file.to_str().unwrap(), "{told}");
 }
 
 #[test]

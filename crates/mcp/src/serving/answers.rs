@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::ServedDocument;
 use super::message::UNSUPPORTED_VERSION;
-use super::requests::Refusal;
+use super::requests::RequestRefusal;
 
 /// The version without a handshake, in which each request names it.
 const STATELESS: &str = "2026-07-28";
@@ -179,7 +179,7 @@ pub(super) fn error(id: &Value, code: i64, message: &str) -> Value {
 }
 
 /// The answer to a refused request.
-pub(super) fn refused(id: &Value, refusal: &Refusal) -> Value {
+pub(super) fn refused(id: &Value, refusal: &RequestRefusal) -> Value {
     let mut answer = error(id, refusal.code, &refusal.why);
     if let Some(data) = &refusal.data {
         answer["error"]["data"] = data.clone();

@@ -8,14 +8,14 @@ use super::message::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_
 use super::{CallProgress, ServedCall, ServedParts, answers};
 
 /// Why a request is refused.
-pub(super) struct Refusal {
+pub(super) struct RequestRefusal {
     pub(super) code: i64,
     pub(super) why: String,
     /// What the protocol wants to be named besides.
     pub(super) data: Option<Value>,
 }
 
-impl Refusal {
+impl RequestRefusal {
     fn new(code: i64, why: impl Into<String>) -> Self {
         Self {
             code,
@@ -32,10 +32,10 @@ pub(super) async fn answer(
     params: Map<String, Value>,
     cancel: CancellationToken,
     said: mpsc::Sender<Value>,
-) -> Result<Value, Refusal> {
+) -> Result<Value, RequestRefusal> {
     let stateless = answers::is_stateless(&params);
     if let Some(what) = answers::missing(&params).filter(|_| stateless) {
-        return Err(Refusal::new(INVALID_PARAMS, what));
+        return Err(RequestRefusal::new(INVALID_PARAMS, what));
     }
     let (result, is_list) = match method {
         // The version without a handshake has neither of them.
@@ -49,7 +49,7 @@ pub(super) async fn answer(
         "resources/read" => (unless_cancelled(&cancel, read(parts, &params)).await?, true),
         _ => {
             let why = format!("there is no method {method:?}");
-            return Err(Refusal::new(METHOD_NOT_FOUND, why));
+            return Err(RequestRefusal::new(METHOD_NOT_FOUND, why));
         }
     };
     Ok(answers::complete(result, stateless, is_list))
@@ -60,18 +60,26 @@ async fn call(
     mut params: Map<String, Value>,
     cancel: CancellationToken,
     said: mpsc::Sender<Value>,
-) -> Result<Value, Refusal> {
+) -> Result<Value, RequestRefusal> {
     let Some(Value::String(tool)) = params.remove("name") else {
-        return Err(Refusal::new(INVALID_PARAMS, "`name` must be the name of a tool"));
+        return Err(RequestRefusal::new(
+            INVALID_PARAMS,
+            "`name` must be the name of a tool",
+        ));
     };
     let arguments = match params.remove("arguments") {
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments,
-        Some(_) => return Err(Refusal::new(INVALID_PARAMS, "`arguments` must be an object")),
+        Some(_) => {
+            return Err(RequestRefusal::new(
+                INVALID_PARAMS,
+                "`arguments` must be an object",
+            ));
+        }
     };
     if !parts.tools().await.iter().any(|spec| spec.name == tool) {
         let why = format!("there is no tool {tool:?}");
-        return Err(Refusal::new(INVALID_PARAMS, why));
+        return Err(RequestRefusal::new(INVALID_PARAMS, why));
     }
     let token = params.get("_meta").and_then(|meta| meta.get("progressToken"));
     let call = ServedCall {
@@ -83,41 +91,41 @@ async fn call(
     Ok(answers::called(&parts.call(call).await))
 }
 
-async fn documents(parts: &dyn ServedParts) -> Result<Value, Refusal> {
+async fn documents(parts: &dyn ServedParts) -> Result<Value, RequestRefusal> {
     let documents = parts.documents().await;
-    let documents = documents.map_err(|why| Refusal::new(INTERNAL_ERROR, why))?;
+    let documents = documents.map_err(|why| RequestRefusal::new(INTERNAL_ERROR, why))?;
     Ok(answers::documents(&documents))
 }
 
-async fn read(parts: &dyn ServedParts, params: &Map<String, Value>) -> Result<Value, Refusal> {
+async fn read(parts: &dyn ServedParts, params: &Map<String, Value>) -> Result<Value, RequestRefusal> {
     let Some(address) = params.get("uri").and_then(Value::as_str) else {
         let why = "`uri` must be the address of a resource";
-        return Err(Refusal::new(INVALID_PARAMS, why));
+        return Err(RequestRefusal::new(INVALID_PARAMS, why));
     };
     let text = parts.read(address).await;
-    let text = text.map_err(|why| Refusal::new(INTERNAL_ERROR, why))?;
+    let text = text.map_err(|why| RequestRefusal::new(INTERNAL_ERROR, why))?;
     let text = text.ok_or_else(|| no_resource(address, answers::is_stateless(params)))?;
     Ok(answers::document(address, &text))
 }
 
 /// The versions with a handshake have a code of its own for this.
-fn no_resource(address: &str, stateless: bool) -> Refusal {
+fn no_resource(address: &str, stateless: bool) -> RequestRefusal {
     let code = if stateless {
         INVALID_PARAMS
     } else {
         RESOURCE_NOT_FOUND
     };
-    Refusal {
+    RequestRefusal {
         data: Some(json!({ "uri": address })),
-        ..Refusal::new(code, format!("there is no resource {address:?}"))
+        ..RequestRefusal::new(code, format!("there is no resource {address:?}"))
     }
 }
 
 /// Ends the work on a request when its client cancels it or goes away.
 async fn unless_cancelled(
     cancel: &CancellationToken,
-    work: impl Future<Output = Result<Value, Refusal>>,
-) -> Result<Value, Refusal> {
+    work: impl Future<Output = Result<Value, RequestRefusal>>,
+) -> Result<Value, RequestRefusal> {
     let done = cancel.run_until_cancelled(work).await;
-    done.unwrap_or_else(|| Err(Refusal::new(INTERNAL_ERROR, "the request was cancelled")))
+    done.unwrap_or_else(|| Err(RequestRefusal::new(INTERNAL_ERROR, "the request was cancelled")))
 }

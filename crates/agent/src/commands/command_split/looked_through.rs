@@ -16,8 +16,6 @@
 //! without a question if it is set. Rules that deny or ask see through far more (`command_analysis`). From version 9 of the
 //! rules on.
 
-use crate::commands::command_analysis::is_wrapper;
-
 /// The maximum number of wrappers and variables in front of a command.
 const MOST_IN_FRONT: usize = 8;
 
@@ -120,7 +118,13 @@ pub(crate) fn is_only_redirections(command: &str) -> bool {
 
 /// The words in front of the command that `is_fit` knows, with this command, if they are variables and programs that run
 /// another one. They may be any of these: a person is told what no rule allows.
-pub(crate) fn in_front(command: &str, is_fit: impl Fn(&str) -> bool) -> Option<(&str, &str)> {
+///
+/// `is_wrapper` says whether a program runs another one that its arguments name.
+pub(crate) fn in_front(
+    command: &str,
+    is_wrapper: fn(&str) -> bool,
+    is_fit: impl Fn(&str) -> bool,
+) -> Option<(&str, &str)> {
     let first = command.split(' ').next()?;
     let is_name = |name: &str| {
         name.chars()

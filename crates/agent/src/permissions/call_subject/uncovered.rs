@@ -9,6 +9,7 @@ use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, T
 use serde_json::Value;
 
 use super::{CallSubject, is_exact};
+use crate::commands::command_analysis::is_wrapper;
 use crate::commands::command_severity::{Grade, of_listed};
 use crate::commands::command_split::{CommandLine, in_front, take_apart_as};
 use crate::commands::severity::{is_of_build_tool, runs_git, unnamed};
@@ -103,7 +104,7 @@ impl CallSubject<'_> {
             let mut patterns = allowing.iter().filter_map(|rule| rule.argument.as_deref());
             patterns.any(|pattern| fits(pattern, inner))
         };
-        let (front, inner) = in_front(command, is_fit)?;
+        let (front, inner) = in_front(command, is_wrapper, is_fit)?;
         Some(format!("no rule allows `{front}` in front of `{inner}`"))
     }
 
