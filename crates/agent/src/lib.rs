@@ -14,9 +14,22 @@
 //! | `interrupt_requested` | the run is being stopped | `cancel` for all that runs, then `report` |
 //! | `writer_attached` | open work of another process is settled | the calls that may be repeated |
 //!
-//! Where to read: `run_lifecycle` for runs, `react` for the machine that most agents have, `conversation` for
-//! the requests to a model, [`approval`] and [`command_analysis`] for the permissions of calls, [`matching`]
-//! for the agent that sorts inputs by rules.
+//! Where to read: the folders of the crate. Public names are re-exported below.
+//!
+//! | folder | what is in it |
+//! | --- | --- |
+//! | `commands` | command lines: the two readings ([`command_analysis`] and [`command_split`]), and how severe each is |
+//! | `conversation` | the messages, the part of them that a request has, and its repairs after a refusal |
+//! | `files` | files that rules name, and those that are guarded without a rule |
+//! | `limits` | limits that end a run |
+//! | [`matching`] | the machine of an agent that sorts inputs by rules |
+//! | `permissions` | the decision about a call ([`approval`]): what the call is about, and what the rules say about it |
+//! | `react` | the machine that most agents have: think, call tools, continue, end |
+//! | `run_lifecycle` | runs, for every machine: waiting inputs, the current run, its reports and costs |
+//! | [`stuck`] | the detection of agents that repeat themselves |
+//! | `tools` | tools that the agent serves itself, the search for others, and checks of arguments |
+//!
+//! `agent.rs` has the type [`Agent`], `context.rs` its arguments and results, and `ledger.rs` the calls of a round.
 //!
 //! ```
 //! use agentx_agent::{Agent, StepContext, fixtures};

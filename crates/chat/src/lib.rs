@@ -5,21 +5,38 @@
 //! program that is built on this crate makes the runtime, reads the settings and parses its command line;
 //! [`session_opening::CommandLineOverrides`] is the part of that which a session takes over.
 //!
-//! | module | what is in it |
-//! | --- | --- |
-//! | [`chat_opening`] | opening a chat at a place, holding it, and the farewell |
-//! | [`chat`] | the chat: one loop over the session, the person and the system |
-//! | [`headless`] | one prompt and one answer, without a person who types |
-//! | [`picker`] | the list of sessions from which a person chooses one |
-//! | [`show`] | a session that is over or goes on elsewhere, whole or step by step |
-//! | [`spectator`] | a session that somebody else drives, as it happens |
-//! | [`doctor`] | what is wrong with this machine, the configuration and what is stored |
-//! | [`export`] | a session as a file |
-//! | [`folder`] | the question whether a folder is trusted |
-//! | [`render`] | renders events as text |
-//! | [`session_opening`], [`new_agent`] | opening a session, and the agent of one that is not opened yet |
-//! | [`console`], [`signals`], [`terminal`] | standard output and error, signals, and the terminal in raw mode |
-//! | [`error`], [`exit`], [`run_failure`] | what can go wrong, as people and programs read it |
+//! The folders of the crate. The last column has the modules of a private folder, or of one with parts that other crates
+//! need, that are public under a name of their own.
+//!
+//! | folder | what is in it | public as |
+//! | --- | --- | --- |
+//! | [`attach`] | the files that a message names with `@` | |
+//! | `catalogue` | every error, with an example; for tests | |
+//! | [`chat`] | the chat: one loop over the session, the person and the system | |
+//! | `command_line` | command lines that failed or were refused | [`failure`], [`other_programs`], [`refused_line`] |
+//! | [`doctor`] | checks of this machine, the configuration and the stored data | |
+//! | [`exit`] | exit codes and hints of errors | [`run_failure`] |
+//! | [`folder`] | the question whether a folder is trusted | [`untrusted_files`] |
+//! | [`headless`] | one prompt and one answer, without a person who types | |
+//! | `mcp` | the MCP servers of a person | [`mcp_changes`], [`mcp_login`], [`mcp_servers`] |
+//! | [`memory`] | the memories of a person, as they see and change them | |
+//! | [`models`] | the available models, and what the others lack | [`default_model`], [`model_facts`], [`other_server`], [`provider_keys`], [`refreshed_models`] |
+//! | [`picker`] | the list of sessions from which a person chooses one | |
+//! | [`place`] | the runtime of this process, or a server | [`connection_watch`], [`follow`], [`server_patience`] |
+//! | [`render`] | renders events and data as text | |
+//! | [`rules`] | approval rules: shown, tested and removed | |
+//! | [`session_opening`] | opens a session, or continues one | [`new_agent`] |
+//! | `session_status` | the status of a session, as a fold of its events | |
+//! | `sessions` | stored sessions: found, read, changed, exported and imported | [`branches`], [`cache_why`], [`export`], [`import`], [`secret_scan`], [`seen_notes`], [`sessions_here`], [`spending`], [`stored_sessions`] |
+//! | [`show`] | a session that is over or goes on elsewhere, whole or step by step | |
+//! | [`terminal`] | standard output and error, signals, and the terminal in raw mode | [`console`], [`passphrase`], [`signals`] |
+//! | `testing` | helpers for the tests of this crate | |
+//! | `tools` | tools, and what serves them, outside of a session | [`command_sandbox`], [`parameter_names`], [`reactor_list`], [`sandbox_arguments`], [`script_output`] |
+//!
+//! Files beside them: [`chat_opening`] opens a chat at a place and prints the farewell, [`spectator`] shows a session that
+//! somebody else drives, [`mcp_serving`] is `agentx mcp serve`, [`demo`] answers if no model is connected,
+//! [`configuration`] has notes about settings, [`named_file`] opens files of a command line, `pending_change` finds the
+//! change that a call would make, and [`error`] has the errors of the front end.
 
 pub mod attach;
 #[cfg(test)]
