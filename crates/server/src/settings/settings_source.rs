@@ -1,5 +1,5 @@
-//! The rules of the settings for sessions that are open: a session asks for them before each turn, and changed
-//! files are read then. The server's sweep reads them, too, if no session does anything.
+//! Gives open sessions the current rules of the settings. A session asks for them before each batch of facts, and
+//! changed files are read then. The server's sweep reads them too, in case no session does anything.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};

@@ -95,7 +95,7 @@ pub struct CommandAnalysis {
     /// Files that the line may write.
     written: Vec<String>,
     /// Names that may be paths and are only partly known, with marks for [`path_overlap`]. From version 5 of
-    /// the rules on, as all fields below.
+    /// the rules on, as `unnamed`.
     pub(crate) globs: Vec<String>,
     /// Whether it opens files whose names cannot be known from it: `find | xargs cat`.
     pub(crate) unnamed: bool,

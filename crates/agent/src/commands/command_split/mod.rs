@@ -195,7 +195,7 @@ fn width_until(rest: &str, after: &str) -> usize {
     if ends { rest.len() - after.len() } else { 0 }
 }
 
-/// Programs after which a rule for "the like" would be too wide.
+/// Programs after which the rule that "always" keeps would be too wide.
 const NEVER_WIDENED: &[&str] = &[
     "rm", "mv", "cp", "ln", "tee", "sed", "tar", "rsync", "scp", "dd", "mkfs", "chmod", "chown", "sudo",
     "su", "doas", "kill", "killall", "shutdown", "reboot", "eval", "exec", "command", "builtin", "source",

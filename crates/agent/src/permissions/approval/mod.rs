@@ -87,14 +87,18 @@ pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
 /// assert!(matches!(of("Cargo.toml"), Verdict::Ask(_)));
 /// ```
 ///
-/// The verdicts about a call that names no guarded file, from version 7 of the rules on:
+/// The table has the verdicts about a call that names no guarded file, from version 7 of the rules on, if nothing else
+/// decides before the rules do. Plan mode, and what no rule can allow, refuse a call whatever `allow` rules say. A call
+/// that always needs a question, and a command that may evade a `deny` or `ask` rule, count as in the row for `ask`; but
+/// `auto` refuses a call that always needs a question, and a command that may evade a `deny` rule. A line that is too
+/// large gets the strictest verdict.
 ///
 /// | rules that match | the call | `ask` | `auto` | `deny` |
 /// | --- | --- | --- | --- | --- |
 /// | none | touches nothing, or reads inside the workspace | allow | allow | allow |
 /// | none | reads outside of the workspace | ask | allow | deny |
 /// | none | changes, runs or sends something | ask | allow | deny |
-/// | `allow` | any | allow | allow | allow |
+/// | `allow`, for the whole call | any | allow | allow | allow |
 /// | `ask`, perhaps `allow` too | any | ask | ask | deny |
 /// | `deny`, perhaps others too | any | deny | deny | deny |
 pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
@@ -284,7 +288,7 @@ pub fn covered_together(
     CallSubject::of(workspace, RULES_VERSION, tool, input).allowed_by(rules)
 }
 
-/// The rule that "the like" would keep for a call, with any decision.
+/// The rule that an answer of "always" would keep for a call, whatever is decided about the call.
 ///
 /// ```
 /// use agentx_agent::approval::{describe, suggested};
@@ -305,8 +309,8 @@ pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
 ///
 /// The rules apply as they do to a model's call: they deny it, or lead to a question. If no rule applies, a
 /// person who allowed the calling tool has also allowed the tools that its file lists (`named`), so there is
-/// no second question. Exceptions are files that programs run by themselves, and a tool that took the name of
-/// another one.
+/// no second question. A second question is asked only about files that programs run by themselves or that may
+/// hold secrets, and about a tool that took the name of another one.
 ///
 /// | decision about the same call of a model | `named` | result |
 /// | --- | --- | --- |

@@ -35,7 +35,7 @@ pub enum Verdict {
 pub struct Question {
     /// The rule or default that asks.
     pub reason: String,
-    /// The rule that "the like" would keep.
+    /// The rule that "always" would keep.
     pub suggested: Rule,
     /// Whether the settings of the session's server would ask too, so that it takes more than a role in the
     /// session to allow the call.
