@@ -1,7 +1,7 @@
 //! What is left of an agent's configuration when its session is imported.
 //!
-//! A document says what the agent may do, and anybody may have written it. So it counts as far as it makes
-//! things stricter; the program that continues the session adds its own rules and tools.
+//! Anybody may have written the document that is imported, and it says what the agent may do. So its values count
+//! only as far as they make things stricter; the program that continues the session adds its own rules and tools.
 //!
 //! | fields | after an import |
 //! | --- | --- |

@@ -8,7 +8,7 @@
 //! | a session of this folder | the resource `agentx://sessions/ID`, its conversation as Markdown | – |
 //!
 //! If an agent's tool or MCP server started this process, no agents are served. Tools of other MCP servers
-//! are never passed on, nor those that only mean something inside a conversation.
+//! are never passed on. Tools that only mean something inside a conversation are not, either.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Files that a person names on a command line. Opening a named pipe would block until a process writes into
-//! it.
+//! Opens files that a person names on a command line. A named pipe is refused, because opening it would block until a
+//! process writes into it.
 
 use std::fs::File;
 use std::io;

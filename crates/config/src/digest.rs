@@ -1,4 +1,4 @@
-//! The hash by which a person's decision is tied to the bytes that they saw.
+//! Hashes the bytes that a person saw, so that their decision applies to these bytes only.
 
 /// Returns the BLAKE3 hash of the bytes, in hexadecimal.
 pub(crate) fn digest(bytes: &[u8]) -> String {

@@ -1,4 +1,4 @@
-//! Texts in files beside the configuration, and their bound.
+//! Reads texts from files beside the configuration, up to a maximum size.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What a caller is told of a failure, by its code and its words.
+//! Error codes and messages for callers.
 
 use agentx_runtime::RuntimeError;
 use agentx_types::wire::Problem;

@@ -1,9 +1,9 @@
 //! Reasoning, and blocks that only their own provider reads, that a server refuses in every answer.
 //!
-//! The first refusal leaves these parts out of the conversation until then, because a single one may be at fault. If
-//! the server also refuses those of the very next answer, it takes none: later ones are left out at once, until
-//! another model is chosen. Otherwise each message would cost a refused request. Repeated HTTP 500s do not count: two
-//! outages would leave out the reasoning of the rest of the session.
+//! After the first refusal, requests leave out the parts that the conversation has so far, because a single one may
+//! be at fault. If the server also refuses those of the very next answer, it takes none: later ones are left out at
+//! once, until another model is chosen. Otherwise each message would cost a refused request. Repeated HTTP 500s do
+//! not count: two outages would leave out the reasoning of the rest of the session.
 
 use agentx_types::{AgentConfig, ContentPart, since};
 

@@ -1,8 +1,8 @@
 //! The parts that are left out because a server answered a request with an HTTP 500 in each attempt.
 //!
-//! Such a server refuses the request, or it fails for a while. Nothing tells the two apart, and in both cases a plainer
-//! request is answered at last. So these parts are left out until the run ends, and no longer: an outage must not cost
-//! the pictures and the tool calls of the whole conversation.
+//! Such a server either refuses the request or fails for a while. Its answers do not show which, and a plainer
+//! request succeeds in the end in both cases. So these parts are left out until the run ends, and no longer: an
+//! outage must not cost the pictures and the tool calls of the whole conversation.
 //!
 //! ```text
 //! 500 each time ──▶ note_repeated ──▶ plainer requests ─┬─ the run ends ──────────────────▶ send_in_full_again

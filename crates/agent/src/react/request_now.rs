@@ -1,4 +1,4 @@
-//! What a model call would send now, for people who look and for counts of the window.
+//! Makes the request that a model call would send now, for people who want to see it and for counts of the window.
 //!
 //! Nothing here changes the agent: the window is moved on in a copy of the conversation.
 

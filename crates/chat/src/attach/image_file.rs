@@ -1,5 +1,5 @@
-//! A file that is named as an image, with `--image`: a file of another kind is refused before anything is
-//! sent, and the error names its kind.
+//! Checks a file that `--image` names: a file of another kind is refused before anything is sent, and the error names
+//! its kind.
 
 use std::io::Read as _;
 use std::path::Path;

@@ -1,5 +1,6 @@
-//! A word with `@` that names no file: whether a file was meant. `@name` is also how people, decorators and packages
-//! are named, so only what is certainly a path of this workspace keeps a message back; a note tells of the rest.
+//! Decides whether `@word` was meant as a file although none exists. People, decorators and packages are also named
+//! in this form. So a message is kept back only for a word that is certainly a path of this workspace; for any other
+//! word that may mean a file there is a note.
 
 use std::path::Path;
 

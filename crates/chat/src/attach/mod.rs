@@ -1,4 +1,5 @@
-//! `@path` in a person's message: the file goes to the model with the words, a picture as a picture.
+//! Attaches the files that a person's message names as `@path`: a file goes to the model with the words, and a
+//! picture as a picture.
 
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
@@ -48,9 +49,9 @@ pub struct MessageWithFiles {
     pub missing: Vec<String>,
 }
 
-/// The words, and after them the files that they name with `@`, outside of code. A word with `@` that names no file
-/// is a word; if a file may have been meant, a note says so. A blank in a name is written with a backslash, and `~/`
-/// is the home directory.
+/// Returns the words of a message, followed by the files that they name with `@` outside of code. A word with `@` that
+/// names no file stays a word; a note says so if a file may have been meant. A blank in a name is written with a
+/// backslash, and `~/` is the home directory.
 ///
 /// # Errors
 /// Returns an error, in words for the person, if an existing file cannot be attached, or if a link leads to

@@ -1,4 +1,4 @@
-//! A command that failed: its error in words on standard error, and for a program that reads JSON also as an object on
+//! Reports a command that failed: in words on standard error, and for a program that reads JSON also as an object on
 //! standard output.
 
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! The parts of this machine that tools use: a shell and git.
+//! Checks the parts of this machine that tools use: a shell and git.
 
 use std::path::PathBuf;
 

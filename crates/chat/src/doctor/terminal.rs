@@ -1,4 +1,4 @@
-//! The terminal: what it can do, and whether it says so.
+//! Checks what the terminal can do, and whether it says so.
 
 use super::DoctorCheck;
 use crate::configuration::lookup;

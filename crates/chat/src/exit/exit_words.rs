@@ -1,4 +1,4 @@
-//! The words that leave a chat.
+//! The words with which a person leaves a chat.
 
 /// Returns whether the line is a word that leaves the chat, such as `exit`, rather than a message.
 pub(crate) fn is_exit(line: &str) -> bool {

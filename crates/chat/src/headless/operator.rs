@@ -1,4 +1,4 @@
-//! A run whose calls another person decides about, as for a member of a server: it waits for the decisions,
+//! A run whose calls are decided by another person, as for a member of a server. The run waits for the decisions,
 //! within a bound.
 
 use std::future::pending;

@@ -1,4 +1,4 @@
-//! What a run prints on standard output.
+//! The form and the parts of a run's standard output.
 
 use agentx::runtime::View;
 

@@ -1,4 +1,4 @@
-//! What a person types about memories, and what they read.
+//! Tests the commands about memories, and what they print.
 
 use agentx::config::{ConfigPaths, LoadRequest, load};
 

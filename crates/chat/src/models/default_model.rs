@@ -1,5 +1,5 @@
-//! The model of a new session if none is set but a server of the user's own is (`OPENAI_BASE_URL`): the model
-//! of that server.
+//! Chooses the model of a new session if no model is set, but the address of a server of the user's own is
+//! (`OPENAI_BASE_URL`): it is the model of that server.
 
 use agentx::config::{ApiKeySource, Loaded, ProviderSettings, SettingOrigin, Settings, Sourced};
 use agentx::node::model::{ModelListError, models_of_server};

@@ -1,4 +1,4 @@
-//! The models that can be asked, and what is missing for the others, as a table.
+//! Lists the available models, and what the others lack, as a table.
 
 pub mod default_model;
 pub mod model_facts;

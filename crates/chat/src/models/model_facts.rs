@@ -1,4 +1,4 @@
-//! Everything that AgentX knows about a model, and the layer that each value comes from, as a table or an
+//! Shows everything that AgentX knows about a model, and the layer that each value comes from, as a table or an
 //! object.
 
 use agentx::config::{Loaded, SettingOrigin, refreshed_models};

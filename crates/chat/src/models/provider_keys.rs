@@ -1,4 +1,4 @@
-//! What `agentx config check` says about the keys of providers.
+//! Reports the keys of providers for `agentx config check`.
 
 use agentx::config::{Loaded, SettingOrigin};
 

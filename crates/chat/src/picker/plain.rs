@@ -1,4 +1,4 @@
-//! The picker of a terminal that can only print lines: a numbered list, and a line to answer it with.
+//! The picker for a terminal that can only print lines: a numbered list, and a line for the answer.
 
 use tokio::sync::mpsc;
 

@@ -1,4 +1,4 @@
-//! The picker without a terminal: what is shown, at any width, and what keys do.
+//! Tests the picker without a terminal: its rows at any width, and the effect of keys.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! A question that is answered in words: its text, and what a typed line answers. The model asks it
+//! Renders a question that is answered in words, and reads the answer from a typed line. The model asks it
 //! (`ask_user`) or presents its plan (`present_plan`), or the agent repeats itself.
 //!
 //! The model writes the words, so they are shown without control characters, and each line of them begins with

@@ -1,4 +1,4 @@
-//! Two branches beside each other, as people and programs read them.
+//! Renders two branches beside each other, for people and for programs.
 
 use agentx::history::{BranchFile, BranchSide, BranchTurn, Branches};
 use agentx_terminal::{Markdown, Theme};

@@ -1,4 +1,4 @@
-//! Messages of a past session: whole and in order, as `sessions show` and a resumed chat print them.
+//! Renders the messages of a past session, whole and in order, for `sessions show` and a resumed chat.
 
 use agentx::history::transcript::act_of_another;
 use agentx::types::{

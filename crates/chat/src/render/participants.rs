@@ -1,4 +1,4 @@
-//! The people of a session in words: who is there, who drives, who asks.
+//! Renders the people of a session in words: who is there, who drives, who asks.
 
 use agentx::types::wire::{ApprovalWaiting, Present, Wheel};
 use agentx::types::{OwnerId, Seat, SessionRole};

@@ -1,4 +1,4 @@
-//! Sessions as people read a list of them.
+//! Renders sessions as a list for people.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Columns that stand under each other, also with wide characters; if the terminal is too narrow for them,
-//! records.
+//! Renders tables with aligned columns, also with wide characters. If the terminal is too narrow for the columns, the
+//! rows become records.
 
 use agentx_terminal::{Line, Row};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};

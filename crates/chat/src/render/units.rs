@@ -1,4 +1,4 @@
-//! Figures as people read them: tokens, money, times.
+//! Writes figures for people: tokens, money, times.
 
 use std::fmt::Display;
 

@@ -1,4 +1,4 @@
-//! Giving a session back when a program leaves it.
+//! Releases a session when a program leaves it.
 
 use agentx::runtime::{Session, SessionState};
 use agentx::types::AskUser;

@@ -1,4 +1,4 @@
-//! The limits that flags name, which last as long as the program.
+//! The limits that flags set. They last as long as the program.
 
 use agentx::config::{DEFAULT_AGENT_NAME, Settings};
 use agentx::runtime::{NamedAgent, NamedLimits, Session};

@@ -1,4 +1,4 @@
-//! Questions, printed lines and held lines, by the events of a session.
+//! Tests the status of a session: questions, printed lines and held lines.
 
 use agentx::types::{
     ApprovalSettled, EventDraft, Message, Role, RunStarted, SessionId, Source, Timestamp, UserMessageAdded,

@@ -1,5 +1,4 @@
-//! What `agentx sessions import` reads: a session that was exported, or a log of OpenHands, in a file or a
-//! folder.
+//! Reads what `agentx sessions import` imports: an exported session, or a log of OpenHands, in a file or a folder.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,4 @@
-//! What can be done with sessions that are stored: search, rename, check and delete them. The program does it for
-//! `agentx sessions`.
+//! Searches, renames, checks and deletes stored sessions, for `agentx sessions`.
 
 use std::io::BufRead as _;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! An event in words, on one line.
+//! Describes an event in words, on one line.
 
 use agentx::types::{
     ActionKind, AnswerChecked, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart,

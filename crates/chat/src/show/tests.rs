@@ -1,5 +1,4 @@
-//! Going through a session: what is shown, what keys do, and that a state that is looked up is the state that
-//! was.
+//! Tests the viewer: what it shows, what keys do, and that a state that is looked up equals the state at that time.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

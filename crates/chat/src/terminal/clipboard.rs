@@ -1,5 +1,5 @@
-//! Text for the clipboard of the terminal, also over ssh: OSC 52, as
-//! <https://invisible-island.net/xterm/ctlseqs/ctlseqs.html> has it.
+//! Puts text into the clipboard of the terminal, also over ssh, by the sequence OSC 52
+//! (<https://invisible-island.net/xterm/ctlseqs/ctlseqs.html>).
 //!
 //! A terminal does not say whether it took the text. Ghostty, kitty, WezTerm, iTerm2, foot, alacritty,
 //! Windows Terminal and VS Code do, some only if a setting allows it; xterm does so with `allowWindowOps`,

@@ -1,6 +1,6 @@
-//! Whether the program was asked to stop by a signal on which it has not acted yet. Writers to a stream check
-//! this, so that a reader who no longer reads does not delay the end of the program. Only [`crate::terminal::signals`]
-//! changes it.
+//! Records that a signal asked the program to stop, until the program has acted on it. Writers to a stream check
+//! this, so that a reader who no longer reads does not delay the end of the program. Only
+//! [`crate::terminal::signals`] changes it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 

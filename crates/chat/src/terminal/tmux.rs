@@ -1,4 +1,4 @@
-//! Sequences for the terminal that tmux runs in: tmux hands them on if `allow-passthrough` is on.
+//! Sequences for the terminal in which tmux runs. tmux passes them on if `allow-passthrough` is on.
 
 /// Returns whether the program runs inside of tmux.
 pub(crate) fn is_around() -> bool {

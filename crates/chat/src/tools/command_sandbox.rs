@@ -1,5 +1,5 @@
-//! The sandbox of commands as a person sees it: what works on this machine, what each step stops, what
-//! commands may reach in this directory, and a command in it by hand.
+//! Shows the sandbox of commands to a person: what works on this machine, what each step stops, and what commands may
+//! reach in this directory. Also runs a single command in it.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;

@@ -1,5 +1,4 @@
-//! The mistakes that a command would make in a file: their values come from the command line, so they name the command
-//! and not a line that the file does not have.
+//! Errors for values from a command line: they name the command, not a line of the file.
 
 use std::path::Path;
 

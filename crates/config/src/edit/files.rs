@@ -1,4 +1,4 @@
-//! Files that are read, changed and replaced by one writer at a time, so that no decision of a person is lost.
+//! Reads, changes and replaces a file with one writer at a time, so that no decision of a person is lost.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,9 +1,8 @@
-//! The files of a folder that a command line of the folder may run or load.
+//! Trust in a command line includes the files that it runs.
 //!
-//! A person trusts a command line with what it runs, so each of its words, and each part of a word that a shell
-//! or an interpreter would see, is looked for in the folder. Files that are found are read, and become part
-//! of the trusted content. The search errs on the strict side: a word that only happens to be the name of a
-//! file counts too.
+//! AgentX looks in the folder for each word of the line, and for each part of a word that a shell or an interpreter
+//! would see. The files that it finds are read and become part of the trusted content. The search errs on the strict
+//! side: a word that only happens to be the name of a file counts too.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};

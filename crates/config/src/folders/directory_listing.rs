@@ -1,4 +1,4 @@
-//! A directory of a folder with everything in it, as a text that is another one as soon as a file in it changes.
+//! A text that describes all files of a directory, and changes with any of them.
 //!
 //! A program may run any file, so all count. Ignored files (`node_modules`, `target`) are many, so they count
 //! with their sizes and times instead of their bytes; so do files that are too large to read at every start.

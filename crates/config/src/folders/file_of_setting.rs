@@ -1,4 +1,4 @@
-//! The one file of a folder that a setting names.
+//! Finds the file that a folder's setting names.
 
 use std::path::{Path, PathBuf};
 

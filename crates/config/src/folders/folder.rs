@@ -60,7 +60,7 @@ pub struct Folder {
     /// The identity of the folder. Records of older programs do not have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<FolderId>,
-    /// Whether it got a `.git` after it was trusted: rules kept before still apply.
+    /// Whether it got a `.git` after it was trusted. If so, the rules that were kept before still apply.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub became_repository: bool,
     /// The start of the trust, in microseconds since 1970; a later `config trust` keeps it. Empty in records

@@ -1,4 +1,4 @@
-//! A setting of a workspace that does not count, and why.
+//! A setting of a workspace that does not count, with the reason.
 
 use crate::SettingOrigin;
 

@@ -1,4 +1,4 @@
-//! What a folder brings, and how far a person trusts it: its identity, the decisions about it, its instructions and
+//! Folders, and the trust of a person in them: a folder's identity, the decisions about it, its instructions and
 //! settings, and the files that these name.
 
 pub(crate) mod command_files;

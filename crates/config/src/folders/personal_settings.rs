@@ -1,4 +1,4 @@
-//! What a person's own layers say, beside which a folder's settings are judged.
+//! The person's own settings, with which those of a folder are compared.
 
 use agentx_llm::Catalog;
 

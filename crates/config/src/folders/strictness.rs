@@ -1,4 +1,4 @@
-//! Which of two values of a setting is the stricter one: a folder that is not trusted only makes things stricter.
+//! Finds the stricter of two values of a setting, because a folder that is not trusted may only make things stricter.
 
 use agentx_sandbox::SandboxMode;
 

@@ -1,5 +1,5 @@
-//! The settings of models and limits that a trusted folder may make: it defines models with new names, and
-//! makes limits stricter. Only the person sets the prices of known models and the maximum cost.
+//! What a trusted folder may set about models and limits. It may define models with new names and make limits
+//! stricter. Only the person sets the prices of known models and the maximum cost.
 
 use agentx_llm::Catalog;
 

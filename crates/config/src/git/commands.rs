@@ -1,4 +1,4 @@
-//! The commands of Git's settings that are known to run no file of the folder but those that they name.
+//! Git commands that run only the files that they name.
 //!
 //! Git gives a command to a shell, which finds programs in ways that its words do not show: `sh t*/clean.sh`,
 //! `make`, `python3 -m tools.clean`. So only the forms here are known; any other command counts with the whole

@@ -1,6 +1,5 @@
-//! The relevant settings of a repository: those by which Git, or a program that keeps its settings in Git's
-//! files, runs something, shows a file, or sends a request or credentials to another place than the address
-//! that a person sees.
+//! The relevant settings of a repository. With them, Git or a program that keeps its settings in Git's files runs
+//! something, shows a file, or sends a request or credentials to another address than the one that a person sees.
 //!
 //! Git's own settings are those of <https://git-scm.com/docs/git-config>; those of Git LFS are in its
 //! `docs/man/git-lfs-config.adoc`. Settings that Git reads from a person's files alone (`trace2.*`, `safe.*`)

@@ -1,5 +1,5 @@
-//! The remotes of a repository: which of them lead to other machines. Git runs the hooks of a repository on this
-//! machine that is pushed to.
+//! Finds the remotes of a repository that lead to other machines. If a push goes to a repository on this machine, Git
+//! runs the hooks of that repository.
 
 use std::collections::BTreeSet;
 

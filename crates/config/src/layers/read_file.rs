@@ -1,4 +1,4 @@
-//! A file of settings that was read, with its bytes.
+//! A file of settings, with the bytes that were read.
 
 use crate::layers::read::SettingsLayer;
 

@@ -1,8 +1,8 @@
 //! The command lines of a folder that are known to run only what they name.
 //!
-//! A person trusts a command line with the files that it runs. Of most programs nobody can tell from the line which
-//! files they open: `make`, `npm start`, `awk`, `sh -c`, a script for a shell. So only the forms here count as known;
-//! every other line counts as one that may run the whole folder, and any change of the folder asks again.
+//! A person trusts a command line with the files that it runs. For most programs, the line does not show which files
+//! they open: `make`, `npm start`, `awk`, `sh -c`, a script for a shell. So only the forms here count as known; every
+//! other line counts as one that may run the whole folder, and any change of the folder asks again.
 
 use crate::Secret;
 use crate::mcp::McpValue;

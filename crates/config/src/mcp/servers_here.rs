@@ -1,10 +1,11 @@
-//! The MCP servers that count in a folder: the person's own, and those of the project.
+//! A server of the person's own starts in every folder. The MCP servers that count in a folder are these and those of
+//! the project.
 //!
-//! An own server is started in every folder, so a relative path in its command line would mean another file in each,
-//! and a folder of somebody else could bring the program that gets the person's variables. So the folder decides
-//! nothing: a path that exists beside the settings is resolved there, a server whose file exists only in the
-//! folder is not started, and in an untrusted folder a server starts in the directory of the settings, where
-//! it finds no `node_modules`, `pyproject.toml` or module of the folder.
+//! A relative path in the command line of an own server would mean another file in each folder, and a folder of
+//! somebody else could bring the program that gets the person's variables. So the folder decides nothing: a path that
+//! exists beside the settings is resolved there, a server whose file exists only in the folder is not started, and in
+//! an untrusted folder a server starts in the directory of the settings, where it finds no `node_modules`,
+//! `pyproject.toml` or module of the folder.
 
 use std::path::{Path, PathBuf};
 

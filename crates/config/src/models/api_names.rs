@@ -1,4 +1,4 @@
-//! The words for the protocols of models, as the configuration has them.
+//! The names that the configuration uses for the protocols of models.
 
 use agentx_types::Api;
 

@@ -1,8 +1,8 @@
 //! The credentials and addresses of clouds, which have no single key and fixed address: access keys,
 //! accounts, projects and regions, from the variables and files that the programs of AWS and Google read.
 //!
-//! Of AWS's files, only what a person wrote down as keys is read. Roles, single sign-on and the metadata of machines need
-//! requests of their own; `aws configure export-credentials --format env` prints variables for them.
+//! AWS's files are read only for the keys that a person wrote down there. Roles, single sign-on and the metadata of
+//! machines need requests of their own; `aws configure export-credentials --format env` prints variables for them.
 
 use std::path::{Path, PathBuf};
 

@@ -1,6 +1,6 @@
-//! The address of Ollama as Ollama's own variable names it, so that a person who has set it for `ollama` need not set
-//! another one. Forms and defaults are those of `envconfig.Host` and `ConnectableHost` in
-//! `ollama/ollama`, `envconfig/config.go`.
+//! Reads the address of Ollama from Ollama's own variable, so that a person who has set it for `ollama` need not set
+//! another one. Forms and defaults are those of `envconfig.Host` and `ConnectableHost` in `ollama/ollama`,
+//! `envconfig/config.go`.
 
 use agentx_llm::Catalog;
 

@@ -1,4 +1,4 @@
-//! Variables of the environment, of which an empty one counts as not set.
+//! Reads variables of the environment. An empty one counts as not set.
 
 /// Reads the environment.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;

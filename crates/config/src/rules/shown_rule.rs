@@ -1,4 +1,4 @@
-//! Rules in words.
+//! Writes rules in words.
 
 /// A rule in words: `allow bash "git status*"`, `allow edit in src/* (only in /home/me/project)`.
 pub fn show_rule(rule: &agentx_types::Rule) -> String {

@@ -1,4 +1,4 @@
-//! A rule as a file has it.
+//! A rule as it is written in a file.
 
 use agentx_types::{FolderId, Rule};
 

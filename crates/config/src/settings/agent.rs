@@ -1,5 +1,5 @@
-//! From settings to the resolved configuration of an agent: the model chosen, the tools narrowed, AGENTS.md
-//! read.
+//! Makes the resolved configuration of an agent from settings: chooses the model, narrows the tools, and reads
+//! AGENTS.md.
 
 use std::path::Path;
 use std::sync::Arc;

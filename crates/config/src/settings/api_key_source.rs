@@ -1,4 +1,4 @@
-//! Where a key comes from.
+//! The source of a provider's key.
 
 use crate::Secret;
 

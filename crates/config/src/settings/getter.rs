@@ -1,4 +1,4 @@
-//! Reads the values of merged settings by their keys, paths as absolute ones.
+//! Reads the values of merged settings by their keys. Paths become absolute.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The settings of memory: their values, and which of two is stricter. Any folder may turn memory off, even
+//! The settings of memory: their values, and the choice of the stricter of two. Any folder may turn memory off, even
 //! an untrusted one; only the person decides what is remembered about them.
 
 use agentx_types::ContextSource;

@@ -1,4 +1,4 @@
-//! The settings as plain data, ready for a runtime to be assembled from.
+//! The settings as plain data, from which a runtime is assembled.
 
 pub(crate) mod agent;
 pub(crate) mod api_key_source;

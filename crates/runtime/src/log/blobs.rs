@@ -1,6 +1,6 @@
-//! Decides which session a blob belongs to. Blobs of all sessions are in one store, each once, and an id is
-//! only a hash: anybody who knows one could request the blob. Therefore a session has those blobs that its
-//! own facts were made with, and not those whose ids only occur in its texts.
+//! Decides which session a blob belongs to. One store holds the blobs of all sessions, each once, under its hash, so
+//! anybody who knows a hash could request the blob. Therefore a session has only those blobs that its own facts were
+//! made with, and not those whose ids only occur in its texts.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

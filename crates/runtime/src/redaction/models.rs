@@ -1,5 +1,5 @@
-//! The last place before a model: requests that no fact was made for pass here too, such as those of scripts
-//! and of MCP servers, and the old facts of a session that began before its secret was known.
+//! Replaces secrets in requests at the last place before a model. Requests of scripts and of MCP servers pass only
+//! here, because no fact was made of them. So do the old facts of a session that began before its secret was known.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

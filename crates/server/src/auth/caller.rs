@@ -1,4 +1,4 @@
-//! Who calls: the person, what they may do at this server, and their program.
+//! The caller of a request: the person, what they may do at this server, and their program.
 
 use agentx_types::{OwnerId, Seat};
 

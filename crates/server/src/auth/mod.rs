@@ -1,8 +1,8 @@
 //! Authentication: a signed challenge becomes a token, or identifies one connection; there are no passwords.
 //!
-//! A nonce counts once and for a minute; it is signed together with this server's origin, so that a signature
-//! for another server is useless here. On a connection on which the server proved its key, it is bound to
-//! that too. Tokens are kept as hashes, in memory only.
+//! A nonce is valid once and for a minute. It is signed together with this server's origin, so that a signature for
+//! another server is useless here. On a connection on which the server proved its key, the nonce is bound to that key
+//! too. Tokens are kept as hashes, in memory only.
 
 pub(crate) mod caller;
 pub(crate) mod credentials;

@@ -1,5 +1,5 @@
-//! Connections before they are a request or a socket: how they are read and closed, where they come from, and how many there
-//! may be.
+//! Connections until they are a request or a socket: reads and closes them, finds their origin, and limits their
+//! number.
 
 pub mod channel;
 pub(crate) mod connection_limits;

@@ -1,5 +1,5 @@
-//! Feeds without a server: who joins where, what is kept, and any mix of publishing and reading against the
-//! log.
+//! Tests feeds without a server: where readers join, what is kept, and any mix of publishing and reading, compared
+//! with the log.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

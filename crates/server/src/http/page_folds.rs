@@ -1,4 +1,4 @@
-//! The folds at the ends of earlier pages of events: the next page continues from there, and not from the
+//! Keeps the folds at the ends of earlier pages of events. The next page continues from there, and not from the
 //! session's beginning.
 
 use std::collections::VecDeque;

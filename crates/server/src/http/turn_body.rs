@@ -1,5 +1,5 @@
-//! Answers that are built while a permit is held. A large answer is held in memory until it is sent, and the
-//! permit as long, so that many requests of one person hold one answer at a time.
+//! Holds the permit of a large answer until the answer is sent. The answer is in memory for that time, so many
+//! requests of one person hold only one answer at a time.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

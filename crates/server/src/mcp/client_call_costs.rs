@@ -1,6 +1,6 @@
-//! What the model calls of one call at `/mcp` cost. Each counts from its beginning, by an estimate of what its model
-//! reads, as a session does with a call that a kill cuts off; its bill replaces the estimate. A call that never gets a
-//! bill, because the server is killed, keeps it: the estimate is its bill from then on.
+//! The cost of the model calls within one call at `/mcp`. Each model call counts from its beginning, by an estimate
+//! of what its model reads, as in a session whose call a kill cuts off. Its bill replaces the estimate. If the server
+//! is killed and the bill never comes, the estimate stays as the bill.
 
 use std::collections::BTreeMap;
 

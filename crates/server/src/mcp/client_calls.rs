@@ -1,4 +1,5 @@
-//! Calls of MCP clients that run now: how many each person may have, what ends them, and what they leave running.
+//! The running calls of MCP clients: how many each person may have, what ends them, and which work they leave
+//! running.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

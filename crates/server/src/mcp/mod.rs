@@ -1,4 +1,4 @@
-//! Calls of MCP clients: what serves them, how many run, and what they cost.
+//! Calls of MCP clients: the tools that serve them, their number, and their cost.
 
 pub(crate) mod client_call_costs;
 pub(crate) mod client_calls;

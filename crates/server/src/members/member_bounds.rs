@@ -1,6 +1,6 @@
-//! Bounds on the agents of everybody but the operator: one function says whether a configuration widens what
-//! was allowed before, whether a session is created or changed. It knows no requests, so that a test can try
-//! any sequence of changes.
+//! Bounds on the agents of everybody but the operator. One function says whether a configuration widens what was
+//! allowed before, for a new session as for a change. It knows no requests, so that a test can try any sequence of
+//! changes.
 
 use std::sync::Arc;
 

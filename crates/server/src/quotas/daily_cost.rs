@@ -1,6 +1,6 @@
-//! The money that a member may spend within a day (`quotas.daily_cost`): what is on a bill, and a part of the quota
-//! for each run and each call at `/mcp` that was admitted and has no bill yet. Without the latter, all requests that
-//! come before the first bill would be compared with the same sum.
+//! The money that a member may spend within a day (`quotas.daily_cost`). Bills count, and so does a part of the quota
+//! for each run and each call at `/mcp` that was admitted and has no bill yet. Otherwise all requests that come
+//! before the first bill would be compared with the same sum.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};

@@ -1,6 +1,6 @@
 //! The blobs that deleted sessions leave on the disk. The log removes a blob an hour after it was stored at the earliest,
 //! because the fact that names it may be on its way. A member who deletes and writes again could otherwise fill the disk
-//! in that hour; so what is stored and what was deleted may be twice the quota together.
+//! in that hour, so stored and deleted bytes together may be at most twice the quota.
 //!
 //! Blobs are content-addressed: one that several deleted sessions named is on the disk once, and one that a session of
 //! the member still names counts there.

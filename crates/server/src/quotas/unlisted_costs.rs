@@ -4,8 +4,8 @@
 //! A model call at `/mcp` counts by an estimate from its beginning, and by its bill from its end: if the server is killed
 //! in between, the estimate stays.
 //!
-//! A file beside the sessions keeps it over a restart. If the file cannot be read or written, the server says so in
-//! its log and continues: the sums then count until it ends.
+//! A file beside the sessions keeps the sums over a restart. If the file cannot be read or written, the server says
+//! so in its log and continues: the sums then last until it ends.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Reading the files of settings again when they have changed.
+//! Reads the files of settings again when they have changed.
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,4 @@
-//! The wheel in simulated time: single stories, and any sequence of events against what has to hold.
+//! Tests the wheel in simulated time: single cases, and any sequence of events against what has to hold.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use proptest::prelude::*;

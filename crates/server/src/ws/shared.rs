@@ -1,4 +1,4 @@
-//! What the two halves of a connection share: the outbox, the subscriptions, and who the client is.
+//! The state that the two halves of a connection share: the outbox, the subscriptions, and the client's identity.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -1,4 +1,4 @@
-//! What the reading half of a connection hands to the writing half: subscriptions that begin or end.
+//! Tasks from the reading half of a connection for the writing half: subscriptions that begin or end.
 
 use agentx_types::SessionId;
 

@@ -1,8 +1,8 @@
 //! Sums of the ledger of costs, and the sizes of sessions on disk. Called by `SessionLog::usage` and
 //! `SessionLog::stored`.
 //!
-//! The ledger has no times and no causes: when is the time of the row of facts that paid for a call, and why
-//! is read from that fact.
+//! The ledger has no times and no causes. The time of a cost is that of the row of facts that paid for the call, and
+//! the cause is read from that fact.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 

@@ -1,5 +1,6 @@
-//! The forms of a command that rules are compared with: unchanged, without the directory of its program, and
-//! without the options before its subcommand.
+//! The forms of a command in the wide reading, for `deny` and `ask` rules: unchanged, without the directory of its
+//! program, and without the options before its subcommand. The narrow reading, for `allow` rules, has forms of its
+//! own (`command_split/looked_through.rs`).
 
 use super::expand::ANYTHING;
 use super::subcommands::{options_before_subcommand, other_starts};

@@ -1,6 +1,7 @@
-//! The forms of a command that a rule which allows is compared with: as it is written, without redirections that keep
-//! nothing, and without wrappers and variables in front that change nothing about what runs. Without this a person who
-//! allowed `cargo test` would be asked about `timeout 60 cargo test` again and again, and would learn to say yes.
+//! The forms of a command in the narrow reading, for `allow` rules: the command as it is written, without
+//! redirections that keep nothing, and without wrappers and variables in front that change nothing about what runs.
+//! Without these forms, a person who allowed `cargo test` would be asked about `timeout 60 cargo test` again and
+//! again, and would learn to say yes.
 //!
 //! | command | also compared as |
 //! | --- | --- |
@@ -10,11 +11,11 @@
 //! | `timeout $X cargo test`, `PATH=. cargo test` | – |
 //! | `timeout 60 A=b/c make`, `timeout 60 source x` | –: it runs the file `A=b/c`, or a program named `source` |
 //!
-//! Everything that is removed is known to the letter: a wrapper stays if one of its words is not listed here, or if a shell
-//! would read the first word behind it as more than a program's name. A variable is listed only if no program takes its
-//! value for the name of a program, a file or a setting. That leaves out `CI`, for example: some programs publish or delete
-//! without a question if it is set. Rules that deny or ask see through far more (`command_analysis`). From version 9 of the
-//! rules on.
+//! Only words that are listed here are removed. A wrapper stays if one of its words is not listed, or if a shell would
+//! read the first word behind it as more than a program's name. A variable is listed only if no program takes its value for
+//! the name of a program, a file or a setting. `CI` is not listed, for example, because some programs publish or delete
+//! without a question if it is set. The wide reading, for `deny` and `ask` rules, sees through far more
+//! (`command_analysis/command_forms.rs`). From version 9 of the rules on.
 
 /// The maximum number of wrappers and variables in front of a command.
 const MOST_IN_FRONT: usize = 8;

@@ -1,5 +1,5 @@
-//! Parts of a line that need no rule, because they do nothing that the rest of the line does not do: `echo "exit $?"`,
-//! `|| true`, and `cd` to the workspace, where each line begins. From version 9 of the rules on.
+//! Parts of a line that need no rule, because they only print words or change nothing: `echo "exit $?"`, `|| true`,
+//! and `cd` to the workspace, where each line begins. From version 9 of the rules on.
 
 /// Returns whether a command only writes words of its own to its output.
 pub(crate) fn only_says(command: &str) -> bool {

@@ -1,6 +1,6 @@
-//! The options that a star matches, for programs that have too many others: of Git behind and in front of a
-//! subcommand, and of `curl`. What is not listed is dangerous, whatever the subcommand: an option may name a
-//! file to write or to show, a program to run, or a directory with settings.
+//! The options that a star matches, for programs that have too many others: those of Git in front of and behind a
+//! subcommand, and those of `curl`. Any option that is not listed is dangerous, whatever the subcommand: it may name
+//! a file to write or to show, a program to run, or a directory with settings.
 //!
 //! From version 9 of the rules on. The long options are those that `git COMMAND --git-completion-helper-all`
 //! lists for Git 2.47, without those with such a name, and those of the manual of `git rev-parse` and of

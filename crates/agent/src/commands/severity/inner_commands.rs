@@ -1,5 +1,5 @@
-//! Programs with a language of their own in which a command of the shell, or a file to write, has its place: databases,
-//! editors, `ssh`. No star stands for words in which they could be.
+//! Programs with a language of their own that can run a shell command or write a file: databases, editors, `ssh`. No
+//! star matches words that may contain such a command.
 //!
 //! | program | what a star does not stand for |
 //! | --- | --- |

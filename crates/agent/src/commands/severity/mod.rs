@@ -1,5 +1,5 @@
-//! Words that stars of a rule about command lines do not match, because they make a command more dangerous
-//! than the rule shows (*grave* words).
+//! Dangerous words that a `*` in a rule does not match (*grave* words): they make a command more dangerous than the
+//! rule shows.
 //!
 //! `git *` allows `git log`, but neither `git push --force` nor `git -c core.pager=…`, which need a question
 //! unless the rule names them. So both a pattern (before its first star) and a command are reduced to grave

@@ -1,6 +1,5 @@
-//! The repositories with which a command of Git talks. In a repository on this machine, `git push` runs hooks that
-//! nobody was shown, so no star stands for one: neither for a path, nor for a name that is not known to lead to
-//! another machine.
+//! The repositories that a Git command talks to. If such a repository is on this machine, `git push` runs its hooks,
+//! which nobody was shown. So no star matches a path, or a name that is not known to lead to another machine.
 //!
 //! | word | counts as |
 //! | --- | --- |

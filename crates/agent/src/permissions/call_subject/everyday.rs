@@ -19,8 +19,8 @@ impl CallSubject<'_> {
         }
     }
 
-    /// Returns whether a part of a line needs no rule of its own: it runs nothing, it reads what the command before it
-    /// writes and nothing else, it only says something, or it goes to the workspace, where it is.
+    /// Returns whether a part of a line needs no rule of its own: it is only redirections, it reads only the output of
+    /// the command before it, it only prints words, or it is `cd` to the workspace, where the line begins.
     pub(super) fn needs_no_rule(&self, line: &CommandLine, at: usize) -> bool {
         let Some(command) = line.commands.get(at) else {
             return false;

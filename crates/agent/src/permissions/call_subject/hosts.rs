@@ -1,9 +1,9 @@
 //! The hosts that a tool reaches, in rules and in the question to a person.
 //!
-//! A rule names one instead of arguments: `deny *: to evil.example`. The hosts that a tool may reach are in
-//! its file (`ToolReach`), so they are known before any call; a host with a `*` is left open by the file. A
-//! rule that denies or asks applies if it may match (`may_reach`), one that allows only if it names all hosts
-//! (`reaches_only`). From version 3 of the rules on.
+//! A rule may name a host in place of arguments: `deny *: to evil.example`. The file of a tool lists the hosts that
+//! the tool may reach (`ToolReach`), so they are known before any call; a host with a `*` may be any host. A rule
+//! that denies or asks applies if the tool may reach its host (`may_reach`). A rule that allows applies only if it
+//! names all hosts of the tool (`reaches_only`). From version 3 of the rules on.
 //!
 //! Both the rule's pattern and the tool's hosts are compared in the form of [`host_name`]: `to localhost` is
 //! about `http://LOCALHOST./` too. A host in another script is known only in Punycode: a tool's host in another

@@ -1,5 +1,5 @@
-//! The input line while a question is open: whether it is for the question, and the keys that answer without
-//! it.
+//! The input line while a question is open. Decides whether the line is for the question, and handles the keys that
+//! answer the question without a line.
 
 use agentx::runtime::{ApprovalInput, RuntimeError, still_asked};
 use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ToolCallId};

@@ -1,5 +1,5 @@
-//! The rules that a person kept or removed since this chat began. The settings were read before that, so new and other
-//! sessions of the chat hear of them here. Also the numbers by which rules are removed.
+//! Remembers the rules that a person kept or removed since this chat began. The chat read its settings before that,
+//! so its other sessions get these changes from here. Also assigns the numbers by which rules are removed.
 
 use agentx::types::{AgentConfig, Rule};
 

@@ -1,10 +1,9 @@
 //! Decides whether keys are meant for a question: text that was typed for another purpose never decides about
 //! a call.
 //!
-//! A line that is being written stays until its writer pauses; only then the question takes its place. And
-//! the keys that answer at once do so when the question has been on the screen for a moment, once for each
-//! press: a key that is held, or hit twice, does not answer the next question unseen. The time is an
-//! argument.
+//! A line that is being written stays until its writer pauses; only then the question takes its place. The keys that
+//! answer at once count only after the question has been on the screen for a moment, and once for each press: a key
+//! that is held, or hit twice, does not answer the next question unseen. The time is an argument.
 
 use agentx::types::ApprovalDecision;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};

@@ -1,4 +1,4 @@
-//! Trying another way: in a copy of the session, so nothing is ever lost; and how two branches differ.
+//! Forks the session to try something else, and compares two branches.
 
 use std::sync::Arc;
 

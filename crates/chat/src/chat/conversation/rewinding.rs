@@ -1,5 +1,5 @@
-//! The questions of a rewind: to which message, what to undo, and each file that somebody else changed, too.
-//! Nothing changes before the last question is answered.
+//! Asks the questions of a rewind: to which message to go back, what to undo, and what to do with each file that
+//! somebody else changed. Nothing changes before the last question is answered.
 
 use std::collections::BTreeSet;
 

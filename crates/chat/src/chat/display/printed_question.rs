@@ -1,6 +1,6 @@
-//! Keeps the question about a call right above the line that answers it for as long as it is open. It is
-//! printed like everything else; if something stands below it, such as the end of another call, or if it has
-//! left the screen, it is shown once more.
+//! Keeps an open question about a call directly above the line that answers it. The question is printed like
+//! everything else. It is printed once more if something appears below it, such as the end of another call, or if it
+//! has left the screen.
 
 use std::collections::BTreeSet;
 

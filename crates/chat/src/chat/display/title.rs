@@ -1,4 +1,4 @@
-//! The title of the terminal: what the session is called, and whether it works or asks. It is restored when
+//! Sets the title of the terminal: the name of the session, and whether it works or asks. The old title returns when
 //! the chat gives the terminal back.
 
 use agentx::types::{RuntimeEvent, SessionChange};

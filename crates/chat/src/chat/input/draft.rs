@@ -1,5 +1,6 @@
-//! Keeps the unsent text of a chat in its file, and brings it back: all but what was sent after all. A chat may be killed
-//! after its session has accepted a message and before its file is gone, or while only the beginning was written.
+//! Keeps the unsent text of a chat in a file and restores it, except for text that was sent after all. A chat may be
+//! killed after its session has accepted a message and before the file is removed, or while only the beginning of the
+//! message was written.
 
 use std::time::Duration;
 

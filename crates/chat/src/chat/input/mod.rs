@@ -1,4 +1,5 @@
-//! What a person types: the line, its completion and attachments, and where each key and line goes.
+//! Takes the input of a person: the line with its completion and attachments, and the keys and lines for the other
+//! parts of the chat.
 
 pub(super) mod attachments;
 pub(super) mod complete;

@@ -1,4 +1,4 @@
-//! The agents that are shown beside the main one, and their form.
+//! Tests which agents are shown beside the main one, and how.
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use agentx::types::{

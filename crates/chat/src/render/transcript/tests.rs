@@ -1,4 +1,4 @@
-//! Runs as they are told: failures once, notes between lines.
+//! Tests how runs are rendered: failures once, notes between lines.
 
 use super::*;
 use agentx::types::{

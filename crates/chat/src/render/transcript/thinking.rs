@@ -1,4 +1,4 @@
-//! A model's reasoning: as it comes, or folded into a line with its length.
+//! Renders a model's reasoning: as it comes, or folded into a line with its length.
 
 use agentx::config::ThinkingDisplay;
 use agentx::types::{RuntimeEvent, Timestamp};

@@ -1,5 +1,5 @@
-//! The activity of a run that was under way before its session was opened here: the row says that it
-//! continues, although the events that began it are not among those that come now.
+//! The activity of a run that began before its session was opened here. The events that began it do not come again,
+//! so the state of the session says what it does.
 
 use agentx::runtime::SessionState;
 use agentx::types::RunStatus;

@@ -1,4 +1,4 @@
-//! How long a run has been worked on: the time in which a person is asked is left out.
+//! Measures the time for which a run has been worked on. The time in which a person is asked does not count.
 
 use tokio::time::{Duration, Instant};
 

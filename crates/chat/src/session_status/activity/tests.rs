@@ -1,4 +1,4 @@
-//! The row while something is waited for, and its totals.
+//! Tests the activity row during waits, and its totals.
 
 use super::*;
 use crate::session_status::SessionStatus;

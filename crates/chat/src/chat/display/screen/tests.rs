@@ -1,4 +1,4 @@
-//! The result of a screen's bytes on a terminal.
+//! Tests the result of a screen's bytes on a terminal.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

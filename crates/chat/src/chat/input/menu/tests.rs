@@ -1,4 +1,4 @@
-//! Keys of a list, what it is for, and its rows.
+//! Tests the list below the input: its keys, its purposes, and its rows.
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 

@@ -1,4 +1,4 @@
-//! Commands of the user that have the terminal. It is lent to them, and the chat comes back when they end.
+//! Runs commands of the user that need the terminal. The chat lends it to them, and comes back when they end.
 
 use std::io;
 

@@ -1,4 +1,4 @@
-//! The processes of a command of the user: how they begin, and how all of them are ended.
+//! Starts the processes of a command of the user, and ends all of them.
 
 use std::process::Stdio;
 
