@@ -207,8 +207,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Sends a message to the agent. The draft keeps its text until the session has accepted it, or until it is in the
-    /// line again.
+    /// Sends a message to the agent. The draft keeps it until the session has it, or until it is in the line again.
     pub(in crate::chat) async fn say(&mut self, text: &str) -> Result<ChatFlow, ChatError> {
         self.composer.unaccepted = Some(text.to_owned());
         self.keep_draft().await;
