@@ -235,7 +235,7 @@ fn a_message_that_a_stalled_server_has_not_accepted_is_kept() {
     chat.wait_for("Chapter 1");
     server.freeze();
     chat.keys("and then the docs\r");
-    chat.wait_for("  1 › and then the docs");
+    chat.wait_for("  1 … and then the docs");
     let draft = sandbox.path("home/.local/share/agentx/drafts/1");
     chat.wait_for_file(&draft);
     chat.kill_program();
