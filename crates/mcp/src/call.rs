@@ -254,7 +254,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = format!("http://{}/mcp", listener.local_addr().unwrap());
         drop(listener);
-        let refused = reqwest::get(&address).await.unwrap_err();
+        let client = agentx_http::client_builder(agentx_http::Certificates::None);
+        let refused = client.build().unwrap().get(&address).send().await.unwrap_err();
         let kind = std::any::TypeId::of::<()>();
         let error = StreamableHttpError::Client(refused);
         let error = DynamicTransportError::from_parts("a::Transport<X>", kind, Box::new(error));

@@ -216,9 +216,7 @@ fn trust_workspace(global: &Global, args: TrustArgs, console: &mut Console) -> R
     }
     let word = trust.word();
     console.out_lines(&match trust {
-        FolderTrust::Trusted => {
-            format!("{shown} is trusted as it is now; {LATER}\n")
-        }
+        FolderTrust::Trusted => format!("{shown} is trusted as it is now; {LATER}\n"),
         _ => format!("{shown} is now {word}\n"),
     })?;
     if trust == FolderTrust::Restricted {

@@ -353,11 +353,8 @@ impl Chat<'_> {
             return self.go_back(going).await;
         };
         let why = file.doubt.as_ref().map(rewind::in_words).unwrap_or_default();
-        let deletes = if going.deletes() {
-            "; the file did not exist before that, so restoring deletes it"
-        } else {
-            ""
-        };
+        const DELETES: &str = "; the file did not exist before that, so restoring deletes it";
+        let deletes = if going.deletes() { DELETES } else { "" };
         let text = format!("{}: {why}{deletes}\n", visible(&file.shown));
         Ok(self.ask_back(text, RewindQuestion::File(going)))
     }
@@ -397,8 +394,8 @@ impl Chat<'_> {
             ConversationSite::Open { session, .. } if *session.id() == going.session => Some(session.clone()),
             _ => None,
         };
-        let runtime = self.place.shared();
         let wish = RestoreRequest::of(plan, |file| going.wanted.contains(&file.path));
+        let runtime = self.place.shared();
         self.wait_for(runtime.restore(&going.session, open, wish)).await
     }
 }

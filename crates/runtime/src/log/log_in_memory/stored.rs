@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use agentx_session::{Digest, Projection};
+use agentx_session::{Digest, Fact, Projection};
 use agentx_types::{
     AgentStateId, BlobId, Envelope, MessageId, NanoUsd, OwnerId, Role, SessionId, SessionRole, Usage,
 };
@@ -15,7 +15,6 @@ use crate::log::titles::{is_own_command, title_from};
 use crate::log::writing::{Batch, NewLog, Writer};
 use crate::log_error::LogError;
 use crate::session_lists::{SessionInfo, VerifyReport, WriterInfo};
-use agentx_session::Fact;
 
 /// The prefix of a blob's id, and the number of hexadecimal digits after it.
 const BLOB: (&[u8], usize) = (b"b3_", 64);
