@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use agentx_sqlite_log::is_disk_full;
 use rusqlite::{Connection, ErrorCode, TransactionBehavior};
 
 use crate::memory::MemoryError;
@@ -57,13 +58,6 @@ pub(crate) fn failure(path: &Path, error: &rusqlite::Error) -> MemoryError {
         path,
         what: in_words(error),
     }
-}
-
-/// Returns whether there is no space left. SQLite calls it an input/output error where its index of the write-ahead log
-/// does not fit.
-fn is_disk_full(error: &rusqlite::Error) -> bool {
-    error.sqlite_error_code() == Some(ErrorCode::DiskFull)
-        || error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
 }
 
 fn in_words(error: &rusqlite::Error) -> String {

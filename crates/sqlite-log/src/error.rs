@@ -85,7 +85,7 @@ impl DatabaseFile {
 
 /// Returns whether there is no space left. SQLite calls it an input/output error where its index of the write-ahead log
 /// does not fit.
-fn is_disk_full(error: &rusqlite::Error) -> bool {
+pub fn is_disk_full(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DiskFull)
         || error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)
 }

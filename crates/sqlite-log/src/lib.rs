@@ -42,4 +42,5 @@ mod write;
 pub use database::examine::{Examined, examine};
 pub use database::options::{Durability, LogOptions};
 pub use database::schema::FORMAT;
+pub use error::is_disk_full;
 pub use log::SqliteLog;
