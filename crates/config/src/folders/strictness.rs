@@ -2,8 +2,27 @@
 
 use agentx_sandbox::SandboxMode;
 
+use crate::layers::MergedSettings;
 use crate::layers::keys::SettingPath;
 use crate::layers::value::Value;
+
+const LOOSER_SANDBOX: &str = "only your own settings may loosen the sandbox";
+const LOOSER_MEMORY: &str = "only your own settings may turn memory on or let it keep or use more";
+
+/// Returns why a folder, trusted or not, may not set this; `None` if it may.
+pub(crate) fn why_not(path: &SettingPath, value: &Value, own: &MergedSettings) -> Option<&'static str> {
+    let why = why_never(path)?;
+    (!is_stricter(path, value, own.get(path)?)).then_some(why)
+}
+
+/// Returns why trust in a folder does not cover a looser value of this key; `None` if it does.
+pub(crate) fn why_never(path: &SettingPath) -> Option<&'static str> {
+    match path.0.first()?.as_str() {
+        "sandbox" => Some(LOOSER_SANDBOX),
+        "memory" => Some(LOOSER_MEMORY),
+        _ => None,
+    }
+}
 
 /// Returns whether a value is as strict as the present one, or stricter.
 pub(crate) fn is_stricter(path: &SettingPath, value: &Value, present: &Value) -> bool {

@@ -7,13 +7,11 @@
 
 use agentx_types::RuleEffect;
 
-use crate::folders::strictness::is_stricter;
+use crate::folders::strictness::{is_stricter, why_never};
 use crate::layers::MergedSettings;
 use crate::layers::keys::{SettingPath, WorkspaceMay};
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::Value;
-use crate::settings::memory;
-use crate::settings::sandbox;
 use crate::{IgnoredSetting, Sourced};
 
 /// Keeps only the settings that an untrusted workspace may make; `below` has the layers below it.
@@ -82,8 +80,7 @@ fn tighten(
     {
         kept.entries.push((path, sourced));
     } else {
-        let why_never = sandbox::why_never(&path).or_else(|| memory::why_never(&path));
-        let (why, waits_for_trust) = match why_never {
+        let (why, waits_for_trust) = match why_never(&path) {
             Some(why) => (why, false),
             None => ("only a trusted workspace may relax it", true),
         };

@@ -16,6 +16,7 @@ use crate::folders::file_of_setting::{GUARDED, OUTSIDE, named};
 use crate::folders::guarded_files;
 use crate::folders::personal_settings::PersonalSettings;
 use crate::folders::secret_guard;
+use crate::folders::strictness;
 use crate::folders::trust;
 use crate::folders::workspace_effects::effects;
 use crate::folders::workspace_models::{FolderModels, MODEL, why_no_limit};
@@ -30,8 +31,6 @@ use crate::mcp::server_files::{Listings, files_of};
 use crate::models;
 use crate::models::cloud::Clouds;
 use crate::settings::getter::{SettingsGetter, resolved};
-use crate::settings::memory;
-use crate::settings::sandbox;
 use crate::{
     ApiKeySource, ConfigPaths, FileAcceptance, Folder, FolderTrust, IgnoredSetting, NamedFile, Secret,
 };
@@ -179,8 +178,7 @@ fn without_what_is_the_persons(
             }
             (["models", name, key, ..], _) => of_models.why_not(name, key),
             (_, value) => why_no_limit(&path, value, own.merged)
-                .or_else(|| sandbox::why_not(&path, value, own.merged))
-                .or_else(|| memory::why_not(&path, value, own.merged)),
+                .or_else(|| strictness::why_not(&path, value, own.merged)),
         };
         if let Some(why) = why {
             ignored.push(trust::note(&path, &sourced, why, false));

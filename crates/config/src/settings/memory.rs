@@ -3,14 +3,8 @@
 
 use agentx_types::ContextSource;
 
-use crate::folders::strictness;
-use crate::layers::MergedSettings;
-use crate::layers::keys::SettingPath;
-use crate::layers::value::Value;
 use crate::settings::getter::SettingsGetter;
 use crate::settings::{MemoryAccept, MemorySettings};
-
-const LOOSER: &str = "only your own settings may turn memory on or let it keep or use more";
 
 /// The name of the source of context that gives memories.
 const SOURCE: &str = "memory";
@@ -39,16 +33,4 @@ pub(crate) fn settings(get: &SettingsGetter<'_>) -> MemorySettings {
         },
         max_tokens: max_tokens.map_or(MAX_TOKENS, |tokens| u32::try_from(tokens).unwrap_or(u32::MAX)),
     }
-}
-
-/// Returns why a folder, trusted or not, may not set this; `None` if it may.
-pub(crate) fn why_not(path: &SettingPath, value: &Value, own: &MergedSettings) -> Option<&'static str> {
-    let why = why_never(path)?;
-    (!strictness::is_stricter(path, value, own.get(path)?)).then_some(why)
-}
-
-/// Returns why trust in a folder does not cover a looser value of this key.
-pub(crate) fn why_never(path: &SettingPath) -> Option<&'static str> {
-    let is_of_memory = path.0.first().is_some_and(|first| first == "memory");
-    is_of_memory.then_some(LOOSER)
 }

@@ -5,14 +5,9 @@ use std::path::PathBuf;
 
 use agentx_sandbox::SandboxMode;
 
-use crate::folders::strictness;
-use crate::layers::MergedSettings;
 use crate::layers::keys::SettingPath;
-use crate::layers::value::Value;
 use crate::settings::SandboxSettings;
 use crate::settings::getter::SettingsGetter;
-
-const LOOSER: &str = "only your own settings may loosen the sandbox";
 
 /// The settings of all layers.
 pub(crate) fn settings(get: &SettingsGetter<'_>) -> SandboxSettings {
@@ -29,16 +24,4 @@ pub(crate) fn settings(get: &SettingsGetter<'_>) -> SandboxSettings {
 
 fn paths(get: &SettingsGetter<'_>, key: &str) -> Vec<PathBuf> {
     get.paths_at(&SettingPath::dotted(key))
-}
-
-/// Returns why a folder, trusted or not, may not set this; `None` if it may.
-pub(crate) fn why_not(path: &SettingPath, value: &Value, own: &MergedSettings) -> Option<&'static str> {
-    let why = why_never(path)?;
-    (!strictness::is_stricter(path, value, own.get(path)?)).then_some(why)
-}
-
-/// Returns why trust in a folder does not cover a looser value of this key.
-pub(crate) fn why_never(path: &SettingPath) -> Option<&'static str> {
-    let is_of_sandbox = path.0.first().is_some_and(|first| first == "sandbox");
-    is_of_sandbox.then_some(LOOSER)
 }
