@@ -1,11 +1,6 @@
-//! The names of variables, and the environment variables that a text refers to as `${NAME}`.
+//! The environment variables that a text refers to as `${NAME}`.
 
-/// Returns whether a variable may be called so.
-pub(crate) fn is_variable(name: &str) -> bool {
-    !name.is_empty()
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
-        && !name.starts_with(|c: char| c.is_ascii_digit())
-}
+use agentx_config::is_variable;
 
 /// Returns the names between `${` and `}`.
 pub(crate) fn variables(text: &str) -> Result<Vec<&str>, String> {

@@ -57,7 +57,7 @@ pub use layers::load::{FileStatus, LoadRequest, Loaded, load, load_whatever_work
 pub use layers::origin::{SettingOrigin, SourceLocation, Sourced};
 pub use layers::read::CommandLineSetting;
 pub use layers::scalar::scalar;
-pub use layers::value::{KeyReference, Value, ValueKind};
+pub use layers::value::{KeyReference, Value, ValueKind, is_variable};
 pub use layers::{MergedSettings, SettingRow};
 pub use mcp::mcp_edit::{add_mcp_server, remove_mcp_server};
 pub use mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use agentx_config::is_variable;
 use agentx_config::yaml::{Yaml, YamlNode};
 use serde_json::{Value, json};
 
@@ -10,7 +11,6 @@ use crate::keys::key_tables::{MappingShape, Shape};
 use crate::mistake::{START, did_you_mean};
 use crate::read::checker::Checker;
 use crate::read::entries::{Entries, find, items, text_of};
-use crate::variables::is_variable;
 
 /// Returns the key and value that need an `output_schema` next to them.
 pub(crate) fn schema_needed(table: &MappingShape) -> Option<(&'static str, &'static str)> {

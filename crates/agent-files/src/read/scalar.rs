@@ -1,7 +1,7 @@
 //! Values that are one text, number or word, and the two that have a form of their own: schemas and patterns.
 
 use agentx_config::yaml::{Yaml, YamlNode};
-use agentx_config::{Value as Setting, ValueKind};
+use agentx_config::{Value as Setting, ValueKind, is_variable};
 use serde_json::{Value, json};
 
 use crate::jq::JqFilter;
@@ -12,7 +12,7 @@ use crate::read::findings::{ReferenceSite, SCHEMA_FILE};
 use crate::read::json_schema;
 use crate::read::params;
 use crate::read::rules;
-use crate::variables::{is_variable, variables};
+use crate::variables::variables;
 
 /// The longest name.
 const MAX_NAME: usize = 64;

@@ -213,7 +213,8 @@ fn key(words: &str) -> KeyReference {
     }
 }
 
-fn is_variable(name: &str) -> bool {
+/// Returns whether a variable may be called so: letters, digits and `_`, and no digit at first.
+pub fn is_variable(name: &str) -> bool {
     !name.is_empty()
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
         && !name.starts_with(|c: char| c.is_ascii_digit())
