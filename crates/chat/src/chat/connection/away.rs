@@ -12,8 +12,6 @@ use crate::chat::slash::{self, QueueCommand, Slash, WheelCommand};
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::exit::exit_words::is_exit;
-use crate::render::clean::visible;
-use crate::render::table::cut;
 use crate::render::units;
 use crate::terminal::TerminalInput;
 use agentx_terminal::EditOutcome;
@@ -108,14 +106,5 @@ impl Chat<'_> {
             Err(error) => self.complain(&error),
         }
         Ok(())
-    }
-
-    /// The messages that wait for the server, a row each.
-    pub(in crate::chat) fn rows_that_wait_for_server(&self) -> Vec<String> {
-        let (style, width) = (self.display.style(), self.display.width());
-        let rest = " · sent when the server is back";
-        let room = width.saturating_sub(rest.len() + 4);
-        let row = |line: &String| style.dim(&format!("  … {}{rest}", cut(&visible(line), room)));
-        self.composer.inputs.lines().map(row).collect()
     }
 }

@@ -140,12 +140,20 @@ impl Chat<'_> {
         );
         if let Some(own) = &self.programs.running {
             beside.extend(own.rows(self.display.width(), self.display.style()));
-            beside.extend(self.rows_that_wait());
+            beside.extend(self.rows_that_wait(" · sent when it has ended"));
         } else if self.connection.company.is_cut_off() {
-            beside.extend(self.rows_that_wait_for_server());
+            beside.extend(self.rows_that_wait(" · sent when the server is back"));
         }
         beside.extend(self.rows_of_later());
         beside
+    }
+
+    /// Returns rows for the lines that wait to be sent. `rest`, at the end of each row, says until when.
+    fn rows_that_wait(&self, rest: &str) -> Vec<String> {
+        let (style, width) = (self.display.style(), self.display.width());
+        let room = width.saturating_sub(rest.len() + 4);
+        let row = |line: &String| style.dim(&format!("  … {}{rest}", cut(&visible(line), room)));
+        self.composer.inputs.lines().map(row).collect()
     }
 
     /// Returns rows for the returned texts that go into the line once its current text is sent.

@@ -21,7 +21,6 @@ use crate::chat::{Chat, ChatFlow};
 use crate::error::ChatError;
 use crate::exit::exit_words::is_exit;
 use crate::render::answers::is_nearly_answer;
-use crate::render::clean::visible;
 use crate::render::conversation;
 use crate::render::style::AnsiStyle;
 use crate::render::table::cut;
@@ -330,15 +329,6 @@ impl Chat<'_> {
             _ => self.composer.inputs.keep(TerminalInput::Waited(line)),
         }
         Ok(ChatFlow::Continue)
-    }
-
-    /// The lines that wait until it has ended, a row each.
-    pub(in crate::chat) fn rows_that_wait(&self) -> Vec<String> {
-        let (style, width) = (self.display.style(), self.display.width());
-        let rest = " · sent when it has ended";
-        let room = width.saturating_sub(rest.len() + 4);
-        let row = |line: &String| style.dim(&format!("  … {}{rest}", cut(&visible(line), room)));
-        self.composer.inputs.lines().map(row).collect()
     }
 }
 
