@@ -4,6 +4,9 @@
 use agentx_types::{ContentPart, Source, Timestamp, ToolStatus, Usage};
 use serde_json::Value;
 
+use crate::json;
+use crate::time;
+
 /// One step of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LogItem {
@@ -13,6 +16,17 @@ pub(crate) struct LogItem {
     pub(crate) events: Vec<String>,
     /// The action or observation, as a step of a session.
     pub(crate) step: LogStep,
+}
+
+impl LogItem {
+    /// A step of one event, with its time and its id.
+    pub(crate) fn new(event: &Value, step: LogStep) -> Self {
+        Self {
+            at: time::read(json::text(event, "timestamp")),
+            events: json::id(event, "id").into_iter().collect(),
+            step,
+        }
+    }
 }
 
 /// What happened in a conversation.

@@ -21,7 +21,6 @@ use crate::item::{LogItem, LogSetting, LogStep, LoggedAnswer};
 use crate::json;
 use crate::log::Log;
 use crate::report::ImportReport;
-use crate::time;
 use crate::usage::Meters;
 use crate::words::ActionType;
 use calls::PendingAction;
@@ -203,11 +202,7 @@ impl<'a> V0Reader<'a> {
     }
 
     fn push(&mut self, event: &Value, step: LogStep) {
-        self.items.push(LogItem {
-            at: time::read(json::text(event, "timestamp")),
-            events: json::id(event, "id").into_iter().collect(),
-            step,
-        });
+        self.items.push(LogItem::new(event, step));
     }
 
     fn agent_message(&mut self, event: &'a Value, args: &Value) {

@@ -13,7 +13,6 @@ use crate::item::{LogItem, LogSetting, LogStep, LoggedAnswer};
 use crate::json;
 use crate::log::Log;
 use crate::report::ImportReport;
-use crate::time;
 use crate::usage::{self, Meters};
 use crate::words::{EventKind, ExecutionStatus};
 use actions::{last_acp, responses};
@@ -138,11 +137,7 @@ impl<'a> V1Reader<'a> {
     }
 
     fn push(&mut self, event: &Value, step: LogStep) {
-        self.items.push(LogItem {
-            at: time::read(json::text(event, "timestamp")),
-            events: json::id(event, "id").into_iter().collect(),
-            step,
-        });
+        self.items.push(LogItem::new(event, step));
     }
 
     /// Contents as parts; pictures that cannot be read are counted.
