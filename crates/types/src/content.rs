@@ -189,6 +189,11 @@ impl ProviderData {
         self.model.as_deref().is_some_and(|own| own != model)
     }
 
+    /// Returns the data, if it belongs to this API and no other model than this one made it.
+    pub fn data_for(&self, api: &str, model: &str) -> Option<&Value> {
+        (self.api == api && !self.is_of_another(model)).then_some(&self.data)
+    }
+
     /// Joins data that came later for the same part: objects by key, arrays end to end, anything else
     /// replaced.
     pub fn merge(&mut self, later: Value) {

@@ -144,7 +144,7 @@ impl<'a> ContentWriter<'a, '_> {
                 }
                 ContentPart::ToolCall(call) => parts.push(self.call(call)),
                 ContentPart::Opaque(part) => {
-                    parts.extend(self.own(&part.provider).map(BorrowedJson::from));
+                    parts.extend(part.provider.data_for(API, self.model).map(BorrowedJson::from));
                 }
                 _ => {}
             }
@@ -152,15 +152,10 @@ impl<'a> ContentWriter<'a, '_> {
         parts
     }
 
-    /// The data of a part that this model made at this API.
-    fn own(&self, provider: &'a ProviderData) -> Option<&'a Value> {
-        (provider.api == API && !provider.is_of_another(self.model)).then_some(&provider.data)
-    }
-
     /// The data of a part that this model signed.
     fn signed(&self, provider: Option<&'a ProviderData>) -> Option<&'a Value> {
         provider
-            .and_then(|provider| self.own(provider))
+            .and_then(|provider| provider.data_for(API, self.model))
             .filter(|data| data[SIGNATURE].is_string())
     }
 

@@ -62,7 +62,7 @@ impl<'a> StepWriter<'a, '_> {
                 ContentPart::Thinking(part) => out.extend(self.thought(part)),
                 ContentPart::ToolCall(call) => out.push(self.call(call)),
                 ContentPart::Opaque(part) => {
-                    out.extend(self.own(&part.provider).map(BorrowedJson::from));
+                    out.extend(part.provider.data_for(API, self.model).map(BorrowedJson::from));
                 }
                 _ => {}
             }
@@ -72,13 +72,8 @@ impl<'a> StepWriter<'a, '_> {
         }
     }
 
-    /// The data of a part that this model made at this API.
-    fn own(&self, provider: &'a ProviderData) -> Option<&'a Value> {
-        (provider.api == API && !provider.is_of_another(self.model)).then_some(&provider.data)
-    }
-
     fn signature(&self, provider: Option<&'a ProviderData>) -> Option<&'a Value> {
-        let data = provider.and_then(|provider| self.own(provider))?;
+        let data = provider.and_then(|provider| provider.data_for(API, self.model))?;
         data.get(SIGNATURE).filter(|signature| signature.is_string())
     }
 

@@ -59,7 +59,7 @@ pub(super) fn missing_reasoning(
 /// reasoning refuse it (<https://github.com/vercel/ai/issues/8056>). If its model is unknown, as in sessions
 /// of older versions, it is sent.
 pub(super) fn reasoning<'a>(message: &'a Message, model: &str) -> Option<Cow<'a, str>> {
-    let is_own = |data: &ProviderData| data.api == API && !data.is_of_another(model);
+    let is_own = |data: &ProviderData| data.data_for(API, model).is_some();
     let texts = message.content.iter().filter_map(|part| match part {
         ContentPart::Thinking(part) if part.provider.as_ref().is_none_or(is_own) => Some(part.text.as_str()),
         _ => None,
@@ -75,8 +75,9 @@ pub(super) fn reasoning_details<'a>(message: &'a Message, model: &str) -> Option
         .content
         .iter()
         .filter_map(|part| match part {
-            ContentPart::Opaque(part) if part.provider.api == API && !part.provider.is_of_another(model) => {
-                part.provider.data.get("reasoning_details")?.as_array()
+            ContentPart::Opaque(part) => {
+                let data = part.provider.data_for(API, model)?;
+                data.get("reasoning_details")?.as_array()
             }
             _ => None,
         })

@@ -21,9 +21,7 @@ pub(super) fn are_wanted(request: &ModelRequest, options: &ChatOptions) -> bool 
 
 /// Returns the signature that came with a call of this model, to be sent back with it.
 pub(super) fn of<'a>(call: &'a ToolCallPart, model: &str) -> Option<&'a Value> {
-    let data = call.provider.as_ref()?;
-    let is_own = data.api == API && !data.is_of_another(model);
-    data.data.get(EXTRA).filter(|_| is_own)
+    call.provider.as_ref()?.data_for(API, model)?.get(EXTRA)
 }
 
 /// Gives the first of these calls a signature, if the model has signed none of them.

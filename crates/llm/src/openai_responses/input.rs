@@ -4,10 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use agentx_types::{
-    ContentPart, MediaPart, Message, ModelRequest, ProviderData, Role, TextPart, ThinkingPart, ToolCallPart,
-    ToolResultPart,
+    ContentPart, MediaPart, Message, ModelRequest, Role, TextPart, ThinkingPart, ToolCallPart, ToolResultPart,
 };
-use serde_json::Value;
 
 use super::API;
 use super::items::{CUSTOM, ENCRYPTED, PHASE};
@@ -166,7 +164,7 @@ fn assistant<'a>(
                 out.push(tool_call(call, input));
             }
             ContentPart::Opaque(part) => {
-                out.extend(own(&part.provider, model).map(BorrowedJson::from));
+                out.extend(part.provider.data_for(API, model).map(BorrowedJson::from));
             }
             _ => {}
         }
@@ -174,11 +172,6 @@ fn assistant<'a>(
     while out.len() > start && out.last().and_then(BorrowedJson::kind) == Some("reasoning") {
         out.pop();
     }
-}
-
-/// The data of a part that this model made at this API.
-fn own<'a>(provider: &'a ProviderData, model: &str) -> Option<&'a Value> {
-    (provider.api == API && !provider.is_of_another(model)).then_some(&provider.data)
 }
 
 /// A text of the model, with all fields that the API's description of an output message requires: vLLM, and
@@ -195,7 +188,7 @@ fn text<'a>(part: &'a TextPart, model: &str, id: impl FnOnce() -> String) -> Opt
     let mut item = object! {
         "type": "message", "id": id(), "status": "completed", "role": "assistant", "content": vec![said],
     };
-    let data = part.provider.as_ref().and_then(|provider| own(provider, model));
+    let data = part.provider.as_ref().and_then(|provider| provider.data_for(API, model));
     if let Some(phase) = data.and_then(|data| data[PHASE].as_str()) {
         item.set(PHASE, phase);
     }
@@ -204,7 +197,7 @@ fn text<'a>(part: &'a TextPart, model: &str, id: impl FnOnce() -> String) -> Opt
 
 /// The reasoning as it came; `None` if it is another model's, or the server gave nothing to send back.
 fn reasoning<'a>(part: &'a ThinkingPart, model: &str) -> Option<BorrowedJson<'a>> {
-    let data = own(part.provider.as_ref()?, model)?;
+    let data = part.provider.as_ref()?.data_for(API, model)?;
     data[ENCRYPTED].is_string().then(|| data.into())
 }
 
