@@ -137,13 +137,8 @@ const IN_FRONT: &[&str] = &[
     "--paginate",
 ];
 
-/// Returns whether the pattern names each grave word of the command before its first star. Paths in `workspace` are
+/// The first grave word of the command that the pattern does not name before its first star. Paths in `workspace` are
 /// none.
-pub(crate) fn names_dangerous_words(pattern: &str, command: &str, workspace: &str, version: u32) -> bool {
-    unnamed(pattern, command, workspace, version).is_none()
-}
-
-/// The first grave word of the command that the pattern does not name before its first star.
 pub(crate) fn unnamed(pattern: &str, command: &str, workspace: &str, version: u32) -> Option<String> {
     let said = pattern.replace("\\*", "\u{1}");
     let (head, _) = said.split_once('*')?;

@@ -10,6 +10,7 @@
 //! `version` is that of the rules (`RULES_VERSION`): a session with an earlier version skips later checks.
 
 mod everyday;
+mod gap;
 mod guarded;
 mod hidden;
 pub(crate) mod hosts;
@@ -27,14 +28,13 @@ use serde_json::Value;
 use crate::commands::command_analysis::{CommandAnalysis, PathOverlap, read_as};
 use crate::commands::command_split::{take_apart_as, trimmed};
 use crate::commands::own_program;
-use crate::commands::severity::{names_dangerous_words, runs_git, unnamed_remote};
+use crate::commands::severity::runs_git;
 use crate::files::auto_run_files::{is_guarded_as, is_instructions_as};
 use crate::files::closed_files::{self, Guarded};
 use crate::files::path_pattern::{glob_meets, is_named_by};
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::permissions::remembered_rule;
 use crate::permissions::rule_options::{fits_anywhere, fits_by_options};
-use crate::permissions::wildcards::{fits_command, names_all_places, names_all_variables, stays_below};
 use crate::tools::file_tools;
 
 /// The subject of a call, for one judgement. It parses the command line once, on first use.
@@ -293,22 +293,7 @@ impl<'a> CallSubject<'a> {
     /// Returns whether a rule's pattern covers one command: it fits, and its stars stand for nothing that a
     /// rule has to name explicitly (other places, secrets, variables, options that run or destroy something).
     fn covers_command(&self, pattern: &str, command: &str) -> bool {
-        fits_command(pattern, command, self.version)
-            && stays_below(pattern, command)
-            && (self.version < since::PLACES_ARE_NAMED || names_all_places(pattern, command))
-            && self.may_open_in(pattern, command)
-            && (self.version < since::VARIABLES_ARE_NAMED || names_all_variables(pattern, command))
-            && (self.version < since::GRAVE_WORDS_ARE_NAMED
-                || names_dangerous_words(pattern, command, self.workspace, self.version))
-            && (self.git_runs().is_none() || !runs_git(command, self.version))
-            && self.unnamed_remote(pattern, command).is_none()
-            && self.names_what_it_writes(pattern, command)
-    }
-
-    /// The remote of a command of Git that a pattern has to name, because it may be a repository on this machine.
-    fn unnamed_remote(&self, pattern: &str, command: &str) -> Option<String> {
-        let remotes = self.guard.and_then(|guard| guard.git_remotes.as_ref());
-        unnamed_remote(pattern, command, remotes, self.version)
+        self.first_gap(pattern, command).is_none()
     }
 
     /// Returns whether the line may go to a folder in which the rule does not apply: with `cd`, out of the

@@ -11,15 +11,15 @@
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
 use serde_json::Value;
 
+use super::gap::RuleGap;
 use super::{CallSubject, is_exact};
 use crate::commands::command_analysis::is_wrapper;
 use crate::commands::command_severity::{Grade, of_listed};
 use crate::commands::command_split::{CommandLine, in_front, take_apart_as};
-use crate::commands::severity::{is_of_build_tool, runs_git, unnamed};
+use crate::commands::severity::is_of_build_tool;
 use crate::pattern::fits;
 use crate::permissions::remembered_rule::inside;
 use crate::permissions::rule_words::in_reason;
-use crate::permissions::wildcards::{fits_command, names_all_places, names_all_variables, stays_below};
 
 /// The reason for a line that cannot be parsed.
 const NOT_APART: &str =
@@ -127,45 +127,37 @@ impl CallSubject<'_> {
         if is_fed && is_exact(pattern) {
             return Some(format!("`{command}` reads what the command before it writes"));
         }
-        if !fits_command(pattern, command, self.version) {
-            return Some("a star in the value of a variable is one word without quotes and `$`".to_owned());
-        }
-        if let Some(word) = unnamed(pattern, command, self.workspace, self.version) {
-            return Some(match of_listed(&word) {
-                Grade::Network => format!("`{word}` reaches the network"),
-                Grade::Destroys => format!("`{word}` deletes or overwrites"),
-                _ if self.version >= since::KEPT_STARS_COVER && word.starts_with("git status ") => {
-                    format!("`{word}` has to be named, because it shows what is in files")
-                }
-                _ if self.version >= since::OPTIONS_OF_BUILD_TOOLS && is_of_build_tool(&word) => {
-                    format!("`{word}` has to be named, because it is not known to be harmless")
-                }
-                Grade::Runs | Grade::Changes => {
-                    format!("`{word}` has to be named, because it can run programs or lose work")
-                }
-            });
-        }
-        if let Some(remote) = self.unnamed_remote(pattern, command) {
-            return Some(format!(
+        Some(match self.first_gap(pattern, command)? {
+            RuleGap::Value => "a star in the value of a variable is one word without quotes and `$`".to_owned(),
+            RuleGap::Word(word) => self.unnamed_word(&word),
+            RuleGap::Remote(remote) => format!(
                 "`{remote}` may reach a repository on this machine, whose hooks Git runs, so its remote has to be named"
-            ));
+            ),
+            RuleGap::Variable => "nobody has seen the value of the variable in it".to_owned(),
+            RuleGap::Place => "it names a place outside of that folder".to_owned(),
+            RuleGap::Secret => "it names a file that may hold secrets".to_owned(),
+            RuleGap::WrittenFile(path) => {
+                format!("other programs run {path} or read it as instructions, so it has to be named")
+            }
+            RuleGap::Git => "Git runs what this repository names".to_owned(),
+        })
+    }
+
+    /// The reason why a grave word has to be named.
+    fn unnamed_word(&self, word: &str) -> String {
+        match of_listed(word) {
+            Grade::Network => format!("`{word}` reaches the network"),
+            Grade::Destroys => format!("`{word}` deletes or overwrites"),
+            _ if self.version >= since::KEPT_STARS_COVER && word.starts_with("git status ") => {
+                format!("`{word}` has to be named, because it shows what is in files")
+            }
+            _ if self.version >= since::OPTIONS_OF_BUILD_TOOLS && is_of_build_tool(word) => {
+                format!("`{word}` has to be named, because it is not known to be harmless")
+            }
+            Grade::Runs | Grade::Changes => {
+                format!("`{word}` has to be named, because it can run programs or lose work")
+            }
         }
-        if !names_all_variables(pattern, command) {
-            return Some("nobody has seen the value of the variable in it".to_owned());
-        }
-        if !stays_below(pattern, command) || !names_all_places(pattern, command) {
-            return Some("it names a place outside of that folder".to_owned());
-        }
-        if !self.may_open_in(pattern, command) {
-            return Some("it names a file that may hold secrets".to_owned());
-        }
-        if let Some(path) = self.unnamed_written_file(pattern, command) {
-            return Some(format!(
-                "other programs run {path} or read it as instructions, so it has to be named"
-            ));
-        }
-        let in_git = self.git_runs().is_some() && runs_git(command, self.version);
-        in_git.then(|| "Git runs what this repository names".to_owned())
     }
 }
 

@@ -11,12 +11,6 @@ use crate::commands::command_analysis::read_within;
 use crate::files::auto_run_files::{is_guarded_as, is_instructions_as};
 
 impl CallSubject<'_> {
-    /// Returns whether the pattern names each file that programs run by themselves and that the command
-    /// writes.
-    pub(super) fn names_what_it_writes(&self, pattern: &str, command: &str) -> bool {
-        self.unnamed_written_file(pattern, command).is_none()
-    }
-
     /// The first file that programs run by themselves, that the command writes and that the pattern does not
     /// name.
     pub(super) fn unnamed_written_file(&self, pattern: &str, command: &str) -> Option<String> {
