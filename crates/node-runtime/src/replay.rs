@@ -9,8 +9,8 @@
 //! report names the first range of events that differs, and not only that there is a difference. Facts from
 //! before the first writer of this kind have no digest and are counted without being compared.
 
-use agentx_runtime::{DerivedDigest, Digest, ReplayReport, RuntimeError, SessionFold, SessionLog};
-use agentx_types::{ActionBody, CondensedRange, EnvironmentEvent, ModelRequest, SessionId, WindowFill};
+use agentx_runtime::{DerivedDigest, ReplayReport, RuntimeError, SessionFold, SessionLog};
+use agentx_types::{ActionBody, CondensedRange, EnvironmentEvent, ModelRequest, SessionId, WindowFill, hex};
 use std::sync::Arc;
 
 /// Number of facts in a page: besides the fold, only one page is in memory.
@@ -130,8 +130,4 @@ fn with_later(mut then: Vec<CondensedRange>, now: Vec<CondensedRange>) -> Vec<Co
     let last = then.last().map_or(0, |condensed| condensed.seq);
     then.extend(now.into_iter().filter(|condensed| condensed.seq > last));
     then
-}
-
-fn hex(digest: &Digest) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::hint::black_box;
 use std::str::FromStr;
 
+use agentx_types::hex;
 use ring::signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey};
 
 use crate::base64url::{self, as_text};
@@ -60,8 +61,7 @@ impl PublicKey {
     pub fn has_small_order(&self) -> bool {
         let mut bytes = self.0;
         bytes[31] &= 0x7f;
-        let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        SMALL_ORDER.contains(&hex.as_str())
+        SMALL_ORDER.contains(&hex(&bytes).as_str())
     }
 
     /// The key as TLS carries it, a `SubjectPublicKeyInfo` in DER.

@@ -1,14 +1,12 @@
 //! Signature Version 4 of AWS for one request with a body in memory. The caller passes the time; nothing here reads
 //! a clock or the environment.
 
-use std::fmt::Write as _;
-
 use ring::{digest, hmac};
 
 use super::credentials::AwsCredentials;
 use crate::Secret;
 use crate::percent::encode;
-use agentx_types::{Timestamp, UtcTime};
+use agentx_types::{Timestamp, UtcTime, hex};
 
 /// The service in the scope of a signature.
 const SERVICE: &str = "bedrock";
@@ -89,13 +87,6 @@ fn sha256(bytes: &[u8]) -> String {
 /// Returns HMAC-SHA256 (RFC 2104).
 fn hmac_sha256(key: &[u8], text: &[u8]) -> hmac::Tag {
     hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), text)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 /// Returns a time as `20260304T050607Z`.

@@ -188,7 +188,10 @@ fn text<'a>(part: &'a TextPart, model: &str, id: impl FnOnce() -> String) -> Opt
     let mut item = object! {
         "type": "message", "id": id(), "status": "completed", "role": "assistant", "content": vec![said],
     };
-    let data = part.provider.as_ref().and_then(|provider| provider.data_for(API, model));
+    let data = part
+        .provider
+        .as_ref()
+        .and_then(|provider| provider.data_for(API, model));
     if let Some(phase) = data.and_then(|data| data[PHASE].as_str()) {
         item.set(PHASE, phase);
     }

@@ -1,6 +1,7 @@
 //! Rows as text for the model: a JSON array with the names of the columns, and a JSON array for each row. So a
 //! text is never mistaken for a number or for NULL, and line ends in values do not end a row.
 
+use agentx_types::hex;
 use rusqlite::types::ValueRef;
 use rusqlite::{Row, Statement};
 use serde_json::{Value, json};
@@ -31,11 +32,7 @@ fn shown(value: ValueRef<'_>, value_bytes: usize) -> Value {
         ValueRef::Real(number) => number.to_string().into(),
         ValueRef::Text(bytes) => shown_text(bytes, value_bytes).into(),
         ValueRef::Blob(bytes) => {
-            let start: String = bytes
-                .iter()
-                .take(SHOWN_BLOB)
-                .map(|byte| format!("{byte:02x}"))
-                .collect();
+            let start = hex(bytes.get(..SHOWN_BLOB).unwrap_or(bytes));
             let more = if bytes.len() > SHOWN_BLOB { "…" } else { "" };
             json!({ "blob_bytes": bytes.len(), "hex": format!("{start}{more}") })
         }

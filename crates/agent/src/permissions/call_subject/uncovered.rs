@@ -128,7 +128,9 @@ impl CallSubject<'_> {
             return Some(format!("`{command}` reads what the command before it writes"));
         }
         Some(match self.first_gap(pattern, command)? {
-            RuleGap::Value => "a star in the value of a variable is one word without quotes and `$`".to_owned(),
+            RuleGap::Value => {
+                "a star in the value of a variable is one word without quotes and `$`".to_owned()
+            }
             RuleGap::Word(word) => self.unnamed_word(&word),
             RuleGap::Remote(remote) => format!(
                 "`{remote}` may reach a repository on this machine, whose hooks Git runs, so its remote has to be named"
