@@ -74,7 +74,7 @@ mod tools;
 pub use command_line::{failure, other_programs, refused_line};
 pub use exit::run_failure;
 pub use folder::untrusted_files;
-pub use mcp::{mcp_changes, mcp_login, mcp_servers};
+pub use mcp::{changes as mcp_changes, login as mcp_login, servers as mcp_servers};
 pub use models::{default_model, model_facts, other_server, provider_keys, refreshed_models};
 pub use place::{connection_watch, follow, server_patience};
 pub use session_opening::new_agent;

@@ -11,7 +11,7 @@ use crate::configuration::{check_tools, to_use_ignored};
 use crate::demo::is_demo;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::mcp::mcp_changes;
+use crate::mcp;
 use crate::models::default_model;
 use crate::tools::command_sandbox::summary;
 
@@ -136,7 +136,7 @@ pub(super) async fn model(
 /// The MCP servers, and how each of them stands.
 pub(super) fn mcp_servers(settings: &Settings) -> DoctorCheck {
     let name = "MCP servers";
-    let servers = mcp_changes::servers(settings, &[]);
+    let servers = mcp::changes::servers(settings, &[]);
     let (mut told, mut to_do) = (Vec::new(), Vec::new());
     for environment in servers.iter() {
         let server = &environment.server().name;

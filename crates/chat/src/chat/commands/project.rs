@@ -8,7 +8,7 @@ use crate::chat::{Chat, ConversationSite};
 use crate::configuration::{self, SettingsShown};
 use crate::doctor;
 use crate::error::ChatError;
-use crate::mcp::{mcp_changes, mcp_servers};
+use crate::mcp;
 use crate::memory;
 use crate::render::clean::visible;
 use crate::render::units::counted;
@@ -96,7 +96,7 @@ impl Chat<'_> {
         if self.place.remote().is_some() {
             return Ok(self.mcp_servers());
         }
-        let server = mcp_servers::find(&mcp_changes::servers(self.settings, &[]), name)?;
+        let server = mcp::servers::find(&mcp::changes::servers(self.settings, &[]), name)?;
         let connected = self
             .wait_for(async {
                 let connected = server.connect().await;
@@ -126,11 +126,11 @@ impl Chat<'_> {
             return "this session uses the MCP servers of its AgentX server; run `agentx mcp` on that machine to list them"
                 .to_owned();
         }
-        let servers = mcp_changes::servers(self.settings, &[]);
+        let servers = mcp::changes::servers(self.settings, &[]);
         if servers.iter().next().is_none() {
-            return format!("there are no MCP servers; {}", mcp_servers::HOW_TO_ADD);
+            return format!("there are no MCP servers; {}", mcp::servers::HOW_TO_ADD);
         }
-        let list = mcp_servers::table_of(&servers, self.display.width());
+        let list = mcp::servers::table_of(&servers, self.display.width());
         format!("{list}`agentx mcp show NAME` shows the tools of one, `/mcp try NAME` starts it once")
     }
 

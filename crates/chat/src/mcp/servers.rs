@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::mcp::mcp_command_line;
+use crate::mcp::command_line;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
@@ -357,7 +357,7 @@ pub fn server_of(args: &DescribedServer<'_>) -> Result<McpServerSettings, ChatEr
         if !args.header.is_empty() {
             return Err(ChatError::usage("a program gets no headers", "use --env NAME"));
         }
-        mcp_command_line::program_of(args.name, first, rest)
+        command_line::program_of(args.name, first, rest)
     };
     server.trust_annotations = args.trust_annotations;
     match &mut server.target {

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::mcp::mcp_servers::show;
+use crate::mcp::servers::show;
 use crate::render::clean::visible;
 use crate::terminal::console::Console;
 

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::configuration::lookup;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::mcp::mcp_servers::{self, DescribedServer, find, show};
+use crate::mcp::servers::{DescribedServer, find, show};
 use crate::render::clean::visible;
 use crate::render::units::counted;
 use crate::terminal::console::Console;
@@ -30,7 +30,7 @@ pub fn servers(settings: &Settings, tools: &[ToolSpec]) -> McpServers {
 pub fn note(settings: &Settings) -> String {
     match settings.connect {
         Some(_) => String::new(),
-        None => mcp_servers::note(&servers(settings, &[])),
+        None => super::servers::note(&servers(settings, &[])),
     }
 }
 
@@ -163,7 +163,7 @@ fn add(
     described: &DescribedServer<'_>,
     request: LoadRequest<'_>,
 ) -> Result<(Option<McpEnvironment>, Loaded), ChatError> {
-    let server = mcp_servers::server_of(described)?;
+    let server = super::servers::server_of(described)?;
     let file = request.places.user_file.clone();
     let loaded = add_mcp_server(request, &file, &server)?;
     let mut known = servers(&loaded.settings, &[]).iter().cloned().collect::<Vec<_>>();
