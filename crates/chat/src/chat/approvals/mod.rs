@@ -1,8 +1,8 @@
 //! The state of the questions about calls: the answers that count, the owner of the keys, and `--yes`.
 
-pub(super) mod approval_cycle;
-pub(super) mod approval_keys;
+pub(super) mod cycle;
 pub(super) mod kept_rules;
+pub(super) mod keys;
 pub(super) mod question_timing;
 pub(super) mod rules;
 

@@ -6,7 +6,7 @@ use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
 use super::{menu, pasted_picture};
-use crate::chat::approvals::approval_cycle;
+use crate::chat::approvals::cycle;
 use crate::chat::commands::session_change::leaving_command;
 use crate::chat::connection::lost_session::remedy;
 use crate::chat::conversation::full_text;
@@ -101,7 +101,7 @@ impl Chat<'_> {
             self.take_back_last().await;
         } else if let Some(wish) = full_text::wish(&key) {
             self.wished(wish).await;
-        } else if approval_cycle::is_wanted(&key) {
+        } else if cycle::is_wanted(&key) {
             self.cycle_approval().await;
         } else if pasted_picture::is_wanted(&key) {
             self.paste_picture().await;
