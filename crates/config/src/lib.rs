@@ -59,7 +59,7 @@ pub use layers::read::CommandLineSetting;
 pub use layers::scalar::scalar;
 pub use layers::value::{KeyReference, Value, ValueKind, is_variable};
 pub use layers::{MergedSettings, SettingRow};
-pub use mcp::mcp_edit::{add_mcp_server, remove_mcp_server};
+pub use mcp::edit::{add_mcp_server, remove_mcp_server};
 pub use mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
 pub use mistake::{ConfigError, ConfigMistake, MistakeLocation};
 pub use models::cloud::{CloudSettings, in_place_of_key};

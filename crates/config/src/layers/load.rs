@@ -17,7 +17,7 @@ use crate::layers::origin::FileLayer;
 use crate::layers::read::{self, CommandLineSetting, SettingsLayer};
 use crate::layers::read_file::ReadFile;
 use crate::layers::settings_layers::SettingsLayers;
-use crate::mcp::mcp_project::ProjectContext;
+use crate::mcp::project::ProjectContext;
 use crate::mcp::servers_here;
 use crate::models::{self, refreshed_models};
 use crate::paths::root_of;

@@ -1,12 +1,12 @@
 //! The settings of MCP servers: the program or address, its variables, headers and limits.
 //!
 //! The person's own servers are keys of the table (`mcp.NAME.*`); those of a project are in its
-//! [`.mcp.json`](crate::mcp::mcp_project). Values of variables and headers are references to the environment.
+//! [`.mcp.json`](crate::mcp::project). Values of variables and headers are references to the environment.
 
+pub(crate) mod edit;
+pub(crate) mod entry;
 pub(crate) mod known_commands;
-pub(crate) mod mcp_edit;
-pub(crate) mod mcp_entry;
-pub(crate) mod mcp_project;
+pub(crate) mod project;
 pub(crate) mod server_files;
 pub(crate) mod servers_here;
 

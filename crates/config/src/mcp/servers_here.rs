@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use crate::folders::command_files::{CommandWords, path_in};
 use crate::layers::MergedSettings;
 use crate::layers::keys::SettingPath;
-use crate::mcp::mcp_entry::ServerEffect;
-use crate::mcp::mcp_project::ProjectServers;
+use crate::mcp::entry::ServerEffect;
+use crate::mcp::project::ProjectServers;
 use crate::mcp::{McpServerSettings, McpTarget};
 use crate::{ConfigMistake, ConfigPaths, FolderTrust, Secret, Settings};
 

@@ -15,7 +15,7 @@ use crate::folders::file_of_setting::named;
 use crate::folders::named_file::SERVERS_FILE;
 use crate::folders::secret_guard;
 use crate::layers::value::url;
-use crate::mcp::mcp_entry::{ServerEffect, add_variables, as_written, details, variables_in};
+use crate::mcp::entry::{ServerEffect, add_variables, as_written, details, variables_in};
 use crate::mcp::server_files::{Listings, ServerFiles, changed_message, directory, files_of};
 use crate::mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
 use crate::{
