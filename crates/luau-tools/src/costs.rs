@@ -25,8 +25,8 @@ use crate::lanes::wake_queue::WakeQueue;
 use crate::run::ScriptRun;
 use crate::run::run_channel::{RunStart, line};
 use crate::test_counts::{self, TestCounts};
-use crate::vm::vm_exchange;
-use crate::vm::vm_template::PreparedVm;
+use crate::vm::exchange;
+use crate::vm::template::PreparedVm;
 use crate::vm::{Vm, VmProgress, VmScope};
 use crate::{Libraries, Script, ScriptLimits};
 
@@ -125,7 +125,7 @@ impl StepCounter {
         let begin = prepared.lua.create_function(move |lua, ()| {
             lua.gc_stop();
             shared.still_until.set(0);
-            vm_exchange::delay_clock();
+            exchange::delay_clock();
             begins.begun.set(true);
             test_counts::begin(lua);
             Ok(())

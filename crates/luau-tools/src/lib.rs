@@ -10,7 +10,7 @@
 //!      │  lanes/inbox.rs      what a lane is told
 //!      ▼
 //!  lanes/lane_pool.rs, lanes/lane_worker/   threads, each with many runs in turns
-//!      │  vm/vm_pool.rs, vm/vm_template.rs  VMs by owner, a few made ahead
+//!      │  vm/pool.rs, vm/template.rs  VMs by owner, a few made ahead
 //!      ▼
 //!  vm/ + run/   a run in a VM: its globals, what it has used, where it stands
 //!      │  vm/natives.rs, vm/prelude.rs     what scripts are given

@@ -369,10 +369,10 @@ pub(crate) fn thin_out_safepoints(lua: &Lua) -> mlua::Result<()> {
         // to do it.
         let may_yield = || {
             // SAFETY: it is only queried.
-            crate::vm::vm_exchange::is_over() && unsafe { ffi::lua_isyieldable(state) } != 0
+            crate::vm::exchange::is_over() && unsafe { ffi::lua_isyieldable(state) } != 0
         };
         if gc < 0
-            && (crate::vm::vm_exchange::is_due() || may_yield())
+            && (crate::vm::exchange::is_due() || may_yield())
             && let Some(interrupt) = INTERRUPT.get()
         {
             // SAFETY: it is called as the VM would call it.

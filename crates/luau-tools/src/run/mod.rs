@@ -27,7 +27,7 @@ use crate::run::random::Random;
 use crate::run::run_channel::{RunSender, TIMED_OUT};
 use crate::run::run_timer::RunTimer;
 use crate::script::Compiled;
-use crate::vm::vm_exchange;
+use crate::vm::exchange;
 
 /// A run: its limits, its use of them, and the way to stop it.
 pub(crate) struct ScriptRun {
@@ -117,10 +117,10 @@ impl ScriptRun {
 
     /// Begins a turn of the script. The lane has just read the time.
     pub(crate) fn enter(self: &Rc<Self>) {
-        vm_exchange::enter(self);
+        exchange::enter(self);
         let now = self.wakes.lately();
         if !self.is_tripped() {
-            vm_exchange::pass(now);
+            exchange::pass(now);
         }
         self.watch.enter(now);
     }
@@ -138,7 +138,7 @@ impl ScriptRun {
     /// Finally stops the script.
     pub(crate) fn trip(&self, reason: Reason) -> mlua::Error {
         self.tripped.borrow_mut().get_or_insert(reason);
-        vm_exchange::stop();
+        exchange::stop();
         stopped()
     }
 
@@ -164,10 +164,10 @@ impl ScriptRun {
     /// Decides at a safepoint: continue, yield the turn, or stop.
     pub(crate) fn interrupt(&self) -> mlua::Result<mlua::VmState> {
         let now = self.check()?;
-        vm_exchange::pass(now);
+        exchange::pass(now);
         self.wakes.if_due();
         Ok(if self.watch.is_over(now) {
-            vm_exchange::turn_is_over();
+            exchange::turn_is_over();
             mlua::VmState::Yield
         } else {
             mlua::VmState::Continue

@@ -11,7 +11,7 @@ use crate::json::flat_part::FlatPart;
 use crate::json::flat_value::FlatValue;
 use crate::json::reader::ValueReader;
 use crate::stack::{LuauType, NoRoom, Stack, StackSlot, TableBuilder, TablePair, ValuePosition, caught};
-use crate::vm::vm_exchange;
+use crate::vm::exchange;
 
 /// The key of an object that represents bytes that are not text.
 const BYTES: &[u8] = b"$bytes";
@@ -22,7 +22,7 @@ const TABLE: usize = 30;
 /// Moves the value from the exchange into the slot. `keep` says whether nulls of objects become `json.null`,
 /// or absent keys as usual in Luau. Its depth was checked when it was written.
 pub(crate) fn takes(slot: StackSlot<'_>, keep: bool) {
-    vm_exchange::with(|flat| {
+    exchange::with(|flat| {
         let from = flat.reader();
         match caught(|| from.part()) {
             FlatPart::Null if !keep => slot.nil(),
@@ -149,8 +149,8 @@ impl From<NoRoom> for Problem {
 
 /// Puts the first argument into the exchange, or returns the error in it.
 pub(crate) fn gives(stack: &mut Stack) -> Option<String> {
-    let (depth, bytes) = vm_exchange::largest();
-    vm_exchange::with(|flat| {
+    let (depth, bytes) = exchange::largest();
+    exchange::with(|flat| {
         flat.clear();
         let mut to = ToJson {
             depth,
@@ -160,7 +160,7 @@ pub(crate) fn gives(stack: &mut Stack) -> Option<String> {
             into: flat,
         };
         let made = to.at(stack, Stack::FIRST, depth);
-        vm_exchange::given(to.bytes - to.left);
+        exchange::given(to.bytes - to.left);
         made.err().map(Problem::message)
     })
 }
@@ -195,7 +195,7 @@ impl ToJson<'_> {
             return Ok(());
         }
         self.walked = 0;
-        if vm_exchange::may_go_on() {
+        if exchange::may_go_on() {
             return Ok(());
         }
         Err(Problem::new("the script was stopped"))

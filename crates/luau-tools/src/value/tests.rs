@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::json::flat_value::FlatValue;
 use crate::stack;
-use crate::vm::vm_exchange;
+use crate::vm::exchange;
 
 const DEPTH: usize = 24;
 const BYTES: usize = 1 << 16;
@@ -79,7 +79,7 @@ impl Ways {
     fn new() -> Self {
         let lua = Lua::new();
         let array = lua.create_table().unwrap();
-        vm_exchange::allow(DEPTH, BYTES);
+        exchange::allow(DEPTH, BYTES);
         Self {
             takes: stack::takes(&lua, &array).unwrap(),
             gives: stack::gives(&lua, &array).unwrap(),
@@ -119,11 +119,11 @@ impl Ways {
     /// Returns a value outside of the VM, or its error.
     fn out(&self, value: &Luau) -> mlua::Result<Result<Value, String>> {
         let problem: Option<String> = self.gives.call(value)?;
-        Ok(problem.map_or_else(|| Ok(vm_exchange::take_value()), Err))
+        Ok(problem.map_or_else(|| Ok(exchange::take_value()), Err))
     }
 
     fn back(&self, value: &Value) -> mlua::Result<Luau> {
-        vm_exchange::put(&mut FlatValue::of(value, DEPTH, 2 * BYTES).unwrap());
+        exchange::put(&mut FlatValue::of(value, DEPTH, 2 * BYTES).unwrap());
         self.takes.call(true)
     }
 
@@ -224,7 +224,7 @@ fn a_panic_ends_before_it_reaches_the_vm() {
     let value = ways.back(&json!({"a": [1, 2]})).unwrap();
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
-    let problem = vm_exchange::with(|_| ways.gives.call::<Option<String>>(&value));
+    let problem = exchange::with(|_| ways.gives.call::<Option<String>>(&value));
     let came_to = stack::caught(|| -> usize { std::panic::panic_any("made up") });
     std::panic::set_hook(hook);
     assert_eq!(

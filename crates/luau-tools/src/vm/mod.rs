@@ -3,16 +3,16 @@
 //! A VM takes about 370 KiB, each script in it about 5 and each run about 8. So the scripts of one
 //! [`Owner`](crate::Owner) share VMs, at most [`MOST_RUNS`] runs each, and those of different owners never
 //! do. A run that exhausts its memory ends alone; its VM takes no new runs and goes with its last one.
-//! `vm_template.rs` creates VMs, `memory.rs` charges memory to runs.
+//! `template.rs` creates VMs, `memory.rs` charges memory to runs.
 
+pub(crate) mod exchange;
 mod memory;
 pub(crate) mod natives;
+pub(crate) mod pool;
 pub(crate) mod prelude;
+mod state;
+pub(crate) mod template;
 mod time;
-pub(crate) mod vm_exchange;
-pub(crate) mod vm_pool;
-mod vm_state;
-pub(crate) mod vm_template;
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -26,8 +26,8 @@ use crate::json::flat_value::FlatValue;
 use crate::run::ScriptRun;
 use crate::script::Compiled;
 use crate::vm::memory::{GARBAGE, VmMemory};
-use crate::vm::vm_state::{LoadedScript, VmShared, load};
-use crate::vm::vm_template::PreparedVm;
+use crate::vm::state::{LoadedScript, VmShared, load};
+use crate::vm::template::PreparedVm;
 
 /// The maximum number of runs in a VM.
 pub(crate) const MOST_RUNS: usize = 64;
@@ -178,7 +178,7 @@ impl Vm {
     ) -> mlua::Result<(Option<Table>, VmProgress)> {
         self.with(run, || {
             let main = self.main(run)?;
-            vm_exchange::put(flat);
+            exchange::put(flat);
             let (wants, most) = (&run.script().wants, run.limits().pending);
             let (code, table, ok, value): (_, Option<Table>, _, _) =
                 self.start.call((&*main, wants.state, wants.random, most))?;
@@ -199,7 +199,7 @@ impl Vm {
             let came = match outcome {
                 None => self.go.call(table)?,
                 Some((step, Ok(mut value))) => {
-                    vm_exchange::put(&mut value);
+                    exchange::put(&mut value);
                     self.go.call((table, step, true))?
                 }
                 Some((step, Err(problem))) => self.go.call((table, step, false, problem))?,
@@ -244,7 +244,7 @@ impl Vm {
         Ok(match value {
             Luau::String(problem) => TaskEnd::NoJson(problem.to_string_lossy()),
             _ => {
-                *flat = vm_exchange::take();
+                *flat = exchange::take();
                 TaskEnd::Value
             }
         })

@@ -16,8 +16,8 @@ use crate::json::long_work::{LARGE, Piece};
 use crate::limits::LimitExceeded;
 use crate::run::random::Random;
 use crate::stack;
-use crate::vm::vm_exchange;
-use crate::vm::vm_state::VmShared;
+use crate::vm::exchange;
+use crate::vm::state::VmShared;
 
 /// The table `native`.
 pub(crate) fn table(lua: &Lua, shared: &Rc<VmShared>, env_meta: &Table) -> mlua::Result<Table> {
@@ -87,7 +87,7 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
         Ok(())
     })?;
     to.add("look_soon", |_, _, ()| {
-        vm_exchange::look_soon();
+        exchange::look_soon();
         Ok(())
     })?;
     to.add("too_many", |lua, shared, ()| {
@@ -249,9 +249,9 @@ fn encode(lua: &Lua, shared: &VmShared, value: Luau, at_once: bool) -> mlua::Res
     match shared.flat(&value)? {
         Err(problem) => (false, problem).into_lua_multi(lua),
         Ok(bytes) if at_once || bytes < LARGE => {
-            (true, vm_exchange::take_value().to_string()).into_lua_multi(lua)
+            (true, exchange::take_value().to_string()).into_lua_multi(lua)
         }
-        Ok(_) => (Luau::Nil, shared.run()?.pieces.encode(vm_exchange::take())).into_lua_multi(lua),
+        Ok(_) => (Luau::Nil, shared.run()?.pieces.encode(exchange::take())).into_lua_multi(lua),
     }
 }
 
@@ -263,7 +263,7 @@ fn go_on(
     text: Luau,
     keep: Option<bool>,
 ) -> mlua::Result<MultiValue> {
-    vm_exchange::look_soon();
+    exchange::look_soon();
     match shared.run()?.pieces.go_on(number) {
         Piece::On => (Luau::Nil, number).into_lua_multi(lua),
         Piece::Read(flat) => (true, shared.luau(flat, keep == Some(true))?).into_lua_multi(lua),

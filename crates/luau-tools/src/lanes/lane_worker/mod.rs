@@ -24,7 +24,7 @@ use crate::limits::LimitExceeded;
 use crate::run::ScriptRun;
 use crate::run::run_channel::RunSender;
 use crate::vm::natives::{is_memory, text_of};
-use crate::vm::vm_pool::Vms;
+use crate::vm::pool::Vms;
 use crate::vm::{TaskEnd, Vm, VmProgress};
 
 /// The time for which a run may take outcomes that have already arrived before others have their turn: as

@@ -16,7 +16,7 @@ use crate::json::decode::{DecodeFailure, Decoding};
 use crate::json::flat_value::FlatValue;
 use crate::limits::ScriptLimits;
 use crate::run::ScriptRun;
-use crate::vm::vm_exchange;
+use crate::vm::exchange;
 
 /// The state that the Rust functions of a VM use.
 #[derive(Default)]
@@ -174,18 +174,18 @@ impl VmShared {
     /// Puts a value as JSON into the exchange. Returns its approximate size in bytes, or the error in it.
     pub(crate) fn flat(&self, value: &Luau) -> mlua::Result<Result<usize, String>> {
         let problem: Option<String> = self.door(&self.gives)?.call(value)?;
-        Ok(problem.map_or_else(|| Ok(vm_exchange::size()), Err))
+        Ok(problem.map_or_else(|| Ok(exchange::size()), Err))
     }
 
     /// Returns the JSON of a value and its size, or the error in it.
     pub(crate) fn json(&self, value: &Luau) -> mlua::Result<Result<(Value, usize), String>> {
         let made = self.flat(value)?;
-        Ok(made.map(|bytes| (vm_exchange::take_value(), bytes)))
+        Ok(made.map(|bytes| (exchange::take_value(), bytes)))
     }
 
     /// A value of JSON. Nulls of objects are kept, or are absent keys.
     pub(crate) fn luau(&self, mut value: FlatValue, keep: bool) -> mlua::Result<Luau> {
-        vm_exchange::put(&mut value);
+        exchange::put(&mut value);
         self.door(&self.takes)?.call(keep)
     }
 

@@ -11,7 +11,7 @@ use mlua::{Lua, LuaOptions, StdLib, Table, Value as Luau};
 use crate::stack;
 use crate::vm::natives;
 use crate::vm::prelude::{self, PreludePart};
-use crate::vm::vm_state::VmShared;
+use crate::vm::state::VmShared;
 
 /// A VM without a script.
 pub(crate) struct PreparedVm {

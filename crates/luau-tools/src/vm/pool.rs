@@ -11,7 +11,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use crate::script::Compiled;
-use crate::vm::vm_template::PreparedVm;
+use crate::vm::template::PreparedVm;
 use crate::vm::{Vm, VmScope};
 
 /// VMs without runs that a lane keeps, all owners together. Beyond them the longest idle one is dropped: a
