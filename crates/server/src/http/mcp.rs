@@ -27,7 +27,7 @@ use super::extract::Member;
 use super::turn_body::hold_turn;
 use super::{ApiError, HandlerState};
 use crate::mcp::client_calls::RunningCall;
-use crate::mcp::mcp_parts::CallerParts;
+use crate::mcp::parts::CallerParts;
 
 /// Messages of a call that wait for its client; further lines of progress are dropped.
 const WAITING: usize = 256;

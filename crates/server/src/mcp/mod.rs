@@ -2,4 +2,4 @@
 
 pub(crate) mod client_call_costs;
 pub(crate) mod client_calls;
-pub(crate) mod mcp_parts;
+pub(crate) mod parts;
