@@ -72,11 +72,11 @@ pub use rules::rule_path::rule_path;
 pub use rules::rule_syntax::{parse_effect, parse_rule};
 pub use rules::shown_rule::show_rule;
 pub use rules::written_rule::WrittenRule;
+pub use settings::addresses::address_or_network;
 pub use settings::agent::{DEFAULT_AGENT_NAME, DEFAULT_SYSTEM_PROMPT, ModelOffer, UnknownModel};
 pub use settings::api_key_source::ApiKeySource;
 pub use settings::bounds::{check_condensing, check_params};
 pub use settings::chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, ThinkingDisplay};
-pub use settings::places::address_or_network;
 pub use settings::quotas::Quotas;
 pub use settings::{
     CallSettings, DurabilitySetting, HeaderSetting, MemoryAccept, MemorySettings, ProviderSettings,

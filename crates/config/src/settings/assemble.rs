@@ -13,11 +13,11 @@ use crate::mcp;
 use crate::models;
 use crate::models::cloud::{self, Clouds};
 use crate::models::scripted_answers;
+use crate::settings::addresses;
 use crate::settings::bounds;
 use crate::settings::condense;
 use crate::settings::getter::{SettingsGetter, mistake, resolved};
 use crate::settings::memory;
-use crate::settings::places;
 use crate::settings::quotas;
 use crate::settings::sandbox;
 use crate::settings::stuck;
@@ -36,7 +36,7 @@ pub(crate) fn settings(
 ) -> Settings {
     let get = SettingsGetter::new(merged, places);
     bounds::check_keys(&get, mistakes);
-    places::check(&get, mistakes);
+    addresses::check(&get, mistakes);
     let clouds = Clouds::new(&get, lookup);
     let catalog = models::catalog(builtin, &get, &clouds, mistakes);
     let providers = models::providers(&catalog, &get, &clouds, lookup);

@@ -1,5 +1,6 @@
 //! The settings as plain data, from which a runtime is assembled.
 
+pub(crate) mod addresses;
 pub(crate) mod agent;
 pub(crate) mod api_key_source;
 pub(crate) mod assemble;
@@ -8,7 +9,6 @@ pub(crate) mod chat;
 pub(crate) mod condense;
 pub(crate) mod getter;
 pub(crate) mod memory;
-pub(crate) mod places;
 pub(crate) mod quotas;
 pub(crate) mod sandbox;
 pub(crate) mod stuck;
