@@ -25,8 +25,8 @@ mod remotes;
 use agentx_types::since;
 
 use crate::commands::command_analysis::{OF_GIT, read_as};
-use crate::commands::command_severity::{DESTROYS, NETWORK};
 use crate::commands::long_options::is_beginning_of;
+use crate::commands::question_grade::{DESTROYS, NETWORK};
 
 pub(crate) use build_tools::is_of_build_tool;
 pub use remotes::leads_elsewhere;
