@@ -93,6 +93,6 @@ pub use run_lifecycle::{
     keep_from,
 };
 pub use token_estimate::{estimate_request, estimate_text};
-pub use tools::file_tools::MCP;
+pub use tools::described_tools::MCP;
 pub use tools::own_tool_specs::own_tools;
 pub use tools::recall::RECALL;

@@ -2,7 +2,7 @@
 
 pub mod arguments;
 pub mod ask_user;
-pub(crate) mod file_tools;
+pub(crate) mod described_tools;
 pub(crate) mod nearest_argument;
 pub(crate) mod own_tool_specs;
 pub mod plan_mode;

@@ -26,7 +26,7 @@ pub use crate::permissions::call_subject::member_directory;
 pub use crate::permissions::call_subject::uncovered::not_covered_reason;
 pub use crate::permissions::rule_words::describe;
 use crate::permissions::rule_words::in_reason;
-use crate::tools::file_tools::{has_changed, replaces_another};
+use crate::tools::described_tools::{has_changed, replaces_another};
 use crate::tools::plan_mode;
 use mode::{asked_by_mode, nobody_asked, unasked};
 use verdict::{allowed, asked, by, denied};

@@ -35,7 +35,7 @@ use crate::files::path_pattern::{glob_meets, is_named_by};
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::permissions::remembered_rule;
 use crate::permissions::rule_options::{fits_anywhere, fits_by_options};
-use crate::tools::file_tools;
+use crate::tools::described_tools;
 
 /// The subject of a call, for one judgement. It parses the command line once, on first use.
 pub(crate) struct CallSubject<'a> {
@@ -248,7 +248,7 @@ impl<'a> CallSubject<'a> {
             .collect();
         // For rules that a person kept in this project, the question had named the program that Git runs.
         let whole = |(_, rule): &&(usize, &Rule)| match &rule.argument {
-            _ if self.server_tool().is_some() && rule.tool == file_tools::MCP => {
+            _ if self.server_tool().is_some() && rule.tool == described_tools::MCP => {
                 self.is_named_by_server(rule) == Some(true)
             }
             None => true,
@@ -315,7 +315,7 @@ impl<'a> CallSubject<'a> {
     /// file that may hold secrets.
     pub(crate) fn allowed_by_default(&self) -> Option<&'static str> {
         match self.tool.access {
-            _ if self.secret().is_some() || file_tools::has_changed(self.tool) => None,
+            _ if self.secret().is_some() || described_tools::has_changed(self.tool) => None,
             Access::Internal => Some("it touches nothing"),
             Access::Read if !self.is_outside() && !self.is_elsewhere() => {
                 Some("reading inside the workspace is allowed")

@@ -19,7 +19,7 @@ use crate::commands::command_split::like;
 use crate::pattern::literal;
 use crate::permissions::remembered_rule;
 use crate::permissions::wildcards::names_all_variables;
-use crate::tools::file_tools::name_in_rules;
+use crate::tools::described_tools::name_in_rules;
 
 impl CallSubject<'_> {
     /// The rule that "always" keeps.

@@ -4,7 +4,7 @@ use agentx_types::{Access, Rule, RuleEffect, since};
 
 use super::CallSubject;
 use crate::pattern::fits;
-use crate::tools::file_tools::{MCP, has_changed, is_of_folder_server, name_in_rules, needs_own_rule};
+use crate::tools::described_tools::{MCP, has_changed, is_of_folder_server, name_in_rules, needs_own_rule};
 
 /// The tool that changes a database, and shows what is in it too: a rule by path about `read`, `write` or `edit`
 /// applies to it.
