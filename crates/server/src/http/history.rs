@@ -16,7 +16,7 @@ use serde_json::json;
 use super::describe::{HandlerResponse, Operation};
 use super::events_query::{EventsQuery, EventsResponse};
 use super::extract::{QueryParams, ResumedStream, SessionAs, Watching};
-use super::turn_body::hold_turn;
+use super::permit_body::hold_turn;
 use super::{ApiError, HandlerState, stream as live};
 use crate::feed::{FrameEncoder, PageCache, SubscriptionFilter, ViewFold};
 use crate::limits::fair_semaphore::FairQueue;

@@ -9,9 +9,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::extract::{Approving, Driving, QueryParams, SessionAs, Watching};
+use super::permit_body::WithPermit;
 use super::query::PageLimit;
 use super::responses::{JsonResponse, Tagged};
-use super::turn_body::WithPermit;
 use super::{ApiError, HandlerState};
 
 /// The requested model call.

@@ -24,7 +24,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::body::JsonBody;
 use super::describe::{HandlerInput, HandlerResponse, Operation};
 use super::extract::Member;
-use super::turn_body::hold_turn;
+use super::permit_body::hold_turn;
 use super::{ApiError, HandlerState};
 use crate::mcp::client_calls::RunningCall;
 use crate::mcp::parts::CallerParts;

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::extract::{QueryParams, SessionAs, Watching};
+use super::permit_body::WithPermit;
 use super::query::PageLimit;
 use super::responses::JsonResponse;
-use super::turn_body::WithPermit;
 use super::{ApiError, HandlerState};
 use crate::limits::size_limits::json_len;
 

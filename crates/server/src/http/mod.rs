@@ -23,6 +23,7 @@ mod mcp;
 mod messages;
 mod openapi;
 mod page_folds;
+mod permit_body;
 mod query;
 mod rate;
 mod responses;
@@ -32,7 +33,6 @@ mod session_lookup;
 mod sessions;
 mod sign_in;
 mod stream;
-mod turn_body;
 mod upkeep;
 
 use std::convert::Infallible;

@@ -12,8 +12,8 @@ use super::extract::{
     Watching,
 };
 use super::lists::{ListQuery, latest};
+use super::permit_body::WithPermit;
 use super::responses::{CreatedResponse, DoneResponse, JsonResponse};
-use super::turn_body::WithPermit;
 use super::{ApiError, HandlerState, session_actions};
 use crate::actions::call_decisions::CallDecider;
 use crate::auth::caller::Caller;
