@@ -21,7 +21,7 @@ use crate::rows::codec::StoredBody;
 use crate::rows::segment::LogEnd;
 use crate::write::append::insert;
 use crate::write::checked_rows::{CheckedRows, put, refused};
-use crate::write::link;
+use crate::write::copied_fork;
 use crate::write::writer::WriterState;
 
 /// The number of facts that are read at once.
@@ -92,7 +92,7 @@ impl AdoptionInProgress<'_> {
         if links {
             let parent = self.adoption.parent.as_ref();
             let parent = parent.map(|(parent, _)| parent);
-            link::link(connection, self.session, self.row, &checked, own, parent)?;
+            copied_fork::link(connection, self.session, self.row, &checked, own, parent)?;
         }
         let mut tail = LogEnd::new(
             last.last_seq,

@@ -4,7 +4,7 @@
 pub(crate) mod adopt;
 mod append;
 mod checked_rows;
-mod link;
+mod copied_fork;
 mod open_session;
 mod pack;
 pub(crate) mod sessions;
