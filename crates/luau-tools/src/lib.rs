@@ -25,7 +25,7 @@
 #![doc = include_str!("../../../docs/LUAU.md")]
 
 #[cfg(test)]
-mod costs;
+mod cost_tests;
 mod error;
 mod host;
 mod invoke;

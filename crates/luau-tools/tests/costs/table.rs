@@ -1,7 +1,7 @@
 //! The allowed cost of one call of each function that a script can name, and how a hostile script would use
 //! it.
 
-/// How long one call keeps others on its thread waiting. `src/costs.rs` compares it with the VM's counts
+/// How long one call keeps others on its thread waiting. `src/cost_tests.rs` compares it with the VM's counts
 /// during calls of three sizes: bytes, safepoints, readings of the clock, effects. No count shows that a
 /// native loop takes no more steps than its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

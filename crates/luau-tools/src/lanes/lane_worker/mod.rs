@@ -354,7 +354,7 @@ impl Instance {
 }
 
 #[cfg(test)]
-mod turns;
+mod turn_tests;
 
 #[cfg(test)]
 mod tests {
