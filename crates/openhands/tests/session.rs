@@ -2,7 +2,9 @@
 
 use agentx_openhands::{ImportOptions, ImportedLog, Log, import};
 use agentx_session::{DerivedDigest, SessionFold};
-use agentx_types::{ContentPart, EnvironmentEvent, Message, RunStatus, RuntimeEvent, Vocabulary as _};
+use agentx_types::{
+    ContentPart, EnvironmentEvent, Message, RunStatus, RuntimeEvent, ToolStatus, Vocabulary as _,
+};
 use serde_json::Value;
 
 /// Imports made-up events, and checks the session.
@@ -117,4 +119,13 @@ pub(crate) fn ends(imported: &ImportedLog) -> Vec<RunStatus> {
 /// The tags of the facts, in order.
 pub(crate) fn tags(imported: &ImportedLog) -> Vec<&str> {
     imported.events.iter().map(|fact| fact.event.tag()).collect()
+}
+
+/// The statuses of all results of calls, in their order.
+pub(crate) fn statuses(imported: &ImportedLog) -> Vec<ToolStatus> {
+    let results = imported.events.iter().filter_map(|fact| match &fact.event {
+        EnvironmentEvent::ToolResult(result) => Some(result.status),
+        _ => None,
+    });
+    results.collect()
 }

@@ -1,13 +1,13 @@
 //! V0: every action and every observation. All logs here are made up.
 
-use agentx_openhands::{ActionType, AgentState, ImportedLog, Log, LogFile, ObservationType, WordRole};
+use agentx_openhands::{ActionType, AgentState, Log, LogFile, ObservationType, WordRole};
 use agentx_types::{
     AgentConfig, ApprovalMode, ContentPart, Envelope, EnvironmentEvent, NanoUsd, RunStatus, SessionImported,
     ToolStatus,
 };
 use serde_json::{Value, json};
 
-use crate::session::{conversation, ends, fold, imported, of_log, tags};
+use crate::session::{conversation, ends, fold, imported, of_log, statuses, tags};
 
 fn said(id: u64, text: &str) -> Value {
     json!({"id": id, "source": "user", "action": "message", "args": {"content": text}})
@@ -36,14 +36,6 @@ fn called(id: u64, response: &str, call: &str, calls: &Value) -> Value {
         "tool_call_metadata": {"function_name": "execute_bash", "tool_call_id": call, "total_calls_in_response": 2,
             "model_response": {"id": response, "model": "claude-test", "usage": {"prompt_tokens": 100, "completion_tokens": 9,
                 "prompt_tokens_details": {"cached_tokens": 60}}, "choices": [{"message": {"content": "Both.", "tool_calls": calls}}]}}})
-}
-
-fn statuses(imported: &ImportedLog) -> Vec<ToolStatus> {
-    let results = imported.events.iter().filter_map(|fact| match &fact.event {
-        EnvironmentEvent::ToolResult(result) => Some(result.status),
-        _ => None,
-    });
-    results.collect()
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! V1: every kind of event. All logs here are made up.
 
 use agentx_openhands::{EventKind, Log, LogFile, WordRole};
-use agentx_types::{EnvironmentEvent, NanoUsd, RunStatus, ToolStatus};
+use agentx_types::{NanoUsd, RunStatus, ToolStatus};
 use serde_json::{Value, json};
 
-use crate::session::{conversation, ends, fold, imported, of_log, tags};
+use crate::session::{conversation, ends, fold, imported, of_log, statuses, tags};
 
 fn event(id: &str, kind: &str, source: &str, fields: Value) -> Value {
     let mut event =
@@ -51,14 +51,6 @@ fn observed(id: &str, call: &str, words: &str, exit_code: i64) -> Value {
         "observation": {"kind": "TerminalObservation", "content": text(words), "is_error": false, "exit_code": exit_code,
             "metadata": {"exit_code": exit_code, "working_dir": "/w"}}}),
     )
-}
-
-fn statuses(imported: &agentx_openhands::ImportedLog) -> Vec<ToolStatus> {
-    let results = imported.events.iter().filter_map(|fact| match &fact.event {
-        EnvironmentEvent::ToolResult(result) => Some(result.status),
-        _ => None,
-    });
-    results.collect()
 }
 
 #[test]

@@ -3,12 +3,12 @@
 //! lines near them that are asked about, because they run, write or show something else.
 #![allow(clippy::unwrap_used, reason = "a test whose tool is missing fails")]
 
-use agentx_agent::approval::{Verdict, covers, explain_decision, suggested};
+use agentx_agent::approval::{covers, suggested};
 use agentx_agent::pattern::literal;
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, since};
 use serde_json::json;
 
-use crate::rules::{config, rule};
+use crate::rules::{config, judged, rule};
 use crate::secrets::{guarded, word};
 
 fn asking(rules: &[&str]) -> AgentConfig {
@@ -16,18 +16,6 @@ fn asking(rules: &[&str]) -> AgentConfig {
         rules_version: RULES_VERSION,
         ..config(ApprovalMode::Ask, rules)
     }
-}
-
-/// Returns `allow`, `ask` or `deny`, and the reason.
-fn judged(config: &AgentConfig, line: &str) -> (&'static str, String) {
-    let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
-    let judged = explain_decision(config, bash, &json!({ "command": line }));
-    let word = match judged.verdict {
-        Verdict::Allow { .. } => "allow",
-        Verdict::Ask(_) => "ask",
-        Verdict::Deny { .. } => "deny",
-    };
-    (word, judged.reason)
 }
 
 /// Asserts that these lines are allowed by a rule for `cargo test` and by one for `cargo test *`, but not in a session

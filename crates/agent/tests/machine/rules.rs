@@ -1,6 +1,6 @@
 //! Approval rules, modes and defaults as tables.
 
-use agentx_agent::approval::{Verdict, covers, decide, describe};
+use agentx_agent::approval::{Verdict, covers, decide, describe, explain_decision};
 use agentx_agent::fixtures;
 use agentx_agent::unmatchable_rules::never_about;
 use agentx_types::*;
@@ -42,6 +42,18 @@ pub(crate) fn config(mode: ApprovalMode, rules: &[&str]) -> AgentConfig {
     config.rules = rules.iter().map(|text| rule(text)).collect();
     config.tools = config.tools.iter().cloned().chain([bash()]).collect();
     config
+}
+
+/// Returns `allow`, `ask` or `deny` for a command line, and the reason.
+pub(crate) fn judged(config: &AgentConfig, line: &str) -> (&'static str, String) {
+    let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
+    let judged = explain_decision(config, bash, &json!({ "command": line }));
+    let word = match judged.verdict {
+        Verdict::Allow { .. } => "allow",
+        Verdict::Ask(_) => "ask",
+        Verdict::Deny { .. } => "deny",
+    };
+    (word, judged.reason)
 }
 
 fn verdict(config: &AgentConfig, tool: &str, input: Value) -> &'static str {

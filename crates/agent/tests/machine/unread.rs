@@ -1,10 +1,8 @@
 //! Command lines that are too large to be checked against the rules.
 
-use agentx_agent::approval::{Verdict, explain_decision};
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION};
-use serde_json::json;
 
-use crate::rules::config;
+use crate::rules::{config, judged};
 use crate::secrets::guarded;
 
 fn now(mode: ApprovalMode, rules: &[&str]) -> AgentConfig {
@@ -12,18 +10,6 @@ fn now(mode: ApprovalMode, rules: &[&str]) -> AgentConfig {
         rules_version: RULES_VERSION,
         ..config(mode, rules)
     }
-}
-
-#[expect(clippy::unwrap_used, reason = "a helper of tests, with a tool of ours")]
-fn judged(config: &AgentConfig, line: &str) -> (&'static str, String) {
-    let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
-    let judged = explain_decision(config, bash, &json!({ "command": line }));
-    let word = match judged.verdict {
-        Verdict::Allow { .. } => "allow",
-        Verdict::Ask(_) => "ask",
-        Verdict::Deny { .. } => "deny",
-    };
-    (word, judged.reason)
 }
 
 fn many(count: usize) -> String {

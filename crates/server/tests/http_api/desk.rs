@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_config::{ConfigPaths, FolderTrust, LoadRequest as Load, Settings, load};
+use agentx_config::{FolderTrust, Quotas, Settings};
 use agentx_identity::{AuthChallenge, Keyring, SecretKey, Trusted, TrustedAs, owner_of, sign_challenge};
 use agentx_node_runtime::{KeptBytes, NodeParts, NodeRuntime};
 use agentx_runtime::Tool;
@@ -119,20 +119,6 @@ impl Ask<'_> {
     }
 }
 
-fn settings(directory: &std::path::Path) -> Settings {
-    let place = directory.to_string_lossy().into_owned();
-    let lookup = move |name: &str| matches!(name, "HOME" | "AGENTX_DATA").then(|| place.clone());
-    let request = Load {
-        places: ConfigPaths::find(directory, &lookup).unwrap(),
-        lookup: &lookup,
-        flags: Vec::new(),
-    };
-    Settings {
-        members_dir: directory.join("members"),
-        ..load(request).unwrap().settings
-    }
-}
-
 /// A rule of a tool and a pattern of its arguments.
 pub(crate) fn rule_of(words: &str) -> Rule {
     let (head, argument) = words.split_once(": ").unwrap();
@@ -191,6 +177,11 @@ impl Desk {
         Self::at(tempfile::tempdir().unwrap(), options, Vec::new(), change).await
     }
 
+    /// A server with other quotas.
+    pub(crate) async fn with_quotas(change: impl FnOnce(&mut Quotas)) -> Self {
+        Self::set(wide(), |settings| change(&mut settings.quotas)).await
+    }
+
     /// A server that has this tool, too.
     pub(crate) async fn with_tool(tool: Arc<dyn Tool>, change: impl FnOnce(&mut Settings)) -> Self {
         Self::at(tempfile::tempdir().unwrap(), wide(), vec![tool], change).await
@@ -209,7 +200,7 @@ impl Desk {
         tools: Vec<Arc<dyn Tool>>,
         change: impl FnOnce(&mut Settings),
     ) -> Self {
-        let mut settings = settings(directory.path());
+        let mut settings = crate::support::settings(directory.path());
         if directory.path().join("AGENTS.md").exists() {
             settings.folder.trust = FolderTrust::Trusted;
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_config::{Quotas, SettingOrigin, Settings, Sourced};
+use agentx_config::{SettingOrigin, Settings, Sourced};
 use agentx_runtime::{BoxFuture, StepMetadata, Tool, ToolContext, ToolOutcome};
 use agentx_server::channel::ConnectionChannel;
 use agentx_types::{
@@ -15,10 +15,6 @@ use serde_json::{Value, json};
 
 use crate::http_api::desk::{Desk, rule_of, wide};
 use crate::support::{CENT, dear_agent, dollars, spent_by};
-
-async fn desk(change: impl FnOnce(&mut Quotas)) -> Desk {
-    Desk::set(wide(), |settings: &mut Settings| change(&mut settings.quotas)).await
-}
 
 impl Desk {
     /// Creates a session and returns the answer.
@@ -59,7 +55,7 @@ fn refused(answer: &(StatusCode, Value), status: StatusCode, code: &str, quota: 
 
 #[tokio::test]
 async fn a_member_has_so_many_sessions_and_forks_and_no_more() {
-    let desk = desk(|quotas| quotas.sessions = Some(2)).await;
+    let desk = Desk::with_quotas(|quotas| quotas.sessions = Some(2)).await;
     let first = desk.session(&desk.ann).await;
     let fork = format!("/v1/sessions/{first}/fork");
     desk.post(&fork, &json!({})).by(&desk.ann).send().await.ok();
@@ -87,7 +83,7 @@ async fn a_member_has_so_many_sessions_and_forks_and_no_more() {
 
 #[tokio::test]
 async fn sessions_that_are_made_at_once_count_too() {
-    let desk = desk(|quotas| quotas.sessions = Some(3)).await;
+    let desk = Desk::with_quotas(|quotas| quotas.sessions = Some(3)).await;
     let made = futures_util::future::join_all((0..12).map(|_| desk.make(&desk.ann))).await;
     let there = made
         .iter()
@@ -99,7 +95,7 @@ async fn sessions_that_are_made_at_once_count_too() {
 /// No sum that was read before counts for what is admitted later.
 #[tokio::test]
 async fn what_was_admitted_just_now_counts_for_the_next_request() {
-    let desk = desk(|quotas| quotas.bytes = Some(20_000)).await;
+    let desk = Desk::with_quotas(|quotas| quotas.bytes = Some(20_000)).await;
     let session = desk.session(&desk.ann).await;
     desk.say(&desk.ann, &session, json!("x".repeat(30_000))).await;
     let full = StatusCode::INSUFFICIENT_STORAGE;
@@ -109,7 +105,7 @@ async fn what_was_admitted_just_now_counts_for_the_next_request() {
 
 #[tokio::test]
 async fn what_a_members_sessions_take_is_bounded() {
-    let desk = desk(|quotas| quotas.bytes = None).await;
+    let desk = Desk::with_quotas(|quotas| quotas.bytes = None).await;
     let there = desk.session(&desk.ann).await;
     desk.say(&desk.ann, &there, json!("x".repeat(30_000))).await;
     let bound = async |bytes: u64| {
@@ -162,7 +158,7 @@ impl Desk {
 /// Blobs of deleted sessions stay for a while: who deletes and writes again takes at most twice the quota.
 #[tokio::test]
 async fn blobs_of_deleted_sessions_count_while_they_stay() {
-    let desk = desk(|quotas| quotas.bytes = Some(1_000_000)).await;
+    let desk = Desk::with_quotas(|quotas| quotas.bytes = Some(1_000_000)).await;
     let (made, last) = desk.filled_and_deleted(|made| b'a' + made).await;
     assert!((3..=4).contains(&made), "{made}");
     let full = StatusCode::INSUFFICIENT_STORAGE;
@@ -175,14 +171,14 @@ async fn blobs_of_deleted_sessions_count_while_they_stay() {
 /// Blobs are stored once, however many sessions named them.
 #[tokio::test]
 async fn a_blob_of_several_deleted_sessions_counts_once() {
-    let desk = desk(|quotas| quotas.bytes = Some(1_000_000)).await;
+    let desk = Desk::with_quotas(|quotas| quotas.bytes = Some(1_000_000)).await;
     let (made, last) = desk.filled_and_deleted(|_| b'a').await;
     assert_eq!((made, last.0), (9, StatusCode::CREATED), "{}", last.1);
 }
 
 #[tokio::test]
 async fn what_scripts_keep_counts_for_the_bytes_of_a_member() {
-    let desk = desk(|quotas| quotas.bytes = Some(1_000_000)).await;
+    let desk = Desk::with_quotas(|quotas| quotas.bytes = Some(1_000_000)).await;
     let keeps = |bytes: &str| std::fs::write(desk.directory.path().join(&desk.ann_id), bytes).unwrap();
     keeps("900000");
     assert_eq!(desk.make(&desk.ann).await.0, StatusCode::CREATED);
@@ -203,7 +199,7 @@ async fn what_scripts_keep_counts_for_the_bytes_of_a_member() {
 
 #[tokio::test]
 async fn what_a_members_sessions_cost_is_bounded() {
-    let desk = desk(|quotas| quotas.cost = None).await;
+    let desk = Desk::with_quotas(|quotas| quotas.cost = None).await;
     let bound = async |cost: NanoUsd| {
         let mut settings = Settings::clone(&desk.state.settings());
         settings.quotas.cost = Some(cost);
@@ -265,7 +261,7 @@ async fn what_a_members_sessions_cost_is_bounded() {
 /// Requests that come before the first bill are not all compared with the same sum.
 #[tokio::test]
 async fn a_run_without_a_bill_counts_for_the_money_of_the_next_one() {
-    let desk = desk(|quotas| quotas.cost = None).await;
+    let desk = Desk::with_quotas(|quotas| quotas.cost = None).await;
     let (ann, bob) = (OwnerId::new(&desk.ann_id), OwnerId::new(&desk.bob_id));
     let [first, other] = [desk.dear(&ann).await, desk.dear(&ann).await];
     desk.say(&desk.ann, &first, json!("hello")).await;
@@ -308,7 +304,7 @@ async fn a_run_without_a_bill_counts_for_the_money_of_the_next_one() {
 #[tokio::test]
 async fn a_call_that_a_deletion_cuts_off_counts_for_the_money_of_a_member() {
     use agentx_runtime::{Delivery, View};
-    let desk = desk(|quotas| quotas.cost = Some(NanoUsd(100 * CENT.0))).await;
+    let desk = Desk::with_quotas(|quotas| quotas.cost = Some(NanoUsd(100 * CENT.0))).await;
     let ann = OwnerId::new(&desk.ann_id);
     let session = desk.dear(&ann).await;
     let said = desk.tell(&desk.ann, &session, "tell a long story").await;
@@ -478,7 +474,7 @@ async fn a_member_uses_models_that_the_server_lists() {
 
 #[tokio::test]
 async fn so_many_sessions_of_a_member_run_at_once() {
-    let desk = desk(|quotas| quotas.running = Some(1)).await;
+    let desk = Desk::with_quotas(|quotas| quotas.running = Some(1)).await;
     let sessions = [desk.session(&desk.ann).await, desk.session(&desk.ann).await];
     // It waits for the operator, so it stays at work.
     let first = desk.tell(&desk.ann, &sessions[0], "run touch file").await;
@@ -541,7 +537,7 @@ async fn calls_of_a_member_leave_places_to_others() {
 
 #[tokio::test]
 async fn a_configuration_is_no_larger_than_the_server_takes() {
-    let desk = desk(|quotas| quotas.config_bytes = 200_000).await;
+    let desk = Desk::with_quotas(|quotas| quotas.config_bytes = 200_000).await;
     let agent = desk.agent().await;
     let many = |count: usize| {
         let mut root = agent.clone();
@@ -567,7 +563,7 @@ async fn a_configuration_is_no_larger_than_the_server_takes() {
 
 #[tokio::test]
 async fn tokens_and_idempotency_keys_of_a_person_are_as_many_as_the_settings_say() {
-    let desk = desk(|quotas| (quotas.tokens, quotas.idempotency_keys) = (2, 1)).await;
+    let desk = Desk::with_quotas(|quotas| (quotas.tokens, quotas.idempotency_keys) = (2, 1)).await;
     let keyring = agentx_identity::Keyring::open(&desk.state.settings().data_dir).unwrap();
     let key = keyring.identity().unwrap().unwrap();
     let first = desk.operator.clone();
@@ -595,7 +591,7 @@ async fn tokens_and_idempotency_keys_of_a_person_are_as_many_as_the_settings_say
 
 #[tokio::test]
 async fn challenges_of_one_address_do_not_push_out_those_of_another() {
-    let desk = desk(|quotas| quotas.challenges = 4).await;
+    let desk = Desk::with_quotas(|quotas| quotas.challenges = 4).await;
     let (auth, now) = (desk.state.auth(), desk.state.now_ms());
     let key = agentx_identity::SecretKey::generate().unwrap();
     let honest = auth.open_challenge("192.0.2.1", now).unwrap();
@@ -643,7 +639,7 @@ async fn the_description_is_compressed_once() {
 #[tokio::test]
 async fn so_much_waits_in_a_session_whoever_says_it_and_no_more() {
     for bytes in [true, false] {
-        let desk = desk(|quotas| {
+        let desk = Desk::with_quotas(|quotas| {
             if bytes {
                 quotas.queued_bytes = 1000
             } else {

@@ -1,6 +1,6 @@
 //! Size limits of input: refused input is neither kept nor repeated at length.
 
-use agentx_config::{Quotas, Settings};
+use agentx_config::Settings;
 use agentx_runtime::{Delivery, RestoreRequest, Runtime as _, View};
 use agentx_server::{Caller, RequestTerms};
 use agentx_types::wire::{InterruptFrame, Problem, WheelFrame, WheelWish};
@@ -11,10 +11,6 @@ use serde_json::{Value, json};
 
 use crate::http_api::desk::{Desk, Reply, wide};
 use crate::support::within;
-
-async fn desk(change: impl FnOnce(&mut Quotas)) -> Desk {
-    Desk::set(wide(), |settings: &mut Settings| change(&mut settings.quotas)).await
-}
 
 impl Desk {
     async fn send(&self, token: &str, session: &str, route: &str, body: &Value) -> Reply {
@@ -61,7 +57,7 @@ fn deny(pattern: &str) -> Value {
 
 #[tokio::test]
 async fn a_message_weighs_its_parts_and_all_their_texts() {
-    let desk = desk(|quotas| quotas.queued_bytes = 10_000).await;
+    let desk = Desk::with_quotas(|quotas| quotas.queued_bytes = 10_000).await;
     let file = |kind: &str, name: &str| json!({"type": "file", "media_type": kind, "name": name, "source": {"url": "https://example.com/a"}});
     let long = "x".repeat(10_000);
     let empty = json!({"type": "text", "text": ""});
@@ -162,7 +158,7 @@ impl Desk {
 
 #[tokio::test]
 async fn a_change_makes_a_configuration_no_larger_than_the_server_takes() {
-    let desk = desk(|quotas| quotas.config_bytes = 200_000).await;
+    let desk = Desk::with_quotas(|quotas| quotas.config_bytes = 200_000).await;
     let own = desk.session(&desk.operator).await;
     desk.share(&desk.operator, &own, &desk.bob_id, json!("drive"))
         .await;
@@ -190,7 +186,7 @@ async fn a_change_makes_a_configuration_no_larger_than_the_server_takes() {
 /// Whose quota is used up makes a session stricter all the same, and adds nothing else for good.
 #[tokio::test]
 async fn what_is_written_for_good_counts_for_the_owner_and_a_stricter_rule_is_possible() {
-    let desk = desk(|quotas| quotas.bytes = None).await;
+    let desk = Desk::with_quotas(|quotas| quotas.bytes = None).await;
     let session = desk.session(&desk.ann).await;
     let first = json!({"content": "hello"});
     let said = desk
@@ -348,7 +344,7 @@ async fn a_limit_that_does_not_exist_is_refused_by_its_name() {
 /// the wheel let go.
 #[tokio::test]
 async fn changes_of_the_wheel_count_for_the_owner() {
-    let desk = desk(|quotas| quotas.bytes = None).await;
+    let desk = Desk::with_quotas(|quotas| quotas.bytes = None).await;
     let session = desk.busy(&desk.ann).await;
     let id = SessionId::new(&*session);
     let open = desk.state.open(&id).await.unwrap();
@@ -496,7 +492,7 @@ async fn a_refusal_repeats_little_of_what_was_sent() {
 
 #[tokio::test]
 async fn where_as_many_wait_as_may_a_message_that_interrupts_is_taken() {
-    let desk = desk(|quotas| (quotas.queued, quotas.queued_bytes) = (2, 3000)).await;
+    let desk = Desk::with_quotas(|quotas| (quotas.queued, quotas.queued_bytes) = (2, 3000)).await;
     let session = desk.busy(&desk.ann).await;
     let say = async |words: &str, mode: &str| {
         let body = json!({"content": words, "mode": mode});
