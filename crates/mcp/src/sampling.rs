@@ -6,9 +6,8 @@ use std::sync::Arc;
 
 use agentx_runtime::{CapturedEffect, Effector, StepMetadata, ToolContext};
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentStateId, Assembler, CallModel, ContentPart, EffectBill, EffectFailure,
-    EffectOutcome, EnvironmentEvent, Message, MessageId, ModelRequest, OutputChannel, Role, StopReason,
-    Usage,
+    Assembler, ContentPart, EffectBill, EffectFailure, EffectOutcome, EnvironmentEvent, Message, MessageId,
+    ModelRequest, OutputChannel, Role, StopReason, Usage,
 };
 use rmcp::model::{
     CreateMessageRequestParams, CreateMessageResult, Role as RemoteRole, SamplingMessage,
@@ -124,15 +123,7 @@ impl Sample<'_> {
     async fn answer(&self, request: Arc<ModelRequest>, paid: &mut Usage) -> Result<Sampled, String> {
         let journal = &self.context.journal;
         let model = request.model.id.clone();
-        let action = Arc::new(Action {
-            action_id: ActionId::with_suffix(journal.tool_call_id()),
-            agent_state_id: journal.agent().cloned().unwrap_or_else(|| AgentStateId::new("")),
-            run_id: None,
-            body: ActionBody::CallModel(CallModel {
-                request,
-                taken: Arc::default(),
-            }),
-        });
+        let action = journal.model_call(request);
         let cancel = CancellationToken::new();
         let _stops_with_us = cancel.clone().drop_guard();
         let mut asked = CapturedEffect::of(self.models, action, journal.session().cloned(), cancel.clone());

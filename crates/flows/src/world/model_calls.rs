@@ -5,8 +5,7 @@ use std::sync::Arc;
 use agentx_luau_tools::{EffectError, Outcome};
 use agentx_runtime::{CapturedEffect, StepMetadata, estimate_request};
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentStateId, AssembledAnswer, Assembler, CallModel, EffectBill,
-    EnvironmentEvent, ModelRequest, Role, StopReason, Usage,
+    AssembledAnswer, Assembler, EffectBill, EnvironmentEvent, ModelRequest, Role, StopReason, Usage,
 };
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -40,15 +39,7 @@ pub(crate) async fn ask(
 ) -> Result<String, EffectError> {
     let journal = &call.context.journal;
     let model = request.model.id.clone();
-    let action = Arc::new(Action {
-        action_id: ActionId::with_suffix(journal.tool_call_id()),
-        agent_state_id: journal.agent().cloned().unwrap_or_else(|| AgentStateId::new("")),
-        run_id: None,
-        body: ActionBody::CallModel(CallModel {
-            request,
-            taken: Arc::default(),
-        }),
-    });
+    let action = journal.model_call(request);
     let cancel = stop.child_token();
     let _stops_with_us = cancel.clone().drop_guard();
     let mut asked = CapturedEffect::of(&*call.shared.parts.models, action, None, cancel);

@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::{
-    AgentConfig, AgentStateId, CallTool, CallingAgent, EffectBill, EffectEnded, EffectOutcome, EffectStarted,
-    EnvironmentEvent, EventDraft, InnerCallAsked, NestedDecision, RecordedEffect, RecordedEffects, RunId,
-    ScriptValues, SessionId, Source, ToolCallId, ToolSpec,
+    Action, ActionBody, ActionId, AgentConfig, AgentStateId, CallModel, CallTool, CallingAgent, EffectBill,
+    EffectEnded, EffectOutcome, EffectStarted, EnvironmentEvent, EventDraft, InnerCallAsked, ModelRequest,
+    NestedDecision, RecordedEffect, RecordedEffects, RunId, ScriptValues, SessionId, Source, ToolCallId,
+    ToolSpec,
 };
 use serde_json::Value;
 use tokio::sync::oneshot;
@@ -259,6 +260,19 @@ impl Journal {
     /// The agent that the call belongs to; `None` outside of a session.
     pub fn agent(&self) -> Option<&AgentStateId> {
         self.events.as_ref().map(EventSink::agent)
+    }
+
+    /// The action with which a step of the call asks a model.
+    pub fn model_call(&self, request: Arc<ModelRequest>) -> Arc<Action> {
+        Arc::new(Action {
+            action_id: ActionId::with_suffix(&self.tool_call_id),
+            agent_state_id: self.agent().cloned().unwrap_or_else(|| AgentStateId::new("")),
+            run_id: None,
+            body: ActionBody::CallModel(CallModel {
+                request,
+                taken: Arc::default(),
+            }),
+        })
     }
 
     /// The run that the call belongs to; `None` outside of a session.
