@@ -7,12 +7,9 @@ use std::time::UNIX_EPOCH;
 
 use agentx_types::{CurrentFolder, FolderId};
 
-use crate::digest::digest;
+use crate::digest::short_digest;
 use crate::git::{directory, has_files_below};
 use crate::paths::root_of;
-
-/// Letters of a hash that are kept.
-const LETTERS: usize = 16;
 
 /// Returns the identity of the folder at a path: itself, its place in its repository, and the repository's
 /// directory, which the `.git` file of a worktree or a submodule names; `None` if the system does not give
@@ -67,13 +64,7 @@ fn place_in(top: &Path, folder: &Path) -> Option<String> {
         return None;
     }
     let top = mark(&std::fs::metadata(top).ok()?)?;
-    Some(short(&format!("{top} {}", below.to_string_lossy())))
-}
-
-fn short(text: &str) -> String {
-    let mut hash = digest(text.as_bytes());
-    hash.truncate(LETTERS);
-    hash
+    Some(short_digest(&format!("{top} {}", below.to_string_lossy())))
 }
 
 /// Returns the inode and the creation time; the inode alone if there is no creation time.
@@ -85,7 +76,7 @@ fn mark(of: &Metadata) -> Option<String> {
     if inode.is_none() && born.is_none() {
         return None;
     }
-    Some(short(&format!("{inode:?} {born:?}")))
+    Some(short_digest(&format!("{inode:?} {born:?}")))
 }
 
 #[cfg(unix)]

@@ -6,7 +6,7 @@
 //! are left out.
 
 use super::settings::{Setting, UNREADABLE};
-use crate::digest::digest;
+use crate::digest::short_digest;
 
 /// Last names of settings that hold a command, with any names before them.
 const COMMANDS: &[&str] = &[
@@ -101,8 +101,6 @@ const SECRETS: &[&str] = &["extraheader", "pass", "password", "smtppass", "token
 
 /// Replaces a password or token that is left out.
 const LEFT_OUT: &str = "***";
-/// The number of letters of the hash that replaces a secret.
-const LETTERS: usize = 16;
 
 /// Returns whether this setting makes Git run a program, show a file, write into another folder, or send data to
 /// another address.
@@ -178,24 +176,18 @@ pub(super) fn shown(setting: &Setting) -> (String, String) {
     let (name, value) =
         without_passwords(setting).unwrap_or_else(|| (setting.name.clone(), setting.value.clone()));
     if is_secret(setting) {
-        return (name, format!("{LEFT_OUT} ({})", hash(&setting.value)));
+        return (name, format!("{LEFT_OUT} ({})", short_digest(&setting.value)));
     }
     if name == setting.name && value == setting.value {
         (name, value)
     } else {
         let whole = format!("{}={}", setting.name, setting.value);
-        (name, format!("{value} ({LEFT_OUT}: {})", hash(&whole)))
+        (name, format!("{value} ({LEFT_OUT}: {})", short_digest(&whole)))
     }
 }
 
 fn is_secret(setting: &Setting) -> bool {
     SECRETS.contains(&setting.last())
-}
-
-fn hash(text: &str) -> String {
-    let mut hash = digest(text.as_bytes());
-    hash.truncate(LETTERS);
-    hash
 }
 
 /// Returns the name and the value without the part before the `@` of an address; `None` if there is no such
