@@ -1,6 +1,8 @@
 //! Signature Version 4 of AWS for one request with a body in memory. The caller passes the time; nothing here reads
 //! a clock or the environment.
 
+use std::fmt::Write as _;
+
 use ring::{digest, hmac};
 
 use super::credentials::AwsCredentials;

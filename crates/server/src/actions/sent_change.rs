@@ -44,8 +44,8 @@ impl<'de> Deserialize<'de> for SentChange {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let sent = Value::deserialize(deserializer)?;
         let limits = sent.get("limits").and_then(Value::as_object);
-        let names = limits.into_iter().flat_map(|limits| limits.keys());
-        let unknown = names.cloned().find(|name| !LIMITS.contains(&name.as_str()));
+        let mut names = limits.into_iter().flat_map(|limits| limits.keys());
+        let unknown = names.find(|name| !LIMITS.contains(&name.as_str())).cloned();
         let change =
             serde_path_to_error::deserialize(sent).map_err(|error| match error.path().to_string() {
                 path if path == "." => D::Error::custom(error.inner()),

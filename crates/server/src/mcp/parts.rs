@@ -89,10 +89,8 @@ impl CallerParts {
         let hears = |event: &EnvironmentEvent| {
             call.progress.hear(event);
             match event {
-                EnvironmentEvent::EffectStarted(step) => {
-                    if costs.begun(step, self.state.now()) {
-                        self.state.keep_unlisted_soon();
-                    }
+                EnvironmentEvent::EffectStarted(step) if costs.begun(step, self.state.now()) => {
+                    self.state.keep_unlisted_soon();
                 }
                 EnvironmentEvent::EffectEnded(step) => costs.ended(step, self.state.now()),
                 _ => {}
