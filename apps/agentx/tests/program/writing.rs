@@ -226,6 +226,20 @@ fn a_draft_survives_a_kill_in_the_session_in_which_it_was_written_until_it_is_se
 }
 
 #[test]
+fn a_command_that_a_kill_cut_off_is_no_draft() {
+    let sandbox = Sandbox::new();
+    let draft = sandbox.path("home/.local/share/agentx/drafts/1");
+    let mut chat = Pty::start(&sandbox, &[], 80, 40);
+    chat.wait_for_last("›");
+    chat.keys("!echo once >> ran.txt; sleep 10");
+    chat.wait_for_file(&draft);
+    chat.keys("\r");
+    chat.wait_for_file(&sandbox.path("ws/ran.txt"));
+    assert!(!draft.exists(), "it runs, and would run again");
+    chat.kill_program();
+}
+
+#[test]
 fn a_message_that_a_stalled_server_has_not_accepted_is_kept() {
     let sandbox = Sandbox::new();
     let server = Serving::start(&sandbox);

@@ -89,6 +89,7 @@ pub struct SessionHistory {
     root: Option<AgentStateId>,
     access: BTreeMap<String, Access>,
     inputs: Vec<PastInput>,
+    commands: Vec<(u64, String)>,
     messages: Vec<u64>,
     restorings: Vec<Restoring>,
     beyond: Vec<IrreversibleEffect>,
@@ -148,6 +149,7 @@ impl SessionHistory {
                     });
                 }
             }
+            E::CommandRan(ran) => self.commands.push((fact.seq, ran.command.clone())),
             // An input that was withdrawn while it was queued does not count.
             E::InputRevised(revised) if revised.mode.is_none() => self.taken_back(&revised.message_id),
             E::StreamEnd(_) if self.is_of_root(fact) => self.messages.push(fact.seq),
@@ -318,6 +320,11 @@ impl SessionHistory {
     /// The input with this number.
     pub fn input(&self, number: usize) -> Option<&PastInput> {
         number.checked_sub(1).and_then(|index| self.inputs.get(index))
+    }
+
+    /// Returns the commands that people ran beside the conversation, in order, each with the event that recorded it.
+    pub fn commands(&self) -> &[(u64, String)] {
+        &self.commands
     }
 
     /// Returns the restores of files, in order.

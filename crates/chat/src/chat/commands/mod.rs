@@ -46,6 +46,7 @@ const LISTED_SESSIONS: usize = 10;
 impl Chat<'_> {
     /// Runs a command. Shows an error, if there is one, and the chat continues.
     pub(super) async fn command(&mut self, command: Slash) {
+        self.keep_draft_at_once().await;
         let text = if self.connection.company.is_cut_off() {
             self.answer_while_away(&command)
         } else {

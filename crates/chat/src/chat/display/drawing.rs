@@ -180,7 +180,7 @@ impl Chat<'_> {
         }
         self.display.transcript.end_calls();
         self.display.transcript.end_line();
-        self.keep_draft_at_the_end().await;
+        self.keep_draft_at_once().await;
         self.composer.editor.keep_unsent();
         self.composer.editor.clear();
         self.settle_background(true).await?;

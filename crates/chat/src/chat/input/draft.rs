@@ -54,8 +54,8 @@ impl Chat<'_> {
         self.composer.draft.note(unsent, Instant::now());
     }
 
-    /// Writes the unsent text at once, because the chat ends.
-    pub(in crate::chat) async fn keep_draft_at_the_end(&mut self) {
+    /// Writes the unsent text at once: the chat ends, or it begins something that must not come back as unsent.
+    pub(in crate::chat) async fn keep_draft_at_once(&mut self) {
         self.keep_draft().await;
         if self.composer.draft.is_due() {
             let unsent = self.composer.unsent();
@@ -63,19 +63,15 @@ impl Chat<'_> {
         }
     }
 
-    /// The messages as which a draft may have been sent: the last message of the session and those that wait, or the
-    /// first messages of the latest sessions of the directory if the draft belongs to that.
+    /// The messages and commands as which a draft may have been sent: the last one of the session and those that wait,
+    /// or the first ones of the latest sessions of the directory if the draft belongs to that.
     async fn sent_last(&self, session: Option<&SessionId>) -> Vec<String> {
         let runtime = self.place.runtime();
-        let words_of = |history: &SessionHistory| -> Vec<String> {
-            let inputs = history.inputs().iter();
-            inputs.map(|input| own_text(&input.texts)).collect()
-        };
         if let Some(session) = session {
             let count = 1 + self.status.queue.iter().count();
             let history = history_of(runtime, session).await;
-            let mut texts = history.map(|history| words_of(&history)).unwrap_or_default();
-            return texts.split_off(texts.len().saturating_sub(count));
+            let mut sent = history.map(|history| sent_in(&history)).unwrap_or_default();
+            return sent.split_off(sent.len().saturating_sub(count));
         }
         // A chat with a server may leave the directory to that.
         let workspace = Some(self.composer.draft.workspace().to_owned());
@@ -88,7 +84,7 @@ impl Chat<'_> {
         let mut first = Vec::new();
         for info in runtime.sessions(query).await.unwrap_or_default() {
             if let Ok(history) = history_of(runtime, &info.session_id).await {
-                first.extend(words_of(&history).into_iter().next());
+                first.extend(sent_in(&history).into_iter().next());
             }
         }
         first
@@ -109,10 +105,25 @@ impl Chat<'_> {
     }
 }
 
+/// The messages of people and, behind a `!`, the commands that they ran, in order.
+fn sent_in(history: &SessionHistory) -> Vec<String> {
+    let inputs = history.inputs().iter();
+    let inputs = inputs.map(|input| (input.seq, own_text(&input.texts)));
+    let commands = history.commands().iter();
+    let commands = commands.map(|(seq, command)| (*seq, format!("!{command}")));
+    let mut sent: Vec<(u64, String)> = inputs.chain(commands).collect();
+    sent.sort_by_key(|(seq, _)| *seq);
+    sent.into_iter().map(|(_, text)| text).collect()
+}
+
 /// Returns whether one of the messages is this draft, or begins with it: the rest was typed after the last write.
 fn was_sent(draft: &str, messages: &[String]) -> bool {
-    let draft = unescaped(draft.trim());
-    messages.iter().any(|message| message.trim().starts_with(draft))
+    let draft = match draft.trim().strip_prefix('!') {
+        // A second `!` asks for the terminal and is not part of the command.
+        Some(command) => format!("!{}", command.trim_start_matches('!').trim()),
+        None => unescaped(draft.trim()).to_owned(),
+    };
+    messages.iter().any(|message| message.trim().starts_with(&draft))
 }
 
 #[cfg(test)]
@@ -124,11 +135,23 @@ mod tests {
         let messages = [
             "fix the tests\nand the docs".to_owned(),
             "/etc/hosts is odd".to_owned(),
+            "!make test".to_owned(),
         ];
-        for sent in ["fix the tests\nand the docs\n", "fix the te", "//etc/hosts"] {
+        for sent in [
+            "fix the tests\nand the docs\n",
+            "fix the te",
+            "//etc/hosts",
+            "! make test",
+            "!!make te",
+        ] {
             assert!(was_sent(sent, &messages), "{sent}");
         }
-        for unsent in ["fix the tests\nand the docs, please", "the docs"] {
+        for unsent in [
+            "fix the tests\nand the docs, please",
+            "the docs",
+            "make test",
+            "!make tests",
+        ] {
             assert!(!was_sent(unsent, &messages), "{unsent}");
         }
         assert!(!was_sent("fix", &[]));

@@ -77,6 +77,8 @@ impl Chat<'_> {
         command: &str,
     ) -> Result<ChatFlow, ChatError> {
         self.display.echo(line);
+        // A kill may come while it runs, and it must not run twice.
+        self.keep_draft_at_once().await;
         if let Some(command) = needs_terminal::wanting_terminal(command) {
             return self.lend_to_command(command).await;
         }
