@@ -2142,7 +2142,7 @@ export type ContextChange =
   | { built: { source: string; items?: ContextItem[]; problem?: string | null } }
   | { fell_back: { from: string; to: string; code: string; message: string; unpriced?: boolean } }
   | { shortened: { window: number } }
-  | { window_guessed: { window: number; before: number } };
+  | { window_guessed: { window: number; before: number; fixed?: boolean } };
 
 /** A range of the conversation, and its size. */
 export interface ContextRange {

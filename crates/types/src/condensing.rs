@@ -203,6 +203,9 @@ pub enum ContextChange {
         window: u64,
         /// The size until now.
         before: u64,
+        /// Whether it does not grow any more, because a larger one was refused.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        fixed: bool,
     },
 }
 

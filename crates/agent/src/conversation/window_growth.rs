@@ -98,6 +98,11 @@ impl Conversation {
         (before > config.model.context_window).then_some(before)
     }
 
+    /// Whether the guessed window grows no more.
+    pub(crate) fn is_guess_final(&self) -> bool {
+        self.guessed.is_some_and(|guessed| guessed.is_final)
+    }
+
     /// Counts an answered request, and returns the model with a larger window once enough of them were near the bound.
     pub(crate) fn grown_window(&mut self, config: &AgentConfig) -> Option<ModelSpec> {
         let guessed = self.guessed?;

@@ -177,7 +177,12 @@ impl ReactAgent {
         } else {
             return;
         };
-        let change = ContextChange::WindowGuessed { window, before };
+        let fixed = self.conversation.is_guess_final();
+        let change = ContextChange::WindowGuessed {
+            window,
+            before,
+            fixed,
+        };
         step.state(StateOutput::Context { change });
     }
 

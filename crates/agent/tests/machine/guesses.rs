@@ -203,6 +203,17 @@ impl Session {
             .filter(|change| **change == "guessed")
             .count()
     }
+
+    /// Whether the window that was told last does not grow any more.
+    fn is_told_as_fixed(&self) -> bool {
+        let fixed = self.states().filter_map(|state| match state {
+            StateOutput::Context {
+                change: ContextChange::WindowGuessed { fixed, .. },
+            } => Some(*fixed),
+            _ => None,
+        });
+        fixed.last().unwrap_or(false)
+    }
 }
 
 #[test]
@@ -215,6 +226,7 @@ fn a_guessed_window_grows_until_a_larger_one_is_refused() {
     let grown = guessed + guessed / 4;
     assert_eq!(session.window(), grown);
     assert_eq!(session.guesses(), 2);
+    assert!(!session.is_told_as_fixed());
     // More than would have fitted before, but less than is condensed now.
     session.rounds_while("e", |session| session.sent_text().len() < 152_000);
     assert_eq!(session.window(), grown);
@@ -223,6 +235,7 @@ fn a_guessed_window_grows_until_a_larger_one_is_refused() {
     session.rounds_while("f", |_| true);
     assert_eq!(session.window(), guessed, "and grows no more");
     assert_eq!(session.guesses(), 3);
+    assert!(session.is_told_as_fixed(), "and a person is told");
     session.check_replay();
 }
 

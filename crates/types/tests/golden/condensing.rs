@@ -23,7 +23,7 @@ pub(crate) fn context_item() -> ContextItem {
 }
 
 /// Each way in which a context changes.
-pub(crate) fn changes() -> [ContextChange; 11] {
+pub(crate) fn changes() -> [ContextChange; 12] {
     let changes = [
         ContextChange::Condensing(ContextRange {
             summary_tokens: 0,
@@ -59,6 +59,12 @@ pub(crate) fn changes() -> [ContextChange; 11] {
         ContextChange::WindowGuessed {
             window: 37_500,
             before: 30_000,
+            fixed: false,
+        },
+        ContextChange::WindowGuessed {
+            window: 30_000,
+            before: 37_500,
+            fixed: true,
         },
     ];
     for change in &changes {

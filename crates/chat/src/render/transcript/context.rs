@@ -112,9 +112,11 @@ impl TranscriptRenderer {
                     "the conversation did not fit; retried with less of it (at most {window} tokens)"
                 ))
             }
-            ContextChange::WindowGuessed { window, before } => {
-                self.style.dim(&guessed_window(*window, *before))
-            }
+            ContextChange::WindowGuessed {
+                window,
+                before,
+                fixed,
+            } => self.style.dim(&guessed_window(*window, *before, *fixed)),
             ContextChange::Cut { window, assumed } => self.style.warn(&cut_by_server(*window, *assumed)),
             ContextChange::Failed { code, .. } if code == "interrupted" => return,
             // The window that slides then is as full a few calls later, and each summary fails for the same
@@ -156,13 +158,18 @@ fn cut_by_server(window: u64, assumed: u64) -> String {
     )
 }
 
-/// Says how much is sent from now on to a model whose server refused a conversation without a size, with the remedy.
-fn guessed_window(window: u64, before: u64) -> String {
+/// Says how much is sent from now on to a model whose server refused a conversation without a size, with the remedy. A
+/// `fixed` window does not grow any more.
+fn guessed_window(window: u64, before: u64, fixed: bool) -> String {
     let (now, until_now) = (units::count(window), units::count(before));
     if window < before {
+        let remedy = if fixed {
+            "It does not grow any more; choose the model again with /model, or set context_window in the configuration"
+        } else {
+            "This grows again while requests are answered; /model or context_window in the configuration sets it"
+        };
         format!(
-            "the server named no size: at most {now} tokens are assumed to fit ({until_now} before). This grows again \
-             while requests are answered; /model or context_window in the configuration sets it"
+            "the server named no size: at most {now} tokens are assumed to fit ({until_now} before). {remedy}"
         )
     } else {
         format!(

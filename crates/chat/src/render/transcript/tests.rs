@@ -317,17 +317,30 @@ fn a_request_is_sent_otherwise_because_of_a_refusal_or_of_500s() {
 #[test]
 fn a_guessed_window_is_told_when_it_shrinks_and_when_it_grows() {
     use agentx::types::ContextChange;
-    let told = |window: u64, before: u64| {
+    // Lines are broken between words.
+    let told = |window: u64, before: u64, fixed: bool| {
         let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
-        transcript.context_changed(&ContextChange::WindowGuessed { window, before });
-        text(&mut transcript)
+        transcript.context_changed(&ContextChange::WindowGuessed {
+            window,
+            before,
+            fixed,
+        });
+        let text = text(&mut transcript);
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let smaller = told(30_000, 128_000);
+    let smaller = told(30_000, 128_000, false);
     assert!(
-        smaller.starts_with("the server named no size: at most 30.0k tokens"),
+        smaller.starts_with("the server named no size: at most 30.0k tokens")
+            && smaller.contains("This grows again while requests are answered"),
         "{smaller}"
     );
-    let larger = told(37_500, 30_000);
+    let fixed = told(30_000, 37_500, true);
+    assert!(
+        fixed.contains("It does not grow any more; choose the model again with /model")
+            && !fixed.contains("grows again"),
+        "{fixed}"
+    );
+    let larger = told(37_500, 30_000, false);
     assert!(
         larger.starts_with("requests of that size were answered: at most 37.5k tokens"),
         "{larger}"
