@@ -194,6 +194,38 @@ async fn made_changed_and_gone_files_are_as_they_were_and_the_way_back_is_open()
     assert!(session.plan(after).await.files.is_empty());
 }
 
+#[tokio::test]
+async fn what_the_agent_did_after_a_restore_is_not_undone_with_it_without_a_word() {
+    let session = Session::new();
+    session.place.write("one", "before\n");
+    session.place.write("two", "before\n");
+    let input = session.say();
+    for name in ["one", "two"] {
+        session
+            .call("write", json!({"path": name, "content": "after\n"}))
+            .await;
+    }
+    let report = session.restore(&session.plan(input).await, false).await;
+    let restored = report.seq.unwrap();
+    session
+        .call("write", json!({"path": "one", "content": "newer\n"}))
+        .await;
+    // The second time goes on with what the first one kept.
+    for files in [2, 1] {
+        let plan = session.plan(restored).await;
+        assert_eq!(plan.files.len(), files, "{plan:?}");
+        assert!(matches!(
+            file(&plan, "one").doubt,
+            Some(RestoreConflict::ChangedByAgent { .. })
+        ));
+        session.restore(&plan, false).await;
+        assert_eq!(session.on_disk("one").as_deref(), Some("newer\n"));
+        assert_eq!(session.on_disk("two").as_deref(), Some("after\n"));
+    }
+    session.restore(&session.plan(restored).await, true).await;
+    assert_eq!(session.on_disk("one").as_deref(), Some("after\n"));
+}
+
 /// A script's call of `write` leaves in the log what an outcome of its own would.
 #[tokio::test]
 async fn what_a_script_changed_goes_back_too() {

@@ -150,6 +150,29 @@ fn an_undo_that_kept_a_file_goes_on_with_it_and_is_finished_then() {
     assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
 }
 
+#[test]
+fn an_undo_keeps_what_the_agent_changed_after_the_restore_and_names_it() {
+    let (sandbox, id) = worked();
+    let back = sandbox.run(&["rewind", &id, "--to", "2", "--files", "--yes"]);
+    assert_eq!(back.code, Some(0), "{back}");
+    let newer = "write newer words to new.txt";
+    let ran = sandbox.run(&["run", "--session", &id, "--yes", "--quiet", newer]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    for time in ["first", "second"] {
+        let kept = sandbox.run(&["rewind", &id, "--undo", "--yes"]);
+        assert_eq!(kept.code, Some(1), "{time}: {kept}");
+        assert!(
+            kept.stderr.contains("new.txt: kept: changed by the agent since"),
+            "{time}: {kept}"
+        );
+        assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("newer words\n"));
+    }
+    assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));
+    let all = sandbox.run(&["rewind", &id, "--undo", "--yes", "--all"]);
+    assert_eq!(all.code, Some(0), "{all}");
+    assert_eq!(read(&sandbox, "new.txt").as_deref(), Some("fresh words\n"));
+}
+
 /// Takes the end of the latest restore out of the database and one file back, as if the program had been
 /// killed before them.
 fn cut_off(sandbox: &Sandbox, file: &str, was: &str) {

@@ -234,6 +234,7 @@ pub fn in_words(doubt: &RestoreConflict) -> String {
         RestoreConflict::ChangedBetween { seq } => {
             format!("somebody else also changed it before event {seq}; that change is lost too")
         }
+        RestoreConflict::ChangedByAgent { seq } => format!("changed by the agent since, at event {seq}"),
         RestoreConflict::NotKnown => "unknown whether it changed since the agent wrote it".to_owned(),
         RestoreConflict::Outside => "it is outside the workspace".to_owned(),
     }

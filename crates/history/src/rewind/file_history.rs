@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use agentx_types::{BlobId, Envelope, EnvironmentEvent, FileImage, Timestamp};
 use serde_json::Value;
 
+/// Says of a change that a restore made it, and no tool.
+pub(super) const RESTORE: &str = "rewind";
+
 /// The state of a path at some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileVersion {
@@ -105,6 +108,12 @@ impl FileHistory {
         self.changes.last().is_some_and(|last| {
             last.after.matches(present) || !last.confirmed && last.before.matches(present)
         })
+    }
+
+    /// The latest change since this event that a tool made. A restore only brings back what was there before.
+    pub fn work_since(&self, seq: u64) -> Option<&FileChange> {
+        let mut latest_first = self.changes.iter().rev();
+        latest_first.find(|change| change.seq >= seq && change.by != RESTORE)
     }
 
     /// The first change since this event that found another version than the previous change had left:

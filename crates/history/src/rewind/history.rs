@@ -12,7 +12,7 @@ use agentx_types::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::file_history::{FileChange, FileHistory, FileVersion, change_of};
+use super::file_history::{FileChange, FileHistory, FileVersion, RESTORE, change_of};
 use super::restorings::Restoring;
 
 /// The tools whose outcome describes their changes of files. Names of tools are unique, so no other tool can
@@ -255,7 +255,7 @@ impl SessionHistory {
             let change = FileChange {
                 seq: fact.seq,
                 at: fact.at,
-                by: "rewind".into(),
+                by: RESTORE.into(),
                 before: image(&file.was),
                 after: image(&file.becomes),
                 confirmed: false,

@@ -47,6 +47,11 @@ pub enum RestoreConflict {
         /// The event that found it changed.
         seq: u64,
     },
+    /// An earlier restore would be undone, and the session changed the file after that one.
+    ChangedByAgent {
+        /// The event of the latest such change.
+        seq: u64,
+    },
     /// The session does not record the file's last state.
     NotKnown,
     /// The file is outside the workspace.

@@ -152,6 +152,10 @@ fn doubt(
     if let Some(change) = trail.foreign_since(to_seq) {
         return Some(RestoreConflict::ChangedBetween { seq: change.seq });
     }
+    let undoes = history.restorings().iter().any(|one| one.seq == to_seq);
+    if let Some(change) = trail.work_since(to_seq).filter(|_| undoes) {
+        return Some(RestoreConflict::ChangedByAgent { seq: change.seq });
+    }
     // The path in the log's form: a workspace that is reached through a link has another name there.
     let root = std::fs::canonicalize(history.workspace());
     let inside = root.is_ok_and(|root| Path::new(path).starts_with(root));
