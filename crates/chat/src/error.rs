@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use crate::exit::config_error::{config_hint, is_typed};
 use crate::exit::run_failure::{hint_after_run, hint_without_answer};
 use crate::exit::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
+use crate::exit::unwritten::unwritten;
 use crate::exit::{Exit, keyring_error};
 use agentx::config::{ConfigError, SettingOrigin, in_place_of_key};
 use agentx::identity::KeyringError;
@@ -355,10 +356,7 @@ impl From<io::Error> for ChatError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::ClosedOutput,
-            _ => Self::File {
-                path: "output".into(),
-                what: error.to_string(),
-            },
+            _ => unwritten("output", &error),
         }
     }
 }

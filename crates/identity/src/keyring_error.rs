@@ -8,6 +8,9 @@ use crate::{KeyError, PublicKey, path_word};
 /// The file of a server's own key.
 pub(crate) const SERVER_KEY: &str = "server_key";
 
+/// The words about a file for which the disk has no room.
+const NO_SPACE: &str = "no space left; nothing was saved";
+
 /// The error of reading or writing a keyring.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyringError {
@@ -74,10 +77,19 @@ pub enum KeyringError {
 
 impl KeyringError {
     pub(crate) fn file(path: &Path, error: io::Error) -> Self {
+        let what = match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => NO_SPACE.to_owned(),
+            _ => error.to_string(),
+        };
         Self::File {
             path: path.to_owned(),
-            what: error.to_string(),
+            what,
         }
+    }
+
+    /// Returns whether a file could not be written because the disk is full.
+    pub fn is_disk_full(&self) -> bool {
+        matches!(self, Self::File { what, .. } if what == NO_SPACE)
     }
 
     /// The advice.
@@ -102,7 +114,23 @@ impl KeyringError {
                 "--force replaces it permanently; print it first with `agentx identity export --secret`"
                     .into(),
             ),
+            Self::File { .. } if self.is_disk_full() => Some("free some disk space".into()),
             Self::File { .. } | Self::Busy { .. } | Self::Key(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_told_apart() {
+        let full = KeyringError::file(Path::new("identity"), io::ErrorKind::StorageFull.into());
+        assert!(full.is_disk_full(), "{full}");
+        assert_eq!(full.to_string(), "identity: no space left; nothing was saved");
+        assert_eq!(full.hint().as_deref(), Some("free some disk space"));
+        let denied = KeyringError::file(Path::new("identity"), io::ErrorKind::PermissionDenied.into());
+        assert!(!denied.is_disk_full(), "{denied}");
     }
 }

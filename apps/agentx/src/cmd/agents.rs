@@ -15,7 +15,7 @@ use crate::cmd::{only_here, with_runtime};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
-use crate::exit::Exit;
+use crate::exit::{Exit, unwritten::unwritten};
 use crate::parameter_names::names_refused;
 use crate::render::clean::{lines_shown, visible};
 use crate::render::table::table;
@@ -327,10 +327,7 @@ fn write_types(path: &Path, console: &mut Console) -> Result<Exit, ChatError> {
 }
 
 fn put(path: &Path, text: &str) -> Result<(), ChatError> {
-    let failed = |error: std::io::Error| ChatError::File {
-        path: path.display().to_string(),
-        what: error.to_string(),
-    };
+    let failed = |error: std::io::Error| unwritten(&path.display().to_string(), &error);
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(failed)?;
     }

@@ -74,6 +74,7 @@ fn commands_that_write_small_files_say_that_the_disk_is_full() {
         sandbox.run(&["sessions", "list"]),
         configured.run(&["config", "set", "log", "debug"]),
         configured.run(&["mcp", "add", "files", "--", "files-server"]),
+        sandbox.run(&["identity", "new"]),
     ];
     for ran in full {
         assert_eq!(ran.code, Some(9), "{ran}");
@@ -115,8 +116,10 @@ fn an_export_that_does_not_fit_leaves_the_file_that_was_there() {
         "sessions", "export", &id, "--format", "json", "--output", name, "--force",
     ];
     let ran = sandbox.run(&export);
+    assert_eq!(ran.code, Some(9), "{ran}");
     assert!(
-        ran.code != Some(0) && ran.stderr.contains("No space left"),
+        ran.stderr.contains("session.json: no space left")
+            && ran.stderr.contains("hint: free some disk space"),
         "{ran}"
     );
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "what was there");

@@ -8,6 +8,7 @@ use crate::exit::Exit;
 /// Returns the stable name of the error for programs.
 pub(crate) fn kind(error: &KeyringError) -> &'static str {
     match error {
+        KeyringError::File { .. } if error.is_disk_full() => "disk_full",
         KeyringError::File { .. } | KeyringError::Busy { .. } => "storage",
         KeyringError::Readable { .. } => "identity_not_private",
         KeyringError::Writable { .. } => "people_not_private",

@@ -12,6 +12,7 @@ use agentx::types::SessionId;
 use agentx_files::{ReplaceOptions, replace};
 
 use crate::error::ChatError;
+use crate::exit::unwritten::unwritten;
 use crate::render::clean::visible;
 
 /// The format of a session file.
@@ -150,10 +151,7 @@ pub fn write(file: &Path, text: &str, force: bool) -> Result<(), ChatError> {
             path: file.display().to_string(),
             what: "its directory does not exist".to_owned(),
         },
-        _ => ChatError::File {
-            path: file.display().to_string(),
-            what: error.to_string(),
-        },
+        _ => unwritten(&file.display().to_string(), &error),
     })
 }
 
