@@ -3,6 +3,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
+use std::time::{Duration, SystemTime};
+
 use crate::common::Sandbox;
 use crate::pty::Pty;
 use crate::serving::Serving;
@@ -263,13 +265,20 @@ fn a_draft_that_was_sent_after_all_or_whose_session_is_deleted_does_not_come_bac
     assert_eq!(sandbox.run(&["run", "hello there"]).code, Some(0));
     let id = sandbox.latest_id([]);
     let drafts = sandbox.path("home/.local/share/agentx/drafts");
-    let draft = |name: &str, at: &str, text: &str| {
+    let (minute_ago, soon) = (
+        SystemTime::now() - Duration::from_secs(60),
+        SystemTime::now() + Duration::from_secs(60),
+    );
+    let draft = |name: &str, at: &str, text: &str, written: SystemTime| {
         let lines = format!("{{\"at\":{at:?}}}\n[{text:?}]\n");
         sandbox.write(&format!("home/.local/share/agentx/drafts/{name}"), lines);
+        let file = std::fs::File::options().write(true).open(drafts.join(name));
+        file.unwrap().set_modified(written).unwrap();
     };
     // A kill between the acceptance of a message and the end of its draft, or after a part was written.
-    draft("1", &id, "hello the");
-    draft("2", &sandbox.path("ws").display().to_string(), "hello there");
+    draft("1", &id, "hello the", minute_ago);
+    let workspace = sandbox.path("ws").display().to_string();
+    draft("2", &workspace, "hello there", minute_ago);
     let places: [&[&str]; 2] = [&["resume", "--last"], &[]];
     for args in places {
         let mut chat = Pty::start(&sandbox, args, 80, 40);
@@ -279,11 +288,19 @@ fn a_draft_that_was_sent_after_all_or_whose_session_is_deleted_does_not_come_bac
         assert!(!came_back, "{args:?}:\n{}", lines.join("\n"));
     }
     assert!(!drafts.join("1").exists() && !drafts.join("2").exists());
-    draft("3", &id, "a plan");
+    // The same words, typed after that message.
+    draft("1", &id, "hello there", soon);
+    let mut chat = Pty::start(&sandbox, &["resume", "--last"], 80, 40);
+    chat.wait_for("· the text that you had not sent is in the line again");
+    chat.wait_for_last("› hello there");
+    chat.keys(STOP);
+    chat.wait_for_last("›");
+    let _ = leave(chat);
+    draft("3", &id, "a plan", minute_ago);
     let deleted = sandbox.run(&["sessions", "delete", &id, "--yes"]);
     assert_eq!(deleted.code, Some(0), "{deleted}");
     assert!(!drafts.join("3").exists());
-    draft("4", &id, "a plan");
+    draft("4", &id, "a plan", minute_ago);
     let collected = sandbox.run(&["sessions", "gc"]);
     assert_eq!(collected.code, Some(0), "{collected}");
     assert!(!drafts.join("4").exists());

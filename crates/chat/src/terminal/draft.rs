@@ -27,7 +27,7 @@ const LONGEST_DRAFT: usize = 1 << 20;
 /// Maximum number of bytes of a file that are read: in JSON, a control character takes six.
 const LONGEST_FILE: u64 = 8 << 20;
 /// The time from the first change that is not written yet to the write.
-const PAUSE: Duration = Duration::from_secs(1);
+pub(crate) const PAUSE: Duration = Duration::from_secs(1);
 /// Maximum number of times that the pause doubles after a write that failed: to about a minute.
 const MOST_DOUBLINGS: u32 = 6;
 
@@ -119,6 +119,12 @@ impl DraftKeeper {
             (self.file, self.kept) = (Some(file), texts);
         }
         self.kept.clone()
+    }
+
+    /// The time at which the draft was written last.
+    pub(crate) fn written_at(&self) -> Option<SystemTime> {
+        let file = self.file.as_ref()?;
+        fs::metadata(&file.path).and_then(|file| file.modified()).ok()
     }
 
     /// Takes note of the unsent texts: they are written a moment later, and deleted at once when they are sent or

@@ -89,7 +89,7 @@ pub struct SessionHistory {
     root: Option<AgentStateId>,
     access: BTreeMap<String, Access>,
     inputs: Vec<PastInput>,
-    commands: Vec<(u64, String)>,
+    commands: Vec<(u64, Timestamp, String)>,
     messages: Vec<u64>,
     restorings: Vec<Restoring>,
     beyond: Vec<IrreversibleEffect>,
@@ -149,7 +149,7 @@ impl SessionHistory {
                     });
                 }
             }
-            E::CommandRan(ran) => self.commands.push((fact.seq, ran.command.clone())),
+            E::CommandRan(ran) => self.commands.push((fact.seq, fact.at, ran.command.clone())),
             // An input that was withdrawn while it was queued does not count.
             E::InputRevised(revised) if revised.mode.is_none() => self.taken_back(&revised.message_id),
             E::StreamEnd(_) if self.is_of_root(fact) => self.messages.push(fact.seq),
@@ -322,8 +322,9 @@ impl SessionHistory {
         number.checked_sub(1).and_then(|index| self.inputs.get(index))
     }
 
-    /// Returns the commands that people ran beside the conversation, in order, each with the event that recorded it.
-    pub fn commands(&self) -> &[(u64, String)] {
+    /// Returns the commands that people ran beside the conversation, in order, each with the event that recorded its end
+    /// and the time of that.
+    pub fn commands(&self) -> &[(u64, Timestamp, String)] {
         &self.commands
     }
 

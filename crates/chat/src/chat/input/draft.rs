@@ -2,17 +2,17 @@
 //! killed after its session has accepted a message and before the file is removed, or while only the beginning of the
 //! message was written.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agentx::history::{SessionHistory, history_of};
 use agentx::runtime::SessionQuery;
-use agentx::types::SessionId;
+use agentx::types::{SessionId, Timestamp};
 use tokio::time::{Instant, timeout};
 
 use crate::chat::Chat;
 use crate::chat::slash::unescaped;
 use crate::render::rewind::own_text;
-use crate::terminal::draft::DraftKeeper;
+use crate::terminal::draft::{DraftKeeper, PAUSE};
 use crate::terminal::line_filter::line_filter;
 
 /// Maximum time for finding out whether a draft was sent: a server may not answer.
@@ -45,7 +45,12 @@ impl Chat<'_> {
             let mut texts = self.composer.draft.move_to(at);
             if !texts.is_empty() {
                 let sent = timeout(LONGEST_LOOK, self.sent_last(session.as_ref())).await;
-                let sent = sent.unwrap_or_default();
+                // The clock of a server may be another one.
+                let written = self.composer.draft.written_at();
+                let written = written.filter(|_| self.place.remote().is_none());
+                let sent = sent.unwrap_or_default().into_iter();
+                let sent = sent.filter(|(at, _)| is_from_before(written, *at));
+                let sent: Vec<String> = sent.map(|(_, text)| text).collect();
                 texts.retain(|text| !was_sent(text, &sent));
             }
             self.bring_draft_back(&texts);
@@ -64,8 +69,8 @@ impl Chat<'_> {
     }
 
     /// The messages and commands as which a draft may have been sent: the last one of the session and those that wait,
-    /// or the first ones of the latest sessions of the directory if the draft belongs to that.
-    async fn sent_last(&self, session: Option<&SessionId>) -> Vec<String> {
+    /// or the first ones of the latest sessions of the directory if the draft belongs to that. Each has its time.
+    async fn sent_last(&self, session: Option<&SessionId>) -> Vec<(Timestamp, String)> {
         let runtime = self.place.runtime();
         if let Some(session) = session {
             let count = 1 + self.status.queue.iter().count();
@@ -105,15 +110,25 @@ impl Chat<'_> {
     }
 }
 
-/// The messages of people and, behind a `!`, the commands that they ran, in order.
-fn sent_in(history: &SessionHistory) -> Vec<String> {
+/// The messages of people and, behind a `!`, the commands that they ran, in order, with their times.
+fn sent_in(history: &SessionHistory) -> Vec<(Timestamp, String)> {
     let inputs = history.inputs().iter();
-    let inputs = inputs.map(|input| (input.seq, own_text(&input.texts)));
+    let inputs = inputs.map(|input| (input.seq, input.at, own_text(&input.texts)));
     let commands = history.commands().iter();
-    let commands = commands.map(|(seq, command)| (*seq, format!("!{command}")));
-    let mut sent: Vec<(u64, String)> = inputs.chain(commands).collect();
-    sent.sort_by_key(|(seq, _)| *seq);
-    sent.into_iter().map(|(_, text)| text).collect()
+    let commands = commands.map(|(seq, at, command)| (*seq, *at, format!("!{command}")));
+    let mut sent: Vec<(u64, Timestamp, String)> = inputs.chain(commands).collect();
+    sent.sort_by_key(|(seq, ..)| *seq);
+    sent.into_iter().map(|(_, at, text)| (at, text)).collect()
+}
+
+/// Returns whether a draft that was written last at `written` may be a message of the time `at`. A later draft was typed
+/// after it: the file goes when the session has the message, and the next text is not written within a second.
+fn is_from_before(written: Option<SystemTime>, at: Timestamp) -> bool {
+    let written = written.and_then(|written| written.duration_since(UNIX_EPOCH).ok());
+    written.is_none_or(|written| {
+        let latest = Duration::from_micros(u64::try_from(at.0).unwrap_or(0)) + PAUSE;
+        written <= latest
+    })
 }
 
 /// Returns whether one of the messages is this draft, or begins with it: the rest was typed after the last write.
@@ -155,5 +170,15 @@ mod tests {
             assert!(!was_sent(unsent, &messages), "{unsent}");
         }
         assert!(!was_sent("fix", &[]));
+    }
+
+    #[test]
+    fn a_draft_that_was_typed_after_a_message_is_not_that_message() {
+        let accepted = Timestamp(5_000_000);
+        let written = |millis| Some(UNIX_EPOCH + Duration::from_millis(millis));
+        for before in [None, written(4_000), written(5_000), written(5_900)] {
+            assert!(is_from_before(before, accepted), "{before:?}");
+        }
+        assert!(!is_from_before(written(6_100), accepted));
     }
 }
