@@ -135,4 +135,8 @@ impl Tool for ToolWithValues {
     fn waits(&self) -> bool {
         self.tool.waits()
     }
+
+    fn may_call_models(&self) -> bool {
+        self.tool.may_call_models()
+    }
 }

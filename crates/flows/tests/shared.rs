@@ -137,3 +137,29 @@ async fn a_script_is_told_when_there_is_no_room_for_another_agent() {
     let made = |event: &EnvironmentEvent| matches!(event, EnvironmentEvent::AgentSpawned(_));
     assert_eq!(place.facts().into_iter().filter(made).count(), 257);
 }
+
+/// A server asks for money before a call of a tool that may call a model.
+#[tokio::test]
+async fn a_tool_may_call_models_by_itself_and_by_the_tools_and_agents_that_it_calls() {
+    let place = Place::new([]);
+    let script = |capabilities: Value| luau("script", "function invoke() return 1 end", capabilities);
+    let reads = json!({"name": "reads", "type": "http", "method": "GET", "endpoint": "http://127.0.0.1/"});
+    for free in [
+        script(json!({})),
+        script(json!({"http": ["127.0.0.1"], "env": ["KEY"], "kv": ["notes"]})),
+        definition(reads),
+    ] {
+        assert!(!place.tool(free.clone()).may_call_models(), "{free:?}");
+    }
+    for may in [
+        script(json!({"models": ["writer"]})),
+        script(json!({"tools": ["reads"]})),
+        script(json!({"agents": ["*"]})),
+        definition(json!({"name": "writes", "type": "generator", "prompt": "Write.", "model": "writer"})),
+        definition(
+            json!({"name": "row", "type": "composite", "steps": [{"id": "one", "tool": {"$ref": "reads"}}]}),
+        ),
+    ] {
+        assert!(place.tool(may.clone()).may_call_models(), "{may:?}");
+    }
+}

@@ -83,6 +83,10 @@ impl Tool for InstructingTool {
     fn waits(&self) -> bool {
         self.tool.waits()
     }
+
+    fn may_call_models(&self) -> bool {
+        self.tool.may_call_models()
+    }
 }
 
 /// Adds the paths of instructions to the details of a result, as `instructions`: a person is told which files

@@ -70,6 +70,12 @@ impl ToolServer {
         Ok(self.runtime.serve_call(call, cancel, hears).await)
     }
 
+    /// Returns whether a call of this tool may call models. So may one of a tool that is not known here.
+    pub fn may_call_models(&self, tool: &ToolSpec) -> bool {
+        let known = self.runtime.toolbox().get(&tool.name);
+        known.is_none_or(|known| known.may_call_models())
+    }
+
     /// Ends commands that the calls left running.
     pub async fn end(&self) {
         self.runtime.end_client_calls().await;

@@ -89,6 +89,11 @@ impl Tool for StepRow {
         true
     }
 
+    /// The tools that it calls may.
+    fn may_call_models(&self) -> bool {
+        true
+    }
+
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let (ground, steps) = (self.ground.clone(), self.steps.clone());
         Box::pin(async move {

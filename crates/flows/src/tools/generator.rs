@@ -113,6 +113,10 @@ impl Tool for Generator {
         self.spec.clone()
     }
 
+    fn may_call_models(&self) -> bool {
+        true
+    }
+
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let (ground, what) = (self.ground.clone(), self.what.clone());
         Box::pin(async move {

@@ -117,6 +117,14 @@ impl Tool for Luau {
         true
     }
 
+    /// The tools and agents that it calls may, too.
+    fn may_call_models(&self) -> bool {
+        let grants = &self.ground.grants;
+        [&grants.models, &grants.tools, &grants.agents]
+            .iter()
+            .any(|granted| !granted.is_empty())
+    }
+
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let (ground, script, before) = (self.ground.clone(), self.script.clone(), self.before);
         let limits = ScriptLimits {

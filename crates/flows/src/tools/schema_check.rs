@@ -39,6 +39,10 @@ impl Tool for CheckedTool {
         self.tool.waits()
     }
 
+    fn may_call_models(&self) -> bool {
+        self.tool.may_call_models()
+    }
+
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let mistakes = self.arguments.mistakes(&input);
         if mistakes.is_empty() {

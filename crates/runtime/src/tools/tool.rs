@@ -34,6 +34,11 @@ pub trait Tool: Send + Sync {
     fn waits(&self) -> bool {
         false
     }
+
+    /// Returns whether its calls may call models, and so cost money.
+    fn may_call_models(&self) -> bool {
+        false
+    }
 }
 
 /// The context that a tool call may use.

@@ -69,8 +69,9 @@ impl CallerParts {
         };
         let person = &self.caller.person;
         let stop = self.state.client_calls.stop_of(person);
-        // Tools from files can call a model, and are idempotent. Others cost nothing.
-        let admitted = if spec.idempotent {
+        let tools = ToolServer::new(self.state.runtime_of(person));
+        // Others cost nothing.
+        let admitted = if tools.may_call_models(spec) {
             self.state.check_cost(person).await
         } else {
             self.state.check_bills(person).await.map(|()| None)
@@ -96,7 +97,6 @@ impl CallerParts {
                 _ => {}
             }
         };
-        let tools = ToolServer::new(self.state.runtime_of(person));
         let cancel = call.cancel.child_token();
         let called = tools.call(spec, input, &self.agent, cancel.clone(), hears);
         tokio::pin!(called);

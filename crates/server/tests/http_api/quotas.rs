@@ -331,7 +331,7 @@ async fn a_call_that_a_deletion_cuts_off_counts_for_the_money_of_a_member() {
         "quota_usage",
         "quotas.daily_cost",
     );
-    // Nor does a tool for a client of `/mcp` run, which might call a model.
+    // Nor does a tool for a client of `/mcp` run, whatever it costs.
     let (text, failed) = super::mcp::called(&desk, &desk.ann, "glob", json!({"pattern": "*"})).await;
     assert!(failed && text.contains("quotas.daily_cost"), "{text}");
     let (text, failed) = super::mcp::called(&desk, &desk.operator, "glob", json!({"pattern": "*"})).await;
@@ -344,7 +344,11 @@ struct Paid;
 impl Tool for Paid {
     fn spec(&self) -> ToolSpec {
         let schema = json!({"type": "object"});
-        ToolSpec::new("paid", "Calls a model.", schema, Access::Run).with_idempotent(true)
+        ToolSpec::new("paid", "Calls a model.", schema, Access::Run)
+    }
+
+    fn may_call_models(&self) -> bool {
+        true
     }
 
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
