@@ -189,6 +189,7 @@ impl NodeRuntime {
     ) -> ToolOutcome {
         let session_id = self.no_session();
         let (queue, mut said) = mpsc::channel(QUEUE);
+        let ended = cancel.clone();
         let events = EventSink::for_action(queue, &action(call.clone()));
         let context = ToolContext {
             tool_call_id: call.tool_call_id.clone(),
@@ -215,8 +216,18 @@ impl NodeRuntime {
                 seq += 1;
                 hears(&draft.event);
             }
+            let begins = |draft: &EventDraft<EnvironmentEvent>| {
+                matches!(draft.event, EnvironmentEvent::EffectStarted(_))
+            };
+            // What hears of a step may end the call: then the step does not begin.
+            let is_refused = ended.is_cancelled() && said.drafts.iter().any(begins);
+            let answer = if is_refused {
+                Err("the call was ended".to_owned())
+            } else {
+                Ok(seq)
+            };
             // A waiter for the commit is notified at once, because nothing is recorded here.
-            said.committed.map(|committed| committed.send(Ok(seq)))
+            said.committed.map(|committed| committed.send(answer))
         };
         let outcome = loop {
             tokio::select! {

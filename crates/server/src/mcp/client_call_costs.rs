@@ -1,6 +1,8 @@
 //! The cost of the model calls within one call at `/mcp`. Each model call counts from its beginning, by an estimate
 //! of what its model reads, as in a session whose call a kill cuts off. Its bill replaces the estimate. If the server
 //! is killed and the bill never comes, the estimate stays as the bill.
+//!
+//! One call may begin many model calls. One that would take the person beyond `quotas.daily_cost` does not begin.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +13,30 @@ use serde_json::Value;
 
 use crate::limits::size_limits::json_len;
 use crate::quotas::QuotaGuard;
+use crate::quotas::daily_cost::CallBudget;
+use crate::quotas::dollars::too_dear_to_continue;
 use crate::quotas::unlisted_costs::UnlistedCosts;
 
 /// The beginning of the kinds of steps that call a model.
 const MODEL_STEPS: &str = "generate";
 /// The number of bytes of a request that count as a token.
 const TOKEN_BYTES: u64 = 4;
+
+/// What a call was admitted with.
+#[derive(Default)]
+pub(crate) struct AdmittedCall {
+    /// Counts the call as one without a bill, until the first bill comes.
+    pub(crate) unbilled: Option<QuotaGuard>,
+    /// `None` without a bound.
+    pub(crate) budget: Option<CallBudget>,
+}
+
+/// A step without an end.
+struct OpenStep {
+    estimate: NanoUsd,
+    /// What it costs if the answer is as long as the model's may be.
+    at_most: NanoUsd,
+}
 
 /// The costs of one call.
 pub(crate) struct ClientCallCosts<'a> {
@@ -26,20 +46,18 @@ pub(crate) struct ClientCallCosts<'a> {
     model: &'a ModelSpec,
     /// Returns the model of a name, as the server knows it.
     named: &'a (dyn Fn(&str) -> Option<ModelSpec> + Send + Sync),
-    /// The estimates of the steps that have no end yet.
-    open: BTreeMap<(ToolCallId, u64), NanoUsd>,
-    /// Counts the call as one without a bill.
-    unbilled: Option<QuotaGuard>,
+    open: BTreeMap<(ToolCallId, u64), OpenStep>,
+    admitted: AdmittedCall,
 }
 
 impl<'a> ClientCallCosts<'a> {
-    /// `unbilled` is kept until the first bill comes.
+    /// Nothing has begun yet.
     pub(crate) fn new(
         costs: &'a UnlistedCosts,
         person: &'a OwnerId,
         model: &'a ModelSpec,
         named: &'a (dyn Fn(&str) -> Option<ModelSpec> + Send + Sync),
-        unbilled: Option<QuotaGuard>,
+        admitted: AdmittedCall,
     ) -> Self {
         Self {
             costs,
@@ -47,33 +65,67 @@ impl<'a> ClientCallCosts<'a> {
             model,
             named,
             open: BTreeMap::new(),
-            unbilled,
+            admitted,
         }
     }
 
     /// Counts a step that begins. Returns whether it calls a model: then the disk has to know soon.
-    pub(crate) fn begun(&mut self, step: &EffectStarted, now: Timestamp) -> bool {
+    ///
+    /// # Errors
+    /// Returns the reason if the person has no money for it. Then it counts for nothing, and must not begin.
+    pub(crate) fn begun(&mut self, step: &EffectStarted, now: Timestamp) -> Result<bool, String> {
         if !step.kind.starts_with(MODEL_STEPS) {
-            return false;
+            return Ok(false);
         }
-        let usage = Usage {
+        let next = self.priced(step);
+        if let Some(budget) = self.admitted.budget {
+            let counted = self.counted(budget, now);
+            if counted >= budget.most || counted.0.saturating_add(next.estimate.0) > budget.most.0 {
+                return Err(too_dear_to_continue(counted, budget.most));
+            }
+        }
+        self.costs.estimate(self.person, now, next.estimate);
+        self.open.insert((step.tool_call_id.clone(), step.step), next);
+        Ok(true)
+    }
+
+    /// Returns what a step may cost.
+    fn priced(&self, step: &EffectStarted) -> OpenStep {
+        let name = step.input.get("model").and_then(Value::as_str);
+        let named = name.filter(|name| !name.is_empty()).and_then(self.named);
+        let model = named.as_ref().unwrap_or(self.model);
+        let reads = Usage {
             input_tokens: json_len(&step.input) / TOKEN_BYTES,
             ..Usage::default()
         };
-        let name = step.input.get("model").and_then(Value::as_str);
-        let named = name.filter(|name| !name.is_empty()).and_then(self.named);
-        let estimate = EffectBill::of(named.as_ref().unwrap_or(self.model), usage).cost;
-        self.costs.estimate(self.person, now, estimate);
-        self.open.insert((step.tool_call_id.clone(), step.step), estimate);
-        true
+        let writes = Usage {
+            output_tokens: model.max_output_tokens,
+            ..reads
+        };
+        OpenStep {
+            estimate: EffectBill::of(model, reads).cost,
+            at_most: EffectBill::of(model, writes).cost,
+        }
+    }
+
+    /// Returns what the person has spent, with what the steps of this call without an end count.
+    fn counted(&self, budget: CallBudget, now: Timestamp) -> NanoUsd {
+        let mut sum = budget.listed;
+        sum += self.costs.spent(self.person, now).0;
+        for step in self.open.values() {
+            let counted = budget.counted(step.estimate, step.at_most);
+            sum += NanoUsd(counted.0.saturating_sub(step.estimate.0));
+        }
+        sum
     }
 
     /// Counts the bill of a step that has ended, if it has one.
     pub(crate) fn ended(&mut self, step: &EffectEnded, now: Timestamp) {
-        let estimate = self.open.remove(&(step.tool_call_id.clone(), step.step));
+        let open = self.open.remove(&(step.tool_call_id.clone(), step.step));
         let cost = step.bill.as_ref().map(|bill| bill.cost);
-        self.unbilled = self.unbilled.take().filter(|_| cost.is_none());
-        let (estimate, cost) = (estimate.unwrap_or_default(), cost.unwrap_or_default());
+        self.admitted.unbilled = self.admitted.unbilled.take().filter(|_| cost.is_none());
+        let estimate = open.map(|open| open.estimate).unwrap_or_default();
+        let cost = cost.unwrap_or_default();
         self.costs.settle(self.person, now, estimate, cost);
     }
 }
@@ -81,8 +133,8 @@ impl<'a> ClientCallCosts<'a> {
 impl Drop for ClientCallCosts<'_> {
     /// What has no end by now never gets a bill.
     fn drop(&mut self) {
-        for estimate in std::mem::take(&mut self.open).into_values() {
-            self.costs.keep_estimate(self.person, estimate);
+        for open in std::mem::take(&mut self.open).into_values() {
+            self.costs.keep_estimate(self.person, open.estimate);
         }
     }
 }
@@ -110,7 +162,7 @@ mod tests {
         let (ada, now) = (OwnerId::new("own_ada"), Timestamp(5));
         let model = priced("m", 10);
         let named = |name: &str| (name == "dear").then(|| priced("dear", 1_000));
-        let mut call = ClientCallCosts::new(&costs, &ada, &model, &named, None);
+        let mut call = ClientCallCosts::new(&costs, &ada, &model, &named, AdmittedCall::default());
         let mut estimate = |number: u64, name: &str| {
             let before = costs.within_a_day(&ada, now).0;
             let started = EffectStarted {
@@ -119,7 +171,7 @@ mod tests {
                 kind: "generate".into(),
                 input: json!({"model": name, "prompt": "x".repeat(400)}),
             };
-            assert!(call.begun(&started, now));
+            assert_eq!(call.begun(&started, now), Ok(true));
             costs.within_a_day(&ada, now).0 - before
         };
         assert!((100_000..120_000).contains(&estimate(1, "dear")));
@@ -140,7 +192,7 @@ mod tests {
         let (ada, now) = (OwnerId::new("own_ada"), Timestamp(5));
         let model = priced("m", 10);
         let none = |_: &str| None;
-        let mut call = ClientCallCosts::new(&costs, &ada, &model, &none, None);
+        let mut call = ClientCallCosts::new(&costs, &ada, &model, &none, AdmittedCall::default());
         let spent = || costs.within_a_day(&ada, now).0;
         for kind in ["generate", "generate_json", "generate_stream"] {
             let before = spent();
@@ -150,7 +202,7 @@ mod tests {
                 kind: kind.into(),
                 input: json!({"prompt": "x".repeat(400)}),
             };
-            assert!(call.begun(&started, now));
+            assert_eq!(call.begun(&started, now), Ok(true));
             assert!((before + 1_000..before + 1_100).contains(&spent()), "{kind}");
             let bill = EffectBill {
                 model: "m".into(),
@@ -175,7 +227,51 @@ mod tests {
             kind: "http".into(),
             input: Value::Null,
         };
-        assert!(!call.begun(&other, now));
+        assert_eq!(call.begun(&other, now), Ok(false));
         assert_eq!(spent(), 21);
+    }
+
+    #[test]
+    fn a_model_call_begins_only_if_there_is_money_beside_those_under_way() {
+        let directory = tempfile::tempdir().unwrap();
+        let costs = UnlistedCosts::read(directory.path());
+        let (ada, now) = (OwnerId::new("own_ada"), Timestamp(5));
+        let mut model = priced("m", 10);
+        let none = |_: &str| None;
+        let started = |number: u64| EffectStarted {
+            tool_call_id: ToolCallId::new("call_1"),
+            step: number,
+            kind: "generate".into(),
+            input: Value::Null,
+        };
+        let begun = |model: &ModelSpec, most: u64, listed: u64| {
+            let budget = CallBudget {
+                most: NanoUsd(most),
+                listed: NanoUsd(listed),
+            };
+            let admitted = AdmittedCall {
+                unbilled: None,
+                budget: Some(budget),
+            };
+            let mut call = ClientCallCosts::new(&costs, &ada, model, &none, admitted);
+            (1..=60)
+                .take_while(|number| call.begun(&started(*number), now).is_ok())
+                .count()
+        };
+        // `null` has one token, and an answer at most 100. These have no price.
+        model.prices.output = 0;
+        assert_eq!(begun(&model, 1_000_000, 0), 60);
+        costs.settle(&ada, now, NanoUsd(600), NanoUsd(0));
+        // An answer may cost more than a sixteenth of the quota.
+        model.prices.input = 0;
+        model.prices.output = 1_000;
+        assert_eq!(begun(&model, 16_000, 0), 16);
+        assert_eq!(begun(&model, 16_000, 12_000), 4);
+        assert_eq!(begun(&model, 16_000, 16_000), 0);
+        // An answer costs at most a hundredth.
+        assert_eq!(begun(&model, 10_000_000, 4_000_000), 60);
+        // The next one alone costs more than there is.
+        model.prices.input = 1_000;
+        assert_eq!(begun(&model, 999, 0), 0);
     }
 }

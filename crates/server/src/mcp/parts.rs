@@ -3,7 +3,7 @@
 //!
 //! A call runs outside of any session, and nobody can be asked about it: what would ask is refused.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use agentx_history::transcript::{beginning, markdown_while};
 use agentx_mcp::{ServedCall, ServedDocument, ServedParts, is_for_clients};
@@ -14,7 +14,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::caller::Caller;
-use crate::mcp::client_call_costs::ClientCallCosts;
+use crate::mcp::client_call_costs::{AdmittedCall, ClientCallCosts};
 use crate::members::trust::{choose, default_agent, of_server};
 use crate::state::ServerState;
 
@@ -62,6 +62,20 @@ impl CallerParts {
         Ok(Self { state, caller, agent })
     }
 
+    /// Checks that the caller may call this tool now.
+    async fn admitted(&self, tools: &ToolServer, spec: &ToolSpec) -> Result<AdmittedCall, RuntimeError> {
+        let person = &self.caller.person;
+        if !tools.may_call_models(spec) {
+            // It costs nothing itself.
+            self.state.check_bills(person).await?;
+            return Ok(AdmittedCall::default());
+        }
+        Ok(AdmittedCall {
+            unbilled: self.state.check_cost(person).await?,
+            budget: self.state.call_budget(person).await?,
+        })
+    }
+
     async fn call_tool(&self, mut call: ServedCall) -> ToolOutcome {
         let found = self.agent.tools.iter().find(|spec| spec.name == call.tool);
         let Some(spec) = found.filter(|spec| is_for_clients(spec)) else {
@@ -70,14 +84,8 @@ impl CallerParts {
         let person = &self.caller.person;
         let stop = self.state.client_calls.stop_of(person);
         let tools = ToolServer::new(self.state.runtime_of(person));
-        // Others cost nothing.
-        let admitted = if tools.may_call_models(spec) {
-            self.state.check_cost(person).await
-        } else {
-            self.state.check_bills(person).await.map(|()| None)
-        };
-        let unbilled = match admitted {
-            Ok(unbilled) => unbilled,
+        let admitted = match self.admitted(&tools, spec).await {
+            Ok(admitted) => admitted,
             Err(error) => {
                 return ToolOutcome::failed(ToolStatus::Denied, format!("Not allowed: {error}."));
             }
@@ -85,19 +93,24 @@ impl CallerParts {
         let unlisted = &self.state.kept.unlisted;
         let (settings, models) = (self.state.settings(), self.state.runtime_of(person).models());
         let named = |name: &str| choose(&settings, &models, name).ok();
-        let mut costs = ClientCallCosts::new(unlisted, person, &self.agent.model, &named, unbilled);
+        let mut costs = ClientCallCosts::new(unlisted, person, &self.agent.model, &named, admitted);
         let input = Value::Object(call.arguments);
+        let (cancel, refused) = (call.cancel.child_token(), OnceLock::new());
         let hears = |event: &EnvironmentEvent| {
             call.progress.hear(event);
             match event {
-                EnvironmentEvent::EffectStarted(step) if costs.begun(step, self.state.now()) => {
-                    self.state.keep_unlisted_soon();
-                }
+                EnvironmentEvent::EffectStarted(step) => match costs.begun(step, self.state.now()) {
+                    Ok(true) => self.state.keep_unlisted_soon(),
+                    Ok(false) => {}
+                    Err(why) => {
+                        refused.get_or_init(|| why);
+                        cancel.cancel();
+                    }
+                },
                 EnvironmentEvent::EffectEnded(step) => costs.ended(step, self.state.now()),
                 _ => {}
             }
         };
-        let cancel = call.cancel.child_token();
         let called = tools.call(spec, input, &self.agent, cancel.clone(), hears);
         tokio::pin!(called);
         let called = tokio::select! {
@@ -108,6 +121,9 @@ impl CallerParts {
             }
         };
         self.state.keep_unlisted().await;
+        if let Some(why) = refused.get() {
+            return ToolOutcome::failed(ToolStatus::Denied, format!("Stopped: {why}."));
+        }
         if stop.is_cancelled()
             && let Err(error) = self.state.check_bills(person).await
         {

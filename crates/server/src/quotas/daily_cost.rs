@@ -68,7 +68,36 @@ pub(crate) struct BegunWork {
     pub(crate) running: Vec<SessionId>,
 }
 
+/// What a person may still spend while a call at `/mcp` runs, as it was known when the call began.
+#[derive(Clone, Copy)]
+pub(crate) struct CallBudget {
+    /// The quota.
+    pub(crate) most: NanoUsd,
+    /// What the person's sessions cost.
+    pub(crate) listed: NanoUsd,
+}
+
+impl CallBudget {
+    /// Returns what a model call without a bill counts: what it may cost at most, but no more than a part of the quota,
+    /// and no less than its estimate.
+    pub(crate) fn counted(self, estimate: NanoUsd, at_most: NanoUsd) -> NanoUsd {
+        at_most.min(NanoUsd(self.most.0 / PARTS)).max(estimate)
+    }
+}
+
 impl ServerState {
+    /// Returns what a person may spend while a call at `/mcp` runs; `None` if there is no bound.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read.
+    pub(crate) async fn call_budget(&self, owner: &OwnerId) -> Result<Option<CallBudget>, RuntimeError> {
+        let Some(most) = self.quotas().cost.filter(|_| owner != self.operator()) else {
+            return Ok(None);
+        };
+        let listed = self.sums(owner).await?.listed;
+        Ok(Some(CallBudget { most, listed }))
+    }
+
     /// Returns what a session cost within a day, before it is deleted: its owner's quota counts it on.
     ///
     /// # Errors

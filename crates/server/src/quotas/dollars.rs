@@ -30,6 +30,16 @@ pub(crate) fn too_dear_with(cost: NanoUsd, most: NanoUsd, others: u64) -> String
     )
 }
 
+/// Returns the message that a call may begin no further model call, because what the person has spent, with what the
+/// model calls under way may cost, reaches the amount.
+pub(crate) fn too_dear_to_continue(cost: NanoUsd, most: NanoUsd) -> String {
+    format!(
+        "the owner's sessions and calls have cost {} within 24 hours, model calls under way included, and this server's limit per member is {} (`quotas.daily_cost`): try again later",
+        dollars(cost),
+        dollars(most)
+    )
+}
+
 fn dollars(amount: NanoUsd) -> String {
     match amount.0 / 10_000_000 {
         0 if amount.0 == 0 => "$0".to_owned(),

@@ -72,6 +72,8 @@ pub(crate) struct UsageSums {
     /// The part of it that scripts keep under keys.
     kept: u64,
     pub(crate) cost: NanoUsd,
+    /// The part of the cost that sessions list.
+    pub(crate) listed: NanoUsd,
     /// The part of the cost that is an estimate of calls at `/mcp` that run now.
     pub(crate) estimated: NanoUsd,
     /// The number of bills of each session that has some.
@@ -300,7 +302,7 @@ impl ServerState {
     }
 
     /// Returns the size and cost of a person's sessions, possibly from the cache.
-    async fn sums(&self, owner: &OwnerId) -> Result<UsageSums, RuntimeError> {
+    pub(crate) async fn sums(&self, owner: &OwnerId) -> Result<UsageSums, RuntimeError> {
         match self.cached_sums(owner) {
             Some(sums) => Ok(sums),
             None => self.read_sums(owner).await,
@@ -340,7 +342,8 @@ impl ServerState {
         }
         if self.quotas().cost.is_some() {
             let rows = self.costs_of(owner, None).await?;
-            sums.cost = sum_of(&rows);
+            sums.listed = sum_of(&rows);
+            sums.cost = sums.listed;
             let (unlisted, estimated) = self.kept.unlisted.spent(owner, self.now());
             sums.cost += unlisted;
             sums.estimated = estimated;

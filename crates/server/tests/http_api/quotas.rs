@@ -338,7 +338,7 @@ async fn a_call_that_a_deletion_cuts_off_counts_for_the_money_of_a_member() {
     assert!(!failed, "{text}");
 }
 
-/// A tool that calls a model as those from files do, in a step of the kind that it is told.
+/// A tool that calls a model as those from files do, in steps of the kind that it is told.
 struct Paid;
 
 impl Tool for Paid {
@@ -367,9 +367,14 @@ impl Tool for Paid {
                 usage: Usage::default(),
                 cost: NanoUsd(7),
             };
-            context.journal.begin(1, kind, json!({})).await;
-            let bill = StepMetadata::from(bill);
-            context.journal.end(1, kind, None, outcome, bill).await;
+            for step in 1..=input["times"].as_u64().unwrap_or(1) {
+                if !context.journal.begin(step, kind, json!({})).await {
+                    return ToolOutcome::success("it began no more");
+                }
+                let bill = StepMetadata::from(bill.clone());
+                let end = context.journal.end(step, kind, None, outcome.clone(), bill);
+                end.await;
+            }
             ToolOutcome::success("done")
         })
     }
@@ -413,6 +418,26 @@ async fn every_kind_of_model_call_of_a_client_is_billed() {
     let arguments = json!({"kind": "generate"});
     let (text, failed) = super::mcp::called(&desk, &desk.ann, "paid", arguments).await;
     assert!(failed && text.contains("quotas.daily_cost"), "{text}");
+}
+
+/// A call that was admitted spends no more than there is, however many model calls it would make.
+#[tokio::test]
+async fn a_call_of_a_client_begins_no_model_call_that_there_is_no_money_for() {
+    let desk = Desk::with_tool(Arc::new(Paid), |settings| {
+        settings.quotas.cost = Some(NanoUsd(28));
+        settings.rules = vec![rule_of("allow paid: *")];
+        settings.rules[0].argument = None;
+    })
+    .await;
+    let arguments = json!({"kind": "generate", "times": 60});
+    let (text, failed) = super::mcp::called(&desk, &desk.ann, "paid", arguments).await;
+    assert!(
+        failed && text.starts_with("Stopped: ") && text.contains("quotas.daily_cost"),
+        "{text}"
+    );
+    let file = desk.state.settings().data_dir.join("unlisted-costs.json");
+    let costs: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    assert_eq!(costs[&desk.ann_id][0][1], 28, "four bills: {costs}");
 }
 
 /// A call of a client of `/mcp` ends when the money is used up, as a run does.
