@@ -7,6 +7,10 @@ use tokio_util::sync::CancellationToken;
 use super::message::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND};
 use super::{CallProgress, ServedCall, ServedParts, answers};
 
+/// The longest text that names a call to its client in the progress of the call, in bytes. Each line of progress repeats
+/// it.
+const TOKEN_BYTES: usize = 128;
+
 /// Why a request is refused.
 pub(super) struct RequestRefusal {
     pub(super) code: i64,
@@ -81,14 +85,31 @@ async fn call(
         let why = format!("there is no tool {tool:?}");
         return Err(RequestRefusal::new(INVALID_PARAMS, why));
     }
-    let token = params.get("_meta").and_then(|meta| meta.get("progressToken"));
+    let token = progress_token(&params)?;
+    // They may be large, and a call may last long.
+    drop(params);
     let call = ServedCall {
-        progress: CallProgress::new(token.cloned(), said),
+        progress: CallProgress::new(token, said),
         tool,
         arguments,
         cancel,
     };
     Ok(answers::called(&parts.call(call).await))
+}
+
+/// Returns the token with which a client wants to hear of the progress of its call.
+fn progress_token(params: &Map<String, Value>) -> Result<Option<Value>, RequestRefusal> {
+    let token = params.get("_meta").and_then(|meta| meta.get("progressToken"));
+    let is_short = match token {
+        None | Some(Value::Number(_)) => true,
+        Some(Value::String(text)) => text.len() <= TOKEN_BYTES,
+        Some(_) => false,
+    };
+    if !is_short {
+        let why = format!("`progressToken` must be a text of at most {TOKEN_BYTES} bytes, or a number");
+        return Err(RequestRefusal::new(INVALID_PARAMS, why));
+    }
+    Ok(token.cloned())
 }
 
 async fn documents(parts: &dyn ServedParts) -> Result<Value, RequestRefusal> {
@@ -128,4 +149,36 @@ async fn unless_cancelled(
 ) -> Result<Value, RequestRefusal> {
     let done = cancel.run_until_cancelled(work).await;
     done.unwrap_or_else(|| Err(RequestRefusal::new(INTERNAL_ERROR, "the request was cancelled")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_of_progress_is_a_short_text_or_a_number() {
+        let read = |token: Value| {
+            let mut params = Map::new();
+            params.insert("_meta".into(), json!({ "progressToken": token }));
+            progress_token(&params)
+        };
+        for token in [
+            json!(""),
+            json!("t".repeat(TOKEN_BYTES)),
+            json!(0),
+            json!(-7),
+            json!(1.5),
+        ] {
+            assert_eq!(read(token.clone()).ok(), Some(Some(token)));
+        }
+        let long = json!("t".repeat(TOKEN_BYTES + 1));
+        for token in [long, Value::Null, json!(true), json!([1]), json!({"a": 1})] {
+            assert_eq!(
+                read(token.clone()).err().map(|refusal| refusal.code),
+                Some(INVALID_PARAMS),
+                "{token}"
+            );
+        }
+        assert_eq!(progress_token(&Map::new()).ok(), Some(None));
+    }
 }

@@ -297,6 +297,18 @@ async fn a_long_call_streams_its_progress_and_ends_with_its_client() {
     until_answered_with(&desk, StatusCode::OK).await;
 }
 
+/// Each line of progress that waits for its client repeats the token.
+#[tokio::test]
+async fn a_token_of_progress_takes_no_memory() {
+    let desk = Desk::new().await;
+    for token in [json!("t".repeat(129)), json!(["t"]), json!(null)] {
+        let mut body = call("glob", json!({"pattern": "*"}));
+        body["params"]["_meta"] = json!({"progressToken": token});
+        let refused = ask(&desk, &desk.ann, &body).send().await.json();
+        assert_eq!(refused["error"]["code"], -32_602, "{refused}");
+    }
+}
+
 /// Waits until a request of Ann is answered with this status.
 async fn until_answered_with(desk: &Desk, status: StatusCode) {
     let ping = request("ping", json!({}));
