@@ -26,6 +26,12 @@ pub(super) fn named_version(params: &Map<String, Value>) -> Option<&str> {
     meta(params, "protocolVersion").and_then(Value::as_str)
 }
 
+/// Returns why the version that a request names itself is none.
+pub(super) fn wrong_version(params: &Map<String, Value>) -> Option<&'static str> {
+    let is_wrong = meta(params, "protocolVersion").is_some_and(|version| !version.is_string());
+    is_wrong.then_some("`io.modelcontextprotocol/protocolVersion` in `_meta` must be a text")
+}
+
 /// Returns whether this is the version without a handshake.
 pub(super) fn is_without_handshake(version: &str) -> bool {
     version == STATELESS

@@ -28,6 +28,9 @@ pub struct MirroredHeaders {
     pub method: Option<String>,
     /// `Mcp-Name`: the tool of a call, or the address of a resource.
     pub name: Option<String>,
+    /// The first of these headers that came more than once, or with characters beyond ASCII: it says nothing that could
+    /// be compared.
+    pub unreadable: Option<&'static str>,
 }
 
 /// A message of a client.
@@ -78,6 +81,13 @@ impl HttpMessage {
             }
         };
         let refused = |code: i64, why: &str| answered(400, Some(answers::error(&id, code, why)));
+        if let Some(header) = headers.unreadable {
+            let why = format!("the header {header} came more than once, or not in ASCII");
+            return refused(HEADER_MISMATCH, &why);
+        }
+        if let Some(why) = answers::wrong_version(&params) {
+            return refused(INVALID_PARAMS, why);
+        }
         let (named, header) = (answers::named_version(&params), headers.version.as_deref());
         let version = named.or(header);
         // Two versions that differ are a mismatch, whether they are known or not.
@@ -208,6 +218,7 @@ mod tests {
             version: some(version),
             method: some(method),
             name: some(name),
+            unreadable: None,
         }
     }
 
@@ -269,6 +280,10 @@ mod tests {
         let version = json!({"io.modelcontextprotocol/protocolVersion": v});
         check(&sent, list(json!({ "_meta": version })), incomplete);
         check(&sent, stateless("tools/list", json!({})), None);
+        let number = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": 5}});
+        for headers in [&sent, &MirroredHeaders::default()] {
+            check(headers, list(number.clone()), incomplete);
+        }
     }
 
     #[test]
@@ -304,6 +319,11 @@ mod tests {
         check(&MirroredHeaders::default(), list(), None);
         check(&headers("2025-11-25", "", ""), list(), None);
         check(&headers("1999-01-01", "", ""), list(), Some((400, -32_022)));
+        let unreadable = MirroredHeaders {
+            unreadable: Some("Mcp-Name"),
+            ..MirroredHeaders::default()
+        };
+        check(&unreadable, list(), Some((400, HEADER_MISMATCH)));
         check(
             &headers("", "tools/call", ""),
             list(),

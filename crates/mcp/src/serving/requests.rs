@@ -37,6 +37,9 @@ pub(super) async fn answer(
     cancel: CancellationToken,
     said: mpsc::Sender<Value>,
 ) -> Result<Value, RequestRefusal> {
+    if let Some(what) = answers::wrong_version(&params) {
+        return Err(RequestRefusal::new(INVALID_PARAMS, what));
+    }
     let stateless = answers::is_stateless(&params);
     if let Some(what) = answers::missing(&params).filter(|_| stateless) {
         return Err(RequestRefusal::new(INVALID_PARAMS, what));

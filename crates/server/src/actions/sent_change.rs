@@ -13,45 +13,53 @@ use crate::problems::remote;
 /// The limits of a run.
 const LIMITS: [&str; 4] = ["max_iterations", "max_tokens", "max_cost", "max_wall_ms"];
 
-/// A change that may have limits which do not exist.
+/// A change whose limits may be none.
 pub(crate) struct SentChange {
     change: ConfigChange,
-    /// The first limit that does not exist.
-    unknown: Option<String>,
+    /// What is wrong with its limits.
+    wrong: Option<String>,
 }
 
 impl SentChange {
     /// Returns the change.
     ///
     /// # Errors
-    /// Returns `bad_request` with the name of a limit that does not exist.
+    /// Returns `bad_request` with what is wrong with the limits.
     pub(crate) fn known(self) -> Result<ConfigChange, RuntimeError> {
-        match self.unknown {
+        match self.wrong {
             None => Ok(self.change),
-            Some(name) => Err(remote(
-                "bad_request",
-                &format!(
-                    "there is no limit {:?}; the limits are {}",
-                    shortened(name),
-                    LIMITS.join(", ")
-                ),
-            )),
+            Some(what) => Err(remote("bad_request", &what)),
         }
     }
+}
+
+/// Returns what is wrong with the limits of a change: a list would be read as limits without names, and an empty one as
+/// no limits.
+fn wrong_limits(limits: &Value) -> Option<String> {
+    let Value::Object(limits) = limits else {
+        return Some(format!(
+            "`limits` must be an object; the limits are {}",
+            LIMITS.join(", ")
+        ));
+    };
+    let unknown = limits.keys().find(|name| !LIMITS.contains(&name.as_str()))?;
+    Some(format!(
+        "there is no limit {:?}; the limits are {}",
+        shortened(unknown.clone()),
+        LIMITS.join(", ")
+    ))
 }
 
 impl<'de> Deserialize<'de> for SentChange {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let sent = Value::deserialize(deserializer)?;
-        let limits = sent.get("limits").and_then(Value::as_object);
-        let mut names = limits.into_iter().flat_map(|limits| limits.keys());
-        let unknown = names.find(|name| !LIMITS.contains(&name.as_str())).cloned();
+        let wrong = sent.get("limits").and_then(wrong_limits);
         let change =
             serde_path_to_error::deserialize(sent).map_err(|error| match error.path().to_string() {
                 path if path == "." => D::Error::custom(error.inner()),
                 path => D::Error::custom(format!("{path}: {}", error.inner())),
             })?;
-        Ok(Self { change, unknown })
+        Ok(Self { change, wrong })
     }
 }
 
@@ -79,6 +87,10 @@ mod tests {
         let read = |sent: Value| serde_json::from_value::<SentChange>(sent).unwrap().known();
         let refused = read(json!({"limits": {"max_tokens": 1, "max_costs": 1}})).unwrap_err();
         assert!(refused.to_string().contains("\"max_costs\""), "{refused}");
+        for list in [json!([]), json!([5]), json!([5, 1, 1, 1])] {
+            let refused = read(json!({ "limits": list })).unwrap_err();
+            assert!(refused.to_string().contains("must be an object"), "{refused}");
+        }
         assert!(read(json!({"limits": {"max_cost": 1}})).is_ok());
         assert!(read(json!({"params": {"made_up": 1}})).is_ok());
         let wrong = serde_json::from_value::<SentChange>(json!({"limits": {"max_cost": "much"}}));

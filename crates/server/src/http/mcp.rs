@@ -31,6 +31,8 @@ use crate::mcp::parts::CallerParts;
 
 /// Messages of a call that wait for its client; further lines of progress are dropped.
 const WAITING: usize = 256;
+/// The headers that repeat the body, as the protocol spells them.
+const MIRRORED: [&str; 3] = ["MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"];
 /// The pause before a client that has too many calls may try again, in milliseconds.
 const PAUSE_MS: u64 = 1000;
 
@@ -164,6 +166,11 @@ impl FromRequestParts<HandlerState> for McpHeaders {
 
     async fn from_request_parts(parts: &mut Parts, _: &HandlerState) -> Result<Self, Infallible> {
         let text = |name: &str| Some(parts.headers.get(name)?.to_str().ok()?.trim().to_owned());
+        let is_unreadable = |name: &&'static str| {
+            let mut values = parts.headers.get_all(*name).iter();
+            let is_text = values.next().is_none_or(|value| value.to_str().is_ok());
+            !is_text || values.next().is_some()
+        };
         let accepted = parts.headers.get_all(ACCEPT).iter();
         let takes_events = accepted
             .filter_map(|value| value.to_str().ok())
@@ -173,6 +180,7 @@ impl FromRequestParts<HandlerState> for McpHeaders {
                 version: text("mcp-protocol-version"),
                 method: text("mcp-method"),
                 name: text("mcp-name"),
+                unreadable: MIRRORED.into_iter().find(is_unreadable),
             },
             takes_events,
         })

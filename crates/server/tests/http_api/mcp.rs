@@ -142,6 +142,37 @@ async fn a_client_of_the_version_without_a_handshake_is_served() {
     );
 }
 
+/// A proxy may read another one of two headers than the server, and another text in what is not ASCII.
+#[tokio::test]
+async fn a_header_that_cannot_be_compared_with_the_body_is_a_mismatch() {
+    let desk = Desk::new().await;
+    let glob = call("glob", json!({"pattern": "*"}));
+    let twice = |name: &str, first: &str| {
+        let asks = ask(&desk, &desk.ann, &glob);
+        asks.header(name, first).header(name, "other")
+    };
+    let not_ascii = ask(&desk, &desk.ann, &glob).header_bytes("mcp-name", "glób".as_bytes());
+    for asks in [
+        twice("mcp-name", "glob"),
+        twice("mcp-method", "tools/call"),
+        twice("mcp-protocol-version", "2025-11-25"),
+        not_ascii,
+    ] {
+        let reply = asks.send().await;
+        assert_eq!(
+            (reply.status, &reply.json()["error"]["code"]),
+            (StatusCode::BAD_REQUEST, &json!(-32_020))
+        );
+    }
+    let mut numbered = glob.clone();
+    numbered["params"]["_meta"] = json!({"io.modelcontextprotocol/protocolVersion": 5});
+    let reply = ask(&desk, &desk.ann, &numbered).send().await;
+    assert_eq!(
+        (reply.status, &reply.json()["error"]["code"]),
+        (StatusCode::BAD_REQUEST, &json!(-32_602))
+    );
+}
+
 #[tokio::test]
 async fn callers_work_in_their_own_places_by_the_servers_rules() {
     let desk = Desk::ruled(wide(), &["allow bash: echo *"]).await;

@@ -329,6 +329,11 @@ async fn a_limit_beyond_settings_that_became_stricter_is_refused_with_their_boun
 async fn a_limit_that_does_not_exist_is_refused_by_its_name() {
     let desk = Desk::new().await;
     let session = desk.session(&desk.ann).await;
+    for list in [json!([]), json!([5])] {
+        let answer = desk.changes(&desk.ann, &session, json!({ "limits": list })).await;
+        let detail = answered(&answer, 400, "bad_request");
+        assert!(detail.contains("must be an object"), "{detail}");
+    }
     let change = json!({"limits": {"max_costs": 1}});
     let answer = desk.changes(&desk.ann, &session, change.clone()).await;
     let detail = answered(&answer, 400, "bad_request");
