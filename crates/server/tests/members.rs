@@ -261,10 +261,16 @@ async fn a_run_ends_when_the_money_of_its_owner_is_used_up() {
     };
     let mut desk = world.client("desk").await;
     assert_eq!(desk.refused("approval", answer("once")).await, "quota_usage");
-    client.accepted("approval", answer("deny")).await;
+    let mut denied = answer("deny");
+    denied["note"] = json!("no files <here>");
+    client.accepted("approval", denied).await;
     let ended = client.find(finished(&asks)).await;
     assert_eq!(ended["payload"]["status"], "interrupted");
-    let why = ended["payload"]["reason"].to_string();
+    let why = ended["payload"]["reason"].as_str().unwrap();
+    assert!(
+        why.starts_with("the owner denied the call with the note \"no files  here \"; "),
+        "{why}"
+    );
     assert!(why.contains("`quotas.daily_cost`"), "{why}");
     assert_eq!(
         spent_by(&world.state, &ann_id).await,

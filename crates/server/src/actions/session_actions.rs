@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use agentx_runtime::{ApprovalInput, LogError, Runtime as _, RuntimeError, SharingFact, UserInput};
 use agentx_types::wire::{ApprovalFrame, InterruptFrame, Problem, ServerNotice, UserInputFrame, WheelFrame};
-use agentx_types::{ApprovalDecision, CommandRan, ContentPart, RunStatus, SessionId, SessionRole};
+use agentx_types::{ApprovalDecision, CommandRan, ContentPart, OwnerId, RunStatus, SessionId, SessionRole};
 
 use crate::actions::authorized_session::AuthorizedSession;
 use crate::actions::request_terms::RequestTerms;
@@ -83,8 +83,8 @@ pub(crate) fn to_problem(error: &RuntimeError) -> Box<Problem> {
 }
 
 /// Answers a call that waits, although the money of the session's owner is used up. Whoever denies it ends the run, as
-/// the money does, because the model would be asked again; for any other answer the call continues waiting. Returns
-/// `None` if the call does not wait.
+/// the money does, because the model would be asked again, and the reason has their note; for any other answer the call
+/// continues waiting. Returns `None` if the call does not wait.
 ///
 /// # Errors
 /// Returns `quota_usage` if the call would be made.
@@ -103,7 +103,18 @@ async fn answer_without_money(
     if frame.decision != ApprovalDecision::Deny {
         return Err(remote("quota_usage", &why));
     }
-    hand.note_failure(hand.session.halt(Some(why)).await).map(Some)
+    let reason = denied_without_money(hand.author().as_ref(), frame.note.as_deref(), &why);
+    hand.note_failure(hand.session.halt(Some(reason)).await).map(Some)
+}
+
+/// Returns the reason of a run that ends because a call was denied when no money was left. It keeps who denied the call
+/// and what they said, because a recorded denial would have the model asked again. `person` is `None` for the owner.
+fn denied_without_money(person: Option<&OwnerId>, note: Option<&str>, why: &str) -> String {
+    let who = person.map_or_else(|| "the owner".to_owned(), ToString::to_string);
+    // The model reads it later: it must stay one quoted line without tags.
+    let quoted = |note: &str| format!(" with the note {:?}", note.replace(['<', '>'], " "));
+    let note = note.map(quoted).unwrap_or_default();
+    format!("{who} denied the call{note}; {why}")
 }
 
 impl ServerState {
