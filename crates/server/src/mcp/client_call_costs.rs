@@ -34,8 +34,8 @@ pub(crate) struct AdmittedCall {
 /// A step without an end.
 struct OpenStep {
     estimate: NanoUsd,
-    /// What it costs if the answer is as long as the model's may be.
-    at_most: NanoUsd,
+    /// What it may cost beyond that.
+    reserved: NanoUsd,
 }
 
 /// The costs of one call.
@@ -77,20 +77,28 @@ impl<'a> ClientCallCosts<'a> {
         if !step.kind.starts_with(MODEL_STEPS) {
             return Ok(false);
         }
-        let next = self.priced(step);
+        let (estimate, at_most) = self.prices(step);
+        let mut reserved = NanoUsd::default();
         if let Some(budget) = self.admitted.budget {
-            let counted = self.counted(budget, now);
-            if counted >= budget.most || counted.0.saturating_add(next.estimate.0) > budget.most.0 {
-                return Err(too_dear_to_continue(counted, budget.most));
+            let mut spent = budget.listed;
+            spent += self.costs.spent(self.person, now).0;
+            spent += self.costs.reserved(self.person);
+            if spent >= budget.most || spent.0.saturating_add(estimate.0) > budget.most.0 {
+                return Err(too_dear_to_continue(spent, budget.most));
             }
+            reserved = budget.reserved(estimate, at_most);
         }
-        self.costs.estimate(self.person, now, next.estimate);
-        self.open.insert((step.tool_call_id.clone(), step.step), next);
+        self.costs.estimate(self.person, now, estimate);
+        self.costs.reserve(self.person, reserved);
+        let open = OpenStep { estimate, reserved };
+        if let Some(before) = self.open.insert((step.tool_call_id.clone(), step.step), open) {
+            self.costs.release(self.person, before.reserved);
+        }
         Ok(true)
     }
 
-    /// Returns what a step may cost.
-    fn priced(&self, step: &EffectStarted) -> OpenStep {
+    /// Returns the estimate of a step, and what it costs if the answer is as long as its model's may be.
+    fn prices(&self, step: &EffectStarted) -> (NanoUsd, NanoUsd) {
         let name = step.input.get("model").and_then(Value::as_str);
         let named = name.filter(|name| !name.is_empty()).and_then(self.named);
         let model = named.as_ref().unwrap_or(self.model);
@@ -102,21 +110,10 @@ impl<'a> ClientCallCosts<'a> {
             output_tokens: model.max_output_tokens,
             ..reads
         };
-        OpenStep {
-            estimate: EffectBill::of(model, reads).cost,
-            at_most: EffectBill::of(model, writes).cost,
-        }
-    }
-
-    /// Returns what the person has spent, with what the steps of this call without an end count.
-    fn counted(&self, budget: CallBudget, now: Timestamp) -> NanoUsd {
-        let mut sum = budget.listed;
-        sum += self.costs.spent(self.person, now).0;
-        for step in self.open.values() {
-            let counted = budget.counted(step.estimate, step.at_most);
-            sum += NanoUsd(counted.0.saturating_sub(step.estimate.0));
-        }
-        sum
+        (
+            EffectBill::of(model, reads).cost,
+            EffectBill::of(model, writes).cost,
+        )
     }
 
     /// Counts the bill of a step that has ended, if it has one.
@@ -124,9 +121,12 @@ impl<'a> ClientCallCosts<'a> {
         let open = self.open.remove(&(step.tool_call_id.clone(), step.step));
         let cost = step.bill.as_ref().map(|bill| bill.cost);
         self.admitted.unbilled = self.admitted.unbilled.take().filter(|_| cost.is_none());
-        let estimate = open.map(|open| open.estimate).unwrap_or_default();
+        let (estimate, reserved) = open
+            .map(|open| (open.estimate, open.reserved))
+            .unwrap_or_default();
         let cost = cost.unwrap_or_default();
         self.costs.settle(self.person, now, estimate, cost);
+        self.costs.release(self.person, reserved);
     }
 }
 
@@ -135,6 +135,7 @@ impl Drop for ClientCallCosts<'_> {
     fn drop(&mut self) {
         for open in std::mem::take(&mut self.open).into_values() {
             self.costs.keep_estimate(self.person, open.estimate);
+            self.costs.release(self.person, open.reserved);
         }
     }
 }
@@ -244,16 +245,15 @@ mod tests {
             kind: "generate".into(),
             input: Value::Null,
         };
-        let begun = |model: &ModelSpec, most: u64, listed: u64| {
-            let budget = CallBudget {
+        let admitted = |most: u64, listed: u64| AdmittedCall {
+            unbilled: None,
+            budget: Some(CallBudget {
                 most: NanoUsd(most),
                 listed: NanoUsd(listed),
-            };
-            let admitted = AdmittedCall {
-                unbilled: None,
-                budget: Some(budget),
-            };
-            let mut call = ClientCallCosts::new(&costs, &ada, model, &none, admitted);
+            }),
+        };
+        let begun = |model: &ModelSpec, most: u64, listed: u64| {
+            let mut call = ClientCallCosts::new(&costs, &ada, model, &none, admitted(most, listed));
             (1..=60)
                 .take_while(|number| call.begun(&started(*number), now).is_ok())
                 .count()
@@ -270,6 +270,14 @@ mod tests {
         assert_eq!(begun(&model, 16_000, 16_000), 0);
         // An answer costs at most a hundredth.
         assert_eq!(begun(&model, 10_000_000, 4_000_000), 60);
+        // Those of another call of the person count, too.
+        let mut other = ClientCallCosts::new(&costs, &ada, &model, &none, admitted(16_000, 0));
+        for number in 1..=6 {
+            assert_eq!(other.begun(&started(number), now), Ok(true));
+        }
+        assert_eq!(begun(&model, 16_000, 0), 10);
+        drop(other);
+        assert_eq!(costs.reserved(&ada), NanoUsd(0));
         // The next one alone costs more than there is.
         model.prices.input = 1_000;
         assert_eq!(begun(&model, 999, 0), 0);

@@ -78,10 +78,11 @@ pub(crate) struct CallBudget {
 }
 
 impl CallBudget {
-    /// Returns what a model call without a bill counts: what it may cost at most, but no more than a part of the quota,
-    /// and no less than its estimate.
-    pub(crate) fn counted(self, estimate: NanoUsd, at_most: NanoUsd) -> NanoUsd {
-        at_most.min(NanoUsd(self.most.0 / PARTS)).max(estimate)
+    /// Returns what is reserved for a model call until its bill comes, beyond its estimate: what it may cost at most, but
+    /// together no more than a part of the quota.
+    pub(crate) fn reserved(self, estimate: NanoUsd, at_most: NanoUsd) -> NanoUsd {
+        let counted = at_most.min(NanoUsd(self.most.0 / PARTS));
+        NanoUsd(counted.0.saturating_sub(estimate.0))
     }
 }
 

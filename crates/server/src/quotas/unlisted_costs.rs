@@ -56,15 +56,22 @@ struct KnownCosts {
     less: HashMap<OwnerId, NanoUsd>,
     /// The part of all these that is an estimate of calls of this server that run now.
     estimated: HashMap<OwnerId, NanoUsd>,
+    /// What the model calls of this server that run now may cost beyond their estimates. It is no cost.
+    reserved: HashMap<OwnerId, NanoUsd>,
 }
 
 impl KnownCosts {
     fn end_estimate(&mut self, owner: &OwnerId, estimate: NanoUsd) {
-        if let Some(open) = self.estimated.get_mut(owner) {
-            *open = NanoUsd(open.0.saturating_sub(estimate.0));
-            if *open == NanoUsd::default() {
-                self.estimated.remove(owner);
-            }
+        reduce(&mut self.estimated, owner, estimate);
+    }
+}
+
+/// Takes off an amount that was added before.
+fn reduce(all: &mut HashMap<OwnerId, NanoUsd>, owner: &OwnerId, less: NanoUsd) {
+    if let Some(open) = all.get_mut(owner) {
+        *open = NanoUsd(open.0.saturating_sub(less.0));
+        if *open == NanoUsd::default() {
+            all.remove(owner);
         }
     }
 }
@@ -98,6 +105,23 @@ impl UnlistedCosts {
         let mut known = self.known();
         add(&mut known.new, owner, now, estimate);
         *known.estimated.entry(owner.clone()).or_default() += estimate;
+    }
+
+    /// Reserves what a call that begins now may cost beyond its estimate.
+    pub(crate) fn reserve(&self, owner: &OwnerId, more: NanoUsd) {
+        if more > NanoUsd::default() {
+            *self.known().reserved.entry(owner.clone()).or_default() += more;
+        }
+    }
+
+    /// Frees what was reserved for a call that has ended.
+    pub(crate) fn release(&self, owner: &OwnerId, more: NanoUsd) {
+        reduce(&mut self.known().reserved, owner, more);
+    }
+
+    /// Returns what is reserved for an owner.
+    pub(crate) fn reserved(&self, owner: &OwnerId) -> NanoUsd {
+        self.known().reserved.get(owner).copied().unwrap_or_default()
     }
 
     /// Keeps an estimate as the cost of a call that never gets a bill.
