@@ -12,6 +12,7 @@
 //! | `git log`, `git stash`, `git diff-tree` | with an option that shows contents (`-p`, `-U3`); `git stash show` without one, too |
 //! | `git add`, `git commit`, `git status`, `git am` | with an option that shows contents (`-p`, `-i`, `-v`) |
 //! | `hg diff`, `jj diff`, `svn export` | the commands of other version control that show or copy contents |
+//! | `ruff check`, `mypy`, `biome check` | unless a path follows; a formatter that names folders is left to `whole_folders` |
 //! | `git worktree add`, `git checkout-index`, `git bundle` | always: they copy files |
 //!
 //! An option that nobody here knows is taken for one with a value. So a word behind it counts neither as a pattern nor
@@ -26,6 +27,7 @@
 //! ask about them, as they ask about a variable (`cat $X`). Other names below `/proc` and `/dev` are what they say.
 
 use super::expand::{ANYTHING, STAR};
+use super::whole_folders::behind_printer;
 use super::word::Word;
 use super::wrapper_commands::basename;
 use crate::commands::long_options::is_beginning_of;
@@ -98,8 +100,24 @@ pub(super) fn reads_its_folder(words: &[Word]) -> bool {
             texts.iter().any(|text| VERSIONS_READERS.contains(text))
                 || texts.iter().any(|text| is_patch(text))
         }
-        _ => false,
+        _ => behind_printer(words).is_some_and(|_| checks_its_folder(&texts)),
     }
+}
+
+/// Returns whether a checker certainly works without a word that names a folder. A word behind an option may be its
+/// value.
+fn checks_its_folder(texts: &[&str]) -> bool {
+    let is_other = |text: &str| {
+        matches!(
+            text,
+            "ruff" | "mypy" | "biome" | "check" | "format" | "lint" | "run" | "exec" | "tool"
+        )
+    };
+    let is_named = |(at, text): (usize, &&str)| {
+        let is_value = at > 0 && texts[at - 1].starts_with('-');
+        !text.starts_with('-') && !is_value && !is_other(text)
+    };
+    !texts.iter().enumerate().any(is_named)
 }
 
 /// Returns whether an option makes a command of other version control show contents: `hg log -p`, `jj log
@@ -333,6 +351,10 @@ mod tests {
             "git worktree add ../x",
             "git diff-tree -p HEAD",
             "git cat-file -p abc",
+            "ruff check",
+            "ruff check --diff",
+            "mypy",
+            "uv run ruff check",
             "git log -p -- ':(exclude)x'",
         ] {
             assert!(reads_its_folder(&words(line)), "{line}");
@@ -365,6 +387,8 @@ mod tests {
             "git rebase -i main",
             "git status",
             "git worktree list",
+            "ruff check src",
+            "mypy --strict src a.py",
             "cat a",
         ] {
             assert!(!reads_its_folder(&words(line)), "{line}");

@@ -97,7 +97,7 @@ impl CommandAnalysis {
 
     /// Records a relative name below each folder that the line goes to, or that an option of its command
     /// names. Records a name in a home below that folder, too, if the line sets it.
-    fn note_below(&mut self, name: &str) {
+    pub(super) fn note_below(&mut self, name: &str) {
         let in_home = HOMES.iter().find_map(|home| name.strip_prefix(home));
         let Some(name) = in_home
             .filter(|_| self.homes)

@@ -10,7 +10,7 @@ use super::loaders::{evaluates_what_it_reads, expansion_sets_a_loader, sets_a_lo
 use super::mentioned_commands::sets_a_program;
 use super::names::innermost;
 use super::piped_input::FedCommands;
-use super::whole_folders::{mounted_folders, takes_whole_folders, writes_what_it_names};
+use super::whole_folders::{folders_of_globs, mounted_folders, takes_whole_folders, writes_what_it_names};
 use super::word::Word;
 use super::wrapper_commands::{Runs, basename, runs, script_of};
 use super::{CommandAnalysis, WRAPPERS};
@@ -161,6 +161,10 @@ impl CommandAnalysis {
         }
         let inner = innermost(words);
         for folder in mounted_folders(inner) {
+            self.note_name(folder);
+        }
+        for folder in folders_of_globs(inner).into_iter().chain(folders_of_globs(words)) {
+            self.note_below(&folder);
             self.note_name(folder);
         }
         let noted = || self.paths[paths..].iter().chain(&self.globs[globs..]).cloned();

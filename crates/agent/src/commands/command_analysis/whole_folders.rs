@@ -2,7 +2,7 @@
 //! file without its name.
 //!
 //! `cp -r ~/.local/share here` copies keys that no word names, and `cp -r new/agentx ~/.config` replaces
-//! settings. The folders that such a command names are therefore noted separately
+//! settings; `prettier .` prints each file. The folders that such a command names are therefore noted separately
 //! (`CommandAnalysis::folders_taken`), for guarded files and for rules by path. Programs that run code of
 //! their own can open any file, which only a sandbox prevents.
 
@@ -16,6 +16,17 @@ const ALWAYS: &[&str] = &[
     "7z", "7za", "7zr", "ack", "ag", "aws", "bindfs", "borg", "bsdtar", "chgrp", "chmod", "chown", "cp", "cpio", "ditto", "docker",
     "gcp", "gsutil", "install", "link", "ln", "mount", "mv", "nerdctl", "pax", "podman", "rar", "rclone", "restic", "rg", "ripgrep",
     "rm", "rsync", "s3cmd", "scp", "setfacl", "sftp", "tar", "trash", "ugrep", "unrar", "unzip", "zip",
+];
+
+/// Formatters and checkers, which print parts of the files below the folders that they name.
+const PRINTS: &[&str] = &[
+    "autopep8", "biome", "black", "gofmt", "isort", "mypy", "prettier", "ruff", "yapf",
+];
+
+/// Programs that run one of them by its name in a project.
+#[rustfmt::skip]
+const RUNS_OF_PROJECT: &[&str] = &[
+    "bun", "bunx", "hatch", "npm", "npx", "pdm", "pipenv", "pn", "pnpm", "pnpx", "poetry", "uv", "uvx", "yarn", "yarnpkg",
 ];
 
 /// Programs that do so only with an option.
@@ -59,8 +70,30 @@ pub(super) fn takes_whole_folders(words: &[Word]) -> bool {
         name if IF_RECURSIVE.contains(&name) => has(&is_recursive),
         "find" | "fd" | "fdfind" => has(&|word| FINDS_AND.contains(&word)),
         "git" => has(&|word| word.starts_with("--no-in")),
-        _ => false,
+        _ => behind_printer(words).is_some(),
     }
+}
+
+/// Returns the words behind a formatter or checker that a command runs, also by `npx` or `python -m`.
+pub(super) fn behind_printer(words: &[Word]) -> Option<&[Word]> {
+    let program = basename(&words.first()?.text);
+    let may_run = RUNS_OF_PROJECT.contains(&program) || program.starts_with("python");
+    let followed = if may_run { words.len() } else { 1 };
+    let is_printer = |word: &Word| PRINTS.contains(&basename(&word.text));
+    let at = words[..followed].iter().position(is_printer)?;
+    words.get(at + 1..)
+}
+
+/// Returns the folders in which a formatter looks for the globs that it expands itself: `prettier 'src/**/*.ts'`.
+pub(super) fn folders_of_globs(words: &[Word]) -> Vec<String> {
+    let words = behind_printer(words).unwrap_or_default();
+    let before_glob = |word: &Word| {
+        let at = word.text.find(['*', '?', '[', '{'])?;
+        let (folder, _) = word.text[..at].rsplit_once('/').unwrap_or((".", ""));
+        Some(if folder.is_empty() { "/" } else { folder }.to_owned())
+    };
+    let plain = words.iter().filter(|word| !word.text.starts_with('-'));
+    plain.filter_map(before_glob).collect()
 }
 
 /// Returns the parts of the words of a command that may be folders that it mounts.

@@ -28,7 +28,7 @@ use crate::commands::command_analysis::{OF_GIT, read_as};
 use crate::commands::long_options::is_beginning_of;
 use crate::commands::question_grade::{DESTROYS, NETWORK};
 
-pub(crate) use build_tools::is_of_build_tool;
+pub(crate) use build_tools::{is_of_build_tool, may_become_an_option};
 pub use remotes::leads_elsewhere;
 pub(crate) use remotes::unnamed_remote;
 
@@ -175,7 +175,7 @@ fn dangerous_words(line: &str, workspace: &str, version: u32, is_whole: bool) ->
             reading
                 .in_words
                 .iter()
-                .filter_map(|words| package_managers::subcommand(words)),
+                .flat_map(|words| package_managers::subcommands(words)),
         );
     }
     for command in reading.commands {

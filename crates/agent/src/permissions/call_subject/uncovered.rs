@@ -16,7 +16,7 @@ use super::{CallSubject, is_exact};
 use crate::commands::command_analysis::is_wrapper;
 use crate::commands::command_split::{CommandLine, in_front, take_apart_as};
 use crate::commands::question_grade::{Grade, of_listed};
-use crate::commands::severity::is_of_build_tool;
+use crate::commands::severity::{is_of_build_tool, may_become_an_option};
 use crate::pattern::fits;
 use crate::permissions::remembered_rule::inside;
 use crate::permissions::rule_words::in_reason;
@@ -152,6 +152,14 @@ impl CallSubject<'_> {
             Grade::Destroys => format!("`{word}` deletes or overwrites"),
             _ if self.version >= since::KEPT_STARS_COVER && word.starts_with("git status ") => {
                 format!("`{word}` has to be named, because it shows what is in files")
+            }
+            _ if self.version >= since::OPTIONS_OF_BUILD_TOOLS
+                && is_of_build_tool(word)
+                && may_become_an_option(word) =>
+            {
+                format!(
+                    "`{word}` may become an option by the name of a file; with `./` in front it does not"
+                )
             }
             _ if self.version >= since::OPTIONS_OF_BUILD_TOOLS && is_of_build_tool(word) => {
                 format!("`{word}` has to be named, because it is not known to be harmless")

@@ -8,35 +8,41 @@
 //! | words behind `--` or a script (`node x.js`, `go run .`) | options in `table`; any, if the rule names `--` or the script |
 //! | words behind `npm test --`, `yarn test`, `just test` | options that are harmless for all usual runners |
 //! | words behind `npx jest`, `python -m pytest`, `uv run pytest` | the same as behind `jest` and `pytest` |
-//! | other words | names, and paths within the workspace |
+//! | words behind `cmake --build x --` | the same as behind `make` |
+//! | other words | names, and paths within the workspace, as `words` says |
+//!
+//! A launcher runs the first word behind its own options, which have no values in the table. So the word behind an
+//! option that is not listed is never taken for the program, and a subcommand that is not listed has to be named.
 //!
 //! From version 9 of the rules on.
 
+mod launchers;
 mod table;
+mod words;
 
 use crate::commands::command_analysis::BLANK;
-use crate::pattern::is_within;
 use table::{Harmless, TABLE};
+use words::{begins_as_glob, is_known_value, leaves};
 
-/// Commands that run another program of the project: program and subcommand.
-const LAUNCHERS: &[(&str, &str)] = &[
-    ("bundle", "exec"),
-    ("bunx", ""),
-    ("hatch", "run"),
-    ("npx", ""),
-    ("pdm", "run"),
-    ("pipenv", "run"),
-    ("pnpm", "exec"),
-    ("poetry", "run"),
-    ("uv", "run"),
-    ("yarn", "exec"),
+/// Other names of programs in the table.
+const ALIASES: &[(&str, &str)] = &[
+    ("cargo-clippy", "cargo"),
+    ("cargo-fmt", "cargo"),
+    ("cargo-nextest", "cargo"),
+    ("nodejs", "node"),
+    ("pn", "pnpm"),
+    ("py.test", "pytest"),
+    ("yarnpkg", "yarn"),
 ];
 
 /// Commands whose first word is a script, to which the words behind it belong: program and subcommand.
-const OF_SCRIPTS: &[(&str, &str)] = &[("deno", "run"), ("go", "run"), ("node", ""), ("python", "")];
-
-/// Programs that are only judged where they run another one.
-const ONLY_LAUNCHERS: &[&str] = &["bundle", "hatch", "pdm", "pipenv", "poetry", "uv"];
+const OF_SCRIPTS: &[(&str, &str)] = &[
+    ("coverage", "run"),
+    ("deno", "run"),
+    ("go", "run"),
+    ("node", ""),
+    ("python", ""),
+];
 
 /// Programs that pass the options behind the name of a script or recipe on to it.
 const PASS_ON: &[&str] = &["bun", "just", "pnpm", "yarn"];
@@ -50,7 +56,15 @@ const OF_MANAGERS: &[&str] = &[
 ];
 
 /// Programs whose options are the same behind each word, and those whose first word is another program.
-const WITHOUT_SUBCOMMAND: &[&str] = &["bunx", "cmake", "just", "node", "npx", "python"];
+const WITHOUT_SUBCOMMAND: &[&str] = &["bunx", "cmake", "just", "node", "npx", "pnpx", "python", "uvx"];
+
+/// Listed options with a value in the next word, which may stand in front of the subcommand: programs and options.
+const WITH_VALUE: &[(&str, &str)] = &[
+    ("bun", "--filter -F"),
+    ("cargo", "--color"),
+    ("npm", "--depth --loglevel --omit --workspace -w"),
+    ("pnpm", "--depth --filter --loglevel --workspace-concurrency -F"),
+];
 
 /// Returns the words of one command that no star matches, as they would be written in a pattern. `in_words` has marks
 /// for blanks within a word. `is_whole`: whether it is a command, and not the beginning of a pattern.
@@ -67,14 +81,21 @@ pub(crate) fn is_of_build_tool(word: &str) -> bool {
         .is_some_and(|program| tool(program).is_some())
 }
 
-/// The name of a program in the table; `python3.12` is `python`.
-fn tool(program: &str) -> Option<&str> {
+/// Returns whether a dangerous word is one that a shell replaces by names of files, which may be options.
+pub(crate) fn may_become_an_option(word: &str) -> bool {
+    word.split(' ').nth(1).is_some_and(begins_as_glob)
+}
+
+/// The name of a program in the table; `python3.12` is `python`, `py.test` is `pytest`.
+pub(super) fn tool(program: &str) -> Option<&str> {
     let name = program.rsplit('/').next().unwrap_or(program);
     let is_version = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || c == '.');
     let name = match name.strip_prefix("python") {
         Some(rest) if is_version(rest) => "python",
         _ => name,
     };
+    let other = ALIASES.iter().find(|(alias, _)| *alias == name);
+    let name = other.map_or(name, |(_, tool)| *tool);
     TABLE.iter().any(|row| has(row.programs, name)).then_some(name)
 }
 
@@ -102,35 +123,41 @@ impl<'a> Command<'a> {
     }
 
     fn unlisted(&self) -> Vec<String> {
-        let subcommand = self.words.iter().find(|word| !is_option(word)).copied();
-        let subcommand = subcommand.filter(|_| !WITHOUT_SUBCOMMAND.contains(&self.program));
-        let subcommand = subcommand.unwrap_or_default();
-        if let Some(at) = self.launched(subcommand) {
-            return self.with_launched(at, subcommand);
+        let at = self.subcommand_at();
+        let subcommand = at.map_or("", |at| self.words[at]);
+        if let Some(program) = self.launched(at) {
+            return self.with_launched(program, subcommand);
         }
-        if ONLY_LAUNCHERS.contains(&self.program) {
-            return Vec::new();
+        if let Some(known) = self.known_subcommands() {
+            return self.of_launcher(at, known);
         }
         let (own, behind) = (self.rows(subcommand, false), self.rows(subcommand, true));
         let mut found = Vec::new();
         let mut part = Part::Own;
         let mut plain = 0;
-        for word in self.words {
+        for (place, word) in self.words.iter().enumerate() {
             if *word == "--" {
+                if self.program == "cmake" {
+                    found.extend(self.of_make(place + 1));
+                    break;
+                }
                 if !behind.is_empty() {
                     part = Part::Inner;
                     // A rule that names the border allows all options behind it.
                     found.extend((!self.is_whole).then(|| self.named(subcommand, "--")));
                 }
-            } else if is_option(word) {
+                continue;
+            }
+            if is_option(word) {
                 let rows = if part == Part::Own { &own } else { &behind };
-                let word = (!are_listed(rows, word)).then(|| match part {
+                let is_known = are_listed(rows, word) || (part == Part::Own && self.has_known_value(place));
+                let word = (!is_known).then(|| match part {
                     Part::Inner => self.named(subcommand, "--"),
                     Part::Script(script) => self.named(subcommand, script),
                     Part::Own | Part::PassedOn => self.named("", name(word)),
                 });
                 found.extend(word);
-            } else {
+            } else if at.is_none_or(|at| place >= at) {
                 plain += 1;
                 let next = self.behind_plain(word, subcommand, plain);
                 if let (Part::Own, Some(next)) = (part, next) {
@@ -139,13 +166,55 @@ impl<'a> Command<'a> {
                         found.extend((!self.is_whole).then(|| self.named(subcommand, script)));
                     }
                 }
-                found.extend(self.is_hazard(word, part).then(|| self.named("", word)));
             }
-            if leaves(word, self.workspace) {
-                found.push(self.named("", word));
-            }
+            found.extend(self.is_doubtful(place, part).then(|| self.named("", word)));
         }
         found
+    }
+
+    /// The words that no star matches from this place on, which `cmake` passes on to `make`.
+    fn of_make(&self, from: usize) -> Vec<String> {
+        let words = self.words.get(from..).unwrap_or_default();
+        let make = Self {
+            program: "make",
+            words,
+            ..*self
+        };
+        make.unlisted()
+    }
+
+    /// The place of the subcommand.
+    fn subcommand_at(&self) -> Option<usize> {
+        let has_one = !WITHOUT_SUBCOMMAND.contains(&self.program);
+        has_one.then(|| self.plain_from(0)).flatten()
+    }
+
+    /// The place of the first word, from this one on, that is neither an option nor the value of one.
+    fn plain_from(&self, start: usize) -> Option<usize> {
+        let takes_next = |word: &str| {
+            let mut rows = WITH_VALUE.iter();
+            rows.any(|(program, options)| *program == self.program && has(options, word))
+        };
+        let mut at = start;
+        while let Some(word) = self.words.get(at) {
+            if !is_option(word) {
+                return Some(at);
+            }
+            at += 1 + usize::from(takes_next(word));
+        }
+        None
+    }
+
+    /// Returns whether the option at this place has one of the values with which it is harmless.
+    fn has_known_value(&self, at: usize) -> bool {
+        let word = self.words[at];
+        if let Some((option, value)) = word.split_once('=') {
+            return is_known_value(self.program, option, value);
+        }
+        let next = self.words.get(at + 1).copied().unwrap_or_default();
+        let attached = word.get(..2).zip(word.get(2..));
+        is_known_value(self.program, word, next)
+            || attached.is_some_and(|(option, value)| is_known_value(self.program, option, value))
     }
 
     /// What the words behind a word without dashes belong to, if that changes. `plain` is its number.
@@ -162,74 +231,6 @@ impl<'a> Command<'a> {
         is_passed.then_some(Part::PassedOn)
     }
 
-    /// Returns where the program that this command runs stands among its words.
-    fn launched(&self, subcommand: &str) -> Option<usize> {
-        let plain = |skipped: usize| {
-            let words = self.words.iter().enumerate();
-            words.filter(|(_, word)| !is_option(word)).skip(skipped)
-        };
-        if self.program == "python" {
-            let at = self
-                .words
-                .iter()
-                .position(|word| !is_option(word) || *word == "-m")?;
-            let module = self.words.get(at + 1).filter(|_| self.words[at] == "-m")?;
-            return tool(module).map(|_| at + 1);
-        }
-        let is_it = |(program, before): &&(&str, &str)| {
-            *program == self.program && (before.is_empty() || *before == subcommand)
-        };
-        let Some((_, before)) = LAUNCHERS.iter().find(is_it) else {
-            // `yarn jest`, `pnpm tsc`: without a script of this name it is the program.
-            let runs = PASS_ON.contains(&self.program) && self.program != "just";
-            return plain(0)
-                .next()
-                .filter(|(_, word)| runs && tool(word).is_some())
-                .map(|(at, _)| at);
-        };
-        let skipped = usize::from(!before.is_empty());
-        // The value of an option may stand before the program.
-        let known = plain(skipped).find(|(_, word)| tool(word).is_some());
-        known.or_else(|| plain(skipped).next()).map(|(at, _)| at)
-    }
-
-    /// The words that no star matches of a command that runs the program at this place.
-    fn with_launched(&self, at: usize, subcommand: &str) -> Vec<String> {
-        let (own, rest) = self.words.split_at(at);
-        let module = usize::from(self.program == "python");
-        let own = own[..own.len() - module]
-            .iter()
-            .filter(|word| is_option(word) && **word != "--");
-        let rows = self.rows("", false);
-        let others = own.filter(|word| !are_listed(&rows, word));
-        let mut found: Vec<String> = others.map(|word| self.named("", name(word))).collect();
-        let Some((inner, words)) = rest.split_first() else {
-            return found;
-        };
-        if let Some(next) = Command::of(
-            rest,
-            self.workspace,
-            self.is_whole,
-            self.launchers.saturating_sub(1),
-        ) {
-            let is_followed = self.launchers > 0;
-            found.extend(if is_followed {
-                next.unlisted()
-            } else {
-                vec![self.named("", inner)]
-            });
-            return found;
-        }
-        // A rule that names the program allows all of its options.
-        let is_listed = |word: &&str| !is_option(word) || has(table::OF_ANY, name(word));
-        if !self.is_whole || !words.iter().all(is_listed) {
-            found.push(self.named(subcommand, inner));
-        }
-        let outside = rest.iter().filter(|word| leaves(word, self.workspace));
-        found.extend(outside.map(|word| self.named("", word)));
-        found
-    }
-
     /// The rows for its own words, or for those `behind` the border to another program.
     fn rows(&self, subcommand: &str, behind: bool) -> Vec<&'static Harmless> {
         let rows = TABLE.iter().filter(|row| has(row.programs, self.program));
@@ -238,28 +239,6 @@ impl<'a> Command<'a> {
             None => !behind && (row.subcommand.is_empty() || row.subcommand == subcommand),
         });
         rows.collect()
-    }
-
-    /// Returns whether a word without dashes does more than it selects: it sets a variable, reads options from a file,
-    /// or names code of another place.
-    fn is_hazard(&self, word: &str, part: Part<'_>) -> bool {
-        match self.program {
-            "make" | "gmake" | "rake" => word.contains('='),
-            // It puts words into lines for a shell, sets variables by them, and runs recipes of other folders.
-            "just" => !word
-                .chars()
-                .all(|c| c.is_alphanumeric() || "-_.:,@+%".contains(c)),
-            "mvn" | "mvnw" => word.matches(':').count() > 1,
-            "dotnet" if part == Part::Inner => word.contains('='),
-            "deno" => ["npm:", "jsr:", "data:", "blob:", "node:"]
-                .iter()
-                .any(|start| word.starts_with(start)),
-            // A target in a file of its own names a linker.
-            "cargo" => word.ends_with(".json"),
-            "go" => word.contains('@'),
-            "npm" | "npx" | "pnpm" | "yarn" | "bun" | "bunx" => false,
-            _ => word.starts_with('@'),
-        }
     }
 
     /// A word as it would be written in a pattern.
@@ -319,20 +298,6 @@ fn name(word: &str) -> &str {
     word.split('=').next().unwrap_or_default()
 }
 
-/// Returns whether a word, or the value in it, is a path out of the workspace or an address.
-fn leaves(word: &str, workspace: &str) -> bool {
-    let is_outside = |text: &str| {
-        let is_inside = !workspace.is_empty() && is_within(workspace, text);
-        let is_home = text.starts_with('~');
-        is_home || (text.starts_with('/') && !is_inside)
-    };
-    let attached = word.strip_prefix('-').and_then(|group| group.get(1..));
-    let mut parts = word.split(['=', ',']).chain(attached);
-    word.contains("://")
-        || word.split(['/', '\\', '=', ',']).any(|part| part == "..")
-        || parts.any(|part| is_outside(part.trim_start_matches('+')))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,7 +316,17 @@ mod tests {
             ("go run . -v x", &["go run ."]),
             ("python3.12 -m pytest -p x", &["pytest -p"]),
             ("python3 -m x", &["python -m"]),
-            ("uv run --extra dev pytest -c x", &["uv --extra", "pytest -c"]),
+            ("uv run --extra dev pytest -c x", &["uv --extra", "uv run dev"]),
+            ("uv --color always run x", &["uv --color", "uv always"]),
+            ("uv run ../x pytest", &["uv ../x"]),
+            ("npx ../x/jest", &["npx ../x/jest"]),
+            ("cmake --build b -- A=b", &["make A=b"]),
+            ("make a;b", &["make a;b"]),
+            ("make --debug=a;b V=1", &["make --debug=a;b"]),
+            ("cargo test *x", &["cargo *x"]),
+            ("cargo clippy -- @x", &["cargo @x"]),
+            ("coverage run -m pytest -c x", &["pytest -c"]),
+            ("py.test -p no:x -p x", &["pytest -p"]),
             ("npx a --b", &["npx a"]),
             ("npx npx npx npx npx npx jest", &["npx npx"]),
             ("poetry install --no-root", &[]),

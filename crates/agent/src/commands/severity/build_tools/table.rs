@@ -104,18 +104,18 @@ pub(super) const TABLE: &[Harmless] = &[
     row("pnpm yarn bun", "add", "DEOP", "", OF_ADDING),
     row("bun", "test", "", "", "-t --bail --coverage --only --rerun-each --test-name-pattern --timeout --todo \
          --update-snapshots"),
-    row("npx bunx", "", "hqy", "", "--help --no --no-install --offline --prefer-offline --quiet --version --yes"),
+    row("npx bunx pnpx uvx", "", "hqy", "", "--help --no --no-install --offline --prefer-offline --quiet --version --yes"),
     row("node", "", "chv", "",
         "--check --enable-source-maps --experimental-strip-types --experimental-test-coverage --expose-gc --help \
          --max-old-space-size --no-deprecation --no-warnings --pending-deprecation --run --stack-trace-limit --test \
          --test-concurrency --test-force-exit --test-name-pattern --test-only --test-shard --test-skip-pattern \
          --test-timeout --throw-deprecation --trace-deprecation --trace-uncaught --trace-warnings --unhandled-rejections \
          --version --watch"),
-    row("node python deno go", "--", "", "", OF_ANY),
+    row("node python deno go coverage", "--", "", "", OF_ANY),
     row("deno", "", "hqV", "",
         "--check --fail-fast --filter --fix --help --no-check --parallel --quiet --shuffle --version --watch"),
     row("jest", "", "bfhiouv", "",
-        "-t -w --bail --changedSince --ci --clearMocks --color --colors --coverage --debug --detectOpenHandles \
+        "-t -w --bail --changedSince --ci --clearCache --clearMocks --color --colors --coverage --debug --detectOpenHandles \
          --errorOnDeprecated --expand --findRelatedTests --forceExit --help --json --listTests --logHeapUsage --maxWorkers \
          --no-cache --no-color --no-coverage --noStackTrace --onlyChanged --onlyFailures --passWithNoTests --randomize \
          --resetMocks --runInBand --runTestsByPath --seed --selectProjects --shard --showConfig --showSeed --silent \
@@ -155,16 +155,19 @@ pub(super) const TABLE: &[Harmless] = &[
         "--asyncio-mode --benchmark-disable --benchmark-only --benchmark-skip --capture --co --collect-only --color --cov \
          --cov-branch --cov-report=term --cov-report=term-missing --deselect --disable-warnings --dist --doctest-modules \
          --durations --durations-min --exitfirst --failed-first \
-         --ff --fixtures --full-trace --help --hypothesis-seed --ignore --ignore-glob --import-mode --last-failed --lf --markers \
+         --ff --fixtures --full-trace --help --hypothesis-seed --ignore --ignore-glob --import-mode --last-failed --lf --log-cli-level --log-level --markers \
          --maxfail --new-first --nf --no-cov --no-cov-on-fail --no-header --no-summary --numprocesses --quiet --randomly-seed \
          --reruns --reruns-delay --runxfail --setup-only --setup-plan --setup-show --showlocals --snapshot-update --stepwise \
          --stepwise-skip --strict-config --strict-markers --sw --tb --timeout --verbose --version"),
+    row("coverage", "", "hi", "",
+        "--append --branch --fail-under --help --ignore-errors --parallel-mode --precision --skip-covered --skip-empty --version"),
+    row("coverage", "report", "m", "", "--show-missing --sort"),
     row("unittest", "", "bcfhqv", "kpst", "--buffer --catch --durations --failfast --help --locals --quiet --verbose"),
     row("tox", "", "hlpqrv", "e",
         "--help --list --notest --parallel --quiet --recreate --skip-missing-interpreters --verbose --version"),
-    row("nox", "", "hlrRv", "ekpst", "--help --list --no-install --reuse-existing-virtualenvs --verbose --version"),
+    row("nox", "", "hlrRv", "epst", "--help --list --no-install --reuse-existing-virtualenvs --verbose --version"),
     row("tox nox", "--", "qv", "", OF_ANY),
-    row("uv poetry pdm pipenv hatch", "", "hqv", "", "--help --frozen --locked --no-sync --offline --quiet --verbose --version"),
+    row("uv poetry pdm pipenv hatch", "", "hqvV", "", "--help --frozen --locked --no-sync --offline --quiet --verbose --version"),
     row("ruff", "", "ehnqsvVw", "",
         "--add-noqa --check --diff --exclude --exit-non-zero-on-fix --exit-non-zero-on-format --exit-zero --extend-exclude \
          --extend-ignore --extend-select --fix --fix-only --fixable --force-exclude --help --ignore --isolated --line-length \
@@ -193,6 +196,7 @@ pub(super) const TABLE: &[Harmless] = &[
         "--always-make --debug --dry-run --help --ignore-errors --jobs --just-print --keep-going --load-average --max-load \
          --no-builtin-rules --no-builtin-variables --no-print-directory --output-sync --print-data-base --print-directory \
          --question --quiet --recon --silent --trace --version --warn-undefined-variables"),
+    row("bmake", "", "BiknqrSsWw", "j", ""),
     row("cmake", "", "hLNv", "Gjt",
         "-Wdev -Wno-dev --clean-first --config --fresh --help --log-level --parallel --preset --target --use-stderr --verbose \
          --version"),
