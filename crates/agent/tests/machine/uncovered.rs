@@ -81,6 +81,9 @@ fn a_question_names_the_option_of_a_build_tool_that_no_star_stands_for() {
         let why = format!("{rule}`{word}` has to be named, because it is not known to be harmless");
         assert_eq!(reason(&["allow bash: cargo test *"], command), why, "{command}");
     }
+    let why = reason(&["allow bash: mypy *"], "mypy *.py");
+    let said = "`mypy *.py` may become an option by the name of a file; with `./` in front it does not";
+    assert!(why.ends_with(said), "{why}");
 }
 
 #[test]

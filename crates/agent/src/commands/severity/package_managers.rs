@@ -60,7 +60,7 @@ pub(super) fn subcommands(in_words: &str) -> Vec<String> {
     };
     let words: Vec<&str> = words.collect();
     let is_goal = matches!(program, "gradle" | "gradlew" | "mvn" | "mvnw");
-    let places = if is_goal {
+    let places: Vec<usize> = if is_goal {
         (0..words.len()).collect()
     } else {
         places_of_subcommand(&words)

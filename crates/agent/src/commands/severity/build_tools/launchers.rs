@@ -2,7 +2,7 @@
 //! judged by its own rows.
 
 use super::words::{SIGNS, begins_as_glob, leaves};
-use super::{Command, PASS_ON, are_listed, has, is_option, name, table, tool};
+use super::{Command, PASS_ON, Part, are_listed, has, is_option, name, table, tool};
 
 /// Commands that run another program: program and subcommand.
 const LAUNCHERS: &[(&str, &str)] = &[
@@ -68,12 +68,12 @@ impl Command<'_> {
             self.launchers.saturating_sub(1),
         );
         // The words of a known program are judged with it.
-        let judged = if next.is_some() { &rest[..1] } else { rest };
+        let judged = if next.is_some() { 1 } else { rest.len() };
         let is_sent = |word: &str| self.meets_a_shell() && word.contains(SIGNS);
         let is_doubtful =
             |word: &str| leaves(word, self.workspace) || begins_as_glob(word) || word.starts_with('@');
         for (place, word) in rest.iter().enumerate() {
-            let is_judged = place < judged.len();
+            let is_judged = place < judged;
             let is_named = is_sent(word) || (is_judged && is_doubtful(word));
             found.extend(is_named.then(|| self.named("", word)));
         }
@@ -103,7 +103,7 @@ impl Command<'_> {
         for (place, word) in self.words.iter().enumerate().take(until) {
             let is_unlisted = is_option(word) && *word != "--" && !are_listed(&rows, word);
             found.extend(is_unlisted.then(|| self.named("", name(word))));
-            let is_doubtful = self.is_doubtful(place, super::Part::Own);
+            let is_doubtful = self.is_doubtful(place, Part::Own);
             found.extend(is_doubtful.then(|| self.named("", word)));
         }
         found
@@ -124,7 +124,7 @@ impl Command<'_> {
         let mut found = self.own_of_launcher(own, subcommand);
         let is_unknown = at.is_some() && !has(known, subcommand);
         found.extend(is_unknown.then(|| self.named("", subcommand)));
-        let others = (own..self.words.len()).filter(|place| self.is_doubtful(*place, super::Part::Own));
+        let others = (own..self.words.len()).filter(|place| self.is_doubtful(*place, Part::Own));
         found.extend(others.map(|place| self.named("", self.words[place])));
         found
     }

@@ -22,7 +22,7 @@ mod words;
 
 use crate::commands::command_analysis::BLANK;
 use table::{Harmless, TABLE};
-use words::{begins_as_glob, is_known_value, leaves};
+use words::{begins_as_glob, is_known_value};
 
 /// Other names of programs in the table.
 const ALIASES: &[(&str, &str)] = &[
@@ -320,7 +320,7 @@ mod tests {
             ("uv --color always run x", &["uv --color", "uv always"]),
             ("uv run ../x pytest", &["uv ../x"]),
             ("npx ../x/jest", &["npx ../x/jest"]),
-            ("cmake --build b -- A=b", &["make A=b"]),
+            ("cmake --build b -- A=b", &["cmake --build", "make A=b"]),
             ("make a;b", &["make a;b"]),
             ("make --debug=a;b V=1", &["make --debug=a;b"]),
             ("cargo test *x", &["cargo *x"]),
