@@ -157,9 +157,7 @@ impl CallSubject<'_> {
                 && is_of_build_tool(word)
                 && may_become_an_option(word) =>
             {
-                format!(
-                    "`{word}` may become an option by the name of a file; with `./` in front it does not"
-                )
+                format!("`{word}` may become an option by the name of a file; with `./` in front it does not")
             }
             _ if self.version >= since::OPTIONS_OF_BUILD_TOOLS && is_of_build_tool(word) => {
                 format!("`{word}` has to be named, because it is not known to be harmless")
