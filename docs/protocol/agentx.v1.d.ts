@@ -2307,7 +2307,10 @@ export interface TurnResponse {
   run_id: RunId;
   /** The last answer, as text. */
   text: string;
-  /** Milliseconds from the start of the run to its end. */
+  /**
+   * Milliseconds from the start of the run to its end, without the time in which no program continued it or,
+   * from version 9 of the rules on, it waited for the answer of a person.
+   */
   duration_ms: number;
   /** Tokens of all its model calls. */
   usage: Usage;
