@@ -1,14 +1,12 @@
 //! The errors of the front end for people and programs: a kind, a message, a hint, an exit code.
 
 use std::fmt;
-use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::exit::config_error::{config_hint, is_typed};
 use crate::exit::run_failure::{hint_after_run, hint_without_answer};
 use crate::exit::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
-use crate::exit::unwritten::unwritten;
 use crate::exit::{Exit, keyring_error};
 use agentx::config::{ConfigError, SettingOrigin, in_place_of_key};
 use agentx::identity::KeyringError;
@@ -348,16 +346,6 @@ impl From<KeyringError> for ChatError {
 impl From<RuntimeError> for ChatError {
     fn from(error: RuntimeError) -> Self {
         Self::Runtime(error)
-    }
-}
-
-/// Errors of writing to standard output and error.
-impl From<io::Error> for ChatError {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::ClosedOutput,
-            _ => unwritten("output", &error),
-        }
     }
 }
 

@@ -36,7 +36,8 @@
 //! Files beside them: [`chat_opening`] opens a chat at a place and prints the farewell, [`spectator`] shows a session that
 //! somebody else drives, [`mcp_serving`] is `agentx mcp serve`, [`demo`] answers if no model is connected,
 //! [`configuration`] has notes about settings, [`named_file`] opens files of a command line, `pending_change` finds the
-//! change that a call would make, and [`error`] has the errors of the front end.
+//! change that a call would make, [`error`] has the errors of the front end, and [`unwritten`] those of files and streams
+//! that cannot be written.
 
 pub mod attach;
 #[cfg(test)]
@@ -70,6 +71,7 @@ pub mod terminal;
 #[cfg(test)]
 mod testing;
 mod tools;
+pub mod unwritten;
 
 pub use command_line::{failure, other_programs, refused_line};
 pub use exit::run_failure;

@@ -15,7 +15,7 @@ use crate::cmd::{only_here, with_runtime};
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
-use crate::exit::{Exit, unwritten::unwritten};
+use crate::exit::Exit;
 use crate::parameter_names::names_refused;
 use crate::render::clean::{lines_shown, visible};
 use crate::render::table::table;
@@ -23,6 +23,7 @@ use crate::render::units::counted;
 use crate::session_opening::{self, CommandLineOverrides};
 use crate::start;
 use crate::untrusted_files::{agent_names, not_trusted, unless_untrusted};
+use crate::unwritten::unwritten;
 
 /// Does what was asked for.
 pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {

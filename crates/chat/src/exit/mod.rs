@@ -5,7 +5,6 @@ pub(crate) mod exit_words;
 pub(crate) mod keyring_error;
 pub mod run_failure;
 pub(crate) mod runtime_error;
-pub mod unwritten;
 
 use std::process::ExitCode;
 

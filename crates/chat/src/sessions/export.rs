@@ -12,8 +12,8 @@ use agentx::types::SessionId;
 use agentx_files::{ReplaceOptions, replace};
 
 use crate::error::ChatError;
-use crate::exit::unwritten::unwritten;
 use crate::render::clean::visible;
+use crate::unwritten::unwritten;
 
 /// The format of a session file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

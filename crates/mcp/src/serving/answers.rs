@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::ServedDocument;
 use super::message::UNSUPPORTED_VERSION;
-use super::requests::RequestRefusal;
+use super::requests::McpRefusal;
 
 /// The version without a handshake, in which each request names it.
 const STATELESS: &str = "2026-07-28";
@@ -185,7 +185,7 @@ pub(super) fn error(id: &Value, code: i64, message: &str) -> Value {
 }
 
 /// The answer to a refused request.
-pub(super) fn refused(id: &Value, refusal: &RequestRefusal) -> Value {
+pub(super) fn refused(id: &Value, refusal: &McpRefusal) -> Value {
     let mut answer = error(id, refusal.code, &refusal.why);
     if let Some(data) = &refusal.data {
         answer["error"]["data"] = data.clone();

@@ -12,14 +12,14 @@ use super::{CallProgress, ServedCall, ServedParts, answers};
 const TOKEN_BYTES: usize = 128;
 
 /// Why a request is refused.
-pub(super) struct RequestRefusal {
+pub(super) struct McpRefusal {
     pub(super) code: i64,
     pub(super) why: String,
     /// What the protocol wants to be named besides.
     pub(super) data: Option<Value>,
 }
 
-impl RequestRefusal {
+impl McpRefusal {
     fn new(code: i64, why: impl Into<String>) -> Self {
         Self {
             code,
@@ -36,13 +36,13 @@ pub(super) async fn answer(
     params: Map<String, Value>,
     cancel: CancellationToken,
     said: mpsc::Sender<Value>,
-) -> Result<Value, RequestRefusal> {
+) -> Result<Value, McpRefusal> {
     if let Some(what) = answers::wrong_version(&params) {
-        return Err(RequestRefusal::new(INVALID_PARAMS, what));
+        return Err(McpRefusal::new(INVALID_PARAMS, what));
     }
     let stateless = answers::is_stateless(&params);
     if let Some(what) = answers::missing(&params).filter(|_| stateless) {
-        return Err(RequestRefusal::new(INVALID_PARAMS, what));
+        return Err(McpRefusal::new(INVALID_PARAMS, what));
     }
     let (result, is_list) = match method {
         // The version without a handshake has neither of them.
@@ -56,7 +56,7 @@ pub(super) async fn answer(
         "resources/read" => (unless_cancelled(&cancel, read(parts, &params)).await?, true),
         _ => {
             let why = format!("there is no method {method:?}");
-            return Err(RequestRefusal::new(METHOD_NOT_FOUND, why));
+            return Err(McpRefusal::new(METHOD_NOT_FOUND, why));
         }
     };
     Ok(answers::complete(result, stateless, is_list))
@@ -67,9 +67,9 @@ async fn call(
     mut params: Map<String, Value>,
     cancel: CancellationToken,
     said: mpsc::Sender<Value>,
-) -> Result<Value, RequestRefusal> {
+) -> Result<Value, McpRefusal> {
     let Some(Value::String(tool)) = params.remove("name") else {
-        return Err(RequestRefusal::new(
+        return Err(McpRefusal::new(
             INVALID_PARAMS,
             "`name` must be the name of a tool",
         ));
@@ -78,15 +78,12 @@ async fn call(
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(arguments)) => arguments,
         Some(_) => {
-            return Err(RequestRefusal::new(
-                INVALID_PARAMS,
-                "`arguments` must be an object",
-            ));
+            return Err(McpRefusal::new(INVALID_PARAMS, "`arguments` must be an object"));
         }
     };
     if !parts.tools().await.iter().any(|spec| spec.name == tool) {
         let why = format!("there is no tool {tool:?}");
-        return Err(RequestRefusal::new(INVALID_PARAMS, why));
+        return Err(McpRefusal::new(INVALID_PARAMS, why));
     }
     let token = progress_token(&params)?;
     // They may be large, and a call may last long.
@@ -101,7 +98,7 @@ async fn call(
 }
 
 /// Returns the token with which a client wants to hear of the progress of its call.
-fn progress_token(params: &Map<String, Value>) -> Result<Option<Value>, RequestRefusal> {
+fn progress_token(params: &Map<String, Value>) -> Result<Option<Value>, McpRefusal> {
     let token = params.get("_meta").and_then(|meta| meta.get("progressToken"));
     let is_short = match token {
         None | Some(Value::Number(_)) => true,
@@ -110,48 +107,48 @@ fn progress_token(params: &Map<String, Value>) -> Result<Option<Value>, RequestR
     };
     if !is_short {
         let why = format!("`progressToken` must be a text of at most {TOKEN_BYTES} bytes, or a number");
-        return Err(RequestRefusal::new(INVALID_PARAMS, why));
+        return Err(McpRefusal::new(INVALID_PARAMS, why));
     }
     Ok(token.cloned())
 }
 
-async fn documents(parts: &dyn ServedParts) -> Result<Value, RequestRefusal> {
+async fn documents(parts: &dyn ServedParts) -> Result<Value, McpRefusal> {
     let documents = parts.documents().await;
-    let documents = documents.map_err(|why| RequestRefusal::new(INTERNAL_ERROR, why))?;
+    let documents = documents.map_err(|why| McpRefusal::new(INTERNAL_ERROR, why))?;
     Ok(answers::documents(&documents))
 }
 
-async fn read(parts: &dyn ServedParts, params: &Map<String, Value>) -> Result<Value, RequestRefusal> {
+async fn read(parts: &dyn ServedParts, params: &Map<String, Value>) -> Result<Value, McpRefusal> {
     let Some(address) = params.get("uri").and_then(Value::as_str) else {
         let why = "`uri` must be the address of a resource";
-        return Err(RequestRefusal::new(INVALID_PARAMS, why));
+        return Err(McpRefusal::new(INVALID_PARAMS, why));
     };
     let text = parts.read(address).await;
-    let text = text.map_err(|why| RequestRefusal::new(INTERNAL_ERROR, why))?;
+    let text = text.map_err(|why| McpRefusal::new(INTERNAL_ERROR, why))?;
     let text = text.ok_or_else(|| no_resource(address, answers::is_stateless(params)))?;
     Ok(answers::document(address, &text))
 }
 
 /// The versions with a handshake have a code of its own for this.
-fn no_resource(address: &str, stateless: bool) -> RequestRefusal {
+fn no_resource(address: &str, stateless: bool) -> McpRefusal {
     let code = if stateless {
         INVALID_PARAMS
     } else {
         RESOURCE_NOT_FOUND
     };
-    RequestRefusal {
+    McpRefusal {
         data: Some(json!({ "uri": address })),
-        ..RequestRefusal::new(code, format!("there is no resource {address:?}"))
+        ..McpRefusal::new(code, format!("there is no resource {address:?}"))
     }
 }
 
 /// Ends the work on a request when its client cancels it or goes away.
 async fn unless_cancelled(
     cancel: &CancellationToken,
-    work: impl Future<Output = Result<Value, RequestRefusal>>,
-) -> Result<Value, RequestRefusal> {
+    work: impl Future<Output = Result<Value, McpRefusal>>,
+) -> Result<Value, McpRefusal> {
     let done = cancel.run_until_cancelled(work).await;
-    done.unwrap_or_else(|| Err(RequestRefusal::new(INTERNAL_ERROR, "the request was cancelled")))
+    done.unwrap_or_else(|| Err(McpRefusal::new(INTERNAL_ERROR, "the request was cancelled")))
 }
 
 #[cfg(test)]

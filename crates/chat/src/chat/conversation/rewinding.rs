@@ -11,8 +11,7 @@ use crate::chat::slash::{self, RewindTarget};
 use crate::chat::{Chat, ChatFlow, ChatInterface, ConversationSite};
 use crate::error::ChatError;
 use crate::exit::exit_words::leaves;
-use crate::render::clean::visible;
-use crate::render::rewind;
+use crate::render::{clean::visible, rewind};
 
 /// Maximum number of inputs to list as targets of a rewind.
 const LISTED: usize = 12;

@@ -3,8 +3,8 @@
 
 use std::io::{self, ErrorKind};
 
-use super::Exit;
 use crate::error::ChatError;
+use crate::exit::Exit;
 
 /// Returns the error of writing to a path, or to a stream that the path names.
 pub fn unwritten(path: &str, error: &io::Error) -> ChatError {
@@ -18,6 +18,16 @@ pub fn unwritten(path: &str, error: &io::Error) -> ChatError {
             path: path.to_owned(),
             what: error.to_string(),
         },
+    }
+}
+
+/// Errors of writing to standard output and error.
+impl From<io::Error> for ChatError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            ErrorKind::BrokenPipe => Self::ClosedOutput,
+            _ => unwritten("output", &error),
+        }
     }
 }
 
