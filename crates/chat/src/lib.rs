@@ -25,7 +25,7 @@
 //! | [`place`] | the runtime of this process, or a server | [`connection_watch`], [`follow`], [`server_patience`] |
 //! | [`render`] | renders events and data as text | |
 //! | [`rules`] | approval rules: shown, tested and removed | |
-//! | [`session_opening`] | opens a session, or continues one | [`new_agent`] |
+//! | [`session_opening`] | opens a session, or continues one | [`mod@new_agent`] |
 //! | `session_status` | the status of a session, as a fold of its events | |
 //! | `sessions` | stored sessions: found, read, changed, exported and imported | [`branches`], [`cache_why`], [`export`], [`import`], [`secret_scan`], [`seen_notes`], [`sessions_here`], [`spending`], [`stored_sessions`] |
 //! | [`show`] | a session that is over or goes on elsewhere, whole or step by step | |
