@@ -62,6 +62,7 @@ mod front_end;
 mod ids;
 #[cfg(feature = "settings")]
 mod known_secrets;
+#[cfg(feature = "settings")]
 mod local_owner;
 #[cfg(feature = "settings")]
 mod memory;
