@@ -1,4 +1,4 @@
-//! The beginning of a stream, kept for the error about one that is no stream.
+//! Keeps the beginning of a response, which the error quotes if it is not an event stream.
 
 use crate::stream_error::StreamError;
 

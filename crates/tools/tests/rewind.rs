@@ -210,7 +210,7 @@ async fn what_the_agent_did_after_a_restore_is_not_undone_with_it_without_a_word
     session
         .call("write", json!({"path": "one", "content": "newer\n"}))
         .await;
-    // The second time goes on with what the first one kept.
+    // The second undo restores the files that the first one kept.
     for files in [2, 1] {
         let plan = session.plan(restored).await;
         assert_eq!(plan.files.len(), files, "{plan:?}");

@@ -117,7 +117,7 @@ impl Tool for Luau {
         true
     }
 
-    /// The tools and agents that it calls may, too.
+    /// This includes the tools and agents that it calls.
     fn may_call_models(&self) -> bool {
         let grants = &self.ground.grants;
         [&grants.models, &grants.tools, &grants.agents]

@@ -103,7 +103,7 @@ impl FileHistory {
     }
 
     /// Returns whether the file is as the session left it: `present` is the last version that the session wrote.
-    /// If its last change is not confirmed, the version before that change counts, too.
+    /// Until its last change is confirmed, the version before that change is accepted as well.
     pub fn left(&self, present: Option<&BlobId>) -> bool {
         self.changes.last().is_some_and(|last| {
             last.after.matches(present) || !last.confirmed && last.before.matches(present)

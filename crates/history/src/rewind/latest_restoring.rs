@@ -51,8 +51,8 @@ fn last_of(history: &SessionHistory) -> Option<Restoring> {
     Some(last)
 }
 
-/// Plans the undo of the latest restore. If that is an undo that left files, this one goes on with these, as long as
-/// any of them is not as it was.
+/// Plans the undo of the latest restore. If the latest restore is itself an undo that left files unrestored, the plan
+/// covers those files.
 ///
 /// # Errors
 /// Returns an error if the session or its files cannot be read.

@@ -1,4 +1,5 @@
-//! Amounts of money as gateways write them: dollars, ticks, and the flag beside them. What is no amount counts as none.
+//! Amounts of money as gateways write them: dollars, ticks, and the flag beside them. Values that are not an
+//! amount are ignored.
 
 use agentx_types::NanoUsd;
 use serde::{Deserialize, Deserializer};

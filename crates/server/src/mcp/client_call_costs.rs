@@ -270,7 +270,7 @@ mod tests {
         assert_eq!(begun(&model, 16_000, 16_000), 0);
         // An answer costs at most a hundredth.
         assert_eq!(begun(&model, 10_000_000, 4_000_000), 60);
-        // Those of another call of the person count, too.
+        // Calls of the same person share the budget.
         let mut other = ClientCallCosts::new(&costs, &ada, &model, &none, admitted(16_000, 0));
         for number in 1..=6 {
             assert_eq!(other.begun(&started(number), now), Ok(true));

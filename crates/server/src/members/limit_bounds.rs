@@ -3,8 +3,9 @@
 use agentx_types::{Limits, NanoUsd};
 
 /// Returns the limits that a change of somebody who is not the operator sets, in a session whose limits are those
-/// `before`. One that is left out is that of the settings. None may be wider than that of the settings, also where the
-/// session has a wider one; if the session is not theirs (`owns`), none may be wider than before, either.
+/// `before`. A limit that is left out is taken from the settings. No limit may exceed the one in the settings, even if
+/// the session already has a higher one. If the person does not own the session (`owns`), no limit may exceed the
+/// current one either.
 ///
 /// # Errors
 /// Returns the first limit that is wider, with its bound, as text.

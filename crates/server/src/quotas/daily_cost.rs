@@ -68,7 +68,7 @@ pub(crate) struct BegunWork {
     pub(crate) running: Vec<SessionId>,
 }
 
-/// What a person may still spend while a call at `/mcp` runs, as it was known when the call began.
+/// The amount that a person may still spend, as known when a call at `/mcp` began.
 #[derive(Clone, Copy)]
 pub(crate) struct CallBudget {
     /// The quota.
@@ -78,8 +78,8 @@ pub(crate) struct CallBudget {
 }
 
 impl CallBudget {
-    /// Returns what is reserved for a model call until its bill comes, beyond its estimate: what it may cost at most, but
-    /// together no more than a part of the quota.
+    /// Returns the amount to reserve for a model call until its bill comes, beyond its estimate: its maximum cost, bounded
+    /// by a sixteenth of the quota.
     pub(crate) fn reserved(self, estimate: NanoUsd, at_most: NanoUsd) -> NanoUsd {
         let counted = at_most.min(NanoUsd(self.most.0 / PARTS));
         NanoUsd(counted.0.saturating_sub(estimate.0))
@@ -87,7 +87,7 @@ impl CallBudget {
 }
 
 impl ServerState {
-    /// Returns what a person may spend while a call at `/mcp` runs; `None` if there is no bound.
+    /// Returns the amount that a person may spend during a call at `/mcp`; `None` if their costs are not limited.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

@@ -56,7 +56,8 @@ struct KnownCosts {
     less: HashMap<OwnerId, NanoUsd>,
     /// The part of all these that is an estimate of calls of this server that run now.
     estimated: HashMap<OwnerId, NanoUsd>,
-    /// What the model calls of this server that run now may cost beyond their estimates. It is no cost.
+    /// The money that is set aside, beyond their estimates, for the model calls that are running. It counts in no sum of
+    /// costs.
     reserved: HashMap<OwnerId, NanoUsd>,
 }
 

@@ -182,7 +182,7 @@ impl Desk {
         Self::set(wide(), |settings| change(&mut settings.quotas)).await
     }
 
-    /// A server that has this tool, too.
+    /// Returns a server with an additional tool.
     pub(crate) async fn with_tool(tool: Arc<dyn Tool>, change: impl FnOnce(&mut Settings)) -> Self {
         Self::at(tempfile::tempdir().unwrap(), wide(), vec![tool], change).await
     }

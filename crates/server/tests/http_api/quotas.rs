@@ -420,7 +420,7 @@ async fn every_kind_of_model_call_of_a_client_is_billed() {
     assert!(failed && text.contains("quotas.daily_cost"), "{text}");
 }
 
-/// A call that was admitted spends no more than there is, however many model calls it would make.
+/// A call cannot spend more than the remaining budget, whatever number of model calls it makes.
 #[tokio::test]
 async fn a_call_of_a_client_begins_no_model_call_that_there_is_no_money_for() {
     let desk = Desk::with_tool(Arc::new(Paid), |settings| {

@@ -18,7 +18,7 @@ struct Reader {
     long: &'static [&'static str],
     /// Whether `-20` is a number of lines.
     counts: bool,
-    /// The fewest and the most words that are no options. None of them is the name of a file.
+    /// The minimum and maximum number of words that are not options. None of them names a file.
     plain: (usize, usize),
 }
 
@@ -163,7 +163,7 @@ enum Kind {
     /// An option whose value is the next word, a number or any text.
     BeforeNumber,
     BeforeText,
-    /// A word that is no option.
+    /// A word that is not an option.
     Plain,
     /// A word that is not listed.
     Unknown,

@@ -20,13 +20,13 @@
 /// The maximum number of wrappers and variables in front of a command.
 const MOST_IN_FRONT: usize = 8;
 
-/// Words that a shell carries out itself and that are no files everywhere (`echo` and `test` are). A wrapper would look for
-/// a program of this name.
+/// Builtins of a shell that have no program of the same name on every system, as `echo` and `test` have. A wrapper would
+/// run whatever program of that name is in `PATH`.
 const BUILTINS: &str = ". : alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs \
     disown enable eval exec exit export fc fg getopts hash help history jobs let local logout mapfile popd pushd read \
     readarray readonly return set shift shopt source suspend times trap type typeset ulimit umask unalias unset wait";
 
-/// Words by which a shell begins and ends loops and conditions. Behind a variable, too, they are names of programs.
+/// Keywords of a shell for loops and conditions. After a variable or a wrapper, they are names of programs.
 const KEYWORDS: &str =
     "[[ ]] case coproc do done elif else esac fi for function if in select then until while";
 
@@ -146,8 +146,8 @@ pub(crate) fn in_front(
 #[derive(Clone, Copy)]
 struct Inner<'a> {
     rest: &'a str,
-    /// Whether a shell reads `NAME=value` here as a variable. Behind `timeout 60` it would be a program, and behind `time`
-    /// if the shell is no bash.
+    /// Whether a shell reads `NAME=value` here as a variable. After `timeout 60` it would be a program, and after
+    /// `time` as well in shells other than bash.
     takes_variables: bool,
 }
 

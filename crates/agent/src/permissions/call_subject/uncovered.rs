@@ -169,8 +169,8 @@ impl CallSubject<'_> {
     }
 }
 
-/// The reason why an allow rule would not let this call run, for the person who chose its pattern; `None` if
-/// there is no specific reason.
+/// Returns why an allow rule would not let this call run, for the person who chose its pattern; `None` if there
+/// is nothing specific to say.
 ///
 /// It uses the latest version of the rules, because the rule is for the future.
 pub fn not_covered_reason(
