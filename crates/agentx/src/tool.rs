@@ -139,4 +139,8 @@ impl Tool for ToolWithValues {
     fn may_call_models(&self) -> bool {
         self.tool.may_call_models()
     }
+
+    fn output_schema(&self) -> Option<Value> {
+        self.tool.output_schema()
+    }
 }

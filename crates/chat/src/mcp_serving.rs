@@ -118,6 +118,10 @@ impl ServedParts for MachineParts {
         })
     }
 
+    fn output_schema(&self, tool: &ToolSpec) -> Option<Value> {
+        self.tools.output_schema(tool)
+    }
+
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(async move {
             let input = Value::Object(call.arguments);

@@ -87,6 +87,10 @@ impl Tool for InstructingTool {
     fn may_call_models(&self) -> bool {
         self.tool.may_call_models()
     }
+
+    fn output_schema(&self) -> Option<Value> {
+        self.tool.output_schema()
+    }
 }
 
 /// Adds the paths of instructions to the details of a result, as `instructions`: a person is told which files

@@ -60,6 +60,7 @@ mod forking;
 mod from_settings;
 mod front_end;
 mod ids;
+mod inline_media;
 #[cfg(feature = "settings")]
 mod known_secrets;
 #[cfg(feature = "settings")]

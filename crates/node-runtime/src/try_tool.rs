@@ -27,6 +27,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::NodeRuntime;
+use crate::inline_media::with_media;
 
 /// The tools of a runtime for clients outside of any session, such as programs that speak MCP.
 #[derive(Clone)]
@@ -42,7 +43,7 @@ impl ToolServer {
 
     /// Runs a tool of this agent, as [`NodeRuntime::try_tool`] does, if the agent's rules allow the call
     /// without a question. Calls may run at the same time. Commands that a call leaves running stay until
-    /// [`end`](Self::end).
+    /// [`end`](Self::end). A client reads no blobs, so the outcome has the bytes of its media as base64, 4 MiB at most.
     ///
     /// # Errors
     /// Returns the question if the rules ask about the call; then it has not run.
@@ -74,6 +75,11 @@ impl ToolServer {
     pub fn may_call_models(&self, tool: &ToolSpec) -> bool {
         let known = self.runtime.toolbox().get(&tool.name);
         known.is_none_or(|known| known.may_call_models())
+    }
+
+    /// Returns the JSON Schema of this tool's results, if they have one.
+    pub fn output_schema(&self, tool: &ToolSpec) -> Option<Value> {
+        self.runtime.toolbox().get(&tool.name)?.output_schema()
     }
 
     /// Ends commands that the calls left running.
@@ -148,7 +154,8 @@ impl NodeRuntime {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         call.tool_call_id = ToolCallId::new(format!("call_{number}"));
         let Some(redactor) = self.redactor() else {
-            return self.outside_session(call, None, false, cancel, hears).await;
+            let outcome = self.outside_session(call, None, false, cancel, hears).await;
+            return with_media(outcome, &*self.shared_log()).await;
         };
         let mut facts = FactRedactor::new(redactor.clone());
         let without_secrets = |event: &EnvironmentEvent| {
@@ -162,6 +169,7 @@ impl NodeRuntime {
         for draft in facts.finish() {
             hears(&draft.event);
         }
+        outcome = with_media(outcome, &*self.shared_log()).await;
         redact_outcome(redactor, &mut outcome);
         outcome
     }

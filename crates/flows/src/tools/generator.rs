@@ -117,6 +117,10 @@ impl Tool for Generator {
         true
     }
 
+    fn output_schema(&self) -> Option<Value> {
+        self.what.schema.clone()
+    }
+
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let (ground, what) = (self.ground.clone(), self.what.clone());
         Box::pin(async move {

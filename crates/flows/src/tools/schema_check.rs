@@ -43,6 +43,10 @@ impl Tool for CheckedTool {
         self.tool.may_call_models()
     }
 
+    fn output_schema(&self) -> Option<Value> {
+        self.tool.output_schema()
+    }
+
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let mistakes = self.arguments.mistakes(&input);
         if mistakes.is_empty() {

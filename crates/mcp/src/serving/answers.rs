@@ -1,8 +1,7 @@
 //! The answers to a client: the results of the protocol's methods, in the form of the version that the client
 //! speaks.
 
-use agentx_runtime::ToolOutcome;
-use agentx_types::{Access, ContentPart, ToolSpec};
+use agentx_types::{Access, ToolSpec};
 use serde_json::{Map, Value, json};
 
 use super::ServedDocument;
@@ -113,18 +112,18 @@ pub(super) fn complete(mut result: Value, stateless: bool, is_list: bool) -> Val
     result
 }
 
-/// The answer to `tools/list`.
-pub(super) fn tools(specs: &[ToolSpec]) -> Value {
-    let tools: Vec<Value> = specs.iter().map(tool).collect();
+/// The answer to `tools/list`: tools, each with the schema of its results if they have one.
+pub(super) fn tools<'a>(tools: impl Iterator<Item = (&'a ToolSpec, Option<Value>)>) -> Value {
+    let tools: Vec<Value> = tools.map(|(spec, results)| tool(spec, results)).collect();
     json!({ "tools": tools })
 }
 
-fn tool(spec: &ToolSpec) -> Value {
+fn tool(spec: &ToolSpec, results: Option<Value>) -> Value {
     let mut schema = spec.input_schema.clone();
     if let Some(schema) = schema.as_object_mut() {
         schema.entry("type").or_insert_with(|| "object".into());
     }
-    json!({
+    let mut tool = json!({
         "name": spec.name,
         "description": spec.description,
         "inputSchema": schema,
@@ -133,21 +132,11 @@ fn tool(spec: &ToolSpec) -> Value {
             "idempotentHint": spec.idempotent,
             "openWorldHint": spec.access == Access::Network,
         },
-    })
-}
-
-/// The answer to `tools/call`.
-pub(super) fn called(outcome: &ToolOutcome) -> Value {
-    let content: Vec<Value> = outcome.content.iter().map(part).collect();
-    json!({"content": content, "isError": outcome.is_error()})
-}
-
-fn part(part: &ContentPart) -> Value {
-    let text = match part.as_text() {
-        Some(text) => text.to_owned(),
-        None => "[a picture or file is left out]".to_owned(),
-    };
-    json!({"type": "text", "text": text})
+    });
+    if let Some(results) = results {
+        tool["outputSchema"] = results;
+    }
+    tool
 }
 
 /// The answer to `resources/list`.

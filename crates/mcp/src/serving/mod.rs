@@ -7,6 +7,7 @@
 
 mod answers;
 mod connection;
+mod content;
 mod http_message;
 mod message;
 mod requests;
@@ -25,7 +26,12 @@ pub trait ServedParts: Send + Sync + 'static {
     /// Returns the tools, in a fixed order.
     fn tools(&self) -> BoxFuture<'_, Vec<ToolSpec>>;
 
-    /// Calls a tool, if the rules allow it. A refusal is an outcome.
+    /// Returns the JSON Schema of a tool's results, if they have one that the tool itself checks.
+    fn output_schema(&self, _tool: &ToolSpec) -> Option<Value> {
+        None
+    }
+
+    /// Calls a tool, if the rules allow it. A refusal is an outcome. Media of the outcome have their bytes.
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome>;
 
     /// Lists the documents.

@@ -1,11 +1,12 @@
 //! The requests of clients, whatever they came by: a method and its parameters become a result.
 
+use agentx_types::ToolSpec;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::message::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND};
-use super::{CallProgress, ServedCall, ServedParts, answers};
+use super::{CallProgress, ServedCall, ServedParts, answers, content};
 
 /// The longest text that names a call to its client in the progress of the call, in bytes. Each line of progress repeats
 /// it.
@@ -49,7 +50,7 @@ pub(super) async fn answer(
         "initialize" if !stateless => return Ok(answers::initialized(&params)),
         "ping" if !stateless => (json!({}), false),
         "server/discover" => return Ok(answers::discovered()),
-        "tools/list" => (answers::tools(&parts.tools().await), true),
+        "tools/list" => (tools(parts).await, true),
         "tools/call" => (call(parts, params, cancel, said).await?, false),
         "resources/list" => (unless_cancelled(&cancel, documents(parts)).await?, true),
         "resources/templates/list" => (json!({"resourceTemplates": []}), true),
@@ -60,6 +61,17 @@ pub(super) async fn answer(
         }
     };
     Ok(answers::complete(result, stateless, is_list))
+}
+
+async fn tools(parts: &dyn ServedParts) -> Value {
+    let tools = parts.tools().await;
+    answers::tools(tools.iter().map(|spec| (spec, results_schema(parts, spec))))
+}
+
+/// Returns the schema of a tool's results, if they are objects: older versions of the protocol know no others.
+fn results_schema(parts: &dyn ServedParts, spec: &ToolSpec) -> Option<Value> {
+    let schema = parts.output_schema(spec)?;
+    (schema.get("type").and_then(Value::as_str) == Some("object")).then_some(schema)
 }
 
 async fn call(
@@ -81,20 +93,22 @@ async fn call(
             return Err(McpRefusal::new(INVALID_PARAMS, "`arguments` must be an object"));
         }
     };
-    if !parts.tools().await.iter().any(|spec| spec.name == tool) {
+    let tools = parts.tools().await;
+    let Some(spec) = tools.iter().find(|spec| spec.name == tool) else {
         let why = format!("there is no tool {tool:?}");
         return Err(McpRefusal::new(INVALID_PARAMS, why));
-    }
+    };
+    let has_schema = results_schema(parts, spec).is_some();
     let token = progress_token(&params)?;
     // They may be large, and a call may last long.
-    drop(params);
+    drop((params, tools));
     let call = ServedCall {
         progress: CallProgress::new(token, said),
         tool,
         arguments,
         cancel,
     };
-    Ok(answers::called(&parts.call(call).await))
+    Ok(content::called(&parts.call(call).await, has_schema))
 }
 
 /// Returns the token with which a client wants to hear of the progress of its call.

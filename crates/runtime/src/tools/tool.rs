@@ -39,6 +39,11 @@ pub trait Tool: Send + Sync {
     fn may_call_models(&self) -> bool {
         false
     }
+
+    /// Returns the JSON Schema of its successful results, if each of them is one JSON value that was checked against it.
+    fn output_schema(&self) -> Option<Value> {
+        None
+    }
 }
 
 /// The context that a tool call may use.

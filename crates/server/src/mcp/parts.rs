@@ -62,6 +62,10 @@ impl CallerParts {
         Ok(Self { state, caller, agent })
     }
 
+    fn tool_server(&self) -> ToolServer {
+        ToolServer::new(self.state.runtime_of(&self.caller.person))
+    }
+
     /// Checks that the caller may call this tool now.
     async fn admitted(&self, tools: &ToolServer, spec: &ToolSpec) -> Result<AdmittedCall, RuntimeError> {
         let person = &self.caller.person;
@@ -83,7 +87,7 @@ impl CallerParts {
         };
         let person = &self.caller.person;
         let stop = self.state.client_calls.stop_of(person);
-        let tools = ToolServer::new(self.state.runtime_of(person));
+        let tools = self.tool_server();
         let admitted = match self.admitted(&tools, spec).await {
             Ok(admitted) => admitted,
             Err(error) => {
@@ -184,6 +188,10 @@ impl ServedParts for CallerParts {
     fn tools(&self) -> BoxFuture<'_, Vec<ToolSpec>> {
         let tools = self.agent.tools.iter().filter(|spec| is_for_clients(spec));
         Box::pin(std::future::ready(tools.cloned().collect()))
+    }
+
+    fn output_schema(&self, tool: &ToolSpec) -> Option<Value> {
+        self.tool_server().output_schema(tool)
     }
 
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome> {

@@ -1,0 +1,70 @@
+//! Puts the bytes of media into the result of a call, for clients outside of any session: they read no blobs.
+
+use agentx_llm::base64;
+use agentx_runtime::{BlobStore, ToolOutcome};
+use agentx_types::{ContentPart, MediaSource};
+
+/// The maximum number of bytes of all media of one result.
+const MEDIA_BYTES: u64 = 4 << 20;
+
+/// Returns the outcome with the bytes of its media. A medium that is gone, or finds no room, stays a reference.
+pub(crate) async fn with_media<B: BlobStore + ?Sized>(mut outcome: ToolOutcome, blobs: &B) -> ToolOutcome {
+    let mut room = MEDIA_BYTES;
+    for part in &mut outcome.content {
+        let (ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media)) = part else {
+            continue;
+        };
+        let MediaSource::Blob(id) = &media.source else {
+            continue;
+        };
+        let size = blobs.blob_size(id).await;
+        let Some(size) = size.ok().filter(|size| *size <= room) else {
+            continue;
+        };
+        let bytes = blobs.get_blob(id, 0..size).await;
+        if let Ok(bytes) = bytes {
+            room -= size;
+            media.source = MediaSource::Base64(base64::encode(&bytes));
+        }
+    }
+    outcome
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_runtime::MemoryLog;
+    use agentx_types::{BlobId, MediaPart, ToolStatus};
+
+    use super::*;
+
+    fn picture(source: MediaSource) -> ContentPart {
+        ContentPart::Image(MediaPart {
+            media_type: "image/png".into(),
+            source,
+            name: None,
+        })
+    }
+
+    #[tokio::test]
+    async fn media_come_with_their_bytes_as_far_as_there_is_room_and_others_stay_references() {
+        let log = MemoryLog::default();
+        let small = log.put_blob(b"abc".to_vec()).await.unwrap();
+        let large = vec![0; usize::try_from(MEDIA_BYTES).unwrap()];
+        let large = log.put_blob(large).await.unwrap();
+        let gone = BlobId::new("blob_gone");
+        let outcome = ToolOutcome {
+            content: [&small, &large, &gone]
+                .map(|id| picture(MediaSource::Blob(id.clone())))
+                .to_vec(),
+            status: ToolStatus::Success,
+            details: None,
+        };
+        let found = with_media(outcome, &log).await.content;
+        let expected = [
+            MediaSource::Base64("YWJj".into()),
+            MediaSource::Blob(large),
+            MediaSource::Blob(gone),
+        ];
+        assert_eq!(found, expected.map(picture));
+    }
+}
