@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use agentx_runtime::{BoxFuture, RequestValues, RuntimeError, Session, Tool, ToolContext, ToolOutcome};
+use agentx_runtime::{
+    BoxFuture, PromptWriter, RequestValues, RuntimeError, Session, Tool, ToolContext, ToolOutcome,
+};
 use agentx_tools::{Typed, TypedTool};
 use agentx_types::{RunId, SessionId, ToolSpec};
 use serde_json::Value;
@@ -142,5 +144,9 @@ impl Tool for ToolWithValues {
 
     fn output_schema(&self) -> Option<Value> {
         self.tool.output_schema()
+    }
+
+    fn prompt(&self) -> Option<PromptWriter> {
+        self.tool.prompt()
     }
 }

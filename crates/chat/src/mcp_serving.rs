@@ -5,6 +5,7 @@
 //! | --- | --- | --- |
 //! | a tool | a tool of the same name | the rules and the approval mode, as in a session; what would ask is refused |
 //! | an agent of a file | `agent__NAME` {prompt}: a session, from its prompt to its last answer | the same, for each of its calls |
+//! | a tool of a file that only asks a model | a prompt: its words, for the client's model | the rules that deny it |
 //! | a session of this folder | the resource `agentx://sessions/ID`, its conversation as Markdown | – |
 //!
 //! If an agent's tool or MCP server started this process, no agents are served. Tools of other MCP servers
@@ -133,6 +134,15 @@ impl ServedParts for MachineParts {
                 }
             }
         })
+    }
+
+    fn prompts(&self) -> Vec<ToolSpec> {
+        let tools = self.agent.tools.iter().filter(|spec| self.tools.is_prompt(spec));
+        tools.cloned().collect()
+    }
+
+    fn prompt(&self, prompt: &ToolSpec, input: &Value) -> Result<String, String> {
+        self.tools.prompt(prompt, input, &self.agent)
     }
 
     fn documents(&self) -> BoxFuture<'_, Result<Vec<ServedDocument>, String>> {

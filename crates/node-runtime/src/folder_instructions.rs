@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_config::Settings;
-use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
+use agentx_runtime::{BoxFuture, PromptWriter, Tool, ToolContext, ToolOutcome};
 use agentx_tools::ToolWrapper;
 use agentx_types::{AgentStateId, ContentPart, Instructions, SessionId, ToolSpec};
 use serde_json::{Map, Value};
@@ -90,6 +90,10 @@ impl Tool for InstructingTool {
 
     fn output_schema(&self) -> Option<Value> {
         self.tool.output_schema()
+    }
+
+    fn prompt(&self) -> Option<PromptWriter> {
+        self.tool.prompt()
     }
 }
 

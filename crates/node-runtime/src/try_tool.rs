@@ -20,7 +20,8 @@ use agentx_runtime::{
 };
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentStateId, ApprovalMode, CallTool, CallingAgent,
-    EnvironmentEvent, EventDraft, LeftRunning, SessionId, Source, ToolCallId, ToolSpec, ToolStatus,
+    ContentPart, EnvironmentEvent, EventDraft, LeftRunning, SessionId, Source, ToolCallId, ToolSpec,
+    ToolStatus,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -80,6 +81,34 @@ impl ToolServer {
     /// Returns the JSON Schema of this tool's results, if they have one.
     pub fn output_schema(&self, tool: &ToolSpec) -> Option<Value> {
         self.runtime.toolbox().get(&tool.name)?.output_schema()
+    }
+
+    /// Returns whether a call of this tool only puts words to a model, so that another program may do so, too.
+    pub fn is_prompt(&self, tool: &ToolSpec) -> bool {
+        let known = self.runtime.toolbox().get(&tool.name);
+        known.is_some_and(|known| known.prompt().is_some())
+    }
+
+    /// Writes the words that a call of this tool puts to a model. Nothing runs, so a rule that asks about the call does
+    /// not ask.
+    ///
+    /// # Errors
+    /// Returns an error for people if the tool is no prompt, the arguments do not fit, or a rule denies the call.
+    pub fn prompt(&self, tool: &ToolSpec, input: &Value, agent: &AgentConfig) -> Result<String, String> {
+        let known = self.runtime.toolbox().get(&tool.name);
+        let write = known.and_then(|known| known.prompt());
+        let write = write.ok_or_else(|| format!("{} is no prompt", tool.name))?;
+        if let Some(wrong) = argument_error(tool, input) {
+            return Err(wrong);
+        }
+        if let Verdict::Deny { reason } = decide(agent, tool, input) {
+            return Err(format!("not allowed: {reason}"));
+        }
+        let mut written = ToolOutcome::success(write(input)?);
+        if let Some(redactor) = self.runtime.redactor() {
+            redact_outcome(redactor, &mut written);
+        }
+        Ok(written.content.iter().filter_map(ContentPart::as_text).collect())
     }
 
     /// Ends commands that the calls left running.

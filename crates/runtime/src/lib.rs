@@ -102,5 +102,5 @@ pub use tools::listener::{AgentHearing, AgentListener};
 pub use tools::request_values::RequestValues;
 pub use tools::served_tool::ToolCallRunner;
 pub use tools::terminal_line::TerminalLine;
-pub use tools::tool::{Tool, ToolContext, ToolOutcome, ToolOutputSink};
+pub use tools::tool::{PromptWriter, Tool, ToolContext, ToolOutcome, ToolOutputSink};
 pub use tools::tool_offers::ToolOffers;

@@ -6,7 +6,7 @@ use agentx_agent_files::definition::{
     ContextLayer, GeneratorMode, GeneratorTool, OutputMode, TextProcessor, ToolDefinition,
 };
 use agentx_luau_tools::{EffectError, EffectKind};
-use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
+use agentx_runtime::{BoxFuture, PromptWriter, Tool, ToolContext, ToolOutcome};
 use agentx_types::ToolSpec;
 use serde_json::{Value, json};
 
@@ -121,6 +121,16 @@ impl Tool for Generator {
         self.what.schema.clone()
     }
 
+    /// The values of variables are for the model of this machine alone.
+    fn prompt(&self) -> Option<PromptWriter> {
+        let is_variable = |layer: &ContextLayer| matches!(layer, ContextLayer::Env(_));
+        if self.what.layers.iter().any(is_variable) {
+            return None;
+        }
+        let (what, ground) = (self.what.clone(), self.ground.clone());
+        Some(Arc::new(move |input: &Value| what.written(input, &ground.shared)))
+    }
+
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let (ground, what) = (self.ground.clone(), self.what.clone());
         Box::pin(async move {
@@ -166,6 +176,24 @@ impl GeneratorRequest {
             asked["schema"] = schema.clone();
         }
         Ok(asked)
+    }
+
+    /// Returns all words of the request in one text, for a model that knows nothing of this tool.
+    fn written(&self, input: &Value, shared: &ToolsShared) -> Result<String, String> {
+        let asked = self.asked(input, shared).map_err(|error| error.to_string())?;
+        let words = |key: &str| {
+            asked
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let has_input = input.as_object().is_none_or(|entries| !entries.is_empty());
+        let message = Some(words("prompt")).filter(|_| has_input);
+        let schema = self.schema.as_ref();
+        let form = schema.map(|schema| format!("Answer with one JSON value that fits this schema: {schema}"));
+        let parts = [Some(words("system")), form, message];
+        Ok(parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"))
     }
 
     fn layer(&self, layer: &ContextLayer, shared: &ToolsShared) -> Result<Option<String>, EffectError> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use agentx_agent_files::SchemaCheck;
-use agentx_runtime::{BoxFuture, SchemaValidator, Tool, ToolContext, ToolOutcome};
+use agentx_runtime::{BoxFuture, PromptWriter, SchemaValidator, Tool, ToolContext, ToolOutcome};
 use agentx_types::{ToolSpec, ToolStatus};
 use serde_json::Value;
 
@@ -45,6 +45,10 @@ impl Tool for CheckedTool {
 
     fn output_schema(&self) -> Option<Value> {
         self.tool.output_schema()
+    }
+
+    fn prompt(&self) -> Option<PromptWriter> {
+        self.tool.prompt()
     }
 
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {

@@ -68,7 +68,7 @@ pub(super) fn unsupported(id: &Value, version: &str, names_it: bool) -> Value {
 }
 
 fn capabilities() -> Value {
-    json!({"tools": {}, "resources": {}})
+    json!({"tools": {}, "resources": {}, "prompts": {}, "completions": {}})
 }
 
 fn server_info() -> Value {

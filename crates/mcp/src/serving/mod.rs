@@ -6,10 +6,12 @@
 //! ends.
 
 mod answers;
+mod completion;
 mod connection;
 mod content;
 mod http_message;
 mod message;
+mod prompts;
 mod requests;
 
 use agentx_runtime::{BoxFuture, ToolOutcome};
@@ -33,6 +35,19 @@ pub trait ServedParts: Send + Sync + 'static {
 
     /// Calls a tool, if the rules allow it. A refusal is an outcome. Media of the outcome have their bytes.
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome>;
+
+    /// Returns the tools that are prompts, too, in a fixed order.
+    fn prompts(&self) -> Vec<ToolSpec> {
+        Vec::new()
+    }
+
+    /// Writes the words of a prompt.
+    ///
+    /// # Errors
+    /// Returns an error for people if the arguments do not fit, or a rule denies it.
+    fn prompt(&self, prompt: &ToolSpec, _input: &Value) -> Result<String, String> {
+        Err(format!("{} is no prompt", prompt.name))
+    }
 
     /// Lists the documents.
     ///

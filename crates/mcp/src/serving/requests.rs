@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::message::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND};
-use super::{CallProgress, ServedCall, ServedParts, answers, content};
+use super::{CallProgress, ServedCall, ServedParts, answers, completion, content, prompts};
 
 /// The longest text that names a call to its client in the progress of the call, in bytes. Each line of progress repeats
 /// it.
@@ -21,7 +21,7 @@ pub(super) struct McpRefusal {
 }
 
 impl McpRefusal {
-    fn new(code: i64, why: impl Into<String>) -> Self {
+    pub(super) fn new(code: i64, why: impl Into<String>) -> Self {
         Self {
             code,
             why: why.into(),
@@ -52,8 +52,14 @@ pub(super) async fn answer(
         "server/discover" => return Ok(answers::discovered()),
         "tools/list" => (tools(parts).await, true),
         "tools/call" => (call(parts, params, cancel, said).await?, false),
+        "prompts/list" => (prompts::list(parts), true),
+        "prompts/get" => (prompts::get(parts, &params)?, false),
         "resources/list" => (unless_cancelled(&cancel, documents(parts)).await?, true),
-        "resources/templates/list" => (json!({"resourceTemplates": []}), true),
+        "resources/templates/list" => (completion::templates(), true),
+        "completion/complete" => {
+            let completed = completion::complete(parts, &params);
+            (unless_cancelled(&cancel, completed).await?, false)
+        }
         "resources/read" => (unless_cancelled(&cancel, read(parts, &params)).await?, true),
         _ => {
             let why = format!("there is no method {method:?}");

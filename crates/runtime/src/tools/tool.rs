@@ -44,7 +44,16 @@ pub trait Tool: Send + Sync {
     fn output_schema(&self) -> Option<Value> {
         None
     }
+
+    /// Returns what writes the words that a call puts to a model, if a call does nothing else: then another program may
+    /// put them to a model of its own.
+    fn prompt(&self) -> Option<PromptWriter> {
+        None
+    }
 }
+
+/// Writes the words that a call with these arguments puts to a model, or says why there are none.
+pub type PromptWriter = Arc<dyn Fn(&Value) -> Result<String, String> + Send + Sync>;
 
 /// The context that a tool call may use.
 #[derive(Clone)]

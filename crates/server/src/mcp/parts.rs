@@ -198,6 +198,17 @@ impl ServedParts for CallerParts {
         Box::pin(self.call_tool(call))
     }
 
+    /// The operator wrote the prompts, or trusts the folder that has them. Members may use the tools, not read their words.
+    fn prompts(&self) -> Vec<ToolSpec> {
+        let tools = self.tool_server();
+        let specs = self.agent.tools.iter().filter(|_| self.caller.operator);
+        specs.filter(|spec| tools.is_prompt(spec)).cloned().collect()
+    }
+
+    fn prompt(&self, prompt: &ToolSpec, input: &Value) -> Result<String, String> {
+        self.tool_server().prompt(prompt, input, &self.agent)
+    }
+
     fn documents(&self) -> BoxFuture<'_, Result<Vec<ServedDocument>, String>> {
         Box::pin(async { self.sessions().await.map_err(|error| error.to_string()) })
     }
