@@ -14,7 +14,9 @@
 use std::sync::Arc;
 
 use agentx::config::Settings;
-use agentx::mcp::{CallProgress, ServedCall, ServedDocument, ServedParts, is_for_clients, serve};
+use agentx::mcp::{
+    CallProgress, ClientLogLevel, ServedCall, ServedDocument, ServedParts, is_for_clients, serve,
+};
 use agentx::runtime::{BoxFuture, Delivery, Runtime, Session, ToolOutcome, UserInput, View};
 use agentx::types::{
     Access, AgentConfig, ApprovalMode, EnvironmentEvent, RunId, RuntimeEvent, SessionId, ToolSpec, ToolStatus,
@@ -73,6 +75,7 @@ pub async fn serve_stdio(
         settings,
         runtime,
         tools: tools.clone(),
+        log_level: ClientLogLevel::default(),
     });
     let served = serve(
         parts,
@@ -104,6 +107,7 @@ struct MachineParts {
     sessions: SessionsHere,
     /// The agent of a new session here: its rules decide about calls.
     agent: AgentConfig,
+    log_level: ClientLogLevel,
 }
 
 impl ServedParts for MachineParts {
@@ -136,6 +140,10 @@ impl ServedParts for MachineParts {
         })
     }
 
+    fn log_level(&self) -> Option<&ClientLogLevel> {
+        Some(&self.log_level)
+    }
+
     fn prompts(&self) -> Vec<ToolSpec> {
         let tools = self.agent.tools.iter().filter(|spec| self.tools.is_prompt(spec));
         tools.cloned().collect()
@@ -153,6 +161,7 @@ impl ServedParts for MachineParts {
                 address: format!("{SESSIONS}{}", session.session_id),
                 name: session.session_id.to_string(),
                 title: session.title,
+                version: session.last_seq,
             };
             Ok(sessions.into_iter().map(document).collect())
         })

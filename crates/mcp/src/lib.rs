@@ -48,6 +48,6 @@ pub use oauth::PendingLogin;
 pub use server_tool::{LeftOutTool, ServerTool};
 pub use servers::McpServers;
 pub use serving::{
-    CallProgress, HttpAnswer, HttpMessage, McpHttpRequest, MirroredHeaders, ServedCall, ServedDocument,
-    ServedParts, is_for_clients, serve,
+    CallProgress, ClientLogLevel, HttpAnswer, HttpMessage, McpHttpRequest, MirroredHeaders, ServedCall,
+    ServedDocument, ServedParts, is_for_clients, serve,
 };

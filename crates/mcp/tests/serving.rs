@@ -41,6 +41,7 @@ impl ServedParts for Parts {
             address: "agentx://sessions/ses_1".into(),
             name: "ses_1".into(),
             title: "Made up".into(),
+            version: 1,
         };
         Box::pin(std::future::ready(Ok(vec![document])))
     }

@@ -31,6 +31,11 @@ pub(super) fn wrong_version(params: &Map<String, Value>) -> Option<&'static str>
     is_wrong.then_some("`io.modelcontextprotocol/protocolVersion` in `_meta` must be a text")
 }
 
+/// Returns the log level that a request wants.
+pub(super) fn named_log_level(params: &Map<String, Value>) -> Option<&Value> {
+    meta(params, "logLevel")
+}
+
 /// Returns whether this is the version without a handshake.
 pub(super) fn is_without_handshake(version: &str) -> bool {
     version == STATELESS
@@ -76,23 +81,37 @@ fn server_info() -> Value {
 }
 
 /// The answer to `initialize`: the client's version if it is known, otherwise the newest.
-pub(super) fn initialized(params: &Map<String, Value>) -> Value {
+pub(super) fn initialized(params: &Map<String, Value>, has_log: bool) -> Value {
     let wanted = params.get("protocolVersion").and_then(Value::as_str);
     let known = WITH_HANDSHAKE.iter().find(|version| Some(**version) == wanted);
+    let mut capabilities = capabilities();
+    // A connection that lasts adds its subscriptions.
+    if has_log {
+        capabilities["logging"] = json!({});
+    }
     json!({
         "protocolVersion": known.unwrap_or(&WITH_HANDSHAKE[0]),
-        "capabilities": capabilities(),
+        "capabilities": capabilities,
         "serverInfo": server_info(),
         "instructions": INSTRUCTIONS,
     })
 }
 
-/// The answer to `server/discover`.
+/// Announces subscriptions to documents in the answer to `initialize`.
+pub(super) fn with_subscriptions(mut initialized: Value) -> Value {
+    initialized["capabilities"]["resources"]["subscribe"] = true.into();
+    initialized
+}
+
+/// The answer to `server/discover`. A request names its own log level, and a stream what it subscribes to.
 pub(super) fn discovered() -> Value {
+    let mut capabilities = capabilities();
+    capabilities["logging"] = json!({});
+    capabilities["resources"] = json!({"subscribe": true, "listChanged": true});
     json!({
         "resultType": "complete",
         "supportedVersions": [STATELESS],
-        "capabilities": capabilities(),
+        "capabilities": capabilities,
         "instructions": INSTRUCTIONS,
         "ttlMs": 0,
         "cacheScope": "private",

@@ -9,9 +9,11 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrit
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::AbortOnDropHandle;
 
 use super::message::{BUSY, ClientMessage, INVALID_PARAMS, PARSE_ERROR};
-use super::requests::answer;
+use super::requests::{McpRefusal, answer};
+use super::subscriptions::{ConnectionWatch, is_listening, listen};
 use super::{ServedParts, answers};
 use crate::limits::MESSAGE_BYTES;
 
@@ -36,9 +38,13 @@ pub async fn serve(
     let (lines, mut heard) = mpsc::channel(LINES);
     let reader = tokio::spawn(read_lines(input, lines));
     let (said, mut asides) = mpsc::channel(WAITING);
+    let watch = ConnectionWatch::default();
+    let watching = watch.clone().run(parts.clone(), said.clone());
+    let _watching = AbortOnDropHandle::new(tokio::spawn(watching));
     let mut client = Client {
         parts,
         said,
+        watch,
         running: JoinSet::new(),
         cancels: BTreeMap::new(),
     };
@@ -99,9 +105,41 @@ async fn write<W: AsyncWrite + Unpin>(output: &mut W, message: &Value) -> io::Re
     output.flush().await
 }
 
+/// A request of a client whose connection lasts.
+struct ClientRequest {
+    id: Value,
+    method: String,
+    params: Map<String, Value>,
+}
+
+impl ClientRequest {
+    /// The result: subscriptions belong to the connection, and the rest is as everywhere.
+    async fn answered(
+        &mut self,
+        parts: &dyn ServedParts,
+        watch: &ConnectionWatch,
+        cancel: CancellationToken,
+        said: mpsc::Sender<Value>,
+    ) -> Result<Value, McpRefusal> {
+        let (method, params) = (&*self.method, std::mem::take(&mut self.params));
+        if is_listening(method, &params) {
+            return listen(parts, &self.id, &params, cancel, said).await;
+        }
+        if ConnectionWatch::takes(method, &params) {
+            return watch.answer(parts, method, &params).await;
+        }
+        let result = answer(parts, method, params, cancel, said).await?;
+        Ok(match method {
+            "initialize" => answers::with_subscriptions(result),
+            _ => result,
+        })
+    }
+}
+
 struct Client {
     parts: Arc<dyn ServedParts>,
     said: mpsc::Sender<Value>,
+    watch: ConnectionWatch,
     running: JoinSet<(String, Value)>,
     /// The cancellation of each request that runs, by its id as JSON.
     cancels: BTreeMap<String, CancellationToken>,
@@ -145,9 +183,12 @@ impl Client {
         }
         let cancel = CancellationToken::new();
         self.cancels.insert(key.clone(), cancel.clone());
-        let (parts, said) = (self.parts.clone(), self.said.clone());
+        let (parts, said, watch) = (self.parts.clone(), self.said.clone(), self.watch.clone());
         self.running.spawn(async move {
-            let answer = match answer(&*parts, &method, params, cancel, said).await {
+            let mut asked = ClientRequest { id, method, params };
+            let answered = asked.answered(&*parts, &watch, cancel, said).await;
+            let id = asked.id;
+            let answer = match answered {
                 Ok(result) => answers::result(&id, &result),
                 Err(refusal) => answers::refused(&id, &refusal),
             };

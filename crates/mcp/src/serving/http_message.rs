@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::message::{ClientMessage, HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND};
 use super::requests::answer;
+use super::subscriptions::{is_listening, listen};
 use super::{ServedParts, answers};
 
 /// The beginning and the end of a header's value in Base64.
@@ -118,6 +119,11 @@ impl McpHttpRequest {
         self.method == "resources/read"
     }
 
+    /// Returns whether the request opens a stream of subscriptions, which takes minutes and has to be a stream of events.
+    pub fn is_listening(&self) -> bool {
+        is_listening(&self.method, &self.params)
+    }
+
     /// Answers the request. Progress of a call, if the client asked for it, goes to `said`; a cancelled
     /// `cancel` ends a call, and the reading of documents.
     pub async fn answer(
@@ -127,7 +133,12 @@ impl McpHttpRequest {
         said: mpsc::Sender<Value>,
     ) -> HttpAnswer {
         let stateless = answers::is_stateless(&self.params);
-        let (status, message) = match answer(parts, &self.method, self.params, cancel, said).await {
+        let answered = if self.is_listening() {
+            listen(parts, &self.id, &self.params, cancel, said).await
+        } else {
+            answer(parts, &self.method, self.params, cancel, said).await
+        };
+        let (status, message) = match answered {
             Ok(result) => (200, answers::result(&self.id, &result)),
             Err(refusal) => {
                 let status = if stateless && refusal.code == METHOD_NOT_FOUND {

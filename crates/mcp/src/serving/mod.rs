@@ -10,9 +10,11 @@ mod completion;
 mod connection;
 mod content;
 mod http_message;
+mod log;
 mod message;
 mod prompts;
 mod requests;
+mod subscriptions;
 
 use agentx_runtime::{BoxFuture, ToolOutcome};
 use agentx_types::{Access, EnvironmentEvent, ToolSpec};
@@ -20,8 +22,11 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use log::McpLogLevel;
+
 pub use connection::serve;
 pub use http_message::{HttpAnswer, HttpMessage, McpHttpRequest, MirroredHeaders};
+pub use log::ClientLogLevel;
 
 /// The tools and resources that are served.
 pub trait ServedParts: Send + Sync + 'static {
@@ -36,6 +41,11 @@ pub trait ServedParts: Send + Sync + 'static {
     /// Calls a tool, if the rules allow it. A refusal is an outcome. Media of the outcome have their bytes.
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome>;
 
+    /// Returns where the client's log level is kept; `None` if it is not, and log messages are not served.
+    fn log_level(&self) -> Option<&ClientLogLevel> {
+        None
+    }
+
     /// Returns the tools that are prompts, too, in a fixed order.
     fn prompts(&self) -> Vec<ToolSpec> {
         Vec::new()
@@ -49,7 +59,7 @@ pub trait ServedParts: Send + Sync + 'static {
         Err(format!("{} is no prompt", prompt.name))
     }
 
-    /// Lists the documents.
+    /// Lists the documents, the latest change first.
     ///
     /// # Errors
     /// Returns an error for people if they cannot be listed.
@@ -81,6 +91,8 @@ pub struct ServedDocument {
     pub name: String,
     /// The title shown to people.
     pub title: String,
+    /// A number that grows with each change of the text.
+    pub version: u64,
 }
 
 /// A call by a client.
@@ -95,28 +107,42 @@ pub struct ServedCall {
     pub progress: CallProgress,
 }
 
-/// Progress messages of a call for a client that wants them. Messages that find no room are dropped.
+/// Messages of a call for a client that wants them: its progress, and what it logs. Messages that find no room are dropped.
 #[derive(Clone, Debug, Default)]
 pub struct CallProgress {
-    heard: Option<(Value, mpsc::Sender<Value>)>,
+    messages: Option<mpsc::Sender<Value>>,
+    token: Option<Value>,
+    log: Option<(McpLogLevel, String)>,
     said: u64,
 }
 
 impl CallProgress {
     fn new(token: Option<Value>, messages: mpsc::Sender<Value>) -> Self {
         Self {
-            heard: token.map(|token| (token, messages)),
+            messages: Some(messages),
+            token,
+            log: None,
             said: 0,
         }
     }
 
-    /// Sends what an event of the call shows: output of a command, or words that a script emits.
+    /// Sends what the tool logs from this level on, if there is one.
+    fn with_log(mut self, level: Option<McpLogLevel>, tool: &str) -> Self {
+        self.log = level.map(|level| (level, tool.to_owned()));
+        self
+    }
+
+    /// Sends what an event of the call shows: output of a command, words that a script emits, and what it logs.
     pub fn hear(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::ToolOutputChunk(chunk) => self.say(&chunk.text),
             EnvironmentEvent::EffectEnded(step) => {
                 if let Some(emitted) = step.emitted() {
                     self.say(&emitted.text);
+                }
+                let log = self.log.as_ref();
+                if let Some(message) = log.and_then(|(level, tool)| log::message(step, tool, *level)) {
+                    self.send(message);
                 }
             }
             _ => {}
@@ -125,10 +151,16 @@ impl CallProgress {
 
     /// Sends a line of progress to the client.
     pub fn say(&mut self, line: &str) {
-        if let Some((token, messages)) = &self.heard {
+        if let Some(token) = &self.token {
             self.said += 1;
+            self.send(answers::progress(token, self.said, line));
+        }
+    }
+
+    fn send(&self, message: Value) {
+        if let Some(messages) = &self.messages {
             // A client that does not read loses lines, not calls.
-            let _ = messages.try_send(answers::progress(token, self.said, line));
+            let _ = messages.try_send(message);
         }
     }
 }

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::message::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND};
-use super::{CallProgress, ServedCall, ServedParts, answers, completion, content, prompts};
+use super::{CallProgress, ServedCall, ServedParts, answers, completion, content, log, prompts};
 
 /// The longest text that names a call to its client in the progress of the call, in bytes. Each line of progress repeats
 /// it.
@@ -46,8 +46,9 @@ pub(super) async fn answer(
         return Err(McpRefusal::new(INVALID_PARAMS, what));
     }
     let (result, is_list) = match method {
-        // The version without a handshake has neither of them.
-        "initialize" if !stateless => return Ok(answers::initialized(&params)),
+        // The version without a handshake has none of them.
+        "initialize" if !stateless => return Ok(answers::initialized(&params, parts.log_level().is_some())),
+        "logging/setLevel" if !stateless => (log::set_level(parts, &params)?, false),
         "ping" if !stateless => (json!({}), false),
         "server/discover" => return Ok(answers::discovered()),
         "tools/list" => (tools(parts).await, true),
@@ -106,10 +107,11 @@ async fn call(
     };
     let has_schema = results_schema(parts, spec).is_some();
     let token = progress_token(&params)?;
+    let level = log::level_of(parts, &params)?;
     // They may be large, and a call may last long.
     drop((params, tools));
     let call = ServedCall {
-        progress: CallProgress::new(token, said),
+        progress: CallProgress::new(token, said).with_log(level, &tool),
         tool,
         arguments,
         cancel,
@@ -150,7 +152,7 @@ async fn read(parts: &dyn ServedParts, params: &Map<String, Value>) -> Result<Va
 }
 
 /// The versions with a handshake have a code of its own for this.
-fn no_resource(address: &str, stateless: bool) -> McpRefusal {
+pub(super) fn no_resource(address: &str, stateless: bool) -> McpRefusal {
     let code = if stateless {
         INVALID_PARAMS
     } else {

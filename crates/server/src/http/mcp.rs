@@ -60,6 +60,10 @@ pub(crate) async fn message(
         HttpMessage::Answered(answer) => return Ok(McpResponse(json_response(answer))),
         HttpMessage::Request(request) => request,
     };
+    if request.is_listening() && !headers.takes_events {
+        let what = "a subscription is a stream: send `Accept: application/json, text/event-stream`";
+        return Err(ApiError::new("bad_request", what));
+    }
     let running = RunningCall::begin(&app.state, &caller).map_err(|most| {
         let what = format!("{most} of your requests run already");
         ApiError::new("too_many", what).retry_after(PAUSE_MS)
@@ -73,7 +77,7 @@ pub(crate) async fn message(
     let parts = CallerParts::of(app.state.clone(), caller)?;
     let cancel = app.state.shutdown().child_token();
     let (said, heard) = mpsc::channel(WAITING);
-    let is_stream = request.is_call() && headers.takes_events;
+    let is_stream = (request.is_call() || request.is_listening()) && headers.takes_events;
     let guard = cancel.clone().drop_guard();
     let begun = BegunRequest {
         request,

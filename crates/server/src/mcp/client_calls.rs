@@ -1,9 +1,10 @@
-//! The running calls of MCP clients: how many each person may have, what ends them, and which work they leave
-//! running.
+//! The running calls of MCP clients: how many each person may have, what ends them, which work they leave running, and what
+//! they log for whom.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use agentx_mcp::ClientLogLevel;
 use agentx_node_runtime::ToolServer;
 use agentx_types::OwnerId;
 use tokio_util::sync::CancellationToken;
@@ -15,9 +16,15 @@ use crate::state::ServerState;
 /// `quotas.running_tool_calls` is not set.
 const RUNNING: usize = 64;
 
-/// The calls that run, by person.
+/// Maximum number of people whose log level is kept; those beyond hear no log messages by `logging/setLevel`.
+const LEVELS: usize = 10_000;
+
+/// The calls that run, by person, and the log levels that people have set for all their clients.
 #[derive(Default)]
-pub(crate) struct ClientCalls(Mutex<HashMap<OwnerId, PersonCalls>>);
+pub(crate) struct ClientCalls {
+    running: Mutex<HashMap<OwnerId, PersonCalls>>,
+    levels: Mutex<HashMap<OwnerId, Arc<ClientLogLevel>>>,
+}
 
 /// The calls of one person.
 #[derive(Default)]
@@ -47,8 +54,17 @@ impl ClientCalls {
         }
     }
 
+    /// Returns the log level of a person's clients. `/mcp` has no sessions of the protocol, so it is one for all of them.
+    pub(crate) fn log_level(&self, person: &OwnerId) -> Option<Arc<ClientLogLevel>> {
+        let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(level) = levels.get(person) {
+            return Some(level.clone());
+        }
+        (levels.len() < LEVELS).then(|| levels.entry(person.clone()).or_default().clone())
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<OwnerId, PersonCalls>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -6,7 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use agentx_history::transcript::{beginning, markdown_while};
-use agentx_mcp::{ServedCall, ServedDocument, ServedParts, is_for_clients};
+use agentx_mcp::{ClientLogLevel, ServedCall, ServedDocument, ServedParts, is_for_clients};
 use agentx_node_runtime::ToolServer;
 use agentx_runtime::{BoxFuture, LogError, Runtime as _, RuntimeError, SessionQuery, ToolOutcome};
 use agentx_types::{AgentConfig, EnvironmentEvent, SessionId, ToolSpec, ToolStatus};
@@ -49,6 +49,9 @@ pub(crate) struct CallerParts {
     caller: Caller,
     /// The agent of a new session of the caller: its rules decide about calls.
     agent: AgentConfig,
+    log_level: Option<Arc<ClientLogLevel>>,
+    /// The generation of the operator's trust list when the request came.
+    trust: u64,
 }
 
 impl CallerParts {
@@ -59,7 +62,15 @@ impl CallerParts {
     pub(crate) fn of(state: Arc<ServerState>, caller: Caller) -> Result<Self, RuntimeError> {
         let agent = default_agent(&state, &caller)?;
         let agent = of_server(&state, &caller, agent)?;
-        Ok(Self { state, caller, agent })
+        let log_level = state.client_calls.log_level(&caller.person);
+        let trust = state.auth().trust_generation();
+        Ok(Self {
+            state,
+            caller,
+            agent,
+            log_level,
+            trust,
+        })
     }
 
     fn tool_server(&self) -> ToolServer {
@@ -142,7 +153,13 @@ impl CallerParts {
         })
     }
 
+    /// Lists the caller's sessions. A stream of subscriptions lists them for minutes, so it ends with any change of who is
+    /// trusted; the next request authenticates its caller again.
     async fn sessions(&self) -> Result<Vec<ServedDocument>, RuntimeError> {
+        if self.state.auth().trust_generation() != self.trust {
+            let what = "the people whom this server trusts have changed; ask again";
+            return Err(RuntimeError::Refused(what.into()));
+        }
         let person = &self.caller.person;
         let asked = SessionQuery {
             owner: person.clone(),
@@ -155,6 +172,7 @@ impl CallerParts {
             address: format!("{SESSIONS}{}", session.session_id),
             name: session.session_id.to_string(),
             title: session.title,
+            version: session.last_seq,
         };
         Ok(sessions.into_iter().map(document).collect())
     }
@@ -196,6 +214,10 @@ impl ServedParts for CallerParts {
 
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(self.call_tool(call))
+    }
+
+    fn log_level(&self) -> Option<&ClientLogLevel> {
+        self.log_level.as_deref()
     }
 
     /// The operator wrote the prompts, or trusts the folder that has them. Members may use the tools, not read their words.
