@@ -163,3 +163,36 @@ async fn a_tool_may_call_models_by_itself_and_by_the_tools_and_agents_that_it_ca
         assert!(place.tool(may.clone()).may_call_models(), "{may:?}");
     }
 }
+
+/// A client of `agentx mcp serve` puts the words to a model of its own.
+#[tokio::test]
+async fn a_tool_that_only_asks_a_model_is_a_prompt_unless_it_reads_variables() {
+    let place = Place::new([]);
+    let made = |more: Value| {
+        let mut file = json!({"name": "count", "type": "generator", "prompt": "Count words.", "model": "m"});
+        for (key, value) in more.as_object().unwrap() {
+            file[key.as_str()] = value.clone();
+        }
+        place.tool(definition(file))
+    };
+    let plain = made(json!({"params": {"text": {"type": "string"}}, "context_layers": ["Be brief."]}));
+    let write = plain.prompt().unwrap();
+    assert_eq!(
+        write(&json!({"text": "two words"})).unwrap(),
+        "Be brief.\n\nCount words.\n\ntwo words"
+    );
+    assert_eq!(write(&json!({})).unwrap(), "Be brief.\n\nCount words.");
+    assert!(plain.output_schema().is_none());
+    let schema = json!({"type": "object", "required": ["words"]});
+    let json_output = made(json!({"mode": "json_output", "output_schema": schema}));
+    assert_eq!(json_output.output_schema(), Some(schema));
+    let words = json_output.prompt().unwrap()(&json!({})).unwrap();
+    assert!(words.contains("one JSON value"), "{words}");
+    assert!(
+        made(json!({"context_layers": [{"$env": "HOME"}]}))
+            .prompt()
+            .is_none()
+    );
+    let script = luau("script", "function invoke() return 1 end", json!({}));
+    assert!(place.tool(script).prompt().is_none());
+}
