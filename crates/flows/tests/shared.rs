@@ -175,7 +175,8 @@ async fn a_tool_that_only_asks_a_model_is_a_prompt_unless_it_reads_variables() {
         }
         place.tool(definition(file))
     };
-    let plain = made(json!({"params": {"text": {"type": "string"}}, "context_layers": ["Be brief."]}));
+    let params = json!({"type": "object", "properties": {"text": {"type": "string"}}});
+    let plain = made(json!({"params": params, "context_layers": ["Be brief."]}));
     let write = plain.prompt().unwrap();
     assert_eq!(
         write(&json!({"text": "two words"})).unwrap(),
