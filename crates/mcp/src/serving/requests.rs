@@ -109,7 +109,8 @@ async fn call(
     let token = progress_token(&params)?;
     let level = log::level_of(parts, &params)?;
     // They may be large, and a call may last long.
-    drop((params, tools));
+    drop(params);
+    drop(tools);
     let call = ServedCall {
         progress: CallProgress::new(token, said).with_log(level, &tool),
         tool,
