@@ -3,7 +3,7 @@
 //!
 //! | served | as | decided by |
 //! | --- | --- | --- |
-//! | a tool | a tool of the same name | the rules and the approval mode, as in a session; what would ask is refused |
+//! | a tool | a tool of the same name | the rules and the approval mode, as in a session; what would ask is asked at the client (elicitation), or refused |
 //! | an agent of a file | `agent__NAME` {prompt}: a session, from its prompt to its last answer | the same, for each of its calls |
 //! | a tool of a file that only asks a model | a prompt: its words, for the client's model | the rules that deny it |
 //! | a session of this folder | the resource `agentx://sessions/ID`, its conversation as Markdown | – |
@@ -15,9 +15,10 @@ use std::sync::Arc;
 
 use agentx::config::Settings;
 use agentx::mcp::{
-    CallProgress, ClientLogLevel, ServedCall, ServedDocument, ServedParts, is_for_clients, serve,
+    CallProgress, ClientApprover, ClientLogLevel, ServedCall, ServedDocument, ServedParts, is_for_clients,
+    serve,
 };
-use agentx::runtime::{BoxFuture, Delivery, Runtime, Session, ToolOutcome, UserInput, View};
+use agentx::runtime::{BoxFuture, CallApprover, Delivery, Runtime, Session, ToolOutcome, UserInput, View};
 use agentx::types::{
     Access, AgentConfig, ApprovalMode, EnvironmentEvent, RunId, RuntimeEvent, SessionId, ToolSpec, ToolStatus,
 };
@@ -131,7 +132,11 @@ impl ServedParts for MachineParts {
         Box::pin(async move {
             let input = Value::Object(call.arguments);
             match self.own_tools().find(|spec| spec.name == call.tool) {
-                Some(spec) => self.call_tool(spec, input, call.cancel, call.progress).await,
+                Some(spec) => {
+                    let asks = ClientApprover::of(call.questions);
+                    self.call_tool(spec, input, asks, call.cancel, call.progress)
+                        .await
+                }
                 None => {
                     let agent = call.tool.strip_prefix(AGENT_TOOL).unwrap_or_default();
                     self.ask_agent(agent, &input, call.cancel, call.progress).await
@@ -195,15 +200,24 @@ impl MachineParts {
         &self,
         spec: &ToolSpec,
         input: Value,
+        asks: Option<Arc<ClientApprover>>,
         cancel: CancellationToken,
         mut progress: CallProgress,
     ) -> ToolOutcome {
+        let approver = asks.clone().map(|asks| asks as Arc<dyn CallApprover>);
         let allow = command_that_allows(&spec.name, &input);
         let hears = |event: &EnvironmentEvent| progress.hear(event);
-        let called = self.tools.call(spec, input, &self.agent, cancel, hears).await;
+        let called = self
+            .tools
+            .call(spec, input, &self.agent, approver, cancel, hears)
+            .await;
         called.unwrap_or_else(|question| {
+            let how = match asks {
+                Some(asks) if asks.was_asked() => "it was not allowed at the client",
+                _ => "nobody can be asked here",
+            };
             let why = format!(
-                "{}; nobody can be asked here. A person can allow it with `{allow}` and start this server again",
+                "{}; {how}. A person can allow it with `{allow}` and start this server again",
                 question.reason
             );
             denied(&why)

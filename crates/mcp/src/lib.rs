@@ -48,6 +48,7 @@ pub use oauth::PendingLogin;
 pub use server_tool::{LeftOutTool, ServerTool};
 pub use servers::McpServers;
 pub use serving::{
-    CallProgress, ClientLogLevel, HttpAnswer, HttpMessage, McpHttpRequest, MirroredHeaders, ServedCall,
-    ServedDocument, ServedParts, is_for_clients, serve,
+    CallProgress, CallQuestions, ClientAnswer, ClientApprover, ClientLogLevel, ClientQuestion,
+    ClientResponse, HttpAnswer, HttpMessage, McpHttpRequest, McpRequestContext, MirroredHeaders, ServedCall,
+    ServedDocument, ServedParts, SuspendedCalls, is_askable_session, is_for_clients, serve,
 };

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agentx_mcp::{ServedCall, ServedDocument, ServedParts, serve};
+use agentx_mcp::{ClientAnswer, ClientQuestion, ServedCall, ServedDocument, ServedParts, serve};
 use agentx_runtime::{BoxFuture, ToolOutcome};
 use agentx_types::{Access, ToolSpec, ToolStatus};
 use serde_json::{Value, json};
@@ -18,7 +18,11 @@ struct Parts;
 impl ServedParts for Parts {
     fn tools(&self) -> BoxFuture<'_, Vec<ToolSpec>> {
         let schema = json!({"properties": {"text": {"type": "string"}}});
-        let tools = [("echo", Access::Read), ("wait", Access::Run)];
+        let tools = [
+            ("echo", Access::Read),
+            ("wait", Access::Run),
+            ("ask", Access::Run),
+        ];
         let spec = |(name, access)| ToolSpec::new(name, "Made up.", schema.clone(), access);
         Box::pin(std::future::ready(tools.map(spec).to_vec()))
     }
@@ -30,6 +34,11 @@ impl ServedParts for Parts {
                 "wait" => {
                     call.cancel.cancelled().await;
                     ToolOutcome::failed(ToolStatus::Interrupted, "stopped")
+                }
+                "ask" => {
+                    let first = asked(&call, "first").await;
+                    let second = asked(&call, "second").await;
+                    ToolOutcome::success(format!("{first} {second}"))
                 }
                 _ => ToolOutcome::success(call.arguments["text"].as_str().unwrap_or_default()),
             }
@@ -49,6 +58,20 @@ impl ServedParts for Parts {
     fn read<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Option<String>, String>> {
         let text = (address == "agentx://sessions/ses_1").then(|| "# Made up".to_owned());
         Box::pin(std::future::ready(Ok(text)))
+    }
+}
+
+/// The answer to a question of a call, in words.
+async fn asked(call: &ServedCall, key: &str) -> String {
+    let question = ClientQuestion {
+        key: key.to_owned(),
+        message: format!("The {key}?"),
+        schema: json!({"type": "object", "properties": {"n": {"type": "integer"}}}),
+    };
+    match call.questions.ask(question).await {
+        Some(ClientAnswer::Accepted(content)) => format!("{key}={}", content["n"]),
+        Some(ClientAnswer::Declined) => format!("{key} declined"),
+        None => format!("{key} unasked"),
     }
 }
 
@@ -222,4 +245,126 @@ async fn a_call_says_its_progress_holds_up_nobody_and_is_cancelled() {
     client.heard().await;
     client.to.shutdown().await.unwrap();
     client.server.await.unwrap().unwrap();
+}
+
+/// What a client says of itself that shows forms to a person.
+fn askable() -> Value {
+    let mut meta = without_handshake();
+    meta["io.modelcontextprotocol/clientCapabilities"]["elicitation"] = json!({});
+    meta
+}
+
+#[tokio::test]
+async fn a_client_with_a_handshake_is_asked_before_the_answer() {
+    let mut client = Client::new();
+    let capable = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}});
+    client.ask("initialize", capable).await;
+    let first = client.ask("tools/call", json!({"name": "ask"})).await;
+    assert_eq!(first["method"], "elicitation/create");
+    assert_eq!(first["params"]["message"], "The first?");
+    assert_eq!(
+        first["params"]["requestedSchema"]["properties"]["n"]["type"],
+        "integer"
+    );
+    // A response to nothing is ignored.
+    client
+        .send(r#"{"jsonrpc":"2.0","id":"none","result":{"action":"accept"}}"#)
+        .await;
+    let result = json!({"action": "accept", "content": {"n": 7}});
+    client
+        .send(&json!({"jsonrpc": "2.0", "id": first["id"], "result": result}).to_string())
+        .await;
+    let second = client.heard().await;
+    assert_eq!(second["params"]["message"], "The second?");
+    let error = json!({"code": -32_601, "message": "no"});
+    client
+        .send(&json!({"jsonrpc": "2.0", "id": second["id"], "error": error}).to_string())
+        .await;
+    let called = client.heard().await;
+    assert_eq!(called["id"], 1);
+    assert_eq!(called["result"]["content"][0]["text"], "first=7 second unasked");
+}
+
+#[tokio::test]
+async fn a_client_that_shows_no_forms_is_not_asked() {
+    let mut client = Client::new();
+    let incapable = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {"url": {}}}});
+    client.ask("initialize", incapable).await;
+    for params in [
+        json!({"name": "ask"}),
+        json!({"name": "ask", "_meta": without_handshake()}),
+    ] {
+        let called = client.ask("tools/call", params).await;
+        assert_eq!(
+            called["result"]["content"][0]["text"],
+            "first unasked second unasked"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_call_without_a_handshake_is_suspended_by_its_questions_and_taken_up_by_their_answers() {
+    let mut client = Client::new();
+    let call = |more: Value| {
+        let mut params = json!({"name": "ask", "arguments": {"text": "t"}, "_meta": askable()});
+        for (key, value) in more.as_object().unwrap() {
+            params[key] = value.clone();
+        }
+        params
+    };
+    // Answers to what was not asked yet count for nothing.
+    let early = json!({"inputResponses": {"first": {"action": "accept", "content": {"n": 0}}}});
+    let first = client.ask("tools/call", call(early)).await["result"].clone();
+    assert_eq!(first["resultType"], "input_required");
+    let asks = &first["inputRequests"]["first"];
+    assert_eq!(
+        (&asks["method"], &asks["params"]["message"]),
+        (&json!("elicitation/create"), &json!("The first?"))
+    );
+    let state = first["requestState"].as_str().unwrap().to_owned();
+    // Another call, and a state that was changed, are refused, and the state counts still.
+    let other = json!({"name": "ask", "arguments": {"text": "u"}, "requestState": state, "_meta": askable()});
+    let changed = call(json!({"requestState": format!("{state}-TAMPERED")}));
+    for params in [other, changed, call(json!({"requestState": 7}))] {
+        let refused = client.ask("tools/call", params).await;
+        assert_eq!(refused["error"]["code"], -32_602, "{refused}");
+    }
+    // What is missing is asked again, under another state.
+    let missing = call(json!({"requestState": state, "inputResponses": {"first": 12_345}}));
+    let again = client.ask("tools/call", missing).await["result"].clone();
+    assert_eq!(again["inputRequests"], first["inputRequests"]);
+    assert_ne!(again["requestState"], first["requestState"]);
+    let responses = json!({"first": {"action": "accept", "content": {"n": 7}}, "other": {}});
+    let answers = call(json!({"requestState": again["requestState"], "inputResponses": responses}));
+    let second = client.ask("tools/call", answers.clone()).await["result"].clone();
+    assert_eq!(
+        second["inputRequests"]["second"]["params"]["message"],
+        "The second?"
+    );
+    // A state is used once.
+    let refused = client.ask("tools/call", answers).await;
+    assert_eq!(refused["error"]["code"], -32_602, "{refused}");
+    let responses = json!({"second": {"action": "decline"}});
+    let last = call(json!({"requestState": second["requestState"], "inputResponses": responses}));
+    let done = client.ask("tools/call", last).await["result"].clone();
+    assert_eq!(
+        (&done["resultType"], &done["content"][0]["text"]),
+        (&json!("complete"), &json!("first=7 second declined"))
+    );
+}
+
+/// A client that asks for ever and answers nothing keeps a bounded number of calls.
+#[tokio::test]
+async fn a_client_with_too_many_suspended_calls_is_not_asked() {
+    let mut client = Client::new();
+    let params = json!({"name": "ask", "_meta": askable()});
+    for _ in 0..16 {
+        let asked = client.ask("tools/call", params.clone()).await;
+        assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    }
+    let called = client.ask("tools/call", params).await;
+    assert_eq!(
+        called["result"]["content"][0]["text"],
+        "first unasked second unasked"
+    );
 }

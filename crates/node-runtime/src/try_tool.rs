@@ -12,11 +12,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use agentx_agent::approval::{Question, Verdict, decide};
+use agentx_agent::approval::{Question, Verdict, decide, is_outside_workspace};
 use agentx_agent::arguments::argument_error;
 use agentx_runtime::{
-    CallSlots, EventSink, FactBatch, FactRedactor, Journal, RequestValues, SessionBlobs, Tool, ToolContext,
-    ToolOutcome, ToolOutputSink, redact_outcome,
+    CallApprover, CallInQuestion, CallSlots, EventSink, FactBatch, FactRedactor, Journal, RequestValues,
+    SessionBlobs, Tool, ToolContext, ToolOutcome, ToolOutputSink, redact_outcome,
 };
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentStateId, ApprovalMode, CallTool, CallingAgent,
@@ -43,16 +43,20 @@ impl ToolServer {
     }
 
     /// Runs a tool of this agent, as [`NodeRuntime::try_tool`] does, if the agent's rules allow the call
-    /// without a question. Calls may run at the same time. Commands that a call leaves running stay until
-    /// [`end`](Self::end). A client reads no blobs, so the outcome has the bytes of its media as base64, 4 MiB at most.
+    /// without a question, or `approver` allows the call. Calls may run at the same time. Commands that a call leaves
+    /// running stay until [`end`](Self::end). A client reads no blobs, so the outcome has the bytes of its media as base64,
+    /// 4 MiB at most.
+    ///
+    /// `approver` is also asked about calls that the tool itself makes.
     ///
     /// # Errors
-    /// Returns the question if the rules ask about the call; then it has not run.
+    /// Returns the question if the rules ask about the call and it was not allowed; then it has not run.
     pub async fn call(
         &self,
         tool: &ToolSpec,
         input: Value,
         agent: &AgentConfig,
+        approver: Option<Arc<dyn CallApprover>>,
         cancel: CancellationToken,
         hears: impl FnMut(&EnvironmentEvent),
     ) -> Result<ToolOutcome, Question> {
@@ -65,11 +69,26 @@ impl ToolServer {
                 let text = format!("Not allowed: {reason}.");
                 return Ok(ToolOutcome::failed(ToolStatus::Denied, text));
             }
-            Verdict::Ask(question) => return Err(question),
+            Verdict::Ask(question) => {
+                let asked = CallInQuestion {
+                    tool: Box::new(tool.clone()),
+                    input: input.clone(),
+                    reason: question.reason.clone(),
+                    by: None,
+                };
+                let is_allowed = match &approver {
+                    Some(approver) => approver.approve(asked).await,
+                    None => false,
+                };
+                if !is_allowed {
+                    return Err(question);
+                }
+                is_outside_workspace(agent, tool, &input)
+            }
         };
         let mut call = tried(&tool.name, &input, agent.clone());
         call.outside_workspace = outside_workspace;
-        Ok(self.runtime.serve_call(call, cancel, hears).await)
+        Ok(self.runtime.serve_call(call, approver, cancel, hears).await)
     }
 
     /// Returns whether a call of this tool may call models. So may one of a tool that is not known here.
@@ -117,6 +136,23 @@ impl ToolServer {
     }
 }
 
+/// Who answers the questions about calls that a call outside of any session makes.
+struct Answers {
+    /// Whether a person agreed to all of them in advance.
+    allows_asked: bool,
+    /// Who is asked about each.
+    approver: Option<Arc<dyn CallApprover>>,
+}
+
+impl Answers {
+    fn before(allows_asked: bool) -> Self {
+        Self {
+            allows_asked,
+            approver: None,
+        }
+    }
+}
+
 impl NodeRuntime {
     /// Runs a tool with these arguments, as this agent would in its directory.
     ///
@@ -140,7 +176,7 @@ impl NodeRuntime {
         let mut call = tried(name, &input, agent);
         call.outside_workspace = true;
         let outcome = self
-            .outside_session(call, None, allows_asked, cancel, hears)
+            .outside_session(call, None, Answers::before(allows_asked), cancel, hears)
             .await;
         self.end_client_calls().await;
         outcome
@@ -163,7 +199,7 @@ impl NodeRuntime {
         let mut call = tried(&tool.spec().name, &input, agent);
         call.outside_workspace = true;
         let outcome = self
-            .outside_session(call, Some(tool), allows_asked, cancel, hears)
+            .outside_session(call, Some(tool), Answers::before(allows_asked), cancel, hears)
             .await;
         self.end_client_calls().await;
         outcome
@@ -176,14 +212,19 @@ impl NodeRuntime {
     async fn serve_call(
         &self,
         mut call: CallTool,
+        approver: Option<Arc<dyn CallApprover>>,
         cancel: CancellationToken,
         mut hears: impl FnMut(&EnvironmentEvent),
     ) -> ToolOutcome {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         call.tool_call_id = ToolCallId::new(format!("call_{number}"));
+        let answers = Answers {
+            allows_asked: false,
+            approver,
+        };
         let Some(redactor) = self.redactor() else {
-            let outcome = self.outside_session(call, None, false, cancel, hears).await;
+            let outcome = self.outside_session(call, None, answers, cancel, hears).await;
             return with_media(outcome, &*self.shared_log()).await;
         };
         let mut facts = FactRedactor::new(redactor.clone());
@@ -193,7 +234,7 @@ impl NodeRuntime {
                 hears(&draft.event);
             }
         };
-        let called = self.outside_session(call, None, false, cancel, without_secrets);
+        let called = self.outside_session(call, None, answers, cancel, without_secrets);
         let mut outcome = called.await;
         for draft in facts.finish() {
             hears(&draft.event);
@@ -220,7 +261,7 @@ impl NodeRuntime {
         &self,
         call: CallTool,
         foreign: Option<Arc<dyn Tool>>,
-        allows_asked: bool,
+        answers: Answers,
         cancel: CancellationToken,
         mut hears: impl FnMut(&EnvironmentEvent),
     ) -> ToolOutcome {
@@ -233,7 +274,9 @@ impl NodeRuntime {
             workspace: PathBuf::from(&call.workspace),
             outside_workspace: call.outside_workspace,
             output: ToolOutputSink::new(events.clone(), call.tool_call_id.clone()),
-            journal: Journal::of_call(events, &call, None).with_answer_to_questions(allows_asked),
+            journal: Journal::of_call(events, &call, None)
+                .with_answer_to_questions(answers.allows_asked)
+                .with_approver(answers.approver),
             blobs: Arc::new(SessionBlobs::new(self.shared_log(), session_id.clone())),
             session_id: session_id.clone(),
             cancel,

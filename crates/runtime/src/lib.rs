@@ -97,6 +97,7 @@ pub use session::opening::{SessionIds, open_session};
 pub use session::picture_support::{cannot_see, takes_no_pictures};
 pub use session_lists::*;
 pub use system_events::{AgentEvent, AgentEventBus, SystemEvent, SystemEvents};
+pub use tools::call_approver::{CallApprover, CallInQuestion};
 pub use tools::journal::{Journal, StartingStep, StepMetadata};
 pub use tools::listener::{AgentHearing, AgentListener};
 pub use tools::request_values::RequestValues;

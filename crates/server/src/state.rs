@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_config::Settings;
+use agentx_mcp::SuspendedCalls;
 use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{Clock as _, EventCursor, LogError, Runtime as _, RuntimeError, Session, SystemClock};
 use agentx_types::wire::{Problem, WireView};
@@ -61,6 +62,8 @@ pub struct ServerState {
     pub(crate) kept: MemberUsage,
     approver_connections: ApproverConnections,
     pub(crate) client_calls: ClientCalls,
+    /// The calls of MCP clients that wait for an answer of their person.
+    pub(crate) suspended_calls: Arc<SuspendedCalls>,
     shutdown: CancellationToken,
 }
 
@@ -93,6 +96,7 @@ impl ServerState {
             kept: MemberUsage::new(&data_dir),
             approver_connections: ApproverConnections::default(),
             client_calls: ClientCalls::default(),
+            suspended_calls: Arc::default(),
             shutdown: CancellationToken::new(),
         })
     }

@@ -467,7 +467,7 @@ fn what_is_served_is_known_called_and_refused_by_the_rules() {
     let agentx = env!("CARGO_BIN_EXE_agentx");
     // Started by a program that knows nothing of AgentX; `a_server_cannot_change_who_serves` has the other
     // case.
-    let answers = "- nth: 1\n  call: {tool: self__read, input: {path: a.txt}}\n- result: '*nobody can be asked here*'\n  say: done\n- result: '*made up*'\n  call: {tool: self__bash, input: {command: echo x}}\n";
+    let answers = "- nth: 1\n  call: {tool: self__read, input: {path: a.txt}}\n- result: '*it was not allowed at the client*'\n  say: done\n- result: '*made up*'\n  call: {tool: self__bash, input: {command: echo x}}\n";
     sandbox.write("home/answers.yaml", answers);
     sandbox.config(&format!(
         "model: demo\nscripted_answers: {}\nmcp:\n  self:\n    command: env\n    args: [-u, AGENTX_CALL, {agentx}, mcp, serve]\n",
@@ -485,8 +485,8 @@ fn what_is_served_is_known_called_and_refused_by_the_rules() {
         "{tried}"
     );
     let ran = ask(&sandbox, &["--yes"]);
-    // The script says so only after the refusal: the person's `--yes` is not that of the server, which can
-    // ask nobody.
+    // The script says so only after the refusal: the person's `--yes` is not that of the server, and answers no
+    // question of it.
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"), "{ran}");
 }
 

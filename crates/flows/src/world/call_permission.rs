@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_luau_tools::{BoxFuture, EffectError, HostEffect};
-use agentx_runtime::{Tool, Verdict};
+use agentx_runtime::{CallInQuestion, Tool, Verdict};
 use agentx_types::{InnerCallAsked, NestedDecision, ToolSpec};
 use serde_json::{Map, Value};
 
@@ -78,6 +78,30 @@ fn denied(reason: String) -> EffectError {
     EffectError::new("denied", reason)
 }
 
+/// Asks the caller outside of a session whether a step may call another tool.
+async fn permit_of_caller(
+    call: Arc<FileToolCall>,
+    step: u64,
+    asked: CallInQuestion,
+) -> Result<(), EffectError> {
+    let nobody = format!(
+        "{} is refused: {}, and nobody can be asked outside of a session; with `--yes`, \
+         `agentx tools run` allows such calls",
+        asked.tool.name, asked.reason
+    );
+    match call.context.journal.ask_caller(asked).await {
+        Some(NestedDecision::Allowed {
+            outside_workspace, ..
+        }) => {
+            call.permits
+                .give(step, outside_workspace || call.context.outside_workspace);
+            Ok(())
+        }
+        Some(NestedDecision::Refused { reason }) => Err(denied(reason)),
+        None => Err(denied(nobody)),
+    }
+}
+
 /// Asks a person whether a step may call another tool; `None` if nobody has to be asked.
 pub(super) fn permit(
     call: &Arc<FileToolCall>,
@@ -94,12 +118,13 @@ pub(super) fn permit(
         return Some(Box::pin(std::future::ready(Ok(()))));
     }
     if journal.session().is_none() {
-        let why = format!(
-            "{name} is refused: {}, and nobody can be asked outside of a session; with `--yes`, \
-             `agentx tools run` allows such calls",
-            question.reason
-        );
-        return Some(Box::pin(std::future::ready(Err(denied(why)))));
+        let asked = CallInQuestion {
+            input: call.recorder.0.secrets.hide_all(&wanted.args),
+            tool: Box::new(wanted.spec),
+            reason: question.reason,
+            by: Some(call.tool.clone()),
+        };
+        return Some(Box::pin(permit_of_caller(call.clone(), effect.step, asked)));
     }
     let asked = InnerCallAsked {
         tool_call_id: journal.tool_call_id().inner(effect.step),

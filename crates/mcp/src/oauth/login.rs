@@ -264,7 +264,7 @@ async fn client_at(
 }
 
 /// A text that nobody can guess.
-fn random() -> Result<String, String> {
+pub(crate) fn random() -> Result<String, String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| format!("the system has no randomness: {error}"))?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))

@@ -25,6 +25,7 @@ mod token_request;
 
 pub(crate) use access::LoginAccess;
 pub use login::PendingLogin;
+pub(crate) use login::random;
 pub(crate) use login_file::{LoginFile, StoredLogin};
 
 /// Returns the scopes that the challenge of a refused call wants, for people.

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::ServedDocument;
 use super::message::UNSUPPORTED_VERSION;
+use super::questions;
 use super::requests::McpRefusal;
 
 /// The version without a handshake, in which each request names it.
@@ -49,6 +50,11 @@ pub(super) fn missing(params: &Map<String, Value>) -> Option<&'static str> {
     }
     let has_capabilities = meta(params, "clientCapabilities").is_some_and(Value::is_object);
     (!has_capabilities).then_some("`_meta` must have `io.modelcontextprotocol/clientCapabilities`")
+}
+
+/// Returns whether a request in the version without a handshake says that its client shows forms to a person.
+pub(super) fn can_be_asked(params: &Map<String, Value>) -> bool {
+    questions::can_be_asked(meta(params, "clientCapabilities"))
 }
 
 /// A value that the protocol itself has in `_meta`.
@@ -122,7 +128,7 @@ pub(super) fn discovered() -> Value {
 /// A result in the form of the client's version; lists may be fetched again at once.
 pub(super) fn complete(mut result: Value, stateless: bool, is_list: bool) -> Value {
     if let Some(result) = result.as_object_mut().filter(|_| stateless) {
-        result.insert("resultType".into(), "complete".into());
+        result.entry("resultType").or_insert_with(|| "complete".into());
         if is_list {
             result.insert("ttlMs".into(), 0.into());
             result.insert("cacheScope".into(), "private".into());

@@ -12,15 +12,18 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::message::{BUSY, ClientMessage, INVALID_PARAMS, PARSE_ERROR};
-use super::requests::{McpRefusal, answer};
+use super::requests::{McpRefusal, McpRequestContext, answer};
 use super::subscriptions::{ConnectionWatch, is_listening, listen};
-use super::{ServedParts, answers};
+use super::suspended_calls::SuspendedCalls;
+use super::{ServedParts, answers, questions};
 use crate::limits::MESSAGE_BYTES;
 
 /// The requests of a client that may run at once; a further one is refused.
 const RUNNING: usize = 64;
 /// Messages about running calls that wait to be written; further ones are dropped.
 const WAITING: usize = 256;
+/// The only person at the other end of a pipe.
+const OF_PIPE: &str = "";
 /// The maximum number of a client's lines that wait to be handled; then the client has to wait.
 const LINES: usize = 16;
 
@@ -47,6 +50,8 @@ pub async fn serve(
         watch,
         running: JoinSet::new(),
         cancels: BTreeMap::new(),
+        suspended: Arc::default(),
+        can_be_asked: false,
     };
     let ended = loop {
         let message = tokio::select! {
@@ -116,19 +121,18 @@ impl ClientRequest {
     /// The result: subscriptions belong to the connection, and the rest is as everywhere.
     async fn answered(
         &mut self,
-        parts: &dyn ServedParts,
+        parts: &Arc<dyn ServedParts>,
         watch: &ConnectionWatch,
-        cancel: CancellationToken,
-        said: mpsc::Sender<Value>,
+        context: McpRequestContext,
     ) -> Result<Value, McpRefusal> {
         let (method, params) = (&*self.method, std::mem::take(&mut self.params));
         if is_listening(method, &params) {
-            return listen(parts, &self.id, &params, cancel, said).await;
+            return listen(&**parts, &self.id, &params, context.cancel, context.said).await;
         }
         if ConnectionWatch::takes(method, &params) {
-            return watch.answer(parts, method, &params).await;
+            return watch.answer(&**parts, method, &params).await;
         }
-        let result = answer(parts, method, params, cancel, said).await?;
+        let result = answer(parts, method, params, context).await?;
         Ok(match method {
             "initialize" => answers::with_subscriptions(result),
             _ => result,
@@ -143,6 +147,9 @@ struct Client {
     running: JoinSet<(String, Value)>,
     /// The cancellation of each request that runs, by its id as JSON.
     cancels: BTreeMap<String, CancellationToken>,
+    suspended: Arc<SuspendedCalls>,
+    /// Whether the client said in its handshake that it shows forms to a person.
+    can_be_asked: bool,
 }
 
 impl Client {
@@ -163,7 +170,10 @@ impl Client {
                 }
                 None
             }
-            ClientMessage::Answer => None,
+            ClientMessage::Answer(response) => {
+                self.suspended.respond(OF_PIPE, response);
+                None
+            }
             ClientMessage::Wrong { id, code, why } => Some(answers::error(&id, code, &why)),
         }
     }
@@ -181,12 +191,22 @@ impl Client {
             let why = "a request with this id runs already";
             return Some(answers::error(&id, INVALID_PARAMS, why));
         }
+        if method == "initialize" {
+            self.can_be_asked = questions::can_be_asked(params.get("capabilities"));
+        }
         let cancel = CancellationToken::new();
         self.cancels.insert(key.clone(), cancel.clone());
-        let (parts, said, watch) = (self.parts.clone(), self.said.clone(), self.watch.clone());
+        let (parts, watch) = (self.parts.clone(), self.watch.clone());
+        let context = McpRequestContext {
+            cancel,
+            said: self.said.clone(),
+            suspended: self.suspended.clone(),
+            person: OF_PIPE.to_owned(),
+            can_be_asked: self.can_be_asked,
+        };
         self.running.spawn(async move {
             let mut asked = ClientRequest { id, method, params };
-            let answered = asked.answered(&*parts, &watch, cancel, said).await;
+            let answered = asked.answered(&parts, &watch, context).await;
             let id = asked.id;
             let answer = match answered {
                 Ok(result) => answers::result(&id, &result),

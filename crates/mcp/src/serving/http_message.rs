@@ -6,14 +6,15 @@
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http> has the rules
 //! of the version without a handshake.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use super::message::{ClientMessage, HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND};
-use super::requests::answer;
+use super::questions::{self, ClientResponse};
+use super::requests::{McpRequestContext, answer};
 use super::subscriptions::{is_listening, listen};
 use super::{ServedParts, answers};
 
@@ -39,6 +40,8 @@ pub struct MirroredHeaders {
 pub enum HttpMessage {
     /// A request, which gets one answer.
     Request(McpHttpRequest),
+    /// The answer to a question of this server, for [`SuspendedCalls::respond`](super::SuspendedCalls::respond).
+    Response(ClientResponse),
     /// The answer is known already.
     Answered(HttpAnswer),
 }
@@ -76,7 +79,8 @@ impl HttpMessage {
         let answered = |status: u16, message: Option<Value>| Self::Answered(HttpAnswer { status, message });
         let (id, method, params) = match ClientMessage::of(body) {
             ClientMessage::Request { id, method, params } => (id, method, params),
-            ClientMessage::Notification { .. } | ClientMessage::Answer => return answered(202, None),
+            ClientMessage::Notification { .. } => return answered(202, None),
+            ClientMessage::Answer(response) => return Self::Response(response),
             ClientMessage::Wrong { id, code, why } => {
                 return answered(400, Some(answers::error(&id, code, &why)));
             }
@@ -124,19 +128,25 @@ impl McpHttpRequest {
         is_listening(&self.method, &self.params)
     }
 
-    /// Answers the request. Progress of a call, if the client asked for it, goes to `said`; a cancelled
-    /// `cancel` ends a call, and the reading of documents.
-    pub async fn answer(
-        self,
-        parts: &dyn ServedParts,
-        cancel: CancellationToken,
-        said: mpsc::Sender<Value>,
-    ) -> HttpAnswer {
+    /// Returns the `Mcp-Session-Id` that the answer gives to the client: only one that begins with a handshake, and can be
+    /// asked by forms, gets one.
+    pub fn new_session(&self) -> Option<String> {
+        let begins = self.method == "initialize" && !answers::is_stateless(&self.params);
+        let can_be_asked = questions::can_be_asked(self.params.get("capabilities"));
+        (begins && can_be_asked)
+            .then(questions::askable_session)
+            .flatten()
+    }
+
+    /// Answers the request. What goes to the client before the answer goes to `context.said`: progress of a call and what
+    /// it logs, if the client asked for it, and questions to its person. A cancelled `context.cancel` ends a call, the
+    /// reading of documents, and a stream.
+    pub async fn answer(self, parts: &Arc<dyn ServedParts>, context: McpRequestContext) -> HttpAnswer {
         let stateless = answers::is_stateless(&self.params);
         let answered = if self.is_listening() {
-            listen(parts, &self.id, &self.params, cancel, said).await
+            listen(&**parts, &self.id, &self.params, context.cancel, context.said).await
         } else {
-            answer(parts, &self.method, self.params, cancel, said).await
+            answer(parts, &self.method, self.params, context).await
         };
         let (status, message) = match answered {
             Ok(result) => (200, answers::result(&self.id, &result)),
@@ -237,7 +247,7 @@ mod tests {
     #[track_caller]
     fn check(headers: &MirroredHeaders, body: Value, expected: Option<(u16, i64)>) {
         let found = match HttpMessage::read(headers, body.clone()) {
-            HttpMessage::Request(_) => None,
+            HttpMessage::Request(_) | HttpMessage::Response(_) => None,
             HttpMessage::Answered(answer) => {
                 let message = answer.message.unwrap_or_default();
                 Some((answer.status, message["error"]["code"].as_i64().unwrap_or(0)))

@@ -88,25 +88,40 @@ pub(super) fn level_of(
         .transpose()
 }
 
-/// The message about a step of a call of `tool`, if the step logs something that is as severe as `least`.
-pub(super) fn message(step: &EffectEnded, tool: &str, least: McpLogLevel) -> Option<Value> {
-    let is_done = matches!(*step.outcome, EffectOutcome::Done(_));
-    let logged = step
-        .input
-        .as_deref()
-        .filter(|_| step.kind == LOG_STEP && is_done)?;
-    let level = match logged.get("level").and_then(Value::as_str) {
-        // The protocol has another word for it.
-        Some("warn") => McpLogLevel::read(&"warning".into()),
-        _ => logged.get("level").and_then(McpLogLevel::read),
-    };
-    let level = level.filter(|level| *level >= least)?;
-    let params = json!({
-        "level": level.name(),
-        "logger": tool,
-        "data": logged.get("message").cloned().unwrap_or_default(),
-    });
-    Some(json!({"jsonrpc": "2.0", "method": "notifications/message", "params": params}))
+/// What a step of a call logs.
+#[derive(Debug, PartialEq)]
+pub(super) struct LoggedLine {
+    level: McpLogLevel,
+    data: Value,
+}
+
+impl LoggedLine {
+    /// Returns what this step logs; `None` if it is another step, or it failed.
+    pub(super) fn of(step: &EffectEnded) -> Option<Self> {
+        let is_done = matches!(*step.outcome, EffectOutcome::Done(_));
+        let logged = step
+            .input
+            .as_deref()
+            .filter(|_| step.kind == LOG_STEP && is_done)?;
+        let level = match logged.get("level").and_then(Value::as_str) {
+            // The protocol has another word for it.
+            Some("warn") => McpLogLevel::read(&"warning".into()),
+            _ => logged.get("level").and_then(McpLogLevel::read),
+        };
+        Some(Self {
+            level: level?,
+            data: logged.get("message").cloned().unwrap_or_default(),
+        })
+    }
+
+    /// Returns the message about it, as a line of `tool`, if it is as severe as `least`.
+    pub(super) fn message(self, tool: &str, least: McpLogLevel) -> Option<Value> {
+        if self.level < least {
+            return None;
+        }
+        let params = json!({"level": self.level.name(), "logger": tool, "data": self.data});
+        Some(json!({"jsonrpc": "2.0", "method": "notifications/message", "params": params}))
+    }
 }
 
 #[cfg(test)]
@@ -131,7 +146,7 @@ mod tests {
     fn a_client_hears_what_is_as_severe_as_it_wants_and_nothing_else() {
         let warning = McpLogLevel::read(&json!("warning")).unwrap();
         let heard = |kind: &str, level: &str| {
-            let message = message(&step(kind, level), "made_up", warning)?;
+            let message = LoggedLine::of(&step(kind, level))?.message("made_up", warning)?;
             message["params"]["level"].as_str().map(str::to_owned)
         };
         assert_eq!(heard("log", "debug"), None);
@@ -139,7 +154,8 @@ mod tests {
         assert_eq!(heard("log", "warn").as_deref(), Some("warning"));
         assert_eq!(heard("log", "error").as_deref(), Some("error"));
         assert_eq!(heard("emit", "error"), None);
-        let message = message(&step("log", "error"), "made_up", warning).unwrap();
+        let logged = LoggedLine::of(&step("log", "error")).unwrap();
+        let message = logged.message("made_up", warning).unwrap();
         assert_eq!(
             message["params"],
             json!({"level": "error", "logger": "made_up", "data": "half"})

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::questions::{ClientAnswer, ClientResponse};
+
 /// A message of a client.
 #[derive(Debug, PartialEq)]
 pub(super) enum ClientMessage {
@@ -16,8 +18,8 @@ pub(super) enum ClientMessage {
         method: String,
         params: Map<String, Value>,
     },
-    /// A response. This server sends no requests, so no response is expected.
-    Answer,
+    /// A response to a request of this server: it asks the person at the client.
+    Answer(ClientResponse),
     /// No message; the answer says why.
     Wrong { id: Value, code: i64, why: String },
 }
@@ -73,8 +75,9 @@ impl ClientMessage {
         match (message.remove("method"), id) {
             (Some(Value::String(method)), Some(id)) => Self::Request { id, method, params },
             (Some(Value::String(method)), None) => Self::Notification { method, params },
-            (None, Some(_)) if message.contains_key("result") || message.contains_key("error") => {
-                Self::Answer
+            (None, Some(id)) if message.contains_key("result") || message.contains_key("error") => {
+                let answer = message.get("result").and_then(ClientAnswer::read);
+                Self::Answer(ClientResponse { id, answer })
             }
             _ => wrong(answer_to, INVALID_REQUEST, "`method` is missing"),
         }
@@ -123,7 +126,10 @@ mod tests {
         ));
         assert_eq!(
             read(r#"{"jsonrpc":"2.0","id":1,"result":{}}"#),
-            ClientMessage::Answer
+            ClientMessage::Answer(ClientResponse {
+                id: 1.into(),
+                answer: None,
+            })
         );
     }
 }

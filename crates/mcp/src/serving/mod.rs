@@ -6,15 +6,19 @@
 //! ends.
 
 mod answers;
+mod approvals;
 mod completion;
 mod connection;
 mod content;
 mod http_message;
+mod live_call;
 mod log;
 mod message;
 mod prompts;
+mod questions;
 mod requests;
 mod subscriptions;
+mod suspended_calls;
 
 use agentx_runtime::{BoxFuture, ToolOutcome};
 use agentx_types::{Access, EnvironmentEvent, ToolSpec};
@@ -22,11 +26,15 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use log::McpLogLevel;
+use log::LoggedLine;
 
+pub use approvals::ClientApprover;
 pub use connection::serve;
 pub use http_message::{HttpAnswer, HttpMessage, McpHttpRequest, MirroredHeaders};
 pub use log::ClientLogLevel;
+pub use questions::{CallQuestions, ClientAnswer, ClientQuestion, ClientResponse, is_askable_session};
+pub use requests::McpRequestContext;
+pub use suspended_calls::SuspendedCalls;
 
 /// The tools and resources that are served.
 pub trait ServedParts: Send + Sync + 'static {
@@ -105,31 +113,33 @@ pub struct ServedCall {
     pub cancel: CancellationToken,
     /// Sends progress to the client.
     pub progress: CallProgress,
+    /// Asks the person at the client.
+    pub questions: CallQuestions,
 }
 
-/// Messages of a call for a client that wants them: its progress, and what it logs. Messages that find no room are dropped.
+/// What a running call says before its outcome. The request that waits for the call makes a message of it, because each
+/// request has a token and a log level of its own.
+#[derive(Debug, PartialEq)]
+enum CallMessage {
+    /// A line of progress, and its number.
+    Progress { said: u64, line: String },
+    /// What the tool logs.
+    Log(LoggedLine),
+}
+
+/// Passes on to the client what a call says: its progress, and what it logs. What finds no room is dropped.
 #[derive(Clone, Debug, Default)]
 pub struct CallProgress {
-    messages: Option<mpsc::Sender<Value>>,
-    token: Option<Value>,
-    log: Option<(McpLogLevel, String)>,
+    messages: Option<mpsc::Sender<CallMessage>>,
     said: u64,
 }
 
 impl CallProgress {
-    fn new(token: Option<Value>, messages: mpsc::Sender<Value>) -> Self {
+    fn new(messages: mpsc::Sender<CallMessage>) -> Self {
         Self {
             messages: Some(messages),
-            token,
-            log: None,
             said: 0,
         }
-    }
-
-    /// Sends what the tool logs from this level on, if there is one.
-    fn with_log(mut self, level: Option<McpLogLevel>, tool: &str) -> Self {
-        self.log = level.map(|level| (level, tool.to_owned()));
-        self
     }
 
     /// Sends what an event of the call shows: output of a command, words that a script emits, and what it logs.
@@ -140,9 +150,8 @@ impl CallProgress {
                 if let Some(emitted) = step.emitted() {
                     self.say(&emitted.text);
                 }
-                let log = self.log.as_ref();
-                if let Some(message) = log.and_then(|(level, tool)| log::message(step, tool, *level)) {
-                    self.send(message);
+                if let Some(logged) = LoggedLine::of(step) {
+                    self.send(CallMessage::Log(logged));
                 }
             }
             _ => {}
@@ -151,13 +160,14 @@ impl CallProgress {
 
     /// Sends a line of progress to the client.
     pub fn say(&mut self, line: &str) {
-        if let Some(token) = &self.token {
-            self.said += 1;
-            self.send(answers::progress(token, self.said, line));
-        }
+        self.said += 1;
+        self.send(CallMessage::Progress {
+            said: self.said,
+            line: line.to_owned(),
+        });
     }
 
-    fn send(&self, message: Value) {
+    fn send(&self, message: CallMessage) {
         if let Some(messages) = &self.messages {
             // A client that does not read loses lines, not calls.
             let _ = messages.try_send(message);
@@ -175,7 +185,7 @@ mod tests {
     #[test]
     fn words_that_a_script_emits_are_progress_and_its_other_steps_are_not() {
         let (said, mut heard) = mpsc::channel(4);
-        let mut progress = CallProgress::new(Some(json!("t")), said);
+        let mut progress = CallProgress::new(said);
         let step = |kind: &str, input: Value| {
             EnvironmentEvent::EffectEnded(EffectEnded {
                 tool_call_id: ToolCallId::new("call_1"),
@@ -189,11 +199,8 @@ mod tests {
         };
         progress.hear(&step("http", json!({"chunk": "a request"})));
         progress.hear(&step("emit", json!({"chunk": "half"})));
-        let message = heard.try_recv().unwrap();
-        assert_eq!(
-            message["params"],
-            json!({"progressToken": "t", "progress": 1, "message": "half"})
-        );
+        let line = "half".to_owned();
+        assert_eq!(heard.try_recv(), Ok(CallMessage::Progress { said: 1, line }));
         assert!(heard.try_recv().is_err());
     }
 }

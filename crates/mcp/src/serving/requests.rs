@@ -1,16 +1,34 @@
 //! The requests of clients, whatever they came by: a method and its parameters become a result.
 
+use std::sync::Arc;
+
 use agentx_types::ToolSpec;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::live_call::{self, WantedCall};
 use super::message::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND};
-use super::{CallProgress, ServedCall, ServedParts, answers, completion, content, log, prompts};
+use super::suspended_calls::SuspendedCalls;
+use super::{ServedParts, answers, completion, log, prompts};
 
 /// The longest text that names a call to its client in the progress of the call, in bytes. Each line of progress repeats
 /// it.
 const TOKEN_BYTES: usize = 128;
+
+/// Where a request comes from, and what goes back besides its answer.
+pub struct McpRequestContext {
+    /// Ends the work on the request when its client cancels it or goes away.
+    pub cancel: CancellationToken,
+    /// The messages for the client before the answer.
+    pub said: mpsc::Sender<Value>,
+    /// The calls of this server that wait for an answer.
+    pub suspended: Arc<SuspendedCalls>,
+    /// The person whose client it is.
+    pub person: String,
+    /// Whether a client of a version with a handshake can be asked before the answer.
+    pub can_be_asked: bool,
+}
 
 /// Why a request is refused.
 pub(super) struct McpRefusal {
@@ -32,12 +50,12 @@ impl McpRefusal {
 
 /// The result of a request.
 pub(super) async fn answer(
-    parts: &dyn ServedParts,
+    served: &Arc<dyn ServedParts>,
     method: &str,
     params: Map<String, Value>,
-    cancel: CancellationToken,
-    said: mpsc::Sender<Value>,
+    context: McpRequestContext,
 ) -> Result<Value, McpRefusal> {
+    let (parts, cancel) = (&**served, context.cancel.clone());
     if let Some(what) = answers::wrong_version(&params) {
         return Err(McpRefusal::new(INVALID_PARAMS, what));
     }
@@ -52,7 +70,7 @@ pub(super) async fn answer(
         "ping" if !stateless => (json!({}), false),
         "server/discover" => return Ok(answers::discovered()),
         "tools/list" => (tools(parts).await, true),
-        "tools/call" => (call(parts, params, cancel, said).await?, false),
+        "tools/call" => (call(served, params, &context).await?, false),
         "prompts/list" => (prompts::list(parts), true),
         "prompts/get" => (prompts::get(parts, &params)?, false),
         "resources/list" => (unless_cancelled(&cancel, documents(parts)).await?, true),
@@ -82,10 +100,9 @@ fn results_schema(parts: &dyn ServedParts, spec: &ToolSpec) -> Option<Value> {
 }
 
 async fn call(
-    parts: &dyn ServedParts,
+    parts: &Arc<dyn ServedParts>,
     mut params: Map<String, Value>,
-    cancel: CancellationToken,
-    said: mpsc::Sender<Value>,
+    context: &McpRequestContext,
 ) -> Result<Value, McpRefusal> {
     let Some(Value::String(tool)) = params.remove("name") else {
         return Err(McpRefusal::new(
@@ -93,31 +110,43 @@ async fn call(
             "`name` must be the name of a tool",
         ));
     };
-    let arguments = match params.remove("arguments") {
-        None | Some(Value::Null) => Map::new(),
-        Some(Value::Object(arguments)) => arguments,
-        Some(_) => {
-            return Err(McpRefusal::new(INVALID_PARAMS, "`arguments` must be an object"));
-        }
-    };
+    let arguments = arguments(&mut params)?;
     let tools = parts.tools().await;
     let Some(spec) = tools.iter().find(|spec| spec.name == tool) else {
         let why = format!("there is no tool {tool:?}");
         return Err(McpRefusal::new(INVALID_PARAMS, why));
     };
-    let has_schema = results_schema(parts, spec).is_some();
-    let token = progress_token(&params)?;
-    let level = log::level_of(parts, &params)?;
-    // They may be large, and a call may last long.
-    drop(params);
+    let has_schema = results_schema(&**parts, spec).is_some();
     drop(tools);
-    let call = ServedCall {
-        progress: CallProgress::new(token, said).with_log(level, &tool),
+    let stateless = answers::is_stateless(&params);
+    let can_be_asked = if stateless {
+        answers::can_be_asked(&params)
+    } else {
+        context.can_be_asked
+    };
+    let wanted = WantedCall {
         tool,
         arguments,
-        cancel,
+        has_schema,
+        token: progress_token(&params)?,
+        log_level: log::level_of(&**parts, &params)?,
+        stateless,
+        can_be_asked,
+        state: params.remove("requestState").filter(|_| stateless),
+        responses: params.remove("inputResponses").filter(|_| stateless),
     };
-    Ok(content::called(&parts.call(call).await, has_schema))
+    // They may be large, and a call may last long.
+    drop(params);
+    live_call::run(parts.clone(), wanted, context).await
+}
+
+/// Takes the arguments of a call out of its parameters.
+fn arguments(params: &mut Map<String, Value>) -> Result<Map<String, Value>, McpRefusal> {
+    match params.remove("arguments") {
+        None | Some(Value::Null) => Ok(Map::new()),
+        Some(Value::Object(arguments)) => Ok(arguments),
+        Some(_) => Err(McpRefusal::new(INVALID_PARAMS, "`arguments` must be an object")),
+    }
 }
 
 /// Returns the token with which a client wants to hear of the progress of its call.

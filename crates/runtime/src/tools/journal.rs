@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use agentx_agent::approval::is_outside_workspace;
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentStateId, CallModel, CallTool, CallingAgent, EffectBill,
     EffectEnded, EffectOutcome, EffectStarted, EnvironmentEvent, EventDraft, InnerCallAsked, ModelRequest,
@@ -20,6 +21,7 @@ use tokio::sync::oneshot;
 
 use crate::effects::effect::{CommitResult, EventSink};
 use crate::effects::nested_calls::Pauses;
+use crate::tools::call_approver::{CallApprover, CallInQuestion};
 use crate::tools::listener::AgentListener;
 
 /// The journal of one call. Clones refer to the same journal. Outside of a session ([`Journal::discard`])
@@ -45,6 +47,8 @@ pub struct Journal {
     /// Whether a person agreed in advance to calls that would need a decision. It applies outside of a
     /// session, where nobody can be asked.
     allows_asked: bool,
+    /// Whom calls outside of a session ask about calls that they want to make.
+    approver: Option<Arc<dyn CallApprover>>,
 }
 
 /// The data that the log keeps of a step besides its outcome.
@@ -109,6 +113,7 @@ impl Journal {
             depth: 1,
             pauses: Pauses::default(),
             allows_asked: false,
+            approver: None,
         }
     }
 
@@ -116,6 +121,35 @@ impl Journal {
     #[must_use]
     pub fn with_answer_to_questions(self, allows_asked: bool) -> Self {
         Self { allows_asked, ..self }
+    }
+
+    /// Sets whom calls outside of a session ask about calls that they want to make.
+    #[must_use]
+    pub fn with_approver(self, approver: Option<Arc<dyn CallApprover>>) -> Self {
+        Self { approver, ..self }
+    }
+
+    /// Asks the caller about a call that this one wants to make outside of a session; one at a time, as
+    /// [`ask`](Self::ask) does. `None` if nobody can be asked.
+    pub async fn ask_caller(&self, call: CallInQuestion) -> Option<NestedDecision> {
+        let approver = self.approver.as_ref()?;
+        let _turn = self.pauses.turn().await;
+        let _pause = self.pauses.begin();
+        let config = self.config_now();
+        let is_outside = |config: &Arc<AgentConfig>| is_outside_workspace(config, &call.tool, &call.input);
+        let outside_workspace = config.as_ref().is_some_and(is_outside);
+        let refused = format!(
+            "{} is refused: {}, and the caller did not allow it",
+            call.tool.name, call.reason
+        );
+        Some(if approver.approve(call).await {
+            NestedDecision::Allowed {
+                outside_workspace,
+                answer: None,
+            }
+        } else {
+            NestedDecision::Refused { reason: refused }
+        })
     }
 
     /// Returns whether calls that would need a decision may be made although nobody can be asked.
@@ -154,6 +188,7 @@ impl Journal {
             depth: self.depth.saturating_add(1),
             pauses: self.pauses.clone(),
             allows_asked: self.allows_asked,
+            approver: self.approver.clone(),
         }
     }
 

@@ -105,6 +105,7 @@ fn cors(app: &HandlerState) -> CorsLayer {
         "mcp-protocol-version",
         "mcp-method",
         "mcp-name",
+        "mcp-session-id",
     ];
     let seen = [
         "etag",
@@ -112,6 +113,7 @@ fn cors(app: &HandlerState) -> CorsLayer {
         "location",
         "content-range",
         "www-authenticate",
+        "mcp-session-id",
     ];
     CorsLayer::new()
         .allow_origin(AllowOrigin::list(origins))

@@ -5,9 +5,13 @@
 //! may last longer than other requests. A client that goes away cancels its call.
 
 use std::convert::Infallible;
+use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_mcp::{HttpAnswer, HttpMessage, McpHttpRequest, MirroredHeaders};
+use agentx_mcp::{
+    HttpAnswer, HttpMessage, McpHttpRequest, McpRequestContext, MirroredHeaders, ServedParts,
+    is_askable_session,
+};
 use axum::body::{Body, Bytes};
 use axum::extract::FromRequestParts;
 use axum::http::header::{ACCEPT, CONTENT_TYPE, HeaderName};
@@ -19,7 +23,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
-use tokio_util::sync::{CancellationToken, DropGuard};
+use tokio_util::sync::DropGuard;
 
 use super::body::JsonBody;
 use super::describe::{HandlerInput, HandlerResponse, Operation};
@@ -33,6 +37,8 @@ use crate::mcp::parts::CallerParts;
 const WAITING: usize = 256;
 /// The headers that repeat the body, as the protocol spells them.
 const MIRRORED: [&str; 3] = ["MCP-Protocol-Version", "Mcp-Method", "Mcp-Name"];
+/// The header of the protocol's sessions. There are none: it only repeats that a client can be asked.
+const SESSION: &str = "mcp-session-id";
 /// The pause before a client that has too many calls may try again, in milliseconds.
 const PAUSE_MS: u64 = 1000;
 
@@ -45,6 +51,8 @@ pub(crate) struct McpBody(Map<String, Value>);
 pub(crate) struct McpHeaders {
     mirrored: MirroredHeaders,
     takes_events: bool,
+    /// Whether the client of a version with a handshake said that it can be asked.
+    can_be_asked: bool,
 }
 
 /// JSON, a stream of events, or nothing.
@@ -58,12 +66,19 @@ pub(crate) async fn message(
 ) -> Result<McpResponse, ApiError> {
     let request = match HttpMessage::read(&headers.mirrored, Value::Object(body)) {
         HttpMessage::Answered(answer) => return Ok(McpResponse(json_response(answer))),
+        HttpMessage::Response(response) => {
+            app.state
+                .suspended_calls
+                .respond(caller.person.as_str(), response);
+            return Ok(McpResponse(StatusCode::ACCEPTED.into_response()));
+        }
         HttpMessage::Request(request) => request,
     };
     if request.is_listening() && !headers.takes_events {
         let what = "a subscription is a stream: send `Accept: application/json, text/event-stream`";
         return Err(ApiError::new("bad_request", what));
     }
+    let session = request.new_session();
     let running = RunningCall::begin(&app.state, &caller).map_err(|most| {
         let what = format!("{most} of your requests run already");
         ApiError::new("too_many", what).retry_after(PAUSE_MS)
@@ -74,16 +89,23 @@ pub(crate) async fn message(
     } else {
         None
     };
+    let person = caller.person.to_string();
     let parts = CallerParts::of(app.state.clone(), caller)?;
     let cancel = app.state.shutdown().child_token();
     let (said, heard) = mpsc::channel(WAITING);
     let is_stream = (request.is_call() || request.is_listening()) && headers.takes_events;
     let guard = cancel.clone().drop_guard();
-    let begun = BegunRequest {
-        request,
-        parts,
+    let context = McpRequestContext {
         cancel,
         said,
+        suspended: app.state.suspended_calls.clone(),
+        person,
+        can_be_asked: is_stream && headers.can_be_asked,
+    };
+    let begun = BegunRequest {
+        request,
+        parts: Arc::new(parts),
+        context,
         running,
         is_stream,
     };
@@ -95,7 +117,7 @@ pub(crate) async fn message(
     let answer = answer.await;
     drop(guard);
     let answer = answer.map_err(|error| ApiError::new("internal", format!("the request broke: {error}")))?;
-    let response = json_response(answer);
+    let response = with_session(json_response(answer), session);
     Ok(McpResponse(match turn {
         Some(turn) => hold_turn(response, turn),
         None => response,
@@ -105,9 +127,8 @@ pub(crate) async fn message(
 /// A request that a task answers.
 struct BegunRequest {
     request: McpHttpRequest,
-    parts: CallerParts,
-    cancel: CancellationToken,
-    said: mpsc::Sender<Value>,
+    parts: Arc<dyn ServedParts>,
+    context: McpRequestContext,
     running: RunningCall,
     is_stream: bool,
 }
@@ -115,14 +136,12 @@ struct BegunRequest {
 impl BegunRequest {
     /// Answers it; the answer of a stream comes last in it.
     async fn answered(self) -> HttpAnswer {
-        let mut answer = self
-            .request
-            .answer(&self.parts, self.cancel, self.said.clone())
-            .await;
+        let said = self.context.said.clone();
+        let mut answer = self.request.answer(&self.parts, self.context).await;
         self.running.end().await;
         if let Some(message) = answer.message.take_if(|_| self.is_stream) {
             // Nobody hears it if the client has gone.
-            let _ = self.said.send(message).await;
+            let _ = said.send(message).await;
         }
         answer
     }
@@ -135,6 +154,14 @@ fn json_response(answer: HttpAnswer) -> Response {
     };
     let kind = [(CONTENT_TYPE, HeaderValue::from_static("application/json"))];
     (status, kind, message.to_string()).into_response()
+}
+
+/// Gives the client an `Mcp-Session-Id`.
+fn with_session(mut response: Response, session: Option<String>) -> Response {
+    if let Some(id) = session.and_then(|id| HeaderValue::try_from(id).ok()) {
+        response.headers_mut().insert(SESSION, id);
+    }
+    response
 }
 
 /// A stream that a client reads. When it goes, its call is cancelled.
@@ -187,6 +214,7 @@ impl FromRequestParts<HandlerState> for McpHeaders {
                 unreadable: MIRRORED.into_iter().find(is_unreadable),
             },
             takes_events,
+            can_be_asked: text(SESSION).is_some_and(|id| is_askable_session(&id)),
         })
     }
 }
@@ -197,6 +225,7 @@ impl HandlerInput for McpHeaders {
         operation.header("mcp-protocol-version", "The version of the protocol.", text());
         operation.header("mcp-method", "The method, as in the body.", text());
         operation.header("mcp-name", "The tool or the address, as in the body.", text());
+        operation.header(SESSION, "The one that `initialize` gave, if it gave one.", text());
     }
 }
 

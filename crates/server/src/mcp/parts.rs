@@ -1,14 +1,17 @@
 //! The tools and resources of a caller of `/mcp`: the tools that the caller's own agent would have here,
 //! under the same rules, and the caller's sessions as documents.
 //!
-//! A call runs outside of any session, and nobody can be asked about it: what would ask is refused.
+//! A call runs outside of any session. What would ask is refused, unless the caller is the operator and their client can
+//! be asked: the answer of a client is that of the person whose token it has. A member may not allow their own calls.
 
 use std::sync::{Arc, OnceLock};
 
 use agentx_history::transcript::{beginning, markdown_while};
-use agentx_mcp::{ClientLogLevel, ServedCall, ServedDocument, ServedParts, is_for_clients};
+use agentx_mcp::{ClientApprover, ClientLogLevel, ServedCall, ServedDocument, ServedParts, is_for_clients};
 use agentx_node_runtime::ToolServer;
-use agentx_runtime::{BoxFuture, LogError, Runtime as _, RuntimeError, SessionQuery, ToolOutcome};
+use agentx_runtime::{
+    BoxFuture, CallApprover, LogError, Runtime as _, RuntimeError, SessionQuery, ToolOutcome,
+};
 use agentx_types::{AgentConfig, EnvironmentEvent, SessionId, ToolSpec, ToolStatus};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -41,6 +44,17 @@ fn shortened(mut text: String, is_all: bool, id: &SessionId) -> String {
         ));
     }
     text
+}
+
+/// The outcome of a call that the rules ask about, and that nobody allowed.
+fn not_allowed(reason: &str, was_asked: bool) -> ToolOutcome {
+    let how = if was_asked {
+        "it was not allowed at the client"
+    } else {
+        "nobody can be asked here"
+    };
+    let text = format!("Not allowed: {reason}; {how}. A rule of the server's operator can allow it.");
+    ToolOutcome::failed(ToolStatus::Denied, text)
 }
 
 /// The tools and sessions of one caller.
@@ -126,12 +140,16 @@ impl CallerParts {
                 _ => {}
             }
         };
-        let called = tools.call(spec, input, &self.agent, cancel.clone(), hears);
+        let may_allow = self.caller.operator;
+        let asks = ClientApprover::of(call.questions).filter(|_| may_allow);
+        let approver = asks.clone().map(|asks| asks as Arc<dyn CallApprover>);
+        let called = tools.call(spec, input, &self.agent, approver, cancel.clone(), hears);
         tokio::pin!(called);
         let called = tokio::select! {
             ended = &mut called => ended,
             () = stop.cancelled() => {
-                cancel.cancel();
+                // It also ends a question at the client.
+                call.cancel.cancel();
                 called.await
             }
         };
@@ -145,11 +163,8 @@ impl CallerParts {
             return ToolOutcome::failed(ToolStatus::Denied, format!("Stopped: {error}."));
         }
         called.unwrap_or_else(|question| {
-            let text = format!(
-                "Not allowed: {}; nobody can be asked here. A rule of the server's operator can allow it.",
-                question.reason
-            );
-            ToolOutcome::failed(ToolStatus::Denied, text)
+            let was_asked = asks.is_some_and(|asks| asks.was_asked());
+            not_allowed(&question.reason, was_asked)
         })
     }
 

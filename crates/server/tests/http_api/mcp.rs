@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
 use agentx_mcp::{KnownServers, McpEnvironment, McpLaunchContext, McpLimits};
 use agentx_runtime::{BlobStore, CallSlots, Journal, MemoryLog, ToolContext, ToolOutputSink};
-use agentx_types::{ContentPart, OwnerId, SessionId, ToolCallId, ToolStatus};
+use agentx_types::{ApprovalMode, ContentPart, OwnerId, SessionId, ToolCallId, ToolStatus};
 use axum::http::{Method, StatusCode};
 use futures_util::{FutureExt as _, StreamExt as _};
 use serde_json::{Value, json};
@@ -450,4 +450,112 @@ async fn a_client_of_the_official_library_lists_and_calls_tools() {
         "{outcome:?}"
     );
     client.close().await;
+}
+
+/// A call in the version without a handshake, by a client that shows forms to its person.
+async fn askable_call(desk: &Desk, token: &str, more: Value) -> Value {
+    let mut params = json!({"name": "write", "arguments": {"path": "made", "content": "by a client"}});
+    for (key, value) in more.as_object().unwrap() {
+        params[key] = value.clone();
+    }
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {"elicitation": {}},
+    });
+    let asked = ask(desk, token, &request("tools/call", params))
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "tools/call")
+        .header("mcp-name", "write");
+    asked.send().await.ok().json()
+}
+
+#[tokio::test]
+async fn the_operators_client_allows_a_call_once_and_nobody_else_by_its_state() {
+    let desk = Desk::set(wide(), |settings| settings.approval = ApprovalMode::Ask).await;
+    let made = desk.directory.path().join("made");
+    let asked = askable_call(&desk, &desk.operator, json!({})).await["result"].clone();
+    assert_eq!(asked["resultType"], "input_required", "{asked}");
+    let message = asked["inputRequests"]["approval"]["params"]["message"].as_str();
+    assert!(
+        message.unwrap().contains("by a client"),
+        "the question shows the call: {asked}"
+    );
+    assert!(!made.exists());
+    let accepted = json!({
+        "requestState": asked["requestState"],
+        "inputResponses": {"approval": {"action": "accept", "content": {}}},
+    });
+    // A member cannot answer in the operator's place.
+    let refused = askable_call(&desk, &desk.ann, accepted.clone()).await;
+    assert_eq!(refused["error"]["code"], -32_602, "{refused}");
+    let done = askable_call(&desk, &desk.operator, accepted.clone()).await;
+    assert_eq!(done["result"]["isError"], false, "{done}");
+    assert_eq!(std::fs::read_to_string(&made).unwrap(), "by a client");
+    let again = askable_call(&desk, &desk.operator, accepted).await;
+    assert_eq!(again["error"]["code"], -32_602, "{again}");
+    let asked = askable_call(&desk, &desk.operator, json!({})).await["result"].clone();
+    let declined = json!({
+        "requestState": asked["requestState"],
+        "inputResponses": {"approval": {"action": "decline"}},
+    });
+    let done = askable_call(&desk, &desk.operator, declined).await["result"].clone();
+    let text = done["content"][0]["text"].as_str().unwrap();
+    assert!(text.contains("it was not allowed at the client"), "{done}");
+}
+
+/// The client of a member is that member, who may not allow their own calls; Vera decides about those of others alone.
+#[tokio::test]
+async fn clients_of_members_are_not_asked_about_what_the_operator_decides() {
+    let desk = Desk::set(wide(), |settings| settings.approval = ApprovalMode::Ask).await;
+    for token in [&desk.ann, &desk.vera] {
+        let refused = askable_call(&desk, token, json!({})).await["result"].clone();
+        assert_eq!(refused["isError"], true, "{refused}");
+        let text = refused["content"][0]["text"].as_str().unwrap();
+        assert!(text.contains("nobody can be asked here"), "{text}");
+    }
+    assert!(!desk.ann_dir().join("made").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_client_with_a_handshake_is_asked_on_the_stream_of_its_call() {
+    let desk = Desk::set(wide(), |settings| settings.approval = ApprovalMode::Ask).await;
+    let begin = |capabilities: Value| {
+        let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities});
+        request("initialize", params)
+    };
+    let plain = ask(&desk, &desk.operator, &begin(json!({}))).send().await.ok();
+    assert!(plain.headers.get("mcp-session-id").is_none());
+    let capable = begin(json!({"elicitation": {}}));
+    let begun = ask(&desk, &desk.operator, &capable).send().await.ok();
+    let session = begun.header("mcp-session-id").to_owned();
+    let body = call("write", json!({"path": "made", "content": "by a client"}));
+    let stream = ask(&desk, &desk.operator, &body)
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-session-id", &session)
+        .open()
+        .await;
+    let mut pieces = stream.into_body().into_data_stream();
+    let asked = String::from_utf8(pieces.next().await.unwrap().unwrap().to_vec()).unwrap();
+    let asked: Value = serde_json::from_str(asked.split_once("data: ").unwrap().1).unwrap();
+    assert_eq!(asked["method"], "elicitation/create");
+    let response =
+        json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {}}});
+    // The answer of somebody else is not that of the operator.
+    let taken = ask(&desk, &desk.ann, &response).send().await;
+    assert_eq!(taken.status, StatusCode::ACCEPTED);
+    assert!(!desk.directory.path().join("made").exists());
+    let taken = ask(&desk, &desk.operator, &response).send().await;
+    assert_eq!(taken.status, StatusCode::ACCEPTED);
+    let mut rest = String::new();
+    while let Some(piece) = pieces.next().await {
+        rest.push_str(std::str::from_utf8(&piece.unwrap()).unwrap());
+    }
+    assert!(rest.contains("\"isError\":false"), "{rest}");
+    // Without a stream there is no place for the question.
+    let refused = ask(&desk, &desk.operator, &body)
+        .header("mcp-session-id", &session)
+        .send()
+        .await
+        .json();
+    assert_eq!(refused["result"]["isError"], true, "{refused}");
 }
