@@ -54,6 +54,7 @@ pub mod folder;
 pub mod headless;
 mod mcp;
 pub mod mcp_serving;
+mod mcp_tasks;
 pub mod memory;
 pub mod models;
 pub mod named_file;

@@ -4,19 +4,20 @@
 //! | served | as | decided by |
 //! | --- | --- | --- |
 //! | a tool | a tool of the same name | the rules and the approval mode, as in a session; what would ask is asked at the client (elicitation), or refused |
-//! | an agent of a file | `agent__NAME` {prompt}: a session, from its prompt to its last answer | the same, for each of its calls |
+//! | an agent of a file | `agent__NAME` {prompt}: a session, from its prompt to its last answer; a task, if the client knows tasks | the same, for each of its calls |
 //! | a tool of a file that only asks a model | a prompt: its words, for the client's model | the rules that deny it |
 //! | a session of this folder | the resource `agentx://sessions/ID`, its conversation as Markdown | – |
 //!
 //! If an agent's tool or MCP server started this process, no agents are served. Tools of other MCP servers
 //! are never passed on. Tools that only mean something inside a conversation are not, either.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx::config::Settings;
 use agentx::mcp::{
-    CallProgress, ClientApprover, ClientLogLevel, ServedCall, ServedDocument, ServedParts, is_for_clients,
-    serve,
+    CallProgress, CallQuestions, ClientAnswer, ClientApprover, ClientLogLevel, ServedCall, ServedDocument,
+    ServedParts, ServedTask, ServedTasks, TaskCall, is_for_clients, serve,
 };
 use agentx::runtime::{BoxFuture, CallApprover, Delivery, Runtime, Session, ToolOutcome, UserInput, View};
 use agentx::types::{
@@ -29,6 +30,7 @@ use tokio::io::BufReader;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::headless::{RunOutcomeCollector, command_that_allows};
+use crate::mcp_tasks::{AgentTasks, decision, outcome, question};
 use crate::models::default_model::no_model;
 use crate::place::Place;
 use crate::place::follow::AnyFollower;
@@ -70,6 +72,7 @@ pub async fn serve_stdio(
         |agent| (*agent.config).clone(),
     );
     let parts = Arc::new(MachineParts {
+        tasks: AgentTasks::new(runtime.clone(), settings.clone()),
         place,
         agent,
         sessions: SessionsHere::of(&settings),
@@ -79,7 +82,7 @@ pub async fn serve_stdio(
         log_level: ClientLogLevel::default(),
     });
     let served = serve(
-        parts,
+        parts.clone(),
         BufReader::new(tokio::io::stdin()),
         tokio::io::stdout(),
         stop.clone(),
@@ -92,6 +95,7 @@ pub async fn serve_stdio(
             (served.await, exit)
         }
     };
+    parts.tasks.end().await;
     tools.end().await;
     match ended {
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(Exit::BrokenPipe),
@@ -106,6 +110,7 @@ struct MachineParts {
     place: Place,
     settings: Settings,
     sessions: SessionsHere,
+    tasks: AgentTasks,
     /// The agent of a new session here: its rules decide about calls.
     agent: AgentConfig,
     log_level: ClientLogLevel,
@@ -139,7 +144,12 @@ impl ServedParts for MachineParts {
                 }
                 None => {
                     let agent = call.tool.strip_prefix(AGENT_TOOL).unwrap_or_default();
-                    self.ask_agent(agent, &input, call.cancel, call.progress).await
+                    self.ask_agent(
+                        agent,
+                        &input,
+                        AgentClient::of(call.questions, call.cancel, call.progress),
+                    )
+                    .await
                 }
             }
         })
@@ -187,6 +197,47 @@ impl ServedParts for MachineParts {
                 .map_err(|error| error.to_string())
         })
     }
+
+    fn as_tasks(&self) -> Option<&dyn ServedTasks> {
+        Some(self)
+    }
+}
+
+impl ServedTasks for MachineParts {
+    fn begin(&self, call: TaskCall) -> BoxFuture<'_, Result<Option<ServedTask>, String>> {
+        Box::pin(async move {
+            if self.own_tools().any(|spec| spec.name == call.tool) {
+                return Ok(None);
+            }
+            let prompt = call.arguments.get("prompt").and_then(Value::as_str);
+            // What is wrong with the call is told without a task.
+            let (Some(agent), Some(prompt)) = (call.tool.strip_prefix(AGENT_TOOL), prompt) else {
+                return Ok(None);
+            };
+            let opening = Box::pin(self.open(agent, call.can_be_asked));
+            let begun = self.tasks.begin(opening, prompt).await;
+            begun.map(Some).map_err(|error| error.to_string())
+        })
+    }
+
+    fn task<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<ServedTask>, String>> {
+        Box::pin(async move { self.tasks.task(id).await.map_err(|error| error.to_string()) })
+    }
+
+    fn answer<'a>(
+        &'a self,
+        id: &'a str,
+        answers: BTreeMap<String, ClientAnswer>,
+    ) -> BoxFuture<'a, Result<bool, String>> {
+        Box::pin(async move {
+            let answered = self.tasks.answer(id, &answers).await;
+            answered.map_err(|error| error.to_string())
+        })
+    }
+
+    fn cancel<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, String>> {
+        Box::pin(async move { self.tasks.cancel(id).await.map_err(|error| error.to_string()) })
+    }
 }
 
 impl MachineParts {
@@ -225,32 +276,27 @@ impl MachineParts {
     }
 
     /// Runs an agent of a file with a prompt in a new session; its last answer is the outcome.
-    async fn ask_agent(
-        &self,
-        name: &str,
-        input: &Value,
-        cancel: CancellationToken,
-        progress: CallProgress,
-    ) -> ToolOutcome {
+    async fn ask_agent(&self, name: &str, input: &Value, client: AgentClient) -> ToolOutcome {
         let Some(prompt) = input.get("prompt").and_then(Value::as_str) else {
             return ToolOutcome::failed(ToolStatus::Invalid, "`prompt` must be a text");
         };
-        let session = match self.open(name).await {
+        let session = match self.open(name, client.questions.can_ask()).await {
             Ok(session) => session,
             Err(error) => return ToolOutcome::failed(ToolStatus::Failed, error.to_string()),
         };
-        let answered = answer(&session, prompt, cancel, progress).await;
+        let answered = answer(&session, prompt, client).await;
         session.close().await;
         answered.unwrap_or_else(|error| ToolOutcome::failed(ToolStatus::Failed, error.to_string()))
     }
 
-    async fn open(&self, name: &str) -> Result<Arc<dyn Session>, ChatError> {
+    /// Opens a session of an agent. Without a client that can be asked, it refuses what it would ask.
+    async fn open(&self, name: &str, can_be_asked: bool) -> Result<Arc<dyn Session>, ChatError> {
         let wanted = CommandLineOverrides {
             agent: Some(name.to_owned()),
             ..CommandLineOverrides::default()
         };
         let mut agent = session_opening::new_agent(&self.place, &self.settings, &wanted).await?;
-        if agent.config.approval == ApprovalMode::Ask {
+        if agent.config.approval == ApprovalMode::Ask && !can_be_asked {
             agent.refuse();
         }
         Ok(agent.open(&*self.runtime).await?)
@@ -278,12 +324,42 @@ fn agent_tool(name: &str, about: &str) -> ToolSpec {
     )
 }
 
+/// The client that waits for an agent.
+struct AgentClient {
+    questions: CallQuestions,
+    cancel: CancellationToken,
+    progress: CallProgress,
+}
+
+impl AgentClient {
+    fn of(questions: CallQuestions, cancel: CancellationToken, progress: CallProgress) -> Self {
+        Self {
+            questions,
+            cancel,
+            progress,
+        }
+    }
+
+    /// Asks the client what the session asks. What it does not answer is declined, so that no call waits for nobody.
+    async fn answer_questions(&self, session: &Arc<dyn Session>) -> Result<(), ChatError> {
+        for asked in session.state().await?.pending_approvals {
+            let answer = self.questions.ask(question(&asked)).await;
+            let declined = ClientAnswer::Declined;
+            let decided = decision(&asked, answer.as_ref().unwrap_or(&declined));
+            if let Some(decision) = decided.or_else(|| decision(&asked, &declined)) {
+                // It may have been settled meanwhile; then there is nothing to decide.
+                let _ = session.approve(decision).await;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// Sends a prompt to a new session and waits for the end of its run. A client that cancels stops the run.
 async fn answer(
     session: &Arc<dyn Session>,
     prompt: &str,
-    cancel: CancellationToken,
-    mut progress: CallProgress,
+    mut client: AgentClient,
 ) -> Result<ToolOutcome, ChatError> {
     let mut events = AnyFollower::new(session.clone(), 0, View::Runtime).await?;
     let run_id = RunId::of_input(session.send(UserInput::text(prompt)).await?);
@@ -292,7 +368,7 @@ async fn answer(
     while !ending.is_over() {
         let delivery = tokio::select! {
             delivery = events.next() => delivery?,
-            () = cancel.cancelled(), if !is_stopped => {
+            () = client.cancel.cancelled(), if !is_stopped => {
                 is_stopped = true;
                 session.interrupt(Some("the client cancelled the call".into())).await?;
                 continue;
@@ -302,16 +378,14 @@ async fn answer(
         let Delivery::Runtime(envelope) = delivery else {
             continue;
         };
-        if let RuntimeEvent::ToolCallRequested(call) = &envelope.event {
-            progress.say(&format!("calls {}", call.name));
+        match &envelope.event {
+            RuntimeEvent::ToolCallRequested(call) => client.progress.say(&format!("calls {}", call.name)),
+            RuntimeEvent::ApprovalRequested(_) => client.answer_questions(session).await?,
+            _ => {}
         }
         if envelope.run_id.as_ref().is_none_or(|of| *of == run_id) {
             ending.event(&envelope.event);
         }
     }
-    let result = ending.into_result(None);
-    Ok(match result.error {
-        Some(error) => ToolOutcome::failed(ToolStatus::Failed, format!("{error}\n{}", result.text)),
-        None => ToolOutcome::success(format!("{}\n\n[session {}]", result.text, session.id())),
-    })
+    Ok(outcome(ending.into_result(None), session.id()))
 }

@@ -50,5 +50,6 @@ pub use servers::McpServers;
 pub use serving::{
     CallProgress, CallQuestions, ClientAnswer, ClientApprover, ClientLogLevel, ClientQuestion,
     ClientResponse, HttpAnswer, HttpMessage, McpHttpRequest, McpRequestContext, MirroredHeaders, ServedCall,
-    ServedDocument, ServedParts, SuspendedCalls, is_askable_session, is_for_clients, serve,
+    ServedDocument, ServedParts, ServedTask, ServedTaskState, ServedTasks, SuspendedCalls, TaskCall,
+    approval_question, is_askable_session, is_for_clients, serve, visible_text,
 };

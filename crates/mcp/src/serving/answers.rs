@@ -8,6 +8,7 @@ use super::ServedDocument;
 use super::message::UNSUPPORTED_VERSION;
 use super::questions;
 use super::requests::McpRefusal;
+use super::tasks;
 
 /// The version without a handshake, in which each request names it.
 const STATELESS: &str = "2026-07-28";
@@ -55,6 +56,15 @@ pub(super) fn missing(params: &Map<String, Value>) -> Option<&'static str> {
 /// Returns whether a request in the version without a handshake says that its client shows forms to a person.
 pub(super) fn can_be_asked(params: &Map<String, Value>) -> bool {
     questions::can_be_asked(meta(params, "clientCapabilities"))
+}
+
+/// Returns whether a request in the version without a handshake says that its client knows an extension.
+pub(super) fn has_extension(params: &Map<String, Value>, name: &str) -> bool {
+    let capabilities = meta(params, "clientCapabilities");
+    let extensions = capabilities.and_then(|capabilities| capabilities.get("extensions"));
+    extensions
+        .and_then(|extensions| extensions.get(name))
+        .is_some_and(Value::is_object)
 }
 
 /// A value that the protocol itself has in `_meta`.
@@ -110,10 +120,13 @@ pub(super) fn with_subscriptions(mut initialized: Value) -> Value {
 }
 
 /// The answer to `server/discover`. A request names its own log level, and a stream what it subscribes to.
-pub(super) fn discovered() -> Value {
+pub(super) fn discovered(has_tasks: bool) -> Value {
     let mut capabilities = capabilities();
     capabilities["logging"] = json!({});
     capabilities["resources"] = json!({"subscribe": true, "listChanged": true});
+    if has_tasks {
+        capabilities["extensions"] = json!({(tasks::EXTENSION): {}});
+    }
     json!({
         "resultType": "complete",
         "supportedVersions": [STATELESS],

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentx_runtime::{BoxFuture, CallApprover, CallInQuestion};
 use agentx_types::{is_control_or_bidi, is_invisible};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::questions::{CallQuestions, ClientAnswer, ClientQuestion};
 
@@ -41,7 +41,10 @@ impl ClientApprover {
 impl CallApprover for ClientApprover {
     fn approve(&self, call: CallInQuestion) -> BoxFuture<'_, bool> {
         Box::pin(async move {
-            let Some(question) = question(&call) else {
+            let by = call.by.as_ref();
+            let by = by.map(|by| format!(" for {by}")).unwrap_or_default();
+            let what = format!("{}{by}", call.tool.name);
+            let Some(question) = approval_question(KEY, &what, &call.input, &call.reason) else {
                 return false;
             };
             self.was_asked.store(true, Ordering::Relaxed);
@@ -51,27 +54,23 @@ impl CallApprover for ClientApprover {
     }
 }
 
-/// The question about a call; `None` if its arguments are too long to be shown.
-fn question(call: &CallInQuestion) -> Option<ClientQuestion> {
-    let input = serde_json::to_string_pretty(&call.input).ok()?;
+/// The question whether a tool may be called; `None` if its arguments are too long to be shown.
+pub fn approval_question(key: &str, what: &str, input: &Value, reason: &str) -> Option<ClientQuestion> {
+    let input = serde_json::to_string_pretty(input).ok()?;
     if input.len() > SHOWN {
         return None;
     }
-    let by = call.by.as_ref();
-    let by = by.map(|by| format!(" for {by}")).unwrap_or_default();
-    let message = format!(
-        "AgentX asks: may it call {}{by}? {}.\n{input}\nAccept allows this call once.",
-        call.tool.name, call.reason
-    );
+    let message =
+        format!("AgentX asks: may it call {what}? {reason}.\n{input}\nAccept allows this call once.");
     Some(ClientQuestion {
-        key: KEY.to_owned(),
-        message: visible(&message),
+        key: key.to_owned(),
+        message: visible_text(&message),
         schema: json!({"type": "object", "properties": {}}),
     })
 }
 
 /// The text with its invisible characters as escapes, so that the person reads what will run.
-fn visible(text: &str) -> String {
+pub fn visible_text(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if c != '\n' && (is_invisible(c) || is_control_or_bidi(c)) {
@@ -85,23 +84,12 @@ fn visible(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use agentx_types::{Access, ToolSpec};
-    use serde_json::Value;
-
     use super::*;
-
-    fn call(input: Value) -> CallInQuestion {
-        CallInQuestion {
-            tool: Box::new(ToolSpec::new("bash", "", json!({"type": "object"}), Access::Run)),
-            input,
-            reason: "the rule asks".into(),
-            by: Some("report".into()),
-        }
-    }
 
     #[test]
     fn a_question_shows_the_whole_call_and_nothing_hides_in_it() {
-        let asked = question(&call(json!({"command": "rm x\u{202e}\u{200b}"}))).unwrap();
+        let input = json!({"command": "rm x\u{202e}\u{200b}"});
+        let asked = approval_question("k", "bash for report", &input, "the rule asks").unwrap();
         assert!(
             asked.message.contains("call bash for report? the rule asks."),
             "{}",
@@ -113,6 +101,7 @@ mod tests {
             asked.message
         );
         assert_eq!(asked.schema, json!({"type": "object", "properties": {}}));
-        assert_eq!(question(&call(json!({"command": "x".repeat(SHOWN)}))), None);
+        let long = json!({"command": "x".repeat(SHOWN)});
+        assert_eq!(approval_question("k", "bash", &long, "the rule asks"), None);
     }
 }

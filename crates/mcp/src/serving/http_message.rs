@@ -12,7 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use super::message::{ClientMessage, HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND};
+use super::message::{ClientMessage, HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CAPABILITY};
 use super::questions::{self, ClientResponse};
 use super::requests::{McpRequestContext, answer};
 use super::subscriptions::{is_listening, listen};
@@ -28,7 +28,7 @@ pub struct MirroredHeaders {
     pub version: Option<String>,
     /// The value of the header `Mcp-Method`.
     pub method: Option<String>,
-    /// `Mcp-Name`: the tool of a call, or the address of a resource.
+    /// `Mcp-Name`: the tool of a call, the address of a resource, or the id of a task.
     pub name: Option<String>,
     /// The first of these headers that came more than once, or with characters beyond ASCII: it says nothing that could
     /// be compared.
@@ -151,10 +151,10 @@ impl McpHttpRequest {
         let (status, message) = match answered {
             Ok(result) => (200, answers::result(&self.id, &result)),
             Err(refusal) => {
-                let status = if stateless && refusal.code == METHOD_NOT_FOUND {
-                    404
-                } else {
-                    200
+                let status = match refusal.code {
+                    METHOD_NOT_FOUND if stateless => 404,
+                    MISSING_CAPABILITY => 400,
+                    _ => 200,
                 };
                 (status, answers::refused(&self.id, &refusal))
             }
@@ -173,6 +173,7 @@ fn mismatch(headers: &MirroredHeaders, method: &str, params: &Map<String, Value>
     let named = match method {
         "tools/call" | "prompts/get" => text("name"),
         "resources/read" => text("uri"),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => text("taskId"),
         _ => None,
     };
     let version = answers::named_version(params).map(str::to_owned);

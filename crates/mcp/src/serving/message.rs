@@ -32,6 +32,8 @@ pub(super) const INTERNAL_ERROR: i64 = -32_603;
 pub(super) const RESOURCE_NOT_FOUND: i64 = -32_002;
 /// A header does not say what the body says.
 pub(super) const HEADER_MISMATCH: i64 = -32_020;
+/// The client does not say that it is capable of what the request needs.
+pub(super) const MISSING_CAPABILITY: i64 = -32_021;
 /// The version of the request is not spoken.
 pub(super) const UNSUPPORTED_VERSION: i64 = -32_022;
 /// The client has too many requests that run.

@@ -19,6 +19,7 @@ mod questions;
 mod requests;
 mod subscriptions;
 mod suspended_calls;
+mod tasks;
 
 use agentx_runtime::{BoxFuture, ToolOutcome};
 use agentx_types::{Access, EnvironmentEvent, ToolSpec};
@@ -28,13 +29,14 @@ use tokio_util::sync::CancellationToken;
 
 use log::LoggedLine;
 
-pub use approvals::ClientApprover;
+pub use approvals::{ClientApprover, approval_question, visible_text};
 pub use connection::serve;
 pub use http_message::{HttpAnswer, HttpMessage, McpHttpRequest, MirroredHeaders};
 pub use log::ClientLogLevel;
 pub use questions::{CallQuestions, ClientAnswer, ClientQuestion, ClientResponse, is_askable_session};
 pub use requests::McpRequestContext;
 pub use suspended_calls::SuspendedCalls;
+pub use tasks::{ServedTask, ServedTaskState, ServedTasks, TaskCall};
 
 /// The tools and resources that are served.
 pub trait ServedParts: Send + Sync + 'static {
@@ -78,6 +80,11 @@ pub trait ServedParts: Send + Sync + 'static {
     /// # Errors
     /// Returns an error for people if it cannot be read.
     fn read<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Option<String>, String>>;
+
+    /// The tools that run as tasks; `None` if there are none.
+    fn as_tasks(&self) -> Option<&dyn ServedTasks> {
+        None
+    }
 }
 
 /// Returns whether a tool is served: it means something outside of a conversation, and belongs to this machine,

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::live_call::{self, WantedCall};
 use super::message::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND};
 use super::suspended_calls::SuspendedCalls;
-use super::{ServedParts, answers, completion, log, prompts};
+use super::{ServedParts, answers, completion, log, prompts, tasks};
 
 /// The longest text that names a call to its client in the progress of the call, in bytes. Each line of progress repeats
 /// it.
@@ -68,7 +68,7 @@ pub(super) async fn answer(
         "initialize" if !stateless => return Ok(answers::initialized(&params, parts.log_level().is_some())),
         "logging/setLevel" if !stateless => (log::set_level(parts, &params)?, false),
         "ping" if !stateless => (json!({}), false),
-        "server/discover" => return Ok(answers::discovered()),
+        "server/discover" => return Ok(answers::discovered(parts.as_tasks().is_some())),
         "tools/list" => (tools(parts).await, true),
         "tools/call" => (call(served, params, &context).await?, false),
         "prompts/list" => (prompts::list(parts), true),
@@ -80,12 +80,17 @@ pub(super) async fn answer(
             (unless_cancelled(&cancel, completed).await?, false)
         }
         "resources/read" => (unless_cancelled(&cancel, read(parts, &params)).await?, true),
-        _ => {
-            let why = format!("there is no method {method:?}");
-            return Err(McpRefusal::new(METHOD_NOT_FOUND, why));
-        }
+        "tasks/get" | "tasks/update" | "tasks/cancel" => match parts.as_tasks().filter(|_| stateless) {
+            Some(tasks) => (tasks::answered(tasks, method, &params).await?, false),
+            None => return Err(no_method(method)),
+        },
+        _ => return Err(no_method(method)),
     };
     Ok(answers::complete(result, stateless, is_list))
+}
+
+fn no_method(method: &str) -> McpRefusal {
+    McpRefusal::new(METHOD_NOT_FOUND, format!("there is no method {method:?}"))
 }
 
 async fn tools(parts: &dyn ServedParts) -> Value {
@@ -135,6 +140,9 @@ async fn call(
         state: params.remove("requestState").filter(|_| stateless),
         responses: params.remove("inputResponses").filter(|_| stateless),
     };
+    if let Some(begun) = tasks::begun(&**parts, &params, &wanted).await? {
+        return Ok(begun);
+    }
     // They may be large, and a call may last long.
     drop(params);
     live_call::run(parts.clone(), wanted, context).await

@@ -1,0 +1,330 @@
+//! Agents of files as tasks of `agentx mcp serve`: a task is a session whose first input has a key of its own, and its id
+//! is that of the session.
+//!
+//! All that is known of a task is in its session's log. So a server that was started again answers for it too: it reads
+//! the log, and opens the session if its run is not over, which goes on then. A question waits in the session until the
+//! client answers it, or a person does (`agentx resume`).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx::config::Settings;
+use agentx::mcp::{
+    ClientAnswer, ClientQuestion, ServedTask, ServedTaskState, approval_question, visible_text,
+};
+use agentx::runtime::{
+    ApprovalInput, BoxFuture, Clock as _, Delivery, LogError, PendingApproval, Runtime, RuntimeError,
+    Session, SessionInfo, SystemClock, ToolOutcome, UserInput, View,
+};
+use agentx::types::{ApprovalDecision, EnvironmentEvent, RunId, RunStatus, SessionId, ToolStatus};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use crate::error::ChatError;
+use crate::headless::RunOutcomeCollector;
+use crate::headless::result::RunResult;
+use crate::place::Place;
+use crate::place::follow::AnyFollower;
+use crate::session_opening::{self, CommandLineOverrides};
+use crate::sessions::sessions_here::SessionsHere;
+
+/// The key of the input with which a task begins.
+const TASK: &str = "mcp-task";
+/// The tasks that run at once; a further one is refused.
+const RUNNING: usize = 16;
+/// For how long a task is answered for: a week.
+const TTL_MS: u64 = 7 * 24 * 60 * 60 * 1000;
+/// The field of a form for an answer in words.
+const ANSWER: &str = "answer";
+
+/// The sessions of tasks that this process runs.
+type OpenTasks = BTreeMap<SessionId, Arc<dyn Session>>;
+
+/// The tasks of one server.
+pub(crate) struct AgentTasks {
+    runtime: Arc<dyn Runtime>,
+    place: Place,
+    settings: Settings,
+    sessions: SessionsHere,
+    open: Mutex<OpenTasks>,
+}
+
+impl AgentTasks {
+    pub(crate) fn new(runtime: Arc<dyn Runtime>, settings: Settings) -> Self {
+        Self {
+            place: Place::of_process(runtime.clone()),
+            runtime,
+            sessions: SessionsHere::of(&settings),
+            settings,
+            open: Mutex::default(),
+        }
+    }
+
+    /// Begins a task with a prompt, in the session that is opened for it.
+    pub(crate) async fn begin(
+        &self,
+        opening: BoxFuture<'_, Result<Arc<dyn Session>, ChatError>>,
+        prompt: &str,
+    ) -> Result<ServedTask, ChatError> {
+        let mut open = self.open.lock().await;
+        make_room(&mut open).await?;
+        let session = opening.await?;
+        let id = session.id().clone();
+        session
+            .send(UserInput::text(prompt).key(Some(TASK.to_owned())))
+            .await?;
+        open.insert(id.clone(), session);
+        let info = self.runtime.info(&id).await?;
+        Ok(served(&info, ServedTaskState::Working))
+    }
+
+    /// Returns a task; `None` if there is none with this id.
+    pub(crate) async fn task(&self, id: &str) -> Result<Option<ServedTask>, ChatError> {
+        let mut open = self.open.lock().await;
+        let Some((info, run)) = self.found(id).await? else {
+            return Ok(None);
+        };
+        if let Some(state) = self.ended(&info.session_id, &run).await? {
+            if let Some(session) = open.remove(&info.session_id) {
+                session.close().await;
+            }
+            return Ok(Some(served(&info, state)));
+        }
+        let waiting = match self.running(&mut open, &info.session_id).await? {
+            Some(session) => session.state().await?.pending_approvals,
+            None => Vec::new(),
+        };
+        let state = if waiting.is_empty() {
+            ServedTaskState::Working
+        } else {
+            ServedTaskState::Asks(waiting.iter().map(question).collect())
+        };
+        Ok(Some(served(&info, state)))
+    }
+
+    /// Gives answers to questions of a task; returns whether there is such a task.
+    pub(crate) async fn answer(
+        &self,
+        id: &str,
+        answers: &BTreeMap<String, ClientAnswer>,
+    ) -> Result<bool, ChatError> {
+        let mut open = self.open.lock().await;
+        let Some(session) = self.unfinished(&mut open, id).await? else {
+            return Ok(self.found(id).await?.is_some());
+        };
+        for asked in session.state().await?.pending_approvals {
+            let answer = answers.get(asked.tool_call_id.as_str());
+            if let Some(decision) = answer.and_then(|answer| decision(&asked, answer)) {
+                session.approve(decision).await?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Stops a task; returns whether there is such a task.
+    pub(crate) async fn cancel(&self, id: &str) -> Result<bool, ChatError> {
+        let mut open = self.open.lock().await;
+        let Some(session) = self.unfinished(&mut open, id).await? else {
+            return Ok(self.found(id).await?.is_some());
+        };
+        session
+            .interrupt(Some("the client cancelled the task".into()))
+            .await?;
+        Ok(true)
+    }
+
+    /// Leaves the tasks as they are: who asks for one next goes on with it.
+    pub(crate) async fn end(&self) {
+        for session in std::mem::take(&mut *self.open.lock().await).into_values() {
+            session.suspend().await;
+        }
+    }
+
+    /// The session of a task whose run is not over; `None` also if another process runs it.
+    async fn unfinished(
+        &self,
+        open: &mut OpenTasks,
+        id: &str,
+    ) -> Result<Option<Arc<dyn Session>>, ChatError> {
+        let Some((info, run)) = self.found(id).await? else {
+            return Ok(None);
+        };
+        if self.ended(&info.session_id, &run).await?.is_some() {
+            return Ok(None);
+        }
+        self.running(open, &info.session_id).await
+    }
+
+    /// The session of a task, opened if need be; `None` if another process has it open.
+    async fn running(
+        &self,
+        open: &mut OpenTasks,
+        id: &SessionId,
+    ) -> Result<Option<Arc<dyn Session>>, ChatError> {
+        if let Some(session) = open.get(id) {
+            return Ok(Some(session.clone()));
+        }
+        make_room(open).await?;
+        let nothing = CommandLineOverrides::default();
+        let opened = session_opening::resume(&self.place, &self.settings, &nothing, id.clone(), false).await;
+        match opened {
+            Ok(session) => {
+                open.insert(id.clone(), session.clone());
+                Ok(Some(session))
+            }
+            Err(ChatError::Runtime(RuntimeError::Log(LogError::Busy { .. }))) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Finds the session of a task of this folder, and its run.
+    async fn found(&self, id: &str) -> Result<Option<(SessionInfo, RunId)>, ChatError> {
+        let id = SessionId::new(id);
+        let info = match self.runtime.info(&id).await {
+            Ok(info) if self.sessions.has(&info) => info,
+            _ => return Ok(None),
+        };
+        if SystemClock.now().millis_since(info.created_at) > TTL_MS {
+            return Ok(None);
+        }
+        let runtime = self.runtime.clone();
+        let mut facts = AnyFollower::watching(runtime, id, 0, View::Environment).await?;
+        while let Some(delivery) = facts.next().await? {
+            match delivery {
+                Delivery::Environment(fact) => {
+                    if let EnvironmentEvent::UserMessage(first) = &fact.event {
+                        let is_task = first.idempotency_key.as_deref() == Some(TASK);
+                        return Ok(is_task.then(|| (info, RunId::of_input(fact.seq))));
+                    }
+                }
+                Delivery::CaughtUp(_) => break,
+                Delivery::Runtime(_) | Delivery::CutOff(_) => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns how the run of a task ended; `None` if it did not.
+    async fn ended(&self, id: &SessionId, run: &RunId) -> Result<Option<ServedTaskState>, ChatError> {
+        let runtime = self.runtime.clone();
+        let mut events = AnyFollower::watching(runtime, id.clone(), 0, View::Runtime).await?;
+        let mut ending = RunOutcomeCollector::new(run.clone());
+        while let Some(delivery) = events.next().await? {
+            match delivery {
+                Delivery::Runtime(envelope) => {
+                    if envelope.run_id.as_ref().is_none_or(|of| of == run) {
+                        ending.event(&envelope.event);
+                    }
+                }
+                Delivery::CaughtUp(_) => break,
+                Delivery::Environment(_) | Delivery::CutOff(_) => {}
+            }
+            if ending.is_over() {
+                break;
+            }
+        }
+        if !ending.is_over() {
+            return Ok(None);
+        }
+        let result = ending.into_result(None);
+        Ok(Some(match result.status {
+            Some(RunStatus::Interrupted) => ServedTaskState::Cancelled,
+            _ => ServedTaskState::Ended(outcome(result, id)),
+        }))
+    }
+}
+
+/// The outcome of an agent's run, for a client.
+pub(crate) fn outcome(result: RunResult, session: &SessionId) -> ToolOutcome {
+    match result.error {
+        Some(error) => ToolOutcome::failed(ToolStatus::Failed, format!("{error}\n{}", result.text)),
+        None => ToolOutcome::success(format!("{}\n\n[session {session}]", result.text)),
+    }
+}
+
+/// Makes room for one more task: those whose run is over are closed.
+async fn make_room(open: &mut OpenTasks) -> Result<(), ChatError> {
+    if open.len() < RUNNING {
+        return Ok(());
+    }
+    let mut over = Vec::new();
+    for (id, session) in &*open {
+        let run = session.state().await?.run;
+        if run.is_none_or(|run| run.status.is_final()) {
+            over.push(id.clone());
+        }
+    }
+    for id in over {
+        if let Some(session) = open.remove(&id) {
+            session.close().await;
+        }
+    }
+    if open.len() < RUNNING {
+        return Ok(());
+    }
+    let why = RuntimeError::Refused(format!("{RUNNING} tasks run already; wait for one, or cancel it"));
+    Err(why.into())
+}
+
+fn served(info: &SessionInfo, state: ServedTaskState) -> ServedTask {
+    ServedTask {
+        id: info.session_id.to_string(),
+        created: info.created_at,
+        updated: info.updated_at,
+        ttl_ms: TTL_MS,
+        state,
+    }
+}
+
+/// The question of a session to its person, as a client shows it.
+pub(crate) fn question(asked: &PendingApproval) -> ClientQuestion {
+    let key = asked.tool_call_id.as_str();
+    let of = |message: String, schema: Value| ClientQuestion {
+        key: key.to_owned(),
+        message: visible_text(&message),
+        schema,
+    };
+    if let Some(form) = &asked.form {
+        let words = asked.input.get("message").and_then(Value::as_str);
+        return of(
+            format!("{}: {}", asked.reason, words.unwrap_or_default()),
+            (**form).clone(),
+        );
+    }
+    if let Some(question) = &asked.question {
+        let choices: Vec<String> = question
+            .choices
+            .iter()
+            .map(|choice| format!("\n- {choice}"))
+            .collect();
+        let schema =
+            json!({"type": "object", "properties": {(ANSWER): {"type": "string"}}, "required": [ANSWER]});
+        return of(format!("{}{}", question.question, choices.concat()), schema);
+    }
+    let shown = approval_question(key, &asked.name, &asked.input, &asked.reason);
+    shown.unwrap_or_else(|| {
+        let message = format!(
+            "The arguments of a call of {} are too long to be shown here; `agentx resume` shows them to a person, who may allow it. Here it can only be declined.",
+            asked.name
+        );
+        of(message, json!({"type": "object", "properties": {}}))
+    })
+}
+
+/// What an answer decides; `None` if it does not answer the question.
+pub(crate) fn decision(asked: &PendingApproval, answer: &ClientAnswer) -> Option<ApprovalInput> {
+    let decide = |decision| ApprovalInput::new(asked.tool_call_id.clone(), decision);
+    let ClientAnswer::Accepted(content) = answer else {
+        return Some(decide(ApprovalDecision::Deny));
+    };
+    let once = decide(ApprovalDecision::Once);
+    if asked.form.is_some() {
+        return Some(once.note(Some(Value::Object(content.clone()).to_string())));
+    }
+    if asked.question.is_some() {
+        let words = content.get(ANSWER)?.as_str()?;
+        return Some(once.note(Some(words.to_owned()))).filter(|_| !words.trim().is_empty());
+    }
+    // Nobody allows what they did not see.
+    approval_question("", &asked.name, &asked.input, &asked.reason).map(|_| once)
+}
