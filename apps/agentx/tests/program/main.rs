@@ -34,6 +34,8 @@ mod left_queued;
 #[cfg(unix)]
 mod mcp;
 mod mcp_login;
+#[cfg(unix)]
+mod mcp_questions;
 mod memory;
 mod misnamed;
 mod mistakes;
