@@ -56,7 +56,16 @@ serve() {
   local home=$WORK/home
   mkdir -p "$home/.config/agentx" "$home/data" "$home/work"
   cp -r "$OWN/tools" "$home/.config/agentx/"
-  echo 'approval: auto' >"$home/.config/agentx/config.yaml"
+  # The person at the client is asked about these.
+  {
+    echo 'approval: auto'
+    echo 'rules:'
+    local tool
+    for tool in test_elicitation test_streaming_elicitation test_step \
+      test_input_required_result_{elicitation,request_state,tampered_state,multi_round}; do
+      echo "  - { effect: ask, tool: $tool }"
+    done
+  } >"$home/.config/agentx/config.yaml"
   env -i PATH="$PATH" HOME="$home" "$AGENTX" serve --json --listen 127.0.0.1:0 --data "$home/data" --cwd "$home/work" \
     --origin "http://localhost:$PORT" --max-rate 100000 >"$WORK/server.out" 2>"$WORK/server.err" &
   pids+=($!)
