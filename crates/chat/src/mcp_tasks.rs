@@ -84,7 +84,10 @@ impl AgentTasks {
         let Some((info, run)) = self.found(id).await? else {
             return Ok(None);
         };
-        if let Some(state) = self.ended(&info.session_id, &run).await? {
+        // A client asks every second, and the log of a run may be long.
+        let is_under_way = info.status.is_some_and(|status| !status.is_final());
+        let is_known = is_under_way && open.contains_key(&info.session_id);
+        if !is_known && let Some(state) = self.ended(&info.session_id, &run).await? {
             if let Some(session) = open.remove(&info.session_id) {
                 session.close().await;
             }
