@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use agentx_mcp::{
-    ClientLogLevel, HttpMessage, MirroredHeaders, ServedCall, ServedDocument, ServedParts, serve,
+    ClientAnswer, ClientLogLevel, ClientQuestion, HttpMessage, McpRequestContext, MirroredHeaders,
+    ServedCall, ServedDocument, ServedParts, serve,
 };
 use agentx_runtime::{BoxFuture, ToolOutcome};
 use agentx_types::{
@@ -45,7 +46,7 @@ impl ServedParts for Parts {
     fn tools(&self) -> BoxFuture<'_, Vec<ToolSpec>> {
         let spec = |name| ToolSpec::new(name, "Made up.", json!({"type": "object"}), Access::Read);
         Box::pin(std::future::ready(
-            ["picture", "count", "logs"].map(spec).to_vec(),
+            ["picture", "count", "logs", "asks"].map(spec).to_vec(),
         ))
     }
 
@@ -68,6 +69,9 @@ impl ServedParts for Parts {
                 let mut outcome = ToolOutcome::success("a picture");
                 outcome.content.push(ContentPart::Image(picture));
                 return outcome;
+            }
+            if call.tool == "asks" {
+                return asking(call).await;
             }
             for level in ["debug", "info", "warn"] {
                 call.progress.hear(&logged(level));
@@ -119,6 +123,22 @@ fn logged(level: &str) -> EnvironmentEvent {
         bill: None,
         details: None,
     })
+}
+
+/// A call that says and logs something before and after its question.
+async fn asking(mut call: ServedCall) -> ToolOutcome {
+    call.progress.hear(&logged("info"));
+    call.progress.say("asks");
+    let question = ClientQuestion {
+        key: "k".into(),
+        message: "May it?".into(),
+        schema: json!({"type": "object", "properties": {}}),
+    };
+    let answer = call.questions.ask(question).await;
+    call.progress.hear(&logged("info"));
+    call.progress.say("goes on");
+    let is_allowed = matches!(answer, Some(ClientAnswer::Accepted(_)));
+    ToolOutcome::success(format!("allowed: {is_allowed}"))
 }
 
 /// A client at the other end of a pipe.
@@ -340,7 +360,7 @@ async fn a_client_hears_what_a_tool_logs_from_the_level_that_it_set() {
 }
 
 /// Sends a request as over HTTP; returns its result, and the messages that came before it.
-async fn over_http(parts: &Parts, method: &str, params: Value) -> (Value, Vec<Value>) {
+async fn over_http(parts: &Arc<dyn ServedParts>, method: &str, params: Value) -> (Value, Vec<Value>) {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
     let named = params["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
     let headers = MirroredHeaders {
@@ -353,7 +373,14 @@ async fn over_http(parts: &Parts, method: &str, params: Value) -> (Value, Vec<Va
         return (Value::Null, Vec::new());
     };
     let (said, mut heard) = mpsc::channel(16);
-    let answer = request.answer(parts, CancellationToken::new(), said).await;
+    let context = McpRequestContext {
+        cancel: CancellationToken::new(),
+        said,
+        suspended: Arc::default(),
+        person: String::new(),
+        can_be_asked: false,
+    };
+    let answer = request.answer(parts, context).await;
     let mut before = Vec::new();
     while let Some(message) = heard.recv().await {
         before.push(message);
@@ -363,7 +390,7 @@ async fn over_http(parts: &Parts, method: &str, params: Value) -> (Value, Vec<Va
 
 #[tokio::test]
 async fn each_request_without_a_handshake_names_its_own_level() {
-    let parts = Parts::default();
+    let parts: Arc<dyn ServedParts> = Arc::new(Parts::default());
     let level = stateless(json!({"logLevel": "warning"}));
     let (_, heard) = over_http(&parts, "tools/call", json!({"name": "logs", "_meta": level})).await;
     assert_eq!(heard.len(), 1, "{heard:?}");
@@ -383,8 +410,62 @@ async fn each_request_without_a_handshake_names_its_own_level() {
 }
 
 #[tokio::test]
+async fn each_request_that_waits_for_a_call_hears_it_under_its_own_token_and_level() {
+    let mut client = Client::new();
+    let capable = json!({"elicitation": {}});
+    let mut meta = stateless(json!({"clientCapabilities": capable}));
+    meta["progressToken"] = json!("first");
+    let (asked, heard) = client
+        .asks("tools/call", json!({"name": "asks", "_meta": meta}))
+        .await;
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert_eq!(
+        heard[0]["params"],
+        json!({"progressToken": "first", "progress": 1, "message": "asks"})
+    );
+    let answered = json!({
+        "name": "asks",
+        "requestState": asked["result"]["requestState"],
+        "inputResponses": {"k": {"action": "accept"}},
+        "_meta": stateless(json!({"clientCapabilities": capable, "logLevel": "info"})),
+    });
+    let (done, heard) = client.asks("tools/call", answered).await;
+    assert_eq!(done["result"]["content"][0]["text"], "allowed: true");
+    assert_eq!(heard.len(), 1, "{heard:?}");
+    assert_eq!(
+        heard[0]["params"],
+        json!({"level": "info", "logger": "asks", "data": "so info"})
+    );
+}
+
+#[tokio::test]
+async fn a_client_with_a_handshake_hears_a_call_before_and_after_its_question() {
+    let mut client = Client::new();
+    let capable = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}}});
+    client.result("initialize", capable).await;
+    client.result("logging/setLevel", json!({"level": "info"})).await;
+    let call = json!({"name": "asks", "_meta": {"progressToken": 5}});
+    let (asked, before) = client.asks("tools/call", call).await;
+    assert_eq!(asked["method"], "elicitation/create", "{asked}");
+    let response = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "decline"}});
+    client
+        .to
+        .write_all(format!("{response}\n").as_bytes())
+        .await
+        .unwrap();
+    let after = vec![client.heard().await, client.heard().await];
+    for heard in [before, after] {
+        let methods: Vec<&Value> = heard.iter().map(|message| &message["method"]).collect();
+        assert_eq!(methods, ["notifications/message", "notifications/progress"]);
+    }
+    let done = client.heard().await;
+    assert_eq!(done["result"]["content"][0]["text"], "allowed: false");
+}
+
+#[tokio::test]
 async fn only_a_connection_that_lasts_has_subscriptions_of_its_own() {
-    let parts = Parts::default();
+    let parts: Arc<dyn ServedParts> = Arc::new(Parts::default());
     let (begun, _) = over_http(&parts, "initialize", json!({"protocolVersion": "2025-11-25"})).await;
     assert_eq!(begun["result"]["capabilities"]["resources"], json!({}));
     let (refused, _) = over_http(&parts, "resources/subscribe", json!({"uri": SESSION})).await;

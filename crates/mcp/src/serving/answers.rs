@@ -15,7 +15,7 @@ const STATELESS: &str = "2026-07-28";
 /// The versions with a handshake, the newest first.
 const WITH_HANDSHAKE: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
 /// The instructions that clients may pass to their models.
-const INSTRUCTIONS: &str = "The tools of AgentX on this machine. Each call is decided by the rules and the approval mode of its person; what would ask them is refused with the reason. Tools named `agent__…` hand a task to an agent. Resources are sessions of AgentX.";
+const INSTRUCTIONS: &str = "The tools of AgentX on this machine. Each call is decided by the rules and the approval mode of its person; what would ask them is asked at a client that shows forms, and otherwise refused with the reason. Tools named `agent__…` hand a task to an agent. Resources are sessions of AgentX.";
 
 /// Returns whether a request speaks the version without a handshake. Its results name their kind.
 pub(super) fn is_stateless(params: &Map<String, Value>) -> bool {

@@ -134,17 +134,25 @@ impl LiveCall {
             tokio::select! {
                 biased;
                 Some(message) = self.said.recv() => request.pass(message),
-                Some(asked) = self.asks.recv() => return CallTurn::Asks(asked),
+                Some(asked) = self.asks.recv() => {
+                    self.pass_waiting(request);
+                    return CallTurn::Asks(asked);
+                }
                 ended = &mut self.outcome => {
-                    while let Ok(message) = self.said.try_recv() {
-                        request.pass(message);
-                    }
+                    self.pass_waiting(request);
                     return CallTurn::Ended(ended.ok());
                 }
                 () = request.context.cancel.cancelled(), if !self.cancel.is_cancelled() => {
                     self.cancel.cancel();
                 }
             }
+        }
+    }
+
+    /// Passes on what the call said before it asked or ended.
+    fn pass_waiting(&mut self, request: &CallRequest<'_>) {
+        while let Ok(message) = self.said.try_recv() {
+            request.pass(message);
         }
     }
 }
