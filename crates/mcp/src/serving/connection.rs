@@ -13,7 +13,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use super::message::{BUSY, ClientMessage, INVALID_PARAMS, PARSE_ERROR};
 use super::requests::{McpRefusal, McpRequestContext, answer};
-use super::subscriptions::{ConnectionWatch, is_listening, listen};
+use super::subscriptions::{McpSubscriptions, is_listening, listen};
 use super::suspended_calls::SuspendedCalls;
 use super::{ServedParts, answers, questions};
 use crate::limits::MESSAGE_BYTES;
@@ -41,7 +41,7 @@ pub async fn serve(
     let (lines, mut heard) = mpsc::channel(LINES);
     let reader = tokio::spawn(read_lines(input, lines));
     let (said, mut asides) = mpsc::channel(WAITING);
-    let watch = ConnectionWatch::default();
+    let watch = McpSubscriptions::default();
     let watching = watch.clone().run(parts.clone(), said.clone());
     let _watching = AbortOnDropHandle::new(tokio::spawn(watching));
     let mut client = Client {
@@ -122,14 +122,14 @@ impl ClientRequest {
     async fn answered(
         &mut self,
         parts: &Arc<dyn ServedParts>,
-        watch: &ConnectionWatch,
+        watch: &McpSubscriptions,
         context: McpRequestContext,
     ) -> Result<Value, McpRefusal> {
         let (method, params) = (&*self.method, std::mem::take(&mut self.params));
         if is_listening(method, &params) {
             return listen(&**parts, &self.id, &params, context.cancel, context.said).await;
         }
-        if ConnectionWatch::takes(method, &params) {
+        if McpSubscriptions::takes(method, &params) {
             return watch.answer(&**parts, method, &params).await;
         }
         let result = answer(parts, method, params, context).await?;
@@ -143,7 +143,7 @@ impl ClientRequest {
 struct Client {
     parts: Arc<dyn ServedParts>,
     said: mpsc::Sender<Value>,
-    watch: ConnectionWatch,
+    watch: McpSubscriptions,
     running: JoinSet<(String, Value)>,
     /// The cancellation of each request that runs, by its id as JSON.
     cancels: BTreeMap<String, CancellationToken>,

@@ -20,7 +20,7 @@ use super::{CallMessage, CallProgress, ServedCall, ServedParts, answers, content
 const WAITING: usize = 256;
 
 /// A call of a tool, as a client asked for it.
-pub(super) struct WantedCall {
+pub(super) struct CallOfClient {
     pub(super) tool: String,
     pub(super) arguments: Map<String, Value>,
     /// The token with which the client wants to hear of progress.
@@ -69,7 +69,7 @@ struct CallRequest<'a> {
 /// Runs a call, or goes on with one that was suspended, until it ends or asks something.
 pub(super) async fn run(
     parts: Arc<dyn ServedParts>,
-    wanted: WantedCall,
+    wanted: CallOfClient,
     context: &McpRequestContext,
 ) -> Result<Value, McpRefusal> {
     let request = CallRequest {
@@ -108,7 +108,7 @@ pub(super) async fn run(
 }
 
 impl LiveCall {
-    fn begin(parts: Arc<dyn ServedParts>, wanted: WantedCall) -> Self {
+    fn begin(parts: Arc<dyn ServedParts>, wanted: CallOfClient) -> Self {
         let cancel = CancellationToken::new();
         let (progress, said) = mpsc::channel(WAITING);
         let (asking, asks) = mpsc::channel(1);

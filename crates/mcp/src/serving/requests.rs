@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::live_call::{self, WantedCall};
+use super::live_call::{self, CallOfClient};
 use super::message::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND};
 use super::suspended_calls::SuspendedCalls;
 use super::{ServedParts, answers, completion, log, prompts, tasks};
@@ -129,7 +129,7 @@ async fn call(
     } else {
         context.can_be_asked
     };
-    let wanted = WantedCall {
+    let wanted = CallOfClient {
         tool,
         arguments,
         has_schema,

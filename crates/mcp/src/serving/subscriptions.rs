@@ -198,9 +198,9 @@ impl ListenFilter {
 
 /// The subscriptions of a connection that lasts, in the versions with a handshake.
 #[derive(Clone, Debug, Default)]
-pub(super) struct ConnectionWatch(Arc<Mutex<WatchedDocuments>>);
+pub(super) struct McpSubscriptions(Arc<Mutex<WatchedDocuments>>);
 
-impl ConnectionWatch {
+impl McpSubscriptions {
     /// Returns whether a request changes the subscriptions of its connection.
     pub(super) fn takes(method: &str, params: &Map<String, Value>) -> bool {
         matches!(method, "resources/subscribe" | "resources/unsubscribe") && !answers::is_stateless(params)

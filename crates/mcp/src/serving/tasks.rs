@@ -13,7 +13,7 @@ use agentx_runtime::{BoxFuture, ToolOutcome};
 use agentx_types::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::live_call::WantedCall;
+use super::live_call::CallOfClient;
 use super::message::{INTERNAL_ERROR, INVALID_PARAMS, MISSING_CAPABILITY};
 use super::questions::{self, ClientAnswer, ClientQuestion};
 use super::requests::McpRefusal;
@@ -99,7 +99,7 @@ pub trait ServedTasks: Send + Sync {
 pub(super) async fn begun(
     parts: &dyn ServedParts,
     params: &Map<String, Value>,
-    wanted: &WantedCall,
+    wanted: &CallOfClient,
 ) -> Result<Option<Value>, McpRefusal> {
     let is_new = wanted.stateless && wanted.state.is_none();
     let tasks = parts
