@@ -229,6 +229,10 @@ fn tools_of_other_kinds_are_refused_for_their_reason() {
             "t.yaml:3:10: unknown key `tpye` of the parameter `city`; did you mean `type`?",
         ),
         (
+            "name: t\nparams:\n  n: {type: number, x-mcp-header: Count}\n".into(),
+            "t.yaml:3:3: `params`: `n` has `x-mcp-header`, so its `type` must be `string`, `integer` or `boolean`",
+        ),
+        (
             "name: t\nparams:\n  n: {type: integer, default: x}\n".into(),
             "t.yaml:3:31: `default`: expected a value of type integer, found text",
         ),

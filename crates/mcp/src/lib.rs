@@ -49,7 +49,7 @@ pub use server_tool::{LeftOutTool, ServerTool};
 pub use servers::McpServers;
 pub use serving::{
     CallProgress, CallQuestions, ClientAnswer, ClientApprover, ClientLogLevel, ClientQuestion,
-    ClientResponse, HttpAnswer, HttpMessage, McpHttpRequest, McpRequestContext, MirroredHeaders, ServedCall,
-    ServedDocument, ServedParts, ServedTask, ServedTaskState, ServedTasks, SuspendedCalls, TaskCall,
-    approval_question, is_askable_session, is_for_clients, serve, visible_text,
+    ClientResponse, HttpAnswer, HttpMessage, McpHttpRequest, McpRequestContext, MirroredHeaders,
+    SentArguments, ServedCall, ServedDocument, ServedParts, ServedTask, ServedTaskState, ServedTasks,
+    SuspendedCalls, TaskCall, approval_question, is_askable_session, is_for_clients, serve, visible_text,
 };

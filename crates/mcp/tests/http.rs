@@ -117,7 +117,9 @@ async fn serve(stream: &mut TcpStream, how: How, heads: &Mutex<Vec<String>>) -> 
         message["id"].clone(),
         message["method"].as_str().unwrap_or_default(),
     );
-    let tool = json!({"name": "echo", "description": "Says it again.", "inputSchema": {"type": "object"}});
+    let region = json!({"type": "string", "x-mcp-header": "Region"});
+    let schema = json!({"type": "object", "properties": {"region": region}});
+    let tool = json!({"name": "echo", "description": "Says it again.", "inputSchema": schema});
     let modern = |mut result: Value| {
         if !how.is_older() {
             result["resultType"] = "complete".into();
@@ -260,7 +262,7 @@ async fn call(environment: &McpEnvironment) -> ToolOutcome {
         slots: CallSlots::default(),
     };
     let tool = environment.tools().into_iter().next().unwrap();
-    tool.call(json!({}), context).await
+    tool.call(json!({"region": "a\nb"}), context).await
 }
 
 fn text(outcome: &ToolOutcome) -> &str {
@@ -300,6 +302,26 @@ async fn both_generations_of_the_protocol_are_spoken() {
         for head in posts {
             assert!(head.contains("authorization: bearer made-up-token"), "{head}");
         }
+    }
+}
+
+/// The tool is known from an earlier start, and the client that calls it has to know what its server wants all the same.
+#[tokio::test]
+async fn a_call_repeats_the_arguments_that_its_server_wants_in_headers() {
+    for (how, is_repeated) in [(How::Modern, true), (How::Legacy, false)] {
+        let server = TestServer::new(how).await;
+        let first = server.environment();
+        first.connect().await.unwrap();
+        first.close().await;
+        let environment = server.environment();
+        assert_eq!(call(&environment).await.status, ToolStatus::Success);
+        environment.close().await;
+        let heads = server.heads.lock().unwrap();
+        // The heads are written in small letters.
+        let repeats = heads
+            .iter()
+            .filter(|head| head.contains("mcp-param-region: =?base64?yqpi?="));
+        assert_eq!(repeats.count(), usize::from(is_repeated), "{heads:?}");
     }
 }
 

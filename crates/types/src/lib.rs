@@ -21,6 +21,7 @@
 mod action;
 mod agents;
 mod answer_schema;
+mod argument_header;
 mod asked;
 mod assembler;
 mod attempt;
@@ -77,6 +78,7 @@ pub mod wire;
 pub use action::*;
 pub use agents::*;
 pub use answer_schema::*;
+pub use argument_header::{ARGUMENT_HEADER, ArgumentHeader, argument_headers};
 pub use asked::*;
 pub use assembler::{AssembledAnswer, Assembler, RequestedCall, WAS_THINKING};
 pub use attempt::*;

@@ -5,6 +5,7 @@
 //! in it. `city: string` is shorter still.
 
 use agentx_config::yaml::{Yaml, YamlKey, YamlNode};
+use agentx_types::{ARGUMENT_HEADER, argument_headers};
 use serde_json::{Map, Value, json};
 
 use crate::mistake::did_you_mean;
@@ -47,10 +48,20 @@ const WORDS: &[&str] = &[
     "maxProperties",
     "$ref",
     "deprecated",
+    ARGUMENT_HEADER,
 ];
 
 /// Reads parameters and gives the JSON Schema of the arguments.
 pub(crate) fn read(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Option<Value> {
+    let schema = read_schema(checker, key, node)?;
+    if let Err(why) = argument_headers(&schema) {
+        checker.wrong(node.at, format!("`{key}`: {why}"), None);
+        return None;
+    }
+    Some(schema)
+}
+
+fn read_schema(checker: &mut Checker<'_>, key: &str, node: &YamlNode) -> Option<Value> {
     let Yaml::Map(entries) = &node.value else {
         checker.expected(
             key,

@@ -16,7 +16,7 @@ use super::message::{ClientMessage, HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_
 use super::questions::{self, ClientResponse};
 use super::requests::{McpRequestContext, answer};
 use super::subscriptions::{is_listening, listen};
-use super::{ServedParts, answers};
+use super::{SentArguments, ServedParts, answers};
 
 /// The beginning and the end of a header's value in Base64.
 const BASE64: (&str, &str) = ("=?base64?", "?=");
@@ -138,6 +138,25 @@ impl McpHttpRequest {
             .flatten()
     }
 
+    /// Returns the refusal of a call whose headers repeat its arguments otherwise than its body has them. The schemas of the
+    /// tools say which arguments headers repeat.
+    pub async fn argument_mismatch(
+        &self,
+        parts: &dyn ServedParts,
+        sent: &SentArguments,
+    ) -> Option<HttpAnswer> {
+        let name = self.params.get("name").and_then(Value::as_str);
+        let name = name.filter(|_| self.is_call())?;
+        let tools = parts.tools().await;
+        let schema = &tools.iter().find(|tool| tool.name == name)?.input_schema;
+        let arguments = self.params.get("arguments").and_then(Value::as_object);
+        let why = sent.mismatch(schema, arguments, answers::is_stateless(&self.params))?;
+        Some(HttpAnswer {
+            status: 400,
+            message: Some(answers::error(&self.id, HEADER_MISMATCH, &why)),
+        })
+    }
+
     /// Answers the request. What goes to the client before the answer goes to `context.said`: progress of a call and what
     /// it logs, if the client asked for it, and questions to its person. A cancelled `context.cancel` ends a call, the
     /// reading of documents, and a stream.
@@ -210,7 +229,7 @@ fn mismatch(headers: &MirroredHeaders, method: &str, params: &Map<String, Value>
 }
 
 /// Returns the value of a header, which may be in Base64.
-fn decoded(value: &str) -> Option<String> {
+pub(super) fn decoded(value: &str) -> Option<String> {
     match value
         .strip_prefix(BASE64.0)
         .and_then(|rest| rest.strip_suffix(BASE64.1))

@@ -17,6 +17,7 @@ mod message;
 mod prompts;
 mod questions;
 mod requests;
+mod sent_arguments;
 mod subscriptions;
 mod suspended_calls;
 mod tasks;
@@ -35,6 +36,7 @@ pub use http_message::{HttpAnswer, HttpMessage, McpHttpRequest, MirroredHeaders}
 pub use log::ClientLogLevel;
 pub use questions::{CallQuestions, ClientAnswer, ClientQuestion, ClientResponse, is_askable_session};
 pub use requests::McpRequestContext;
+pub use sent_arguments::SentArguments;
 pub use suspended_calls::SuspendedCalls;
 pub use tasks::{ServedTask, ServedTaskState, ServedTasks, TaskCall};
 

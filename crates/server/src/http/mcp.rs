@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_mcp::{
-    HttpAnswer, HttpMessage, McpHttpRequest, McpRequestContext, MirroredHeaders, ServedParts,
+    HttpAnswer, HttpMessage, McpHttpRequest, McpRequestContext, MirroredHeaders, SentArguments, ServedParts,
     is_askable_session,
 };
 use axum::body::{Body, Bytes};
@@ -50,6 +50,7 @@ pub(crate) struct McpBody(Map<String, Value>);
 /// The headers of the protocol.
 pub(crate) struct McpHeaders {
     mirrored: MirroredHeaders,
+    arguments: SentArguments,
     takes_events: bool,
     /// Whether the client of a version with a handshake said that it can be asked.
     can_be_asked: bool,
@@ -91,6 +92,11 @@ pub(crate) async fn message(
     };
     let person = caller.person.to_string();
     let parts = CallerParts::of(app.state.clone(), caller)?;
+    // A stream has no status of its own any more.
+    if let Some(answer) = request.argument_mismatch(&parts, &headers.arguments).await {
+        running.end().await;
+        return Ok(McpResponse(json_response(answer)));
+    }
     let cancel = app.state.shutdown().child_token();
     let (said, heard) = mpsc::channel(WAITING);
     let is_stream = (request.is_call() || request.is_listening()) && headers.takes_events;
@@ -206,7 +212,12 @@ impl FromRequestParts<HandlerState> for McpHeaders {
         let takes_events = accepted
             .filter_map(|value| value.to_str().ok())
             .any(|value| value.contains("text/event-stream"));
+        let mut arguments = SentArguments::default();
+        for (name, value) in &parts.headers {
+            arguments.add(name.as_str(), value.to_str().ok());
+        }
         Ok(Self {
+            arguments,
             mirrored: MirroredHeaders {
                 version: text("mcp-protocol-version"),
                 method: text("mcp-method"),
