@@ -24,7 +24,10 @@ const configure = (oauth, answers = "[]") => {
   writeFileSync(join(settings, "config.yaml"), JSON.stringify(all));
 };
 const { client_id, client_secret } = context;
-const given = client_id ? { client_id, ...(client_secret ? { client_secret } : {}) } : undefined;
+// The client that the suite publishes a description of.
+const published = { client_metadata_url: "https://conformance-test.local/client-metadata.json" };
+const registered = client_id && { client_id, ...(client_secret ? { client_secret } : {}) };
+const given = registered || (scenario === "auth/basic-cimd" ? published : undefined);
 configure(given);
 
 const run = (...words) => {

@@ -150,6 +150,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("mcp.*.headers.*", ValueKind::Key, Never, None, "a header that is sent to the address, as a reference: `${NAME}`"),
     key("mcp.*.oauth.client_id", ValueKind::Text, Never, None, "the client for `agentx mcp login`, if the server's authorization server registers none by itself"),
     key("mcp.*.oauth.client_secret", ValueKind::Key, Never, None, "the secret of that client, as a reference: `${NAME}`"),
+    key("mcp.*.oauth.client_metadata_url", ValueKind::Text, Never, None, "the `https` address of a client ID metadata document that you publish: the client for `agentx mcp login` where the authorization server takes such documents and `client_id` is not set"),
     key("mcp.*.oauth.scope", ValueKind::Text, Never, None, "the scopes to ask for, separated by spaces; those that the server names by default"),
     key("mcp.*.oauth.redirect_port", ValueKind::Count, Never, None, "the local port for the redirect of the browser; by default any free port"),
     key("mcp.*.tools", ValueKind::Names("search, fetch"), Never, None, "the tools of the server to offer, by the server's names; all by default"),

@@ -65,6 +65,9 @@ pub struct McpOauthSettings {
     pub client_id: Option<String>,
     /// The secret of that client; few servers give one to a program.
     pub client_secret: Option<Secret>,
+    /// The address of a client ID metadata document that the person publishes: the id of the client where no other is set
+    /// and the authorization server takes such documents.
+    pub client_metadata_url: Option<String>,
     /// The scopes to ask for, separated by spaces; those that the server names by default.
     pub scope: Option<String>,
     /// The port of this machine to which the browser comes back; any free one by default.
@@ -309,6 +312,7 @@ fn oauth(
     McpOauthSettings {
         client_id: get.text_at(&at.child("client_id")),
         client_secret: secret,
+        client_metadata_url: get.text_at(&at.child("client_metadata_url")),
         scope: get.text_at(&at.child("scope")),
         redirect_port: get
             .count_at(&at.child("redirect_port"))

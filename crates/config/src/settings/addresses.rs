@@ -33,17 +33,52 @@ pub(crate) fn check(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>)
     check_names(get, "allow_plain_http", server, is_server, mistakes);
     let servers = SettingPath::dotted("mcp");
     for name in get.merged.names_under(&servers) {
-        let path = servers.child(&name).child("oauth").child("redirect_port");
-        let (Some(Value::Count(port)), Some(origin)) = (get.merged.get(&path), get.merged.origin(&path))
-        else {
-            continue;
-        };
-        if !(1..=u64::from(u16::MAX)).contains(port) {
-            let key = format!("mcp.{name}.oauth.redirect_port");
-            let what = format!("{key} is {port}; it may be 1 to {}", u16::MAX);
-            mistakes.push(mistake(origin, &key, what, None));
-        }
+        check_login(get, &name, &servers.child(&name).child("oauth"), mistakes);
     }
+}
+
+/// Checks the addresses of logins at the MCP server `name`.
+fn check_login(get: &SettingsGetter<'_>, name: &str, oauth: &SettingPath, mistakes: &mut Vec<ConfigMistake>) {
+    let mut wrong = |word: &str, why: &dyn Fn(&Value) -> Option<String>| {
+        let path = oauth.child(word);
+        let (Some(value), Some(origin)) = (get.merged.get(&path), get.merged.origin(&path)) else {
+            return;
+        };
+        if let Some(why) = why(value) {
+            let key = format!("mcp.{name}.oauth.{word}");
+            mistakes.push(mistake(origin, &key, format!("{key} {why}"), None));
+        }
+    };
+    wrong("redirect_port", &|value| match value {
+        Value::Count(port) if !(1..=u64::from(u16::MAX)).contains(port) => {
+            Some(format!("is {port}; it may be 1 to {}", u16::MAX))
+        }
+        _ => None,
+    });
+    wrong("client_metadata_url", &|value| {
+        match value {
+        // What holds a password is not repeated.
+        Value::Text(text) if !is_document(text) => Some(
+            "is not the address of a document: use one such as https://example.org/agentx.json, with a path and \
+             without a user, a query or a fragment"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+    });
+}
+
+/// Returns whether this may be the address of a client ID metadata document.
+fn is_document(text: &str) -> bool {
+    let Some((host, path)) = text
+        .strip_prefix("https://")
+        .and_then(|rest| rest.split_once('/'))
+    else {
+        return false;
+    };
+    let is_odd = |c: char| c.is_control() || c.is_whitespace() || "@?#\\".contains(c);
+    let is_step = |part: &str| part == "." || part == "..";
+    !host.is_empty() && !path.is_empty() && !text.chars().any(is_odd) && !path.split('/').any(is_step)
 }
 
 fn check_names(
@@ -102,6 +137,31 @@ mod tests {
             ("", None),
         ] {
             assert_eq!(v4(text), bits, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_document_of_a_client_has_an_address_with_tls_and_a_path() {
+        for good in [
+            "https://a.example/agentx.json",
+            "https://a.example:8443/clients/agentx/",
+        ] {
+            assert!(is_document(good), "{good}");
+        }
+        for bad in [
+            "",
+            "abc",
+            "http://a.example/agentx.json",
+            "https://a.example",
+            "https://a.example/",
+            "https:///agentx.json",
+            "https://me:x@a.example/agentx.json",
+            "https://a.example/agentx.json?x=1",
+            "https://a.example/agentx.json#x",
+            "https://a.example/../agentx.json",
+            "https://a.example/agent x.json",
+        ] {
+            assert!(!is_document(bad), "{bad}");
         }
     }
 

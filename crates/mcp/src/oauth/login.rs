@@ -213,7 +213,8 @@ struct RegisteredClient {
     client_secret: Option<String>,
 }
 
-/// The client of the settings, otherwise one that is registered for this login (RFC 7591).
+/// The client of the settings: its id, or the address of its description where the authorization server takes one;
+/// otherwise one that is registered for this login (RFC 7591).
 async fn client_at(
     requests: &LoginRequests,
     server: &McpServerSettings,
@@ -225,6 +226,14 @@ async fn client_at(
         return Ok(RegisteredClient {
             client_id: client_id.clone(),
             client_secret: server.oauth.client_secret.as_ref().map(|s| s.expose().to_owned()),
+        });
+    }
+    if let Some(document) = &server.oauth.client_metadata_url
+        && found.issuer.client_id_metadata_document_supported
+    {
+        return Ok(RegisteredClient {
+            client_id: document.clone(),
+            client_secret: None,
         });
     }
     let Some(endpoint) = &found.issuer.registration_endpoint else {

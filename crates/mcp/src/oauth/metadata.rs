@@ -36,6 +36,9 @@ pub(super) struct IssuerMetadata {
     pub(super) token_endpoint_auth_methods_supported: Vec<String>,
     #[serde(default)]
     pub(super) authorization_response_iss_parameter_supported: bool,
+    /// Whether the id of a client may be the address of its description.
+    #[serde(default)]
+    pub(super) client_id_metadata_document_supported: bool,
 }
 
 /// Returns the addresses at which the description of the resource at `server` may be, the likeliest first.

@@ -184,6 +184,41 @@ async fn a_missing_scope_is_named() {
     assert_eq!(server.state().scope, "read write");
 }
 
+/// The suite of the protocol has no server that registers clients and takes descriptions, and both may be.
+#[tokio::test]
+async fn the_address_of_a_description_is_the_client_where_the_server_takes_it() {
+    const DOCUMENT: &str = "https://me.example/agentx.json";
+    for (fault, takes_documents, client_id, client) in [
+        (Fault::NoRegistration, true, None, DOCUMENT),
+        (Fault::None, true, None, DOCUMENT),
+        (Fault::None, false, None, "client-1"),
+        (Fault::None, true, Some("mine"), "mine"),
+    ] {
+        let server = OauthServer::new(fault).await;
+        server.state().takes_documents = takes_documents;
+        let folder = tempfile::tempdir().unwrap();
+        let mut settings = McpServerSettings::address("web", &server.address);
+        settings.oauth.client_metadata_url = Some(DOCUMENT.into());
+        settings.oauth.client_id = client_id.map(str::to_owned);
+        let environment = environment(settings, folder.path());
+        log_in(&environment).await.unwrap();
+        assert_eq!(server.state().client, client);
+        // A renewal names the same client.
+        server.state().access.clear();
+        environment.connect().await.unwrap();
+        assert_eq!(server.state().done(), (1, 0));
+    }
+    let server = OauthServer::new(Fault::None).await;
+    server.state().takes_documents = true;
+    let folder = tempfile::tempdir().unwrap();
+    log_in(&at(&server, folder.path())).await.unwrap();
+    assert_eq!(
+        server.state().client,
+        "client-1",
+        "AgentX has no address of its own"
+    );
+}
+
 #[tokio::test]
 async fn servers_that_cannot_be_believed_are_refused_with_a_reason() {
     for (fault, why) in [

@@ -61,6 +61,10 @@ pub(crate) struct State {
     pub(crate) calls: usize,
     /// The seconds that an access token lives.
     pub(crate) lifetime: u64,
+    /// Whether the address of a description is the id of a client.
+    pub(crate) takes_documents: bool,
+    /// The client that asked last.
+    pub(crate) client: String,
     /// The scopes that were asked for.
     pub(crate) scope: String,
     next: usize,
@@ -211,6 +215,7 @@ fn issuer(state: &State, base: &str) -> Value {
         "scopes_supported": ["read", "offline_access"],
         "code_challenge_methods_supported": ["S256"],
         "authorization_response_iss_parameter_supported": true,
+        "client_id_metadata_document_supported": state.takes_documents,
     });
     match state.fault {
         Fault::OtherIssuer => issuer["issuer"] = "https://other.example".into(),
@@ -241,6 +246,7 @@ fn register(state: &mut State, body: &str) -> String {
 /// The person agrees at once.
 fn authorize(state: &mut State, base: &str, query: &HashMap<String, String>) -> String {
     let redirect = &query["redirect_uri"];
+    state.client = query["client_id"].clone();
     let registered = state.clients.get(&query["client_id"]);
     assert!(registered.is_none_or(|registered| registered == redirect));
     assert_eq!(query["response_type"], "code");
