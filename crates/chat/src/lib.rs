@@ -13,12 +13,12 @@
 //! | [`attach`] | the files that a message names with `@` | |
 //! | `catalogue` | every error, with an example; for tests | |
 //! | [`chat`] | the chat: one loop over the session, the person and the system | |
-//! | `command_line` | command lines that failed or were refused | [`failure`], [`other_programs`], [`refused_line`] |
+//! | `command_line` | numbers in command lines, and lines that failed or were refused | [`failure`], [`numbers`], [`other_programs`], [`refused_line`] |
 //! | [`doctor`] | checks of this machine, the configuration and the stored data | |
 //! | [`exit`] | exit codes and hints of errors | [`run_failure`] |
 //! | [`folder`] | the question whether a folder is trusted | [`untrusted_files`] |
 //! | [`headless`] | one prompt and one answer, without a person who types | |
-//! | `mcp` | the MCP servers of a person | [`mcp_changes`], [`mcp_login`], [`mcp_servers`] |
+//! | `mcp` | the MCP servers of a person | [`mcp_changes`], [`mcp_login`], [`mcp_servers`], [`mcp_tokens`] |
 //! | [`memory`] | the memories of a person, as they see and change them | |
 //! | [`models`] | the available models, and what the others lack | [`default_model`], [`model_facts`], [`other_server`], [`provider_keys`], [`refreshed_models`] |
 //! | [`picker`] | the list of sessions from which a person chooses one | |
@@ -74,10 +74,10 @@ mod testing;
 mod tools;
 pub mod unwritten;
 
-pub use command_line::{failure, other_programs, refused_line};
+pub use command_line::{failure, numbers, other_programs, refused_line};
 pub use exit::run_failure;
 pub use folder::untrusted_files;
-pub use mcp::{changes as mcp_changes, login as mcp_login, servers as mcp_servers};
+pub use mcp::{changes as mcp_changes, login as mcp_login, servers as mcp_servers, tokens as mcp_tokens};
 pub use models::{default_model, model_facts, other_server, provider_keys, refreshed_models};
 pub use place::{connection_watch, follow, server_patience};
 pub use session_opening::new_agent;

@@ -87,6 +87,9 @@ struct TokenRequest<'a> {
     nonce: &'a str,
     expires_at_ms: u64,
     signature: &'a str,
+    /// What another program needs a token for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mcp: Option<&'a Value>,
 }
 
 /// A challenge, and the server's proof of its key.
@@ -100,9 +103,12 @@ struct ChallengeAnswer {
 
 /// A token, and when it ends by the server's clock.
 #[derive(Deserialize)]
-struct TokenAnswer {
-    token: String,
-    expires_at_ms: u64,
+pub(crate) struct TokenAnswer {
+    pub(crate) token: String,
+    pub(crate) expires_at_ms: u64,
+    /// The id of a token for another program.
+    #[serde(default)]
+    pub(crate) id: Option<String>,
 }
 
 impl Http {
@@ -302,10 +308,15 @@ impl Http {
         {
             return Ok(Some(token.secret.clone()));
         }
-        let token = match self.new_token().await {
-            // The server was started again since it made the challenge; the next one it knows.
-            Err(RuntimeError::Remote { code, .. }) if code == "stale_challenge" => self.new_token().await?,
-            made => made?,
+        let answer = self.sign_in(None).await?;
+        // The server's clock may differ: the lifetime of the token counts, and it is at most an hour.
+        let left = answer
+            .expires_at_ms
+            .saturating_sub(SystemClock.now().unix_millis())
+            .min(3_600_000);
+        let token = CachedToken {
+            secret: answer.token.into(),
+            until: Instant::now() + Duration::from_millis(left).max(2 * RENEW_BEFORE),
         };
         let secret = token.secret.clone();
         *kept = Some(token);
@@ -320,8 +331,19 @@ impl Http {
         }
     }
 
-    /// Signs in: a challenge, a check of the server, a signature, a token.
-    async fn new_token(&self) -> Result<CachedToken, RuntimeError> {
+    /// Signs in for a token; `mcp` asks for one for another program.
+    pub(crate) async fn sign_in(&self, mcp: Option<&Value>) -> Result<TokenAnswer, RuntimeError> {
+        match self.sign_in_once(mcp).await {
+            // The server was started again since it made the challenge; the next one it knows.
+            Err(RuntimeError::Remote { code, .. }) if code == "stale_challenge" => {
+                self.sign_in_once(mcp).await
+            }
+            made => made,
+        }
+    }
+
+    /// A challenge, a check of the server, a signature, a token.
+    async fn sign_in_once(&self, mcp: Option<&Value>) -> Result<TokenAnswer, RuntimeError> {
         let nonce = new_nonce().map_err(RuntimeError::Refused)?;
         let ask = Query::post(&["auth", "challenge"], Value::Object(Default::default()));
         let answer: ChallengeAnswer = self.open(ask.with_nonce(nonce.clone())).await?;
@@ -339,18 +361,10 @@ impl Http {
             nonce: &challenge.nonce,
             expires_at_ms: challenge.expires_at_ms,
             signature: answer.signature.as_deref().unwrap_or_default(),
+            mcp,
         };
         let request = serde_json::to_value(request).unwrap_or_default();
-        let answer: TokenAnswer = self.open(Query::post(&["auth", "token"], request)).await?;
-        // The server's clock may differ: the lifetime of the token counts, and it is at most an hour.
-        let left = answer
-            .expires_at_ms
-            .saturating_sub(SystemClock.now().unix_millis())
-            .min(3_600_000);
-        Ok(CachedToken {
-            secret: answer.token.into(),
-            until: Instant::now() + Duration::from_millis(left).max(2 * RENEW_BEFORE),
-        })
+        self.open(Query::post(&["auth", "token"], request)).await
     }
 
     /// Sends a request that needs no token.

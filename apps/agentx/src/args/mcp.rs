@@ -33,6 +33,8 @@ pub(crate) enum McpCommand {
         /// The server
         name: String,
     },
+    /// Make a token with which another program uses the /mcp of a server as you; it is shown once
+    Token(TokenArgs),
     /// Start a server once, list its tools and store the list
     Try {
         /// The server
@@ -41,6 +43,25 @@ pub(crate) enum McpCommand {
         #[arg(long)]
         accept: bool,
     },
+}
+
+/// `agentx mcp token`
+#[derive(Args, Debug)]
+pub(crate) struct TokenArgs {
+    /// The server's address, such as http://127.0.0.1:5200
+    pub(crate) url: String,
+    /// The name of the program
+    #[arg(long, default_value = "mcp-client")]
+    pub(crate) name: String,
+    /// How long it counts, such as 12h
+    #[arg(long, value_name = "TIME", default_value = "720h", value_parser = super::numbers::time)]
+    pub(crate) lifetime: std::time::Duration,
+    /// List your tokens there instead
+    #[arg(long, conflicts_with = "revoke")]
+    pub(crate) list: bool,
+    /// Take back the token with this id instead
+    #[arg(long, value_name = "ID")]
+    pub(crate) revoke: Option<String>,
 }
 
 /// `agentx mcp add`

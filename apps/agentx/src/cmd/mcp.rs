@@ -1,9 +1,12 @@
-//! `agentx mcp`: lists, shows, adds, tries and removes MCP servers, and logs in at them.
+//! `agentx mcp`: lists, shows, adds, tries and removes MCP servers, logs in at them, and makes tokens for `/mcp`.
 
-use agentx::config::LoadRequest;
+use std::time::Duration;
 
-use crate::args::{AgentArgs, Global, McpCommand};
+use agentx::config::{LoadRequest, Settings};
+
+use crate::args::{AgentArgs, Global, McpCommand, TokenArgs};
 use crate::cmd::{block_on, only_here, with_runtime};
+use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -11,6 +14,7 @@ use crate::mcp_changes::{add_and_try, remove, servers, try_once};
 use crate::mcp_login::{log_in, log_out};
 use crate::mcp_servers::{DescribedServer, find, list, show};
 use crate::mcp_serving::serve_stdio;
+use crate::mcp_tokens::{McpTokenWork, do_at};
 use crate::start::{self, lookup};
 
 /// Does what was asked for.
@@ -66,8 +70,26 @@ pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -
         McpCommand::Remove { name } => remove(&name, &loaded, request, console),
         McpCommand::Login { name } => block_on(log_in(&find(&known, &name)?, global.json, console)),
         McpCommand::Logout { name } => log_out(&find(&known, &name)?, console),
+        McpCommand::Token(args) => block_on(token(&args, &loaded.settings, global.json, console)),
         McpCommand::Try { name, accept } => {
             block_on(try_once(&find(&known, &name)?, accept, global.json, console))
         }
     }
+}
+
+/// Makes, lists or takes back a token for `/mcp` of a server.
+async fn token(
+    args: &TokenArgs,
+    settings: &Settings,
+    json: bool,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
+    let place = CommandTarget::server(settings, &args.url, None, Duration::ZERO).await?;
+    place.introduce(console);
+    let work = match &args.revoke {
+        Some(id) => McpTokenWork::Revoke(id),
+        None if args.list => McpTokenWork::List,
+        None => McpTokenWork::Make(&args.name, args.lifetime),
+    };
+    do_at(&place, &settings.allow_plain_http, work, json, console).await
 }

@@ -36,6 +36,7 @@ mod mcp;
 mod mcp_login;
 #[cfg(unix)]
 mod mcp_questions;
+mod mcp_token;
 mod memory;
 mod misnamed;
 mod mistakes;

@@ -1,6 +1,7 @@
-//! The MCP servers of a person: listed, changed, and logged in to.
+//! The MCP servers of a person: listed, changed, and logged in to; and tokens for the MCP server of others.
 
 pub mod changes;
 pub(crate) mod command_line;
 pub mod login;
 pub mod servers;
+pub mod tokens;

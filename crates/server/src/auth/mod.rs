@@ -8,13 +8,14 @@ pub(crate) mod caller;
 pub(crate) mod credentials;
 pub(crate) mod expiring;
 pub(crate) mod known_people;
+pub(crate) mod mcp_tokens;
 pub(crate) mod random;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_identity::{
-    AuthChallenge, Binding, Keyring, PublicKey, SecretKey, Signature, owner_of, prove_server, server_nonce,
-    verify_bound_challenge,
+    AuthChallenge, Binding, Keyring, MCP_TOKEN, PublicKey, SecretKey, Signature, owner_of, prove_server,
+    server_nonce, verify_bound_challenge,
 };
 use agentx_types::wire::Problem;
 use agentx_types::{OwnerId, Seat, VISITORS};
@@ -27,6 +28,7 @@ use crate::auth::credentials::client_of;
 pub use crate::auth::credentials::{CLIENT_CHARS, CLIENT_HEADER, bearer_subprotocol, check_client};
 use crate::auth::expiring::Expiring;
 use crate::auth::known_people::KnownPeople;
+use crate::auth::mcp_tokens::KnownMcpTokens;
 use crate::auth::random::{hash, random};
 use crate::connections::channel::ConnectionChannel;
 use crate::problems::problem;
@@ -47,6 +49,7 @@ pub struct Authenticator {
     /// The owner of each token, and whether it was issued on a connection on which the server had proved its
     /// key.
     tokens: Mutex<Expiring<[u8; 32], (Identity, bool)>>,
+    mcp_tokens: KnownMcpTokens,
 }
 
 /// The identity of a caller.
@@ -126,6 +129,7 @@ impl Authenticator {
         (nonces, tokens): ((usize, usize), (usize, usize)),
     ) -> Self {
         Self {
+            mcp_tokens: KnownMcpTokens::new(keyring.clone()),
             known: KnownPeople::new(keyring),
             key,
             origin,
@@ -270,24 +274,8 @@ impl Authenticator {
         (channel, address, now_ms): (&ConnectionChannel, &str, u64),
     ) -> Result<IssuedToken, Box<Problem>> {
         let (nonce, expires_at_ms) = challenge;
-        let open = self
-            .nonces
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take(&nonce, now_ms);
-        if open.is_none_or(|((), until)| until != expires_at_ms) {
-            return Err(problem(
-                "stale_challenge",
-                "the nonce is unknown, was used or has expired; ask for a new challenge",
-            ));
-        }
-        let challenge = AuthChallenge {
-            nonce,
-            origin: self.origin.clone(),
-            expires_at_ms,
-        };
-        let binding = channel.of_requests(self.server_key());
-        let identity = self.identify(public_key, (&challenge, &binding), signature, now_ms)?;
+        let challenge = self.challenge_of(nonce, expires_at_ms);
+        let identity = self.answered(public_key, &challenge, signature, channel, now_ms)?;
         let token = random()?;
         let expires_at_ms = now_ms + TOKEN_MS;
         let mut tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
@@ -302,6 +290,39 @@ impl Authenticator {
         })
     }
 
+    /// Returns the challenge of this server with that nonce.
+    pub(crate) fn challenge_of(&self, nonce: String, expires_at_ms: u64) -> AuthChallenge {
+        AuthChallenge {
+            nonce,
+            origin: self.origin.clone(),
+            expires_at_ms,
+        }
+    }
+
+    /// Returns who answered an open challenge, which counts once.
+    pub(crate) fn answered(
+        &self,
+        public_key: &str,
+        challenge: &AuthChallenge,
+        signature: &str,
+        channel: &ConnectionChannel,
+        now_ms: u64,
+    ) -> Result<Identity, Box<Problem>> {
+        let open = self
+            .nonces
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take(&challenge.nonce, now_ms);
+        if open.is_none_or(|((), until)| until != challenge.expires_at_ms) {
+            return Err(problem(
+                "stale_challenge",
+                "the nonce is unknown, was used or has expired; ask for a new challenge",
+            ));
+        }
+        let binding = channel.of_requests(self.server_key());
+        self.identify(public_key, (challenge, &binding), signature, now_ms)
+    }
+
     /// Returns the owner of a token.
     ///
     /// # Errors
@@ -312,10 +333,12 @@ impl Authenticator {
         (channel, now_ms): (&ConnectionChannel, u64),
     ) -> Result<Identity, Box<Problem>> {
         let unknown = || {
-            problem(
-                "unauthenticated",
-                "the token is unknown or has expired; ask for a new one with a signed challenge",
-            )
+            let why = if token.starts_with(MCP_TOKEN) {
+                "this token opens /mcp alone"
+            } else {
+                "the token is unknown or has expired; ask for a new one with a signed challenge"
+            };
+            problem("unauthenticated", why)
         };
         let (identity, keyed) = {
             let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::marker::PhantomData;
 
 use agentx_runtime::EventCursor;
-use agentx_types::wire::NONCE_HEADER;
+use agentx_types::wire::{NONCE_HEADER, Problem};
 use agentx_types::{SessionId, SessionRole};
 use axum::extract::{FromRequestParts, Path};
 use axum::http::HeaderMap;
@@ -128,13 +128,22 @@ impl<R> SessionAs<R> {
 }
 
 /// Returns the kind of the request's connection.
-fn channel(parts: &Parts) -> ConnectionChannel {
+pub(super) fn channel(parts: &Parts) -> ConnectionChannel {
     parts.extensions.get().copied().unwrap_or_default()
 }
 
 fn caller(parts: &mut Parts, app: &HandlerState) -> Result<Caller, ApiError> {
     let address = address_of(&parts.extensions);
     let caller = app.state.caller_of(&parts.headers, &channel(parts), &address);
+    counted(parts, app, caller)
+}
+
+/// Counts a request for the caller that was found, or for its address.
+pub(super) fn counted(
+    parts: &mut Parts,
+    app: &HandlerState,
+    caller: Result<Caller, Box<Problem>>,
+) -> Result<Caller, ApiError> {
     match &caller {
         Ok(caller) if !caller.visitor => {
             if let Some(permit) = parts.extensions.get::<Permit>() {
@@ -142,7 +151,7 @@ fn caller(parts: &mut Parts, app: &HandlerState) -> Result<Caller, ApiError> {
             }
             app.count(caller.person.as_str())?;
         }
-        _ => app.count(&address)?,
+        _ => app.count(&address_of(&parts.extensions))?,
     }
     let caller = caller?;
     parts.extensions.insert(BodyOwner(caller.line.clone()));
@@ -191,12 +200,15 @@ impl FromRequestParts<HandlerState> for Member {
     type Rejection = ApiError;
 
     async fn from_request_parts(parts: &mut Parts, app: &HandlerState) -> Result<Self, ApiError> {
-        let caller = caller(parts, app)?;
+        Self::unless_visitor(caller(parts, app)?)
+    }
+}
+
+impl Member {
+    pub(super) fn unless_visitor(caller: Caller) -> Result<Self, ApiError> {
         if caller.visitor {
-            return Err(ApiError::new(
-                "denied",
-                "visitors can only see sessions that are shared with them",
-            ));
+            let what = "visitors can only see sessions that are shared with them";
+            return Err(ApiError::new("denied", what));
         }
         Ok(Self(caller))
     }

@@ -27,9 +27,11 @@ use tokio_util::sync::DropGuard;
 
 use super::body::JsonBody;
 use super::describe::{HandlerInput, HandlerResponse, Operation};
-use super::extract::Member;
+use super::extract::{Member, channel, counted};
 use super::permit_body::hold_turn;
 use super::{ApiError, HandlerState};
+use crate::auth::caller::Caller;
+use crate::connections::connection_limits::address_of;
 use crate::mcp::client_calls::RunningCall;
 use crate::mcp::parts::CallerParts;
 
@@ -47,6 +49,9 @@ const PAUSE_MS: u64 = 1000;
 #[serde(transparent)]
 pub(crate) struct McpBody(Map<String, Value>);
 
+/// A member, also with a token that opens `/mcp` alone.
+pub(crate) struct McpCaller(Caller);
+
 /// The headers of the protocol.
 pub(crate) struct McpHeaders {
     mirrored: MirroredHeaders,
@@ -61,7 +66,7 @@ pub(crate) struct McpResponse(Response);
 
 pub(crate) async fn message(
     app: HandlerState,
-    Member(caller): Member,
+    McpCaller(caller): McpCaller,
     headers: McpHeaders,
     JsonBody(McpBody(body)): JsonBody<McpBody>,
 ) -> Result<McpResponse, ApiError> {
@@ -196,6 +201,25 @@ fn event_response(heard: mpsc::Receiver<Value>, guard: DropGuard, heartbeat: Dur
         ),
     ];
     (headers, body).into_response()
+}
+
+impl FromRequestParts<HandlerState> for McpCaller {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &HandlerState) -> Result<Self, ApiError> {
+        let address = address_of(&parts.extensions);
+        let (auth, now) = (app.state.auth(), app.state.now_ms());
+        let found = auth.mcp_caller_of(&parts.headers, &channel(parts), &address, now);
+        let caller = counted(parts, app, found)?;
+        let Member(caller) = Member::unless_visitor(caller)?;
+        Ok(Self(caller))
+    }
+}
+
+impl HandlerInput for McpCaller {
+    fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
+        Member::describe(operation, schemas);
+    }
 }
 
 impl FromRequestParts<HandlerState> for McpHeaders {

@@ -33,6 +33,7 @@ mod session_lookup;
 mod sessions;
 mod sign_in;
 mod stream;
+mod tokens;
 mod upkeep;
 
 use std::convert::Infallible;
@@ -123,6 +124,8 @@ fn table() -> Vec<HttpRoute> {
             sign_in::token,
         ),
         HttpRoute::get("/v1/me", "The caller's identity.", sign_in::me),
+        HttpRoute::get("/v1/tokens", "The caller's tokens for /mcp.", tokens::list),
+        HttpRoute::delete("/v1/tokens/{id}", "Takes such a token back.", tokens::revoke),
         HttpRoute::get("/v1/models", "The models that the server knows.", agents::models),
         HttpRoute::get("/v1/tools", "The tools that the server offers.", agents::tools),
         HttpRoute::get("/v1/agent", "The default agent of a new session.", agents::agent),

@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::body::JsonBody;
 use super::extract::{AnonymousCaller, CanFail, ClientNonce, TokenOrVisitor};
 use super::responses::JsonResponse;
+use super::tokens::{McpTokenWish, on_disk};
 use super::{ApiError, HandlerState};
+use crate::auth::Identity;
 
 /// A challenge to sign: `agentx.v1 challenge`, the origin, the nonce and the expiry, a line each.
 #[derive(Serialize, JsonSchema)]
@@ -35,6 +37,9 @@ pub(crate) struct TokenRequest {
     expires_at_ms: u64,
     /// The signature over the challenge, 64 bytes in base64url.
     signature: String,
+    /// Asks for a token for another program, in place of one that opens everything for an hour.
+    #[serde(default)]
+    mcp: Option<McpTokenWish>,
 }
 
 /// A token.
@@ -46,6 +51,9 @@ pub(crate) struct Token {
     person: Person,
     /// Until when it counts: milliseconds since 1970.
     expires_at_ms: u64,
+    /// The id of a token that opens `/mcp` alone: `DELETE /v1/tokens/{id}` takes it back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<String>,
 }
 
 pub(crate) async fn challenge(
@@ -75,8 +83,15 @@ pub(crate) async fn token(
         nonce,
         expires_at_ms,
         signature,
+        mcp,
     } = request;
     let now = app.state.now_ms();
+    if let Some(wish) = mcp {
+        let auth = app.state.auth();
+        let challenge = auth.challenge_of(nonce, expires_at_ms);
+        let owner = auth.answered(&public_key, &challenge, &signature, &channel, now)?;
+        return mcp_token(&app, owner, wish, now).await;
+    }
     let token = app.state.auth().token(
         &public_key,
         (nonce, expires_at_ms),
@@ -91,6 +106,33 @@ pub(crate) async fn token(
             visitor: token.identity.visitor,
         },
         expires_at_ms: token.expires_at_ms,
+        id: None,
+    }))
+}
+
+/// Makes a token that opens `/mcp` alone.
+async fn mcp_token(
+    app: &HandlerState,
+    owner: Identity,
+    wish: McpTokenWish,
+    now: u64,
+) -> Result<JsonResponse<Token>, ApiError> {
+    let (state, maker) = (app.state.clone(), owner.clone());
+    let made = move || {
+        state
+            .auth()
+            .make_mcp_token(&maker, &wish.name, wish.lifetime_s, now)
+    };
+    let (entry, token) = on_disk(made).await?;
+    Ok(JsonResponse(Token {
+        token,
+        person: Person {
+            person: owner.person,
+            name: owner.name,
+            visitor: owner.visitor,
+        },
+        expires_at_ms: entry.expires_at_ms,
+        id: Some(entry.id),
     }))
 }
 

@@ -17,6 +17,7 @@ mod lost;
 mod mcp;
 mod mcp_headers;
 mod mcp_offers;
+mod mcp_tokens;
 mod members;
 mod parts;
 mod quotas;

@@ -7,7 +7,10 @@ use std::time::Duration;
 const WANTED: &str = "expected a whole number from 1";
 
 /// Reads a whole number from 1.
-pub(crate) fn count(text: &str) -> Result<usize, String> {
+///
+/// # Errors
+/// Returns what is expected in place of the text.
+pub fn count(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err(WANTED.into()),
         Ok(count) => Ok(count),
@@ -15,17 +18,26 @@ pub(crate) fn count(text: &str) -> Result<usize, String> {
 }
 
 /// Reads a limit of a server: a whole number from 1.
-pub(crate) fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
+///
+/// # Errors
+/// Returns what is expected in place of the text.
+pub fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| WANTED.into())
 }
 
 /// Reads a rate: a whole number from 1.
-pub(crate) fn rate(text: &str) -> Result<NonZeroU32, String> {
+///
+/// # Errors
+/// Returns what is expected in place of the text.
+pub fn rate(text: &str) -> Result<NonZeroU32, String> {
     text.parse().map_err(|_| WANTED.into())
 }
 
 /// Reads a whole number from 1, or `all`.
-pub(crate) fn count_or_all(text: &str) -> Result<usize, String> {
+///
+/// # Errors
+/// Returns what is expected in place of the text.
+pub fn count_or_all(text: &str) -> Result<usize, String> {
     match text {
         "all" => Ok(usize::MAX),
         text => count(text).map_err(|_| "expected a whole number from 1, or `all`".into()),
@@ -33,7 +45,10 @@ pub(crate) fn count_or_all(text: &str) -> Result<usize, String> {
 }
 
 /// Reads a time with its unit, such as `90s`, `10m` or `2h`; `0` is no time at all.
-pub(crate) fn time(text: &str) -> Result<Duration, String> {
+///
+/// # Errors
+/// Returns what is expected in place of the text.
+pub fn time(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a time such as 90s, 10m or 2h".to_owned();
     let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
     let number: u64 = digits.parse().map_err(|_| wrong())?;
@@ -52,7 +67,10 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
 const LONGEST: u64 = 366 * 24 * 3600;
 
 /// Reads the number of an event; the session decides later whether there is one.
-pub(crate) fn event(text: &str) -> Result<u64, String> {
+///
+/// # Errors
+/// Returns what is expected in place of the text.
+pub fn event(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "expected the number of an event, counted from 1".into())
 }

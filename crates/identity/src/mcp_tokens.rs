@@ -1,0 +1,200 @@
+//! The tokens with which programs of people use `/mcp` of the server of this directory: the file `mcp_tokens.json`. It
+//! has the hash of each token, never the token.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::files::{self, Privacy};
+use crate::{Keyring, KeyringError, NoRandomness, PublicKey, Stamp, base64url, random_bytes, token_text};
+
+/// The beginning of each token. Programs that search for leaked secrets know such a token by it.
+pub const MCP_TOKEN: &str = "agentx_mcp_";
+/// The maximum number of valid tokens of one key.
+pub const MCP_TOKENS_OF_KEY: usize = 16;
+
+/// A token, without the text that its program sends.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct McpToken {
+    /// The id, by which its owner takes it back.
+    pub id: String,
+    /// The name of the program that it was made for.
+    pub name: String,
+    /// The key of its owner.
+    pub key: PublicKey,
+    /// The time at which it was made: milliseconds since 1970.
+    pub made_at_ms: u64,
+    /// The time at which it expires: milliseconds since 1970.
+    pub expires_at_ms: u64,
+    /// The SHA-256 of the token, in base64url.
+    hash: String,
+}
+
+impl McpToken {
+    /// Returns whether this is the token with that text, and has not expired.
+    pub fn is(&self, text: &str, now_ms: u64) -> bool {
+        self.expires_at_ms > now_ms && self.hash == hash(text)
+    }
+}
+
+/// The reason why a token is not made.
+#[derive(Debug, thiserror::Error)]
+pub enum McpTokenError {
+    /// The owner has as many as one may have.
+    #[error("you have {MCP_TOKENS_OF_KEY} tokens for /mcp; take one back first")]
+    TooMany,
+    /// The list cannot be read or written.
+    #[error(transparent)]
+    Keyring(#[from] KeyringError),
+    /// No token can be made up.
+    #[error(transparent)]
+    NoRandomness(#[from] NoRandomness),
+}
+
+impl Keyring {
+    /// The path of the list of tokens.
+    pub fn mcp_tokens_file(&self) -> PathBuf {
+        self.directory.join("mcp_tokens.json")
+    }
+
+    /// Returns the tokens, also those that have expired.
+    ///
+    /// # Errors
+    /// Returns an error if the list cannot be read, others may change it, or it makes no sense.
+    pub fn mcp_tokens(&self) -> Result<Vec<McpToken>, KeyringError> {
+        let path = self.mcp_tokens_file();
+        let Some(bytes) = files::read(&path, Privacy::Public)? else {
+            return Ok(Vec::new());
+        };
+        serde_json::from_slice(&bytes).map_err(|error| KeyringError::Damaged {
+            path,
+            line: error.line(),
+            what: error.to_string(),
+        })
+    }
+
+    /// Makes a token of `key` for the program `name`. Returns the entry, and the token itself, which is kept nowhere.
+    ///
+    /// # Errors
+    /// Returns an error if the key has too many tokens, or the list cannot be read or written.
+    ///
+    /// ```
+    /// use agentx_identity::{Keyring, SecretKey};
+    ///
+    /// let directory = tempfile::tempdir()?;
+    /// let keyring = Keyring::at(directory.path());
+    /// let key = *SecretKey::generate()?.public_key();
+    /// let (entry, token) = keyring.make_mcp_token(&key, "editor", 1_000, 2_000)?;
+    /// assert!(keyring.mcp_tokens()?[0].is(&token, 1_999) && !entry.is(&token, 2_000));
+    /// assert!(keyring.remove_mcp_token(&entry.id)?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn make_mcp_token(
+        &self,
+        key: &PublicKey,
+        name: &str,
+        made_at_ms: u64,
+        expires_at_ms: u64,
+    ) -> Result<(McpToken, String), McpTokenError> {
+        let text = format!("{MCP_TOKEN}{}", token_text(&random_bytes::<32>()?));
+        let entry = McpToken {
+            id: format!("tok_{}", token_text(&random_bytes::<9>()?)),
+            name: name.to_owned(),
+            key: *key,
+            made_at_ms,
+            expires_at_ms,
+            hash: hash(&text),
+        };
+        let lock = files::lock(&self.directory)?;
+        let mut tokens = self.mcp_tokens()?;
+        tokens.retain(|known| known.expires_at_ms > made_at_ms);
+        if tokens.iter().filter(|known| known.key == *key).count() >= MCP_TOKENS_OF_KEY {
+            return Err(McpTokenError::TooMany);
+        }
+        tokens.push(entry.clone());
+        self.write_mcp_tokens(&tokens, &lock)?;
+        Ok((entry, text))
+    }
+
+    /// Removes the token with this id. Returns whether there was one.
+    ///
+    /// # Errors
+    /// Returns an error if the list cannot be read or written.
+    pub fn remove_mcp_token(&self, id: &str) -> Result<bool, KeyringError> {
+        let lock = files::lock(&self.directory)?;
+        let mut tokens = self.mcp_tokens()?;
+        let before = tokens.len();
+        tokens.retain(|known| known.id != id);
+        let was_there = tokens.len() < before;
+        if was_there {
+            self.write_mcp_tokens(&tokens, &lock)?;
+        }
+        Ok(was_there)
+    }
+
+    /// Returns the state of the list: taken before it is read, it shows later whether it has to be read again.
+    pub fn mcp_tokens_stamp(&self) -> Stamp {
+        Stamp::of([&self.mcp_tokens_file(), &self.people_file()])
+    }
+
+    fn write_mcp_tokens(
+        &self,
+        tokens: &[McpToken],
+        lock: &agentx_files::FileLock,
+    ) -> Result<(), KeyringError> {
+        let path = self.mcp_tokens_file();
+        let text = serde_json::to_vec_pretty(tokens);
+        let text = text.map_err(|error| KeyringError::file(&path, error.into()))?;
+        files::replace(&path, &text, lock)
+    }
+}
+
+fn hash(text: &str) -> String {
+    base64url::write(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()).as_ref())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SecretKey;
+
+    #[test]
+    fn a_key_has_a_few_tokens_and_the_file_has_none_of_their_texts() {
+        let directory = tempfile::tempdir().unwrap();
+        let keyring = Keyring::at(directory.path());
+        let key = |seed: u8| *SecretKey::from_seed(&[seed; 32]).unwrap().public_key();
+        let mut ids = Vec::new();
+        for number in 0..MCP_TOKENS_OF_KEY {
+            let (entry, text) = keyring
+                .make_mcp_token(&key(1), "a", 5, 10 + number as u64)
+                .unwrap();
+            let file = std::fs::read_to_string(keyring.mcp_tokens_file()).unwrap();
+            assert!(text.starts_with(MCP_TOKEN) && !file.contains(&text[MCP_TOKEN.len()..]));
+            assert!(entry.is(&text, 9) && !entry.is("agentx_mcp_other", 9));
+            ids.push(entry.id);
+        }
+        let refused = keyring.make_mcp_token(&key(1), "a", 5, 10);
+        assert!(matches!(refused, Err(McpTokenError::TooMany)), "{refused:?}");
+        keyring.make_mcp_token(&key(2), "a", 5, 100).unwrap();
+        assert!(keyring.remove_mcp_token(&ids[5]).unwrap() && !keyring.remove_mcp_token(&ids[5]).unwrap());
+        keyring.make_mcp_token(&key(1), "a", 5, 100).unwrap();
+        // Those that have expired make room.
+        keyring.make_mcp_token(&key(1), "a", 11, 100).unwrap();
+        assert_eq!(keyring.mcp_tokens().unwrap().len(), MCP_TOKENS_OF_KEY);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_list_that_others_may_change_is_not_read() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let keyring = Keyring::at(directory.path());
+        let key = *SecretKey::from_seed(&[1; 32]).unwrap().public_key();
+        keyring.make_mcp_token(&key, "a", 5, 10).unwrap();
+        let file = keyring.mcp_tokens_file();
+        let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
+        assert!(keyring.mcp_tokens().is_err());
+    }
+}

@@ -1,0 +1,158 @@
+//! Tokens with which other programs of a person use `/mcp`, and nothing else: made by a signed challenge, kept as hashes
+//! over a restart, and taken back by their owner. Such a program sends its token over any kind of connection, because it
+//! knows nothing of the server's key.
+
+use std::sync::{Mutex, PoisonError};
+
+use agentx_identity::{Keyring, MCP_TOKEN, McpToken, McpTokenError, Stamp};
+use agentx_types::OwnerId;
+use agentx_types::wire::Problem;
+use axum::http::HeaderMap;
+
+use crate::auth::caller::Caller;
+use crate::auth::credentials::{bearer, client_of};
+use crate::auth::{Authenticator, Identity, check_client};
+use crate::connections::channel::ConnectionChannel;
+use crate::problems::problem;
+
+/// The shortest and the longest lifetime of such a token, in milliseconds.
+const LIFETIME_MS: std::ops::RangeInclusive<u64> = 60_000..=90 * 86_400_000;
+
+/// The tokens of the file, read again only after a change.
+pub(super) struct KnownMcpTokens {
+    keyring: Keyring,
+    read: Mutex<Option<McpTokensRead>>,
+}
+
+/// The tokens that were read, and the stamp of the file from just before.
+struct McpTokensRead {
+    stamp: Stamp,
+    tokens: Vec<McpToken>,
+}
+
+impl KnownMcpTokens {
+    pub(super) fn new(keyring: Keyring) -> Self {
+        Self {
+            keyring,
+            read: Mutex::default(),
+        }
+    }
+
+    /// Returns what `look` finds among the tokens. There are none in a file that cannot be read.
+    fn with<T>(&self, look: impl FnOnce(&[McpToken]) -> T) -> T {
+        let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
+        let stamp = self.keyring.mcp_tokens_stamp();
+        if let Some(read) = read.as_ref().filter(|read| read.stamp == stamp) {
+            return look(&read.tokens);
+        }
+        let tokens = self.keyring.mcp_tokens().unwrap_or_else(|error| {
+            tracing::warn!(%error, "cannot read the tokens for /mcp");
+            Vec::new()
+        });
+        let found = look(&tokens);
+        // A file that was changed just now may be changed again without looking any different.
+        *read = stamp.is_settled().then_some(McpTokensRead { stamp, tokens });
+        found
+    }
+}
+
+impl Authenticator {
+    /// Makes a token for `/mcp` of the person who signed a challenge. Waits for the disk. Returns its entry, and the token
+    /// itself.
+    ///
+    /// # Errors
+    /// Returns an error if the person is a visitor or has too many, or the name or the lifetime is out of bounds.
+    pub(crate) fn make_mcp_token(
+        &self,
+        owner: &Identity,
+        name: &str,
+        lifetime_s: u64,
+        now_ms: u64,
+    ) -> Result<(McpToken, String), Box<Problem>> {
+        let Some(key) = &owner.key else {
+            return Err(problem("denied", "visitors get no token for /mcp"));
+        };
+        check_client(name)?;
+        let lifetime_ms = lifetime_s.saturating_mul(1_000);
+        if !LIFETIME_MS.contains(&lifetime_ms) {
+            return Err(problem(
+                "bad_request",
+                "a token for /mcp lasts a minute at least and 90 days at most",
+            ));
+        }
+        let made = self
+            .mcp_tokens
+            .keyring
+            .make_mcp_token(key, name, now_ms, now_ms + lifetime_ms);
+        made.map_err(|error| match error {
+            McpTokenError::TooMany => problem("too_many", &error.to_string()),
+            error => kept_nowhere(&error),
+        })
+    }
+
+    /// Returns the valid tokens for `/mcp` of a person.
+    pub(crate) fn mcp_tokens_of(&self, person: &OwnerId, now_ms: u64) -> Vec<McpToken> {
+        self.mcp_tokens.with(|tokens| {
+            let own = tokens.iter().filter(|token| self.is_of(token, person));
+            own.filter(|token| token.expires_at_ms > now_ms)
+                .cloned()
+                .collect()
+        })
+    }
+
+    /// Takes back a token for `/mcp` of a person. Waits for the disk. Returns whether the person had one with this id.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written.
+    pub(crate) fn remove_mcp_token(&self, person: &OwnerId, id: &str) -> Result<bool, Box<Problem>> {
+        let is_own = |token: &McpToken| token.id == id && self.is_of(token, person);
+        if !self.mcp_tokens.with(|tokens| tokens.iter().any(is_own)) {
+            return Ok(false);
+        }
+        let removed = self.mcp_tokens.keyring.remove_mcp_token(id);
+        removed.map_err(|error| kept_nowhere(&error))
+    }
+
+    /// Returns who sends a request to `/mcp`: as elsewhere, or the owner of a token that opens it alone.
+    ///
+    /// # Errors
+    /// Returns an error if [`Authenticator::caller_of`] does, or such a token is unknown, expired or taken back.
+    pub(crate) fn mcp_caller_of(
+        &self,
+        headers: &HeaderMap,
+        channel: &ConnectionChannel,
+        address: &str,
+        now_ms: u64,
+    ) -> Result<Caller, Box<Problem>> {
+        let Some(token) = bearer(headers)?.filter(|token| token.starts_with(MCP_TOKEN)) else {
+            return self.caller_of(headers, (channel, address, now_ms));
+        };
+        self.check_origin(headers)?;
+        let client = client_of(headers)?;
+        let known = |tokens: &[McpToken]| {
+            let known = tokens.iter().find(|known| known.is(token, now_ms));
+            known.map(|known| known.key)
+        };
+        let owner = self.mcp_tokens.with(known);
+        let identity = owner.and_then(|key| self.identity_of(&key)).ok_or_else(|| {
+            let why = "the token for /mcp is unknown, has expired or was taken back; `agentx mcp token` makes a new one";
+            problem("unauthenticated", why)
+        })?;
+        Ok(identity.at(client, address))
+    }
+
+    /// Returns whether a token is of this person, who is still trusted.
+    fn is_of(&self, token: &McpToken, person: &OwnerId) -> bool {
+        let owner = self.identity_of(&token.key);
+        owner.is_some_and(|owner| owner.person == *person)
+    }
+}
+
+/// The problem of a list that cannot be written. Its path is for the operator alone.
+fn kept_nowhere(error: &dyn std::error::Error) -> Box<Problem> {
+    tracing::warn!(%error, "cannot write the tokens for /mcp");
+    problem(
+        "unavailable",
+        "the server cannot keep its list of tokens; its log says why",
+    )
+}

@@ -1,0 +1,70 @@
+//! The tokens with which other programs of the caller use `/mcp`: listed and taken back. `POST /v1/auth/token` makes them.
+
+use agentx_types::wire::Problem;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::extract::{Member, PathId};
+use super::responses::{DoneResponse, JsonResponse};
+use super::{ApiError, HandlerState};
+
+/// A token for another program of the person, which opens `/mcp` alone.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct McpTokenWish {
+    /// The name of the program: 1 to 64 letters and digits of ASCII, `-`, `_` and `.`.
+    pub(super) name: String,
+    /// The lifetime in seconds: from a minute to 90 days.
+    pub(super) lifetime_s: u64,
+}
+
+/// A token, without its text.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct McpTokenEntry {
+    id: String,
+    /// The name of the program that has it.
+    name: String,
+    /// When it was made: milliseconds since 1970.
+    made_at_ms: u64,
+    /// Until when it counts: milliseconds since 1970.
+    expires_at_ms: u64,
+}
+
+pub(crate) async fn list(
+    app: HandlerState,
+    Member(caller): Member,
+) -> Result<JsonResponse<Vec<McpTokenEntry>>, ApiError> {
+    let tokens = app.state.auth().mcp_tokens_of(&caller.person, app.state.now_ms());
+    let entries = tokens.into_iter().map(|token| McpTokenEntry {
+        id: token.id,
+        name: token.name,
+        made_at_ms: token.made_at_ms,
+        expires_at_ms: token.expires_at_ms,
+    });
+    Ok(JsonResponse(entries.collect()))
+}
+
+pub(crate) async fn revoke(
+    app: HandlerState,
+    Member(caller): Member,
+    PathId(id): PathId,
+) -> Result<DoneResponse, ApiError> {
+    let state = app.state.clone();
+    let asked = id.clone();
+    let removed = on_disk(move || state.auth().remove_mcp_token(&caller.person, &asked)).await?;
+    if removed {
+        return Ok(DoneResponse);
+    }
+    Err(ApiError::new(
+        "not_found",
+        format!("you have no token {id:?} for /mcp here"),
+    ))
+}
+
+/// Does something that waits for the disk, on a thread that serves no connections.
+pub(super) async fn on_disk<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Box<Problem>> + Send + 'static,
+) -> Result<T, ApiError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    let done = done.map_err(|lost| ApiError::new("internal", format!("the request broke: {lost}")))?;
+    Ok(done?)
+}

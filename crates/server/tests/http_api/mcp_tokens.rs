@@ -1,0 +1,137 @@
+//! Tokens with which other programs of a person use `/mcp`: what they open, how long they count, and who takes them back.
+
+use agentx_identity::{SecretKey, Trusted, TrustedAs};
+use axum::http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::http_api::desk::{Desk, Reply};
+
+/// A member with a key, whom the desk trusts from now on.
+fn member(desk: &Desk) -> SecretKey {
+    let key = SecretKey::generate().unwrap();
+    let trusted = Trusted {
+        public_key: *key.public_key(),
+        name: Some("Cleo".to_owned()),
+        role: TrustedAs::Member,
+    };
+    keyring(desk).trust(trusted).unwrap();
+    key
+}
+
+fn keyring(desk: &Desk) -> agentx_identity::Keyring {
+    agentx_identity::Keyring::at(&desk.state.settings().data_dir)
+}
+
+/// Asks for a token for `/mcp` by a signed challenge.
+async fn make(desk: &Desk, key: &SecretKey, name: &str, lifetime_s: u64) -> Reply {
+    let mut answer = desk.answer(key).await;
+    answer["mcp"] = json!({"name": name, "lifetime_s": lifetime_s});
+    desk.post("/v1/auth/token", &answer).send().await
+}
+
+/// The status of a request to `/mcp` with this token.
+async fn at_mcp(desk: &Desk, token: &str) -> StatusCode {
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    desk.post("/mcp", &ping).by(token).send().await.status
+}
+
+/// The token of the person that opens everything for an hour.
+async fn signed_in(desk: &Desk, key: &SecretKey) -> String {
+    let answer = desk.answer(key).await;
+    let token = desk.post("/v1/auth/token", &answer).send().await.ok().json();
+    token["token"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn a_token_for_a_program_opens_mcp_alone_until_its_owner_takes_it_back() {
+    let desk = Desk::new().await;
+    let key = member(&desk);
+    let made = make(&desk, &key, "claude", 3_600).await.ok().json();
+    let (token, id) = (made["token"].as_str().unwrap(), made["id"].as_str().unwrap());
+    assert_eq!(at_mcp(&desk, token).await, StatusCode::OK);
+    for path in ["/v1/me", "/v1/sessions", "/v1/tokens"] {
+        let reply = desk.get(path).by(token).send().await;
+        assert_eq!(reply.status, StatusCode::UNAUTHORIZED, "{path}");
+        assert!(
+            reply.json()["detail"].as_str().unwrap().contains("/mcp alone"),
+            "{path}"
+        );
+    }
+    let own = signed_in(&desk, &key).await;
+    let listed = desk.get("/v1/tokens").by(&own).send().await.ok().json();
+    assert_eq!(
+        (
+            &listed[0]["id"],
+            &listed[0]["name"],
+            listed.as_array().unwrap().len()
+        ),
+        (&json!(id), &json!("claude"), 1)
+    );
+    assert!(!listed.to_string().contains(token), "it is shown once");
+    let of_bob = desk.get("/v1/tokens").by(&desk.bob).send().await.ok().json();
+    assert_eq!(of_bob, json!([]));
+    let path = format!("/v1/tokens/{id}");
+    let by_bob = desk.ask(Method::DELETE, &path).by(&desk.bob).send().await;
+    assert_eq!(
+        (by_bob.status, by_bob.code()),
+        (StatusCode::NOT_FOUND, "not_found".to_owned())
+    );
+    assert_eq!(at_mcp(&desk, token).await, StatusCode::OK);
+    let gone = desk.ask(Method::DELETE, &path).by(&own).send().await;
+    assert_eq!(gone.status, StatusCode::NO_CONTENT);
+    assert_eq!(at_mcp(&desk, token).await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_token_for_a_program_ends_with_the_trust_in_its_owner() {
+    let desk = Desk::new().await;
+    let key = member(&desk);
+    let made = make(&desk, &key, "codex", 3_600).await.ok().json();
+    let token = made["token"].as_str().unwrap();
+    assert_eq!(at_mcp(&desk, token).await, StatusCode::OK);
+    let file = std::fs::read_to_string(keyring(&desk).mcp_tokens_file()).unwrap();
+    assert!(
+        file.contains("codex") && !file.contains(token),
+        "only its hash is kept"
+    );
+    keyring(&desk).untrust(key.public_key()).unwrap();
+    assert_eq!(at_mcp(&desk, token).await, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_token_for_a_program_needs_a_signature_and_has_bounds() {
+    let desk = Desk::new().await;
+    let key = member(&desk);
+    for (name, lifetime_s) in [
+        ("claude", 59),
+        ("claude", 90 * 86_400 + 1),
+        ("claude", u64::MAX),
+        ("", 60),
+        ("a b", 60),
+    ] {
+        let refused = make(&desk, &key, name, lifetime_s).await;
+        assert_eq!(
+            (refused.status, refused.code()),
+            (StatusCode::BAD_REQUEST, "bad_request".to_owned())
+        );
+    }
+    let stranger = make(&desk, &SecretKey::generate().unwrap(), "claude", 60).await;
+    assert_eq!(stranger.code(), "unknown_person");
+    let mut answer: Value = desk.answer(&key).await;
+    answer["mcp"] = json!({"name": "claude", "lifetime_s": 60});
+    desk.post("/v1/auth/token", &answer).send().await.ok();
+    let again = desk.post("/v1/auth/token", &answer).send().await;
+    assert_eq!(again.code(), "stale_challenge", "a challenge counts once");
+    for _ in 1..16 {
+        make(&desk, &key, "claude", 60).await.ok();
+    }
+    let more = make(&desk, &key, "claude", 60).await;
+    assert_eq!(
+        (more.status, more.code()),
+        (StatusCode::TOO_MANY_REQUESTS, "too_many".to_owned())
+    );
+    assert_eq!(
+        at_mcp(&desk, "agentx_mcp_made-up").await,
+        StatusCode::UNAUTHORIZED
+    );
+}
