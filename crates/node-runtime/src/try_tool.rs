@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use agentx_agent::approval::{Question, Verdict, decide, is_outside_workspace};
 use agentx_agent::arguments::argument_error;
 use agentx_runtime::{
-    CallApprover, CallInQuestion, CallSlots, EventSink, FactBatch, FactRedactor, Journal, RequestValues,
-    SessionBlobs, Tool, ToolContext, ToolOutcome, ToolOutputSink, redact_outcome,
+    CallApprover, CallInQuestion, EventSink, FactBatch, FactRedactor, Journal, RequestValues, SessionBlobs,
+    Tool, ToolContext, ToolOutcome, ToolOutputSink, redact_outcome,
 };
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentStateId, ApprovalMode, CallTool, CallingAgent,
@@ -281,7 +281,7 @@ impl NodeRuntime {
             session_id: session_id.clone(),
             cancel,
             values: RequestValues::default(),
-            slots: CallSlots::default(),
+            slots: self.slots().clone(),
         };
         let call = async {
             match foreign {

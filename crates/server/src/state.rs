@@ -229,11 +229,10 @@ impl ServerState {
             runtimes.clear();
         }
         let runtime = self.live.of_member(&settings, &own, owner);
-        let runtime = match settings.quotas.calls {
-            Some(most) => runtime.with_slots(self.kept.slots_of(owner, most, own.slots())),
-            None => runtime,
-        };
-        let runtime = Arc::new(runtime);
+        // Without a quota, too, each member has turns of their own at slow work.
+        let most = settings.quotas.calls.unwrap_or(u64::MAX);
+        let slots = self.kept.slots_of(owner, most, own.slots());
+        let runtime = Arc::new(runtime.with_slots(slots));
         runtimes.insert(owner.clone(), runtime.clone());
         runtime
     }

@@ -6,12 +6,13 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
+use agentx_runtime::CallSlots;
 use agentx_tools::{QueryOptions, QueryTool, QueryWriteTool};
 use agentx_types::ToolStatus::{self, Denied, Failed, Invalid};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
-use crate::support::{Place, has};
+use crate::support::{Place, has, text};
 
 const SHOP: &str = "CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT, joined REAL, photo BLOB);
     INSERT INTO users VALUES (1, 'Ann', 1.5, x'00ff'), (2, NULL, 1e999, NULL), (3, '你好\n|', -2, zeroblob(40));
@@ -568,4 +569,29 @@ async fn a_database_with_a_write_ahead_log_is_read_while_another_program_writes(
         &place.ok("query", asks("SELECT count(*) FROM users")).await,
         &["[0]"],
     );
+}
+
+/// One person of a server with many queries leaves turns for the others.
+#[tokio::test]
+async fn a_person_has_two_turns_of_the_four() {
+    let options = QueryOptions {
+        timeout: Duration::from_millis(50),
+        ..QueryOptions::default()
+    };
+    let place = place_with(&options);
+    let all = CallSlots::default();
+    let (ann, bob) = (all.part(16), all.part(16));
+    let _first = ann.take_slow().await;
+    let second = ann.take_slow().await;
+    let call = |slots: &CallSlots| {
+        let mut context = place.context();
+        context.slots = slots.clone();
+        place.toolbox.call("query", asks("SELECT 1 AS a"), context)
+    };
+    let waits = call(&ann).await;
+    assert_eq!(waits.status, Failed);
+    has(&text(&waits), &["Other queries were at work"]);
+    assert_eq!(call(&bob).await.status, ToolStatus::Success);
+    drop(second);
+    assert_eq!(call(&ann).await.status, ToolStatus::Success);
 }

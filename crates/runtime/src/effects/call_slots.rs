@@ -7,6 +7,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// The default number of slots.
 const USUAL: usize = 64;
+/// The number of calls of a part that may fill a processor at once.
+const SLOW: usize = 2;
 
 /// Slots for tool calls; calls without a free slot wait for their turn. Clones refer to the same slots.
 #[derive(Clone, Debug)]
@@ -15,6 +17,8 @@ pub struct CallSlots {
     all: Arc<Semaphore>,
     /// The bound of a part of the calls.
     part: Option<Arc<Semaphore>>,
+    /// The turns of that part at work that fills a processor.
+    slow: Option<Arc<Semaphore>>,
 }
 
 /// A slot that a call has until this is dropped.
@@ -36,6 +40,7 @@ impl CallSlots {
         Self {
             all: semaphore(count),
             part: None,
+            slow: None,
         }
     }
 
@@ -45,6 +50,7 @@ impl CallSlots {
         Self {
             all: self.all.clone(),
             part: Some(semaphore(count)),
+            slow: Some(semaphore(SLOW)),
         }
     }
 
@@ -62,6 +68,37 @@ impl CallSlots {
                 // It is never closed.
                 permits.extend(Arc::clone(slots).acquire_owned().await.ok());
             }
+        }
+        CallSlot { _permits: permits }
+    }
+
+    /// Waits for a turn at work that fills a processor, such as a query. A part has two of them at once, so that one person
+    /// of a server does not keep all others waiting. Other calls need no turn.
+    ///
+    /// ```
+    /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+    /// # runtime.block_on(async {
+    /// use std::time::Duration;
+    ///
+    /// use agentx_runtime::CallSlots;
+    /// use tokio::time::timeout;
+    ///
+    /// let all = CallSlots::default();
+    /// let (ann, bob) = (all.part(16), all.part(16));
+    /// let first = ann.take_slow().await;
+    /// let _second = ann.take_slow().await;
+    /// assert!(timeout(Duration::ZERO, ann.take_slow()).await.is_err());
+    /// let _his = bob.take_slow().await;
+    /// drop(first);
+    /// let _third = ann.take_slow().await;
+    /// # });
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub async fn take_slow(&self) -> CallSlot {
+        let mut permits = Vec::new();
+        if let Some(turns) = &self.slow {
+            // It is never closed.
+            permits.extend(Arc::clone(turns).acquire_owned().await.ok());
         }
         CallSlot { _permits: permits }
     }

@@ -751,3 +751,35 @@ async fn a_member_names_public_addresses_alone() {
         }
     }
 }
+
+/// Queries fill processors, so a member has two turns at them, also at `/mcp`, and others do not wait for them.
+#[tokio::test]
+async fn a_member_has_two_turns_at_queries_with_and_without_a_quota() {
+    for calls in [Some(16), None] {
+        let desk = Desk::with_quotas(|quotas| quotas.calls = calls).await;
+        let database = |directory: std::path::PathBuf| {
+            std::fs::create_dir_all(&directory).unwrap();
+            let connection = rusqlite::Connection::open(directory.join("shop.db")).unwrap();
+            connection
+                .execute_batch("CREATE TABLE users (id INTEGER)")
+                .unwrap();
+        };
+        database(desk.ann_dir());
+        database(desk.ann_dir().with_file_name(&desk.bob_id));
+        let ask = || json!({"path": "shop.db", "sql": "SELECT count(*) AS n FROM users"});
+        let slots = desk.state.runtime_of(&OwnerId::new(&desk.ann_id)).slots().clone();
+        let turns = (slots.take_slow().await, slots.take_slow().await);
+        {
+            let hers = super::mcp::called(&desk, &desk.ann, "query", ask());
+            tokio::pin!(hers);
+            tokio::select! {
+                biased;
+                (text, _) = &mut hers => panic!("she has no turn: {text}"),
+                (text, failed) = super::mcp::called(&desk, &desk.bob, "query", ask()) => assert!(!failed, "{text}"),
+            }
+            drop(turns);
+            let (text, failed) = hers.await;
+            assert!(!failed, "{text}");
+        }
+    }
+}

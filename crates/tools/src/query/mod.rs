@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_runtime::{ToolContext, ToolOutcome};
+use agentx_runtime::{CallSlot, ToolContext, ToolOutcome};
 use agentx_types::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -50,7 +50,8 @@ pub struct QueryOptions {
     pub sqlite_value_bytes: i32,
     /// Bytes of the SQL of a call, at most: 100,000.
     pub sql_bytes: usize,
-    /// Calls that run at once: 4. Others wait for their turn, at most as long as a call may take.
+    /// Calls that run at once: 4, and on a server 2 of each member. Others wait for their turn, at most as long as a call
+    /// may take.
     pub at_once: usize,
     /// Files and directories that no call opens, whatever was approved. None by default.
     pub refused: Vec<PathBuf>,
@@ -153,6 +154,12 @@ impl TypedTool for QueryWriteTool {
     }
 }
 
+/// A turn of one call: first among those of its person, then among all.
+struct QueryTurn {
+    _of_person: CallSlot,
+    _of_all: Option<OwnedSemaphorePermit>,
+}
+
 /// What both tools share.
 struct Database {
     tool: &'static str,
@@ -194,14 +201,19 @@ impl Database {
         answer.await.map(outcome)
     }
 
-    async fn turn(&self, context: &ToolContext) -> Result<OwnedSemaphorePermit, ToolFailure> {
+    async fn turn(&self, context: &ToolContext) -> Result<QueryTurn, ToolFailure> {
         let time = self.options.timeout;
-        let turn = tokio::time::timeout(time, Arc::clone(&self.turns).acquire_owned());
+        let turn = tokio::time::timeout(time, async {
+            QueryTurn {
+                _of_person: context.slots.take_slow().await,
+                // It is never closed.
+                _of_all: Arc::clone(&self.turns).acquire_owned().await.ok(),
+            }
+        });
         tokio::select! {
             biased;
             () = context.cancel.cancelled() => Err(ToolFailure::interrupted()),
-            // It is never closed.
-            turn = turn => turn.ok().and_then(Result::ok).ok_or_else(|| {
+            turn = turn => turn.map_err(|_| {
                 ToolFailure::failed(format!("Other queries were at work for {time:?}; ask for fewer at once."))
             }),
         }
