@@ -373,7 +373,7 @@ async fn mistakes_name_their_place() {
 #[tokio::test]
 async fn a_statement_ends_when_its_time_is_up() {
     let options = QueryOptions {
-        timeout: Duration::from_millis(50),
+        timeout: Duration::from_secs(1),
         ..QueryOptions::default()
     };
     let place = place_with(&options);
@@ -575,7 +575,7 @@ async fn a_database_with_a_write_ahead_log_is_read_while_another_program_writes(
 #[tokio::test]
 async fn a_person_has_two_turns_of_the_four() {
     let options = QueryOptions {
-        timeout: Duration::from_millis(50),
+        timeout: Duration::from_secs(1),
         ..QueryOptions::default()
     };
     let place = place_with(&options);

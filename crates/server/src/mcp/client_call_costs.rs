@@ -78,18 +78,12 @@ impl<'a> ClientCallCosts<'a> {
             return Ok(false);
         }
         let (estimate, at_most) = self.prices(step);
-        let mut reserved = NanoUsd::default();
-        if let Some(budget) = self.admitted.budget {
-            let mut spent = budget.listed;
-            spent += self.costs.spent(self.person, now).0;
-            spent += self.costs.reserved(self.person);
-            if spent >= budget.most || spent.0.saturating_add(estimate.0) > budget.most.0 {
-                return Err(too_dear_to_continue(spent, budget.most));
-            }
-            reserved = budget.reserved(estimate, at_most);
-        }
-        self.costs.estimate(self.person, now, estimate);
-        self.costs.reserve(self.person, reserved);
+        let budget = self.admitted.budget;
+        let reserved = budget.map(|budget| budget.reserved(estimate, at_most));
+        let reserved = reserved.unwrap_or_default();
+        let begun = self.costs.begin(self.person, now, budget, estimate, reserved);
+        let most = budget.map(|budget| budget.most).unwrap_or_default();
+        begun.map_err(|spent| too_dear_to_continue(spent, most))?;
         let open = OpenStep { estimate, reserved };
         if let Some(before) = self.open.insert((step.tool_call_id.clone(), step.step), open) {
             self.costs.release(self.person, before.reserved);
@@ -230,6 +224,52 @@ mod tests {
         };
         assert_eq!(call.begun(&other, now), Ok(false));
         assert_eq!(spent(), 21);
+    }
+
+    /// Each of these calls looks at the same money at the same instant.
+    #[test]
+    fn of_model_calls_that_begin_at_once_only_those_begin_that_there_is_money_for() {
+        const CALLS: usize = 8;
+        let directory = tempfile::tempdir().unwrap();
+        let costs = UnlistedCosts::read(directory.path());
+        let (ada, now) = (OwnerId::new("own_ada"), Timestamp(5));
+        let mut model = priced("m", 0);
+        model.prices.output = 1_000;
+        let none = |_: &str| None;
+        for round in 0..200 {
+            let start = std::sync::Barrier::new(CALLS);
+            // An answer reserves a sixteenth at most, and there is money for four.
+            let budget = CallBudget {
+                most: NanoUsd(16_000),
+                listed: NanoUsd(12_000),
+            };
+            let begins = |_: usize| {
+                let admitted = AdmittedCall {
+                    unbilled: None,
+                    budget: Some(budget),
+                };
+                let mut call = ClientCallCosts::new(&costs, &ada, &model, &none, admitted);
+                let step = EffectStarted {
+                    tool_call_id: ToolCallId::new("call_1"),
+                    step: 1,
+                    kind: "generate".into(),
+                    input: Value::Null,
+                };
+                start.wait();
+                let begun = call.begun(&step, now).is_ok();
+                start.wait();
+                begun
+            };
+            let begun = std::thread::scope(|scope| {
+                let threads: Vec<_> = (0..CALLS)
+                    .map(|number| scope.spawn(move || begins(number)))
+                    .collect();
+                let begun = threads.into_iter().map(|thread| thread.join().unwrap());
+                begun.filter(|begun| *begun).count()
+            });
+            assert_eq!(begun, 4, "round {round}");
+            assert_eq!(costs.reserved(&ada), NanoUsd(0));
+        }
     }
 
     #[test]

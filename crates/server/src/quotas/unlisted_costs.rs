@@ -15,6 +15,7 @@ use std::time::Duration;
 use agentx_files::{FileLock, ReplaceOptions, replace_locked};
 use agentx_types::{NanoUsd, OwnerId, Timestamp};
 
+use crate::quotas::daily_cost::CallBudget;
 use crate::state::ServerState;
 
 /// The period whose costs are counted together.
@@ -62,6 +63,23 @@ struct KnownCosts {
 }
 
 impl KnownCosts {
+    /// Returns what an owner spent within a day.
+    fn spent(&self, owner: &OwnerId, now: Timestamp) -> NanoUsd {
+        let mut sum = NanoUsd::default();
+        for all in [&self.in_file, &self.being_written, &self.new] {
+            for (at, cost) in all.get(owner).into_iter().flatten() {
+                if is_recent(*at, now) {
+                    sum += *cost;
+                }
+            }
+        }
+        for less in [&self.less_being_written, &self.less] {
+            let less = less.get(owner).copied().unwrap_or_default();
+            sum = NanoUsd(sum.0.saturating_sub(less.0));
+        }
+        sum
+    }
+
     fn end_estimate(&mut self, owner: &OwnerId, estimate: NanoUsd) {
         reduce(&mut self.estimated, owner, estimate);
     }
@@ -101,28 +119,39 @@ impl UnlistedCosts {
         add(&mut self.known().new, owner, now, cost);
     }
 
-    /// Adds the estimate of a call that begins now.
-    pub(crate) fn estimate(&self, owner: &OwnerId, now: Timestamp, estimate: NanoUsd) {
+    /// Begins a model call: adds its estimate, and reserves `more`, which it may cost beyond that. Of two that begin at the
+    /// same instant, the second one sees the first.
+    ///
+    /// # Errors
+    /// Returns what the owner has spent and reserved if the budget has no room for the estimate. Then nothing counts.
+    pub(crate) fn begin(
+        &self,
+        owner: &OwnerId,
+        now: Timestamp,
+        budget: Option<CallBudget>,
+        estimate: NanoUsd,
+        more: NanoUsd,
+    ) -> Result<(), NanoUsd> {
         let mut known = self.known();
+        if let Some(budget) = budget {
+            let mut spent = budget.listed;
+            spent += known.spent(owner, now);
+            spent += known.reserved.get(owner).copied().unwrap_or_default();
+            if spent >= budget.most || spent.0.saturating_add(estimate.0) > budget.most.0 {
+                return Err(spent);
+            }
+        }
         add(&mut known.new, owner, now, estimate);
         *known.estimated.entry(owner.clone()).or_default() += estimate;
-    }
-
-    /// Reserves what a call that begins now may cost beyond its estimate.
-    pub(crate) fn reserve(&self, owner: &OwnerId, more: NanoUsd) {
         if more > NanoUsd::default() {
-            *self.known().reserved.entry(owner.clone()).or_default() += more;
+            *known.reserved.entry(owner.clone()).or_default() += more;
         }
+        Ok(())
     }
 
     /// Frees what was reserved for a call that has ended.
     pub(crate) fn release(&self, owner: &OwnerId, more: NanoUsd) {
         reduce(&mut self.known().reserved, owner, more);
-    }
-
-    /// Returns what is reserved for an owner.
-    pub(crate) fn reserved(&self, owner: &OwnerId) -> NanoUsd {
-        self.known().reserved.get(owner).copied().unwrap_or_default()
     }
 
     /// Keeps an estimate as the cost of a call that never gets a bill.
@@ -188,18 +217,7 @@ impl UnlistedCosts {
     /// Returns what an owner spent within a day, and the part of it that is an estimate of calls that run now.
     pub(crate) fn spent(&self, owner: &OwnerId, now: Timestamp) -> (NanoUsd, NanoUsd) {
         let known = self.known();
-        let mut sum = NanoUsd::default();
-        for all in [&known.in_file, &known.being_written, &known.new] {
-            for (at, cost) in all.get(owner).into_iter().flatten() {
-                if is_recent(*at, now) {
-                    sum += *cost;
-                }
-            }
-        }
-        for less in [&known.less_being_written, &known.less] {
-            let less = less.get(owner).copied().unwrap_or_default();
-            sum = NanoUsd(sum.0.saturating_sub(less.0));
-        }
+        let sum = known.spent(owner, now);
         let estimated = known.estimated.get(owner).copied().unwrap_or_default();
         (sum, estimated.min(sum))
     }
@@ -287,6 +305,10 @@ mod tests {
     use super::*;
 
     impl UnlistedCosts {
+        pub(crate) fn reserved(&self, owner: &OwnerId) -> NanoUsd {
+            self.known().reserved.get(owner).copied().unwrap_or_default()
+        }
+
         pub(crate) fn within_a_day(&self, owner: &OwnerId, now: Timestamp) -> NanoUsd {
             self.spent(owner, now).0
         }
