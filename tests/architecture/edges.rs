@@ -37,6 +37,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ),
     // The search engine that the person chose, as a tool.
     ("web", &["types", "http", "runtime", "tools"]),
+    // PostgreSQL databases that the person named, as a tool.
+    ("postgres", &["types", "runtime", "tools"]),
     (
         "node-runtime",
         &[
@@ -54,6 +56,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "tools",
             "config",
             "web",
+            "postgres",
         ],
     ),
     // Servers of others as tools: they are configured, known on the disk, run as programs, and offered on the

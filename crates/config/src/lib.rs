@@ -79,6 +79,6 @@ pub use settings::bounds::{check_condensing, check_params};
 pub use settings::chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, ThinkingDisplay};
 pub use settings::quotas::Quotas;
 pub use settings::{
-    CallSettings, DurabilitySetting, HeaderSetting, MemoryAccept, MemorySettings, ProviderSettings,
-    SandboxSettings, SearchSettings, SecretSettings, Settings, ToolSettings,
+    CallSettings, DatabaseSettings, DurabilitySetting, HeaderSetting, MemoryAccept, MemorySettings,
+    ProviderSettings, SandboxSettings, SearchSettings, SecretSettings, Settings, ToolSettings,
 };

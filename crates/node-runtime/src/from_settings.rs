@@ -11,6 +11,7 @@
 //! | `calls.*` | [`CallLimits`] and [`RetryPolicy`]; unset values keep their defaults |
 //! | `tools.enabled`, `tools.disabled` | which built-in tools are in the box |
 //! | `search.*` | the tool `web_search`, if an engine is chosen |
+//! | `databases.*` | the tool `query_database`, with the feature `postgres` |
 //! | `tools.timeout`, `tools.max_output_bytes` | the limits of `bash`, `job`, `glob` and `grep` |
 //! | `secrets.*` | the redactor, with the values that it knows |
 //! | `memory.*` | the service of memories and their tools, if memory is on |
@@ -37,6 +38,7 @@ use agentx_types::{ModelSpec, OwnerId, ToolSpec};
 use agentx_web::{SearchEngine, SearchKey, WebSearchOptions, WebSearchTool};
 
 use crate::command_sandbox::command_sandbox;
+use crate::databases::with_databases;
 use crate::folder_instructions::telling_instructions;
 use crate::known_secrets::redactor;
 use crate::local_owner::LOCAL_OWNER;
@@ -121,7 +123,10 @@ impl NodeParts {
 
 /// The built-in tools, with those that the settings configure.
 fn all_tools(options: ToolOptions, settings: &Settings) -> Toolbox {
-    with_search(own_tools(options, query_options(settings)), settings)
+    with_databases(
+        with_search(own_tools(options, query_options(settings)), settings),
+        settings,
+    )
 }
 
 /// Adds the tool `web_search` if the person chose an engine.

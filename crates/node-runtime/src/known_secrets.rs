@@ -45,6 +45,13 @@ pub fn known_secrets(settings: &Settings) -> SecretSet {
     if let Some(search) = &settings.search {
         add_key(&mut set, "web_search", &search.key);
     }
+    for database in &settings.databases {
+        add_key(&mut set, &database.name, &database.url);
+        let address = database.url.value().map(|url| url.expose());
+        if let Some(password) = address.and_then(password_in) {
+            set.add(&database.name, Origin::Setting, password);
+        }
+    }
     for key in &settings.keys {
         add_key(&mut set, "key", key);
     }

@@ -54,6 +54,8 @@ mod blobs;
 #[cfg(feature = "settings")]
 mod command_sandbox;
 #[cfg(feature = "settings")]
+mod databases;
+#[cfg(feature = "settings")]
 mod folder_instructions;
 mod forking;
 #[cfg(feature = "settings")]

@@ -161,6 +161,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("web_search.engine", ValueKind::Choice(SEARCH_ENGINES), Never, None, "the search engine of the tool `web_search`; without it, the tool is not offered"),
     key("web_search.api_key", ValueKind::Key, Never, None, "the key of the search engine, as a reference: `${NAME}`; SearXNG needs none"),
     key("web_search.url", ValueKind::Url, Never, None, "the address of the search engine; its vendor's by default, SearXNG needs one"),
+    key("databases.*.url", ValueKind::Key, Never, None, "the address of a PostgreSQL database that `query_database` reads, as a reference: `${NAME}`; needs a build with the feature `postgres`"),
     key("providers.*.api", ValueKind::Choice(APIS), SetIfTrusted, None, "the API protocol; OpenAI at its own address uses openai-responses, Google uses gemini [openai-chat]"),
     key("providers.*.base_url", ValueKind::Url, SetIfTrusted, None, "the address of the API"),
     key("providers.*.api_key", ValueKind::Key, SetIfTrusted, None, "the API key, as a reference: `${NAME}`"),

@@ -22,7 +22,7 @@ use crate::settings::quotas;
 use crate::settings::sandbox;
 use crate::settings::stuck;
 use crate::settings::{
-    CallSettings, DurabilitySetting, SearchSettings, SecretSettings, Settings, ToolSettings,
+    CallSettings, DatabaseSettings, DurabilitySetting, SearchSettings, SecretSettings, Settings, ToolSettings,
 };
 use crate::text_file::read_text;
 use crate::{ApiKeySource, ConfigMistake, ConfigPaths, Folder, GitPrograms, KeyReference, Secret, Sourced};
@@ -70,6 +70,7 @@ pub(crate) fn settings(
         memory: memory::settings(&get),
         mcp: mcp::servers(&get, lookup, mistakes),
         search: search(&get, lookup, mistakes),
+        databases: databases(&get, lookup),
         catalog,
         providers,
         cloud_files: cloud::named_files(lookup, &places.cwd),
@@ -119,7 +120,31 @@ fn search(
         let what = "searxng needs the address of an instance: set `web_search.url`".to_owned();
         mistakes.push(mistake(&origin, "web_search.engine", what, None));
     }
-    let key = match get.merged.get(&SettingPath::dotted("web_search.api_key")) {
+    Some(SearchSettings {
+        engine: engine?,
+        url,
+        key: key_at(get, &SettingPath::dotted("web_search.api_key"), lookup),
+    })
+}
+
+/// The databases that the person configured.
+fn databases(get: &SettingsGetter<'_>, lookup: &dyn Fn(&str) -> Option<String>) -> Vec<DatabaseSettings> {
+    let all = SettingPath::dotted("databases");
+    let names = get.merged.names_under(&all).into_iter();
+    let database = |name: String| DatabaseSettings {
+        url: key_at(get, &all.child(&name).child("url"), lookup),
+        name,
+    };
+    names.map(database).collect()
+}
+
+/// The key at a path, with the value of its variable.
+fn key_at(
+    get: &SettingsGetter<'_>,
+    path: &SettingPath,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> ApiKeySource {
+    match get.merged.get(path) {
         Some(Value::Key(KeyReference::Env(name))) => ApiKeySource::Env {
             name: name.clone(),
             value: lookup(name)
@@ -128,12 +153,7 @@ fn search(
         },
         Some(Value::Key(KeyReference::Literal(secret))) => ApiKeySource::Literal(secret.clone()),
         _ => ApiKeySource::None,
-    };
-    Some(SearchSettings {
-        engine: engine?,
-        url,
-        key,
-    })
+    }
 }
 
 /// The directory of sessions and records of trust.

@@ -69,6 +69,8 @@ pub struct Settings {
     pub mcp: Vec<McpServerSettings>,
     /// The search engine of the tool `web_search`; without one, the tool is not offered.
     pub search: Option<SearchSettings>,
+    /// The databases that the tool `query_database` reads; without one, the tool is not offered.
+    pub databases: Vec<DatabaseSettings>,
     /// All models and providers: the built-in ones, with what the configuration adds and changes.
     pub catalog: Catalog,
     /// The providers of the catalog, each with its key.
@@ -267,6 +269,15 @@ pub struct SearchSettings {
     pub url: Option<String>,
     /// The API key.
     pub key: ApiKeySource,
+}
+
+/// A PostgreSQL database that the tool `query_database` reads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DatabaseSettings {
+    /// The name by which the model names it.
+    pub name: String,
+    /// The address, which may have a password.
+    pub url: ApiKeySource,
 }
 
 impl ProviderSettings {

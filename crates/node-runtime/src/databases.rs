@@ -1,0 +1,35 @@
+//! The tool `query_database`, for the databases that the person configured, if this program has the feature `postgres`.
+
+use agentx_config::Settings;
+use agentx_tools::Toolbox;
+
+/// Adds the tool if there are databases.
+#[cfg(feature = "postgres")]
+pub(crate) fn with_databases(mut tools: Toolbox, settings: &Settings) -> Toolbox {
+    use agentx_postgres::{ConfiguredDatabase, DatabaseQueryOptions, DatabaseQueryTool};
+
+    if settings.databases.is_empty() {
+        return tools;
+    }
+    let databases = settings.databases.iter().map(|database| ConfiguredDatabase {
+        name: database.name.clone(),
+        address: database.url.value().map(|url| url.expose().to_owned()),
+    });
+    let tool = DatabaseQueryTool::new(databases.collect(), DatabaseQueryOptions::default());
+    // No built-in tool has this name, so there is nothing to replace.
+    if let Err(taken) = tools.add(tool) {
+        tracing::warn!(tool = taken.name, "there are two tools of one name");
+    }
+    tools
+}
+
+/// Says that the databases count for nothing.
+#[cfg(not(feature = "postgres"))]
+pub(crate) fn with_databases(tools: Toolbox, settings: &Settings) -> Toolbox {
+    if !settings.databases.is_empty() {
+        tracing::warn!(
+            "`databases` counts for nothing: this program was built without the feature `postgres`"
+        );
+    }
+    tools
+}
