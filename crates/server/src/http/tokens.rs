@@ -20,6 +20,7 @@ pub(crate) struct McpTokenWish {
 /// A token, without its text.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct McpTokenEntry {
+    /// The id, by which it is taken back.
     id: String,
     /// The name of the program that has it.
     name: String,
