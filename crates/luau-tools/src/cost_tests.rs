@@ -20,14 +20,14 @@ use mlua::{Lua, Table, Value as Luau};
 
 use self::calls::{ALWAYS_FAIL, CALLS, GENERIC, IN_PLACE};
 use self::table::{COSTS, Cost};
+use crate::exchange;
 use crate::json::flat_value::FlatValue;
-use crate::lanes::wake_queue::WakeQueue;
 use crate::run::ScriptRun;
 use crate::run::run_channel::{RunStart, line};
 use crate::test_counts::{self, TestCounts};
-use crate::vm::exchange;
 use crate::vm::template::PreparedVm;
 use crate::vm::{Vm, VmProgress, VmScope};
+use crate::waiting::wake_queue::WakeQueue;
 use crate::{Libraries, Script, ScriptLimits};
 
 /// Each four times the one before. Texts are large from 65,536 bytes on and tables from 8,192 values on, so

@@ -32,10 +32,10 @@ use crate::error::{Reason, ScriptError};
 use crate::host::{BoxFuture, EffectError, EffectKind, Host, HostEffect, Outcome};
 use crate::json::flat_value::FlatValue;
 use crate::lanes::lane_pool::RunHandle;
-use crate::lanes::spin_wait::SpinWaiter;
 use crate::limits::{LimitExceeded, ScriptLimits};
 use crate::run::run_channel::{CANCELLED, LaneMessage, RunReceiver, RunStart, TIMED_OUT, give_up, line};
 use crate::script::Script;
+use crate::waiting::spin_wait::SpinWaiter;
 
 /// The time that a stopped script has to report its line.
 const LAST_WORDS: Duration = Duration::from_millis(100);

@@ -4,10 +4,11 @@
 //! # How the modules work together
 //!
 //! ```text
-//!  script/  compiled once ─┐
+//!  script/, compile/  made once ─┐
 //!  invoke.rs  the caller's side: performs effects by the Host, watches the time
 //!      │  run/run_channel.rs  what a run begins with, says, and whether it shall stop
-//!      │  lanes/inbox.rs      what a lane is told
+//!      │  waiting/            how the caller waits, and is woken
+//!      │  lanes/inbox.rs, lanes/lane_command.rs   what a lane is told
 //!      ▼
 //!  lanes/lane_pool.rs, lanes/lane_worker/   threads, each with many runs in turns
 //!      │  vm/pool.rs, vm/template.rs  VMs by owner, a few made ahead
@@ -16,6 +17,7 @@
 //!      │  vm/natives.rs, vm/prelude.rs     what scripts are given
 //!      │  json/                            JSON outside of a VM: text, and flat values between threads
 //!      │  value/, stack.rs                 JSON to Luau and back, the only place with `unsafe`
+//!      │  exchange.rs                      the value on its way, and when a safepoint has work
 //!      └  vm/memory.rs, run/run_timer.rs   what it is charged with
 //! ```
 //!
@@ -24,9 +26,11 @@
 //!
 #![doc = include_str!("../../../docs/LUAU.md")]
 
+mod compile;
 #[cfg(test)]
 mod cost_tests;
 mod error;
+mod exchange;
 mod host;
 mod invoke;
 mod json;
@@ -39,14 +43,16 @@ mod stack;
 mod test_counts;
 mod value;
 mod vm;
+mod waiting;
 
+pub use compile::compiler::check;
+pub use compile::libraries::Libraries;
 pub use error::{Reason, ScriptError, ScriptMistake};
 pub use host::{BoxFuture, EffectError, EffectKind, EffectPlace, Host, HostEffect, Outcome};
 pub use lanes::lane_pool::Lanes;
 pub use limits::{LimitExceeded, SOURCE_BYTES, ScriptLimits};
-pub use script::libraries::Libraries;
+pub use script::Script;
 pub use script::owner::Owner;
-pub use script::{Script, check};
 
 /// Definitions of `ctx`, `rt` and the rest for editors and `--!strict` scripts: the text of `agentx.d.luau`.
 #[must_use]

@@ -291,26 +291,35 @@ fn function(lua: &Lua, upvalue: &Table, work: VmFunction, name: &'static CStr) -
     }
 }
 
+/// The conversion of the value in this thread's exchange, which the functions of a VM call.
+pub(crate) trait ValueConversion {
+    /// Moves the value from the exchange into the slot, nulls of objects only if it keeps them. It panics
+    /// nowhere outside of [`caught`].
+    fn takes(slot: StackSlot<'_>, keep: bool);
+    /// Puts the first argument into the exchange, or returns the error in it.
+    fn gives(stack: &mut Stack) -> Option<String>;
+}
+
 /// A function `(keep)` that returns the value in this thread's exchange; nulls of objects are kept or absent.
-pub(crate) fn takes(lua: &Lua, array: &Table) -> mlua::Result<Function> {
-    unsafe extern "C-unwind" fn work(state: *mut State) -> c_int {
+pub(crate) fn takes<C: ValueConversion>(lua: &Lua, array: &Table) -> mlua::Result<Function> {
+    unsafe extern "C-unwind" fn work<C: ValueConversion>(state: *mut State) -> c_int {
         let mut stack = Stack(state);
         let (keep, top) = (stack.as_boolean(Stack::FIRST), stack.top());
         // Errors of the VM go through here: nothing on the way catches them, and nothing panics, see
         // `caught`.
-        crate::value::takes(StackSlot(&mut stack), keep);
+        C::takes(StackSlot(&mut stack), keep);
         debug_assert_eq!(stack.top(), top + 1, "one value is given");
         1
     }
-    function(lua, array, work, c"takes")
+    function(lua, array, work::<C>, c"takes")
 }
 
 /// A function `(value)` that puts the value into this thread's exchange, or returns the error in it.
-pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
-    unsafe extern "C-unwind" fn work(state: *mut State) -> c_int {
+pub(crate) fn gives<C: ValueConversion>(lua: &Lua, array: &Table) -> mlua::Result<Function> {
+    unsafe extern "C-unwind" fn work<C: ValueConversion>(state: *mut State) -> c_int {
         let mut stack = Stack(state);
         let top = stack.top();
-        let given = catch_unwind(AssertUnwindSafe(|| crate::value::gives(&mut stack)));
+        let given = catch_unwind(AssertUnwindSafe(|| C::gives(&mut stack)));
         // SAFETY: if a panic ended the walk, the values that it pushed are popped; there is room for the
         // answer.
         unsafe { ffi::lua_settop(state, top) };
@@ -320,7 +329,7 @@ pub(crate) fn gives(lua: &Lua, array: &Table) -> mlua::Result<Function> {
         }
         1
     }
-    function(lua, array, work, c"gives")
+    function(lua, array, work::<C>, c"gives")
 }
 
 /// Runs `work` and returns the default if it panics: a panic may not unwind through frames of the VM. `work`
@@ -345,7 +354,6 @@ pub(crate) fn fresh(lua: &Lua, env_meta: &Table) -> mlua::Result<Function> {
             ffi::lua_pushvalue(state, -2);
             ffi::lua_setfenv(state, -2);
         }
-
         2
     }
     function(lua, env_meta, work, c"fresh")
@@ -369,10 +377,10 @@ pub(crate) fn thin_out_safepoints(lua: &Lua) -> mlua::Result<()> {
         // to do it.
         let may_yield = || {
             // SAFETY: it is only queried.
-            crate::vm::exchange::is_over() && unsafe { ffi::lua_isyieldable(state) } != 0
+            crate::exchange::is_over() && unsafe { ffi::lua_isyieldable(state) } != 0
         };
         if gc < 0
-            && (crate::vm::exchange::is_due() || may_yield())
+            && (crate::exchange::is_due() || may_yield())
             && let Some(interrupt) = INTERRUPT.get()
         {
             // SAFETY: it is called as the VM would call it.

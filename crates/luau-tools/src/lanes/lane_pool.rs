@@ -21,9 +21,10 @@ use tokio::sync::Semaphore;
 use crate::host::EffectError;
 use crate::json::flat_value::FlatValue;
 use crate::lanes::inbox::{Inbox, inbox};
+use crate::lanes::lane_command::LaneCommand;
 use crate::lanes::lane_worker;
-use crate::lanes::spin_wait::WaitSpot;
 use crate::run::run_channel::RunSender;
+use crate::waiting::spin_wait::WaitSpot;
 
 /// The maximum number of runs on all lanes together; more wait for their start. A run that waits takes about
 /// 8 KiB, so this many take some 128 MiB.
@@ -53,29 +54,6 @@ struct LaneStatus {
     load: AtomicUsize,
     /// The meeting point of the tasks that wait for the lane's messages.
     pub(crate) spot: Arc<WaitSpot>,
-}
-
-/// A command to a lane. Its inbox is bounded by the runs on it and by `ScriptLimits::pending` of each.
-pub(crate) enum LaneCommand {
-    /// A new run, and its arguments.
-    Start(RunSender, FlatValue),
-    Outcome {
-        run: u64,
-        step: u64,
-        outcome: Result<FlatValue, EffectError>,
-    },
-    Stop {
-        run: u64,
-    },
-    /// A script is gone.
-    Forget {
-        owner: u64,
-        script: u64,
-    },
-    /// All scripts of an owner are gone.
-    Leave {
-        owner: u64,
-    },
 }
 
 /// A run's way to its lane. Dropping it stops the run.

@@ -1,8 +1,6 @@
-//! The threads on which scripts run: how work reaches them, how runs take turns on them, and how they sleep
-//! and wake.
+//! The threads on which scripts run: how work reaches them, and how runs take turns on them.
 
 mod inbox;
+mod lane_command;
 pub(crate) mod lane_pool;
 mod lane_worker;
-pub(crate) mod spin_wait;
-pub(crate) mod wake_queue;

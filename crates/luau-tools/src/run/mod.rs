@@ -12,22 +12,22 @@ mod run_timer;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Instant;
 
 use serde_json::{Map, Value};
 
+use crate::compile::Compiled;
 use crate::error::{Reason, ScriptError, ScriptLocation};
+use crate::exchange::{self, WorkPermit};
 use crate::host::{EffectKind, EffectPlace, HostEffect};
 use crate::json::long_work::LongWork;
-use crate::lanes::wake_queue::WakeQueue;
 use crate::limits::{LimitExceeded, ScriptLimits};
 use crate::run::random::Random;
 use crate::run::run_channel::{RunSender, TIMED_OUT};
 use crate::run::run_timer::RunTimer;
-use crate::script::Compiled;
-use crate::vm::exchange;
+use crate::waiting::wake_queue::WakeQueue;
 
 /// A run: its limits, its use of them, and the way to stop it.
 pub(crate) struct ScriptRun {
@@ -117,7 +117,8 @@ impl ScriptRun {
 
     /// Begins a turn of the script. The lane has just read the time.
     pub(crate) fn enter(self: &Rc<Self>) {
-        exchange::enter(self);
+        let permit: Weak<Self> = Rc::downgrade(self);
+        exchange::enter(permit, (self.limits.json_depth, self.limits.json));
         let now = self.wakes.lately();
         if !self.is_tripped() {
             exchange::pass(now);
@@ -280,6 +281,12 @@ impl ScriptRun {
         }
         state.entries.insert(key.to_owned(), value.clone());
         Ok(true)
+    }
+}
+
+impl WorkPermit for ScriptRun {
+    fn may_go_on(&self) -> bool {
+        self.check().is_ok()
     }
 }
 

@@ -14,13 +14,13 @@ use std::task::{Poll, Waker};
 
 use serde_json::Value;
 
+use crate::compile::Compiled;
 use crate::error::ScriptError;
 use crate::host::HostEffect;
 use crate::json::flat_value::{FlatValue, NearValue};
-use crate::lanes::spin_wait::{SpinOutcome, SpinWaiter};
-use crate::lanes::wake_queue::WakeQueue;
 use crate::limits::ScriptLimits;
-use crate::script::Compiled;
+use crate::waiting::spin_wait::{SpinOutcome, SpinWaiter};
+use crate::waiting::wake_queue::WakeQueue;
 
 /// A message of a lane about a run. It is bounded by `ScriptLimits::pending` and `ScriptLimits::effects`.
 pub(crate) enum LaneMessage {
@@ -266,7 +266,7 @@ mod tests {
 
     use super::*;
     use crate::host::EffectKind;
-    use crate::lanes::spin_wait::WaitSpot;
+    use crate::waiting::spin_wait::WaitSpot;
 
     fn new_line() -> (RunSender, RunReceiver) {
         let compiled = crate::Script::compile("line", "return 1", crate::Libraries::new());

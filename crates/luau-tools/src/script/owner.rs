@@ -6,10 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::error::ScriptError;
 use crate::lanes::lane_pool::Lanes;
-use crate::script::Script;
-use crate::script::libraries::Libraries;
 
 /// An owner of scripts, such as the tools of one folder. Clones refer to the same owner.
 ///
@@ -44,14 +41,6 @@ impl Owner {
         Self {
             held: Arc::new(HeldVm { id, lanes }),
         }
-    }
-
-    /// Compiles a script and its libraries.
-    ///
-    /// # Errors
-    /// Returns an error for the same reasons as [`Script::compile`].
-    pub fn compile(&self, name: &str, source: &str, libraries: Libraries) -> Result<Script, ScriptError> {
-        Script::compile_for(self, name, source, libraries)
     }
 
     /// Identifies the owner; unique in a process.

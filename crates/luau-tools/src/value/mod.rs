@@ -7,11 +7,13 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use crate::exchange;
 use crate::json::flat_part::FlatPart;
 use crate::json::flat_value::FlatValue;
 use crate::json::reader::ValueReader;
-use crate::stack::{LuauType, NoRoom, Stack, StackSlot, TableBuilder, TablePair, ValuePosition, caught};
-use crate::vm::exchange;
+use crate::stack::{
+    LuauType, NoRoom, Stack, StackSlot, TableBuilder, TablePair, ValueConversion, ValuePosition, caught,
+};
 
 /// The key of an object that represents bytes that are not text.
 const BYTES: &[u8] = b"$bytes";
@@ -19,17 +21,39 @@ const BYTES: &[u8] = b"$bytes";
 /// The size of a table beyond its content: it costs more than its two brackets.
 const TABLE: usize = 30;
 
-/// Moves the value from the exchange into the slot. `keep` says whether nulls of objects become `json.null`,
-/// or absent keys as usual in Luau. Its depth was checked when it was written.
-pub(crate) fn takes(slot: StackSlot<'_>, keep: bool) {
-    exchange::with(|flat| {
-        let from = flat.reader();
-        match caught(|| from.part()) {
-            FlatPart::Null if !keep => slot.nil(),
-            part => ToLuau { from: &from, keep }.put(part, slot),
-        }
-        flat.clear();
-    });
+/// JSON as values of Luau, and values of Luau as JSON.
+pub(crate) struct JsonConversion;
+
+impl ValueConversion for JsonConversion {
+    /// Nulls of objects become `json.null` if they are kept, otherwise absent keys as usual in Luau. The depth
+    /// of the value was checked when it was written.
+    fn takes(slot: StackSlot<'_>, keep: bool) {
+        exchange::with(|flat| {
+            let from = flat.reader();
+            match caught(|| from.part()) {
+                FlatPart::Null if !keep => slot.nil(),
+                part => ToLuau { from: &from, keep }.put(part, slot),
+            }
+            flat.clear();
+        });
+    }
+
+    fn gives(stack: &mut Stack) -> Option<String> {
+        let (depth, bytes) = exchange::largest();
+        exchange::with(|flat| {
+            flat.clear();
+            let mut to = ToJson {
+                depth,
+                bytes,
+                left: bytes,
+                walked: 0,
+                into: flat,
+            };
+            let made = to.at(stack, Stack::FIRST, depth);
+            exchange::given(to.bytes - to.left);
+            made.err().map(Problem::message)
+        })
+    }
 }
 
 /// Makes Luau values of JSON, directly on the stack of the VM.
@@ -145,24 +169,6 @@ impl From<NoRoom> for Problem {
     fn from(_: NoRoom) -> Self {
         Self::new("there is no memory to go through it")
     }
-}
-
-/// Puts the first argument into the exchange, or returns the error in it.
-pub(crate) fn gives(stack: &mut Stack) -> Option<String> {
-    let (depth, bytes) = exchange::largest();
-    exchange::with(|flat| {
-        flat.clear();
-        let mut to = ToJson {
-            depth,
-            bytes,
-            left: bytes,
-            walked: 0,
-            into: flat,
-        };
-        let made = to.at(stack, Stack::FIRST, depth);
-        exchange::given(to.bytes - to.left);
-        made.err().map(Problem::message)
-    })
 }
 
 /// Makes JSON of Luau values, and counts its output.

@@ -12,9 +12,10 @@ use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
+use crate::exchange;
 use crate::json::flat_value::FlatValue;
 use crate::stack;
-use crate::vm::exchange;
+use crate::value::JsonConversion;
 
 const DEPTH: usize = 24;
 const BYTES: usize = 1 << 16;
@@ -81,8 +82,8 @@ impl Ways {
         let array = lua.create_table().unwrap();
         exchange::allow(DEPTH, BYTES);
         Self {
-            takes: stack::takes(&lua, &array).unwrap(),
-            gives: stack::gives(&lua, &array).unwrap(),
+            takes: stack::takes::<JsonConversion>(&lua, &array).unwrap(),
+            gives: stack::gives::<JsonConversion>(&lua, &array).unwrap(),
             array,
             lua,
         }

@@ -5,7 +5,6 @@
 //! do. A run that exhausts its memory ends alone; its VM takes no new runs and goes with its last one.
 //! `template.rs` creates VMs, `memory.rs` charges memory to runs.
 
-pub(crate) mod exchange;
 mod memory;
 pub(crate) mod natives;
 pub(crate) mod pool;
@@ -21,10 +20,11 @@ use std::sync::atomic::Ordering;
 
 use mlua::{Function, Lua, Table, Value as Luau};
 
+use crate::compile::Compiled;
 use crate::error::{ScriptLocation, TOOL};
+use crate::exchange;
 use crate::json::flat_value::FlatValue;
 use crate::run::ScriptRun;
-use crate::script::Compiled;
 use crate::vm::memory::{GARBAGE, VmMemory};
 use crate::vm::state::{LoadedScript, VmShared, load};
 use crate::vm::template::PreparedVm;
@@ -35,6 +35,10 @@ pub(crate) const MOST_RUNS: usize = 64;
 const FULL: usize = 8 << 20;
 /// Maximum number of scripts that a VM keeps loaded.
 const MOST_SCRIPTS: usize = 256;
+/// The memory that a run may use before the collector runs during its turn, in bytes.
+const STILL: usize = 256 << 10;
+/// A script that was charged with this many bytes shares a VM with no other script from then on.
+const HUNGRY: usize = 2 << 20;
 
 /// A VM and the functions that enter it. It belongs to one lane, and never leaves its thread.
 pub(crate) struct Vm {
@@ -217,6 +221,69 @@ impl Vm {
             chunk: chunk?,
             line: line?,
         })
+    }
+
+    /// Works on behalf of a run: with the rest of its memory, and on its time, which ends with
+    /// [`ScriptRun::leave`].
+    pub(crate) fn with<T>(
+        &self,
+        run: &Rc<ScriptRun>,
+        work: impl FnOnce() -> mlua::Result<T>,
+    ) -> mlua::Result<T> {
+        let before = self.lua.used_memory();
+        let charged = run.charged.get().min(self.over_base());
+        let left = run.limits().memory.saturating_sub(charged);
+        *self.shared.current.borrow_mut() = Some(Rc::clone(run));
+        self.hold_collector(left, before);
+        run.enter();
+        let limited = self.lua.set_memory_limit(before + left);
+        let done = limited.and_then(|_| work());
+        *self.shared.current.borrow_mut() = None;
+        self.lua.set_memory_limit(0)?;
+        let after = self.lua.used_memory();
+        run.charged.set((charged + after).saturating_sub(before));
+        run.grown.set(run.grown.get() + after.saturating_sub(before));
+        if run.charged.get() > HUNGRY {
+            run.script().hungry.store(true, Ordering::Relaxed);
+        }
+        done
+    }
+
+    /// Returns the VM's memory beyond its use without a run.
+    fn over_base(&self) -> usize {
+        self.memory.over_base(self.lua.used_memory())
+    }
+
+    /// Collects garbage if there is much: after each work for a run, once its result has been reported.
+    pub(crate) fn tidy(&self) {
+        // A VM that cannot collect is not one to use.
+        if self.memory.has_to_collect(self.lua.used_memory()) && self.collect().is_err() {
+            self.retired.set(true);
+        }
+    }
+
+    /// Stops the collector for a run that uses little memory, so that its garbage is collected with that of
+    /// others; but not if little memory is left.
+    fn hold_collector(&self, left: usize, used: usize) {
+        if left > 4 * GARBAGE {
+            self.lua.gc_stop();
+            self.shared.still_until.set(used + STILL);
+        } else {
+            self.lua.gc_restart();
+            self.shared.still_until.set(0);
+        }
+    }
+
+    /// Frees unreachable memory. No script may be running.
+    pub(crate) fn collect(&self) -> mlua::Result<()> {
+        self.lua.gc_collect()?;
+        self.memory.collected(self.lua.used_memory());
+        Ok(())
+    }
+
+    /// Returns whether runs left garbage in it.
+    pub(crate) fn is_dirty(&self) -> bool {
+        self.over_base() > GARBAGE / 2
     }
 
     /// Translates the VM's answer. The run has left the VM after it.

@@ -11,12 +11,12 @@ use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value as Luau};
 use serde_json::Value;
 
 use crate::error::{Reason, ScriptLocation, TOOL};
+use crate::exchange;
 use crate::host::{EffectKind, EffectPlace};
 use crate::json::long_work::{LARGE, Piece};
 use crate::limits::LimitExceeded;
 use crate::run::random::Random;
 use crate::stack;
-use crate::vm::exchange;
 use crate::vm::state::VmShared;
 
 /// The table `native`.

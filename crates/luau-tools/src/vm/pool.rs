@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use crate::script::Compiled;
+use crate::compile::Compiled;
 use crate::vm::template::PreparedVm;
 use crate::vm::{Vm, VmScope};
 

@@ -1,14 +1,11 @@
-//! The sandbox's own Luau, which makes the standard library safe and adds the functions for scripts; and the
-//! flags of the VM.
+//! The sandbox's own Luau, which makes the standard library safe and adds the functions for scripts.
 //!
 //! The parts are compiled once in a process and loaded into each VM. They freeze shared values, replace
 //! functions that could leave the sandbox or take unbounded time, and turn effects into ordinary functions.
 
 use std::sync::OnceLock;
 
-use mlua::Lua;
-
-use crate::script::compiler;
+use crate::compile::compiler::{compiler, flags};
 
 /// A part of the sandbox's own Luau, as bytecode. It is compiled once and loaded into every VM.
 pub(crate) struct PreludePart {
@@ -47,20 +44,4 @@ impl PreludePart {
         let code = lean.compile(text).unwrap_or_default();
         Self { name, code }
     }
-}
-
-/// Enables flags of Luau that make the VM robust: tables when memory runs out, long moves, long splits.
-/// Called before anything is compiled, and so before any VM exists.
-pub(crate) fn flags() {
-    static ONCE: OnceLock<()> = OnceLock::new();
-    ONCE.get_or_init(|| {
-        for name in [
-            "LuauTableRobustOom",
-            "LuauTableMoveTimeoutFix",
-            "LuauOptimizeStringSplit",
-        ] {
-            // A newer Luau may have made it the rule and dropped the flag.
-            let _ = Lua::set_fflag(name, true);
-        }
-    });
 }

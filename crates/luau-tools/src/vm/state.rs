@@ -12,11 +12,11 @@ use mlua::{Function, Lua, Table, Value as Luau};
 use serde_json::Value;
 
 use crate::error::{ScriptLocation, TOOL};
+use crate::exchange;
 use crate::json::decode::{DecodeFailure, Decoding};
 use crate::json::flat_value::FlatValue;
 use crate::limits::ScriptLimits;
 use crate::run::ScriptRun;
-use crate::vm::exchange;
 
 /// The state that the Rust functions of a VM use.
 #[derive(Default)]

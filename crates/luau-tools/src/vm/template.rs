@@ -9,6 +9,7 @@ use mlua::chunk::ChunkMode;
 use mlua::{Lua, LuaOptions, StdLib, Table, Value as Luau};
 
 use crate::stack;
+use crate::value::JsonConversion;
 use crate::vm::natives;
 use crate::vm::prelude::{self, PreludePart};
 use crate::vm::state::VmShared;
@@ -43,7 +44,8 @@ impl PreparedVm {
         let shared = Rc::<VmShared>::default();
         let array = marker(&lua, "array")?;
         let env_meta = marker(&lua, "globals")?;
-        let (takes, gives) = (stack::takes(&lua, &array)?, stack::gives(&lua, &array)?);
+        let takes = stack::takes::<JsonConversion>(&lua, &array)?;
+        let gives = stack::gives::<JsonConversion>(&lua, &array)?;
         shared.takes.get_or_init(|| takes);
         shared.gives.get_or_init(|| gives);
         shared.array.get_or_init(|| array);

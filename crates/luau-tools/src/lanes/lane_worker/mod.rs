@@ -17,15 +17,15 @@ use crate::error::{Reason, ScriptError};
 use crate::host::EffectError;
 use crate::json::flat_value::FlatValue;
 use crate::lanes::inbox::InboxReceiver;
-use crate::lanes::lane_pool::LaneCommand;
-use crate::lanes::spin_wait::{WaitSpot, several_processors};
-use crate::lanes::wake_queue::WakeQueue;
+use crate::lanes::lane_command::LaneCommand;
 use crate::limits::LimitExceeded;
 use crate::run::ScriptRun;
 use crate::run::run_channel::RunSender;
 use crate::vm::natives::{is_memory, text_of};
 use crate::vm::pool::Vms;
 use crate::vm::{TaskEnd, Vm, VmProgress};
+use crate::waiting::spin_wait::{WaitSpot, several_processors};
+use crate::waiting::wake_queue::WakeQueue;
 
 /// The time for which a run may take outcomes that have already arrived before others have their turn: as
 /// long as it may compute.
@@ -199,7 +199,7 @@ impl LaneWorker {
         if !instance.waits() {
             self.ready.push_back(id);
         }
-        instance.vm.hold(&instance.run);
+        instance.vm.memory.hold(&instance.run);
         self.runs.insert(id, instance);
     }
 
@@ -233,7 +233,7 @@ impl LaneWorker {
         instance.run.line.ended(result, &self.wakes);
 
         // Work that can wait is done after the result is reported.
-        instance.vm.release(&instance.run);
+        instance.vm.memory.release(&instance.run);
         instance.vm.tidy();
         self.vms.give_back(&instance.vm);
         self.vms.ran(instance.run.script());
@@ -361,8 +361,8 @@ mod tests {
     use futures_util::FutureExt;
 
     use super::*;
-    use crate::lanes::spin_wait::SpinWaiter;
     use crate::run::run_channel::{CANCELLED, LaneMessage, RunStart, line};
+    use crate::waiting::spin_wait::SpinWaiter;
     use crate::{Libraries, Script, ScriptLimits};
 
     #[test]

@@ -7,8 +7,8 @@ use futures_util::FutureExt;
 use serde_json::Value;
 
 use super::*;
-use crate::lanes::spin_wait::SpinWaiter;
 use crate::run::run_channel::{LaneMessage, RunReceiver, RunStart, line};
+use crate::waiting::spin_wait::SpinWaiter;
 use crate::{Libraries, Script, ScriptLimits};
 
 const HOSTILE: u64 = 1;

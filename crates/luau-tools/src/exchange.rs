@@ -5,19 +5,24 @@
 //! the last reading.
 
 use std::cell::{Cell, RefCell};
-use std::rc::{Rc, Weak};
+use std::rc::Weak;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::json::flat_value::FlatValue;
-use crate::run::ScriptRun;
 
 /// Number of safepoints for each reading of the clock.
 const CLOCK_EVERY: u32 = 8;
 
 /// The time for which safepoints do nothing.
 const WHILE: Duration = Duration::from_micros(20);
+
+/// Tells long native work whether it may continue.
+pub(crate) trait WorkPermit {
+    /// Returns whether the work may continue. If not, its run has been stopped.
+    fn may_go_on(&self) -> bool;
+}
 
 /// The exchange between a lane's thread and its VM. There is one for each thread.
 struct VmExchange {
@@ -28,7 +33,7 @@ struct VmExchange {
     /// The approximate size of the value that was given last, in bytes.
     size: Cell<usize>,
     /// The run whose script computes, or computed last.
-    run: RefCell<Weak<ScriptRun>>,
+    run: RefCell<Option<Weak<dyn WorkPermit>>>,
     /// Safepoints that pass before the clock is read.
     passes: Cell<u32>,
     /// The time of the next safepoint with work; `None` means the next safepoint.
@@ -43,7 +48,7 @@ thread_local! {
             flat: RefCell::new(FlatValue::new()),
             largest: Cell::new((0, 0)),
             size: Cell::new(0),
-            run: RefCell::new(Weak::new()),
+            run: RefCell::new(None),
             passes: Cell::new(0),
             due: Cell::new(None),
             over: Cell::new(false),
@@ -51,12 +56,12 @@ thread_local! {
     };
 }
 
-/// From now on values are given within the limits of this run, and long work is charged to it.
-pub(crate) fn enter(run: &Rc<ScriptRun>) {
-    let limits = run.limits();
+/// From now on values are given within these limits of a run, its maximum nesting depth and its maximum size
+/// in bytes, and long work is charged to the run.
+pub(crate) fn enter(run: Weak<dyn WorkPermit>, largest: (usize, usize)) {
     HATCH.with(|hatch| {
-        hatch.largest.set((limits.json_depth, limits.json));
-        *hatch.run.borrow_mut() = Rc::downgrade(run);
+        hatch.largest.set(largest);
+        *hatch.run.borrow_mut() = Some(run);
         hatch.over.set(false);
     });
 }
@@ -65,8 +70,8 @@ pub(crate) fn enter(run: &Rc<ScriptRun>) {
 pub(crate) fn may_go_on() -> bool {
     #[cfg(test)]
     crate::test_counts::safepoint();
-    let run = HATCH.with(|hatch| hatch.run.borrow().upgrade());
-    run.is_none_or(|run| run.check().is_ok())
+    let run = HATCH.with(|hatch| hatch.run.borrow().as_ref().and_then(Weak::upgrade));
+    run.is_none_or(|run| run.may_go_on())
 }
 
 /// The turn of the run is over.

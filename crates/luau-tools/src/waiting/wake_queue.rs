@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::task::Waker;
 use std::time::{Duration, Instant};
 
-use crate::lanes::spin_wait::WaitSpot;
+use crate::waiting::spin_wait::WaitSpot;
 
 /// The waiters that a lane has to wake. Waking a sleeping thread takes longer than a short run, so several
 /// are woken together: when the lane has nothing more to do, or the first of them has waited a moment.
