@@ -84,7 +84,11 @@ const MAY_DETACH: &[(&str, usize, &str)] = &[
         1,
         "a connection: holds a permit that the end of the server waits for",
     ),
-    ("crates/server/src/quotas/unlisted_costs.rs", 1, "writes one file"),
+    (
+        "crates/server/src/quota_checks/unlisted_costs.rs",
+        1,
+        "writes one file",
+    ),
     (
         "crates/server/src/members/waiting_calls.rs",
         1,

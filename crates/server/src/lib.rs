@@ -18,11 +18,13 @@ mod settings;
 pub mod wheel;
 pub mod ws;
 
+mod changed_settings;
 mod counts;
 mod embedded;
 mod maintenance;
 mod members;
 mod problems;
+mod quota_checks;
 mod quotas;
 mod reader_seat;
 mod server;

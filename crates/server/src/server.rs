@@ -1,8 +1,8 @@
 //! The server itself: it listens, accepts connections, and shuts down.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use agentx_bus::Restart;
@@ -125,7 +125,8 @@ impl Server {
     /// second if no session does anything. Only the first call counts.
     #[must_use]
     pub fn reloading(self, reload: Reload) -> Self {
-        self.state.live().source().read_from(&self.state, reload);
+        let taker: Weak<ServerState> = Arc::downgrade(&self.state);
+        self.state.live().source().read_from(taker, reload);
         self
     }
 

@@ -21,7 +21,7 @@ use crate::counts::ServerCounters;
 use crate::feed::{FeedReader, FeedStart, PageCache, ReplayShare, SubscriptionFilter};
 use crate::limits::fair_semaphore::{ANSWERS, BODIES, CHECKS, FairSemaphore, readers_at_once};
 use crate::mcp::client_calls::ClientCalls;
-use crate::members::waiting_calls::ApproverConnections;
+use crate::members::approver_connections::ApproverConnections;
 use crate::outbox::RoomListener;
 use crate::quotas::MemberUsage;
 pub use crate::reader_seat::SessionReaderSeat;

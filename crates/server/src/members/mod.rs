@@ -1,5 +1,6 @@
 //! Members of a server: the rules that bind each owner's sessions, and the working directory of each member.
 
+pub(crate) mod approver_connections;
 pub(crate) mod limit_bounds;
 pub mod member_bounds;
 pub(crate) mod trust;

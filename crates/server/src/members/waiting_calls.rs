@@ -3,16 +3,17 @@
 //! checked when it comes.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_bus::{Filter, Queue};
 use agentx_runtime::SystemEvent;
+use agentx_types::SessionId;
 use agentx_types::wire::ApprovalWaiting;
-use agentx_types::{OwnerId, SessionId};
 use tokio::time::{Instant, sleep_until};
 
 use crate::auth::Identity;
+use crate::members::approver_connections::WaitingConnection;
 use crate::outbox::{RoomListener, encode};
 use crate::rooms::Room;
 use crate::state::ServerState;
@@ -24,42 +25,6 @@ const PAUSE: Duration = Duration::from_secs(5);
 /// The number of waiting sessions that a new connection is notified of.
 const TOLD: usize = 32;
 
-/// The connections of everybody who may decide about calls of members.
-#[derive(Default)]
-pub(crate) struct ApproverConnections {
-    inner: Mutex<WaitingInner>,
-}
-
-#[derive(Default)]
-struct WaitingInner {
-    connections: BTreeMap<u64, WaitingConnection>,
-    numbers: u64,
-}
-
-#[derive(Clone)]
-struct WaitingConnection {
-    identity: Identity,
-    ear: Arc<dyn RoomListener>,
-}
-
-impl ApproverConnections {
-    fn lock(&self) -> MutexGuard<'_, WaitingInner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn all(&self) -> Vec<WaitingConnection> {
-        self.lock().connections.values().cloned().collect()
-    }
-}
-
-impl WaitingConnection {
-    /// Returns whether this person may now decide about calls in sessions of `owner`.
-    fn decides_for(&self, state: &ServerState, owner: &OwnerId) -> bool {
-        let is_named = self.identity.approver && self.identity.person != *owner;
-        (self.identity.operator || is_named) && state.auth().still_knows(&self.identity)
-    }
-}
-
 /// The subscription of a connection to waiting calls, until this is dropped.
 pub(crate) struct CallWatcher {
     state: Arc<ServerState>,
@@ -68,11 +33,7 @@ pub(crate) struct CallWatcher {
 
 impl Drop for CallWatcher {
     fn drop(&mut self) {
-        self.state
-            .approver_connections()
-            .lock()
-            .connections
-            .remove(&self.number);
+        self.state.approver_connections().remove(self.number);
     }
 }
 
@@ -90,13 +51,7 @@ pub(crate) fn listen(
         identity: identity.clone(),
         ear,
     };
-    let number = {
-        let mut inner = state.approver_connections().lock();
-        inner.numbers += 1;
-        let number = inner.numbers;
-        inner.connections.insert(number, connection.clone());
-        number
-    };
+    let number = state.approver_connections().add(connection.clone());
     tokio::spawn(tell_all(state.clone(), connection));
     Some(CallWatcher {
         state: state.clone(),
@@ -115,7 +70,7 @@ async fn tell_all(state: Arc<ServerState>, connection: WaitingConnection) {
         let Some(room) = state.rooms().there(&info.session_id).await else {
             continue;
         };
-        if told == TOLD || !connection.decides_for(&state, room.owner()) {
+        if told == TOLD || !connection.decides_for(state.auth(), room.owner()) {
             continue;
         }
         if let Some(call) = waiting_in(&state, &room).await {
@@ -213,7 +168,7 @@ pub(crate) async fn say_who_waits(state: &ServerState, session: &SessionId) {
         let approver_connections = state.approver_connections().all();
         for decider in approver_connections
             .iter()
-            .filter(|one| one.decides_for(state, room.owner()))
+            .filter(|one| one.decides_for(state.auth(), room.owner()))
         {
             decider.ear.hear(text.clone());
         }

@@ -9,14 +9,13 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentx_files::{FileLock, ReplaceOptions, replace_locked};
 use agentx_types::{NanoUsd, OwnerId, Timestamp};
 
 use crate::quotas::daily_cost::CallBudget;
-use crate::state::ServerState;
 
 /// The period whose costs are counted together.
 const HOUR_US: i64 = 60 * 60 * 1_000_000;
@@ -224,30 +223,6 @@ impl UnlistedCosts {
 
     fn known(&self) -> MutexGuard<'_, KnownCosts> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl ServerState {
-    /// Counts a cost that no session lists: of one that is deleted now, or of a call outside of sessions. It counts at
-    /// once; [`Self::keep_unlisted`] writes it to the disk.
-    pub(crate) fn count_unlisted(&self, owner: &OwnerId, cost: NanoUsd) {
-        if cost > NanoUsd::default() {
-            self.kept.unlisted.add(owner, self.now(), cost);
-        }
-    }
-
-    /// Begins to write the costs that no session lists to the disk, and does not wait.
-    pub(crate) fn keep_unlisted_soon(self: &Arc<Self>) {
-        let state = self.clone();
-        tokio::spawn(async move { state.keep_unlisted().await });
-    }
-
-    /// Writes the costs that no session lists to the disk, as far as it does not have them.
-    pub(crate) async fn keep_unlisted(self: &Arc<Self>) {
-        let state = self.clone();
-        let written = tokio::task::spawn_blocking(move || state.kept.unlisted.write(state.now()));
-        // It cannot panic, and it is not waited for if the server ends.
-        let _ = written.await;
     }
 }
 

@@ -1,18 +1,15 @@
-//! Settings of the operator that apply without a restart: rules, approval mode, limits and quotas. Rules
-//! apply in open sessions too. The parts of a server (models, tools, addresses) stay as they were at its
-//! start; if the settings differ by now, the server logs which.
+//! Settings of the operator that apply without a restart: rules, approval mode, limits and quotas. The parts of
+//! a server (models, tools, addresses) stay as they were at its start.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
 use agentx_config::{Quotas, Settings};
 use agentx_node_runtime::NodeRuntime;
-use agentx_runtime::{ApprovalInput, Ruling, Runtime as _, RuntimeError, Session};
-use agentx_types::{ApprovalDecision, ConfigChange, OwnerId, RuleEffect};
+use agentx_runtime::Runtime as _;
+use agentx_types::OwnerId;
 
 use crate::members::server_rules;
-use crate::rooms::Room;
 use crate::settings::settings_source::{RulesOfOwner, SettingsSource};
-use crate::state::ServerState;
 
 /// The settings, and the operator's runtime, which is bound by them.
 pub(crate) struct LiveSettings {
@@ -57,7 +54,7 @@ impl LiveSettings {
     }
 
     /// Takes the settings that apply without a restart. Returns whether any of them changed.
-    fn take(&self, new: &Settings) -> bool {
+    pub(crate) fn take(&self, new: &Settings) -> bool {
         let mut now = self.now.write().unwrap_or_else(PoisonError::into_inner);
         let (settings, runtime) = &*now;
         let renewed = Settings {
@@ -87,134 +84,8 @@ impl LiveSettings {
     }
 }
 
-/// Returns the changed settings that the server reads only when it starts.
-fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
-    let model = |settings: &Settings| settings.model.as_ref().map(|model| model.value.clone());
-    let changed = [
-        ("model", model(old) != model(new)),
-        ("system_prompt", old.system_prompt != new.system_prompt),
-        ("scripted_answers", old.scripted_answers != new.scripted_answers),
-        ("params", old.params != new.params),
-        ("condense", old.condensing != new.condensing),
-        ("stuck", old.stuck != new.stuck),
-        ("tools", old.tools != new.tools),
-        ("models", old.catalog != new.catalog),
-        (
-            "providers",
-            (&old.providers, &old.keys) != (&new.providers, &new.keys),
-        ),
-        ("calls", old.calls != new.calls),
-        ("data_dir", old.data_dir != new.data_dir),
-        ("members_dir", old.members_dir != new.members_dir),
-        (
-            "quotas.challenges",
-            old.quotas.challenges != new.quotas.challenges,
-        ),
-        ("quotas.auth_tokens", old.quotas.tokens != new.quotas.tokens),
-        (
-            "quotas.idempotency_keys",
-            old.quotas.idempotency_keys != new.quotas.idempotency_keys,
-        ),
-        (
-            "server.trusted_proxies",
-            old.trusted_proxies != new.trusted_proxies,
-        ),
-        ("durability", old.durability != new.durability),
-        ("log", (&old.log, &old.log_file) != (&new.log, &new.log_file)),
-    ];
-    changed
-        .into_iter()
-        .filter_map(|(name, is_changed)| is_changed.then_some(name))
-        .collect()
-}
-
 /// Returns the operator's runtime, bound by these settings.
 fn bound(settings: &Settings, runtime: NodeRuntime) -> NodeRuntime {
     let rules = server_rules(settings, runtime.owner(), runtime.owner(), &runtime.tools());
     runtime.bound_by(rules).asking_again(settings.approval)
-}
-
-impl ServerState {
-    /// Reads the settings again if they have changed, and applies changed rules to what waits in open sessions.
-    pub(crate) async fn look_at_settings(&self) {
-        let source = self.live().source();
-        source.look().await;
-        if source.take_unbound() {
-            self.bind_open_rooms().await;
-        }
-    }
-
-    /// Applies the rules, approval mode, limits and quotas of these settings from now on, the rules in open
-    /// sessions too.
-    pub async fn renew(&self, settings: &Settings) {
-        if self.take_settings(settings) {
-            self.bind_open_rooms().await;
-        }
-    }
-
-    /// Takes the settings that apply without a restart. Returns whether any of them changed. Open sessions ask
-    /// for the rules before their next turn.
-    pub(crate) fn take_settings(&self, settings: &Settings) -> bool {
-        let later = read_at_the_start(&self.settings(), settings);
-        if !later.is_empty() {
-            let later = later.join(", ");
-            tracing::warn!("these settings have changed and apply after a restart: {later}");
-        }
-        if !self.live().take(settings) {
-            return false;
-        }
-        tracing::info!("the settings have changed; their rules, approval mode, limits and quotas now apply");
-        self.forget_runtimes();
-        self.forget_sums();
-        true
-    }
-
-    async fn bind_open_rooms(&self) {
-        for room in self.rooms().open().await {
-            if let Err(error) = self.bind(&room).await {
-                tracing::warn!(session = %room.id(), %error, "the new rules apply in this session when it is opened again");
-                room.note_failure(&error);
-            }
-        }
-    }
-
-    /// Records in an open session the rules that bind its calls from now on, if it has not taken them itself, and
-    /// closes the questions that they answer.
-    async fn bind(&self, room: &Room) -> Result<(), RuntimeError> {
-        let Some(session) = room.session() else {
-            return Ok(());
-        };
-        let _gate = room.gate.lock().await;
-        let rules = self.runtime_of(room.owner()).server_rules();
-        if session.state().await?.config.server_rules != rules {
-            session.change(ConfigChange::ServerRules(rules)).await?;
-        }
-        self.refuse_what_is_denied(session.as_ref(), room.owner()).await
-    }
-
-    /// Closes questions about calls that a rule now denies, because an answer could not allow them.
-    async fn refuse_what_is_denied(
-        &self,
-        session: &dyn Session,
-        owner: &OwnerId,
-    ) -> Result<(), RuntimeError> {
-        let state = session.state().await?;
-        for asked in &state.pending_approvals {
-            let Some(tool) = state.config.tools.iter().find(|tool| tool.name == asked.name) else {
-                continue;
-            };
-            let ruling = Ruling::of(&state.config, tool, &asked.input);
-            if !ruling.rules.iter().any(|rule| rule.effect == RuleEffect::Deny) {
-                continue;
-            }
-            let refusal = ApprovalInput::new(asked.tool_call_id.clone(), ApprovalDecision::Deny)
-                .note(Some(format!("{}; it came while the call waited", ruling.because)))
-                .by(Some(self.operator().clone()).filter(|operator| operator != owner));
-            // It may have been answered in between.
-            if let Err(error) = session.approve(refusal).await {
-                tracing::debug!(%error, "cannot close a question");
-            }
-        }
-        Ok(())
-    }
 }
