@@ -219,7 +219,7 @@ fn numbers_of_tables_are_read() {
     assert_eq!((many(1_000_000), many(999)), ("1,000,000".into(), "999".into()));
     assert_eq!((size(16 << 10), size(8 << 20)), ("16 KiB".into(), "8 MiB".into()));
     assert_eq!(
-        constant("crates/server/src/settings/options.rs", "HEAD_BYTES"),
+        constant("crates/server/src/limits/size_limits.rs", "HEAD_BYTES"),
         16 << 10
     );
     assert_eq!(constant("crates/server/src/http/layers.rs", "ANSWER"), 60);
@@ -242,7 +242,7 @@ fn bytes(count: usize) -> String {
 
 /// The values in the rows about frames, requests and messages.
 fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec<String>)> {
-    let option = |name: &str| many(of_server("settings/options", name));
+    let option = |name: &str| many(of_server("limits/size_limits", name));
     vec![
         (
             "a frame of a client",
@@ -260,7 +260,7 @@ fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec
         ),
         (
             "the head of a request",
-            vec![size(of_server("settings/options", "HEAD_BYTES"))],
+            vec![size(of_server("limits/size_limits", "HEAD_BYTES"))],
         ),
         (
             "a body of a request",

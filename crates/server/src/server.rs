@@ -31,9 +31,10 @@ use crate::connections::lingering_close::Lingering;
 use crate::connections::rejections::Rejector;
 use crate::connections::stalled_connections::StallTimeout;
 use crate::connections::{tls, unread_body};
+use crate::limits::size_limits::HEAD_BYTES;
 use crate::members::waiting_calls;
 use crate::server_error::ServerError;
-use crate::settings::options::{HEAD_BYTES, ServerOptions, check};
+use crate::settings::options::{ServerOptions, check};
 use crate::settings::reload::Reload;
 use crate::state::ServerState;
 use crate::{http, maintenance, ws};
@@ -208,7 +209,11 @@ async fn accept(
                 continue;
             }
         };
-        let permit = match connections.take(state, peer.ip(), state.proxies().trusts(peer.ip())) {
+        let permit = match connections.take(
+            state.shared_counts(),
+            peer.ip(),
+            state.proxies().trusts(peer.ip()),
+        ) {
             Ok(permit) => permit,
             Err(why) => {
                 state.counts().turned_away.add(1);

@@ -20,6 +20,7 @@ use crate::connections::hosts::HostNames;
 use crate::counts::ServerCounters;
 use crate::feed::{FeedReader, FeedStart, PageCache, ReplayShare, SubscriptionFilter};
 use crate::limits::fair_semaphore::{ANSWERS, BODIES, CHECKS, FairSemaphore, readers_at_once};
+use crate::limits::size_limits::ID_BYTES;
 use crate::mcp::client_calls::ClientCalls;
 use crate::members::approver_connections::ApproverConnections;
 use crate::outbox::RoomListener;
@@ -27,7 +28,7 @@ use crate::quotas::MemberUsage;
 pub use crate::reader_seat::SessionReaderSeat;
 use crate::rooms::{Room, Rooms};
 use crate::settings::live_settings::LiveSettings;
-use crate::settings::options::{ID_BYTES, ServerOptions};
+use crate::settings::options::ServerOptions;
 
 /// The number of owners' runtimes that are kept ready.
 const RUNTIMES: usize = 256;
@@ -142,6 +143,11 @@ impl ServerState {
 
     /// Returns the counters.
     pub fn counts(&self) -> &ServerCounters {
+        &self.counts
+    }
+
+    /// Returns the counters, for what counts longer than it knows the server.
+    pub(crate) fn shared_counts(&self) -> &Arc<ServerCounters> {
         &self.counts
     }
 

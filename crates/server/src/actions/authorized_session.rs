@@ -13,12 +13,11 @@ use agentx_types::{
 use crate::actions::call_decisions::CallDecider;
 use crate::actions::request_terms::{RequestTerms, with_key};
 use crate::auth::caller::Caller;
-use crate::limits::size_limits::{check_backlog, check_change, only_makes_stricter};
+use crate::limits::size_limits::{KEY_CHARS, check_backlog, check_change, only_makes_stricter};
 use crate::members::trust::change_of_server;
 use crate::problems::remote;
 use crate::quotas::QuotaGuard;
 use crate::rooms::Room;
-use crate::settings::options::KEY_CHARS;
 use crate::state::{ServerState, SessionAccess};
 use crate::wheel::{WheelVerdict, needs};
 

@@ -15,9 +15,8 @@ use crate::actions::authorized_session::AuthorizedSession;
 use crate::actions::request_terms::RequestTerms;
 use crate::actions::{client_time, media};
 use crate::auth::caller::Caller;
-use crate::limits::size_limits::{bounded, shortened};
+use crate::limits::size_limits::{WORD_CHARS, bounded, shortened};
 use crate::problems::remote;
-use crate::settings::options::WORD_CHARS;
 use crate::state::ServerState;
 
 /// The time after which a caller stops waiting; the action itself continues.

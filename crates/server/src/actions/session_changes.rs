@@ -10,8 +10,7 @@ use crate::actions::authorized_session::AuthorizedSession;
 use crate::actions::request_terms::RequestTerms;
 use crate::actions::session_actions::whole;
 use crate::auth::caller::Caller;
-use crate::limits::size_limits::{bounded, bounded_id};
-use crate::settings::options::{TITLE_CHARS, WORD_CHARS};
+use crate::limits::size_limits::{TITLE_CHARS, WORD_CHARS, bounded, bounded_id};
 use crate::state::ServerState;
 
 impl ServerState {

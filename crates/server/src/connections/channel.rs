@@ -17,8 +17,8 @@ use tokio_rustls::server::TlsStream;
 
 use crate::connections::counted_read::poll_count;
 use crate::connections::tls;
+use crate::limits::size_limits::HEAD_BYTES;
 use crate::server_error::ServerError;
-use crate::settings::options::HEAD_BYTES;
 
 /// The first byte of a TLS handshake.
 const HANDSHAKE: u8 = 0x16;

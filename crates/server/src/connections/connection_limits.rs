@@ -13,8 +13,8 @@ use axum::extract::ConnectInfo;
 use axum::http::Extensions;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::counts::ServerCounters;
 use crate::problems::problem;
-use crate::state::ServerState;
 
 /// The connections of a server.
 pub(crate) struct ConnectionLimiter {
@@ -54,7 +54,7 @@ impl ConnectionRefused {
 pub(crate) struct Permit(Arc<ConnectionCounts>);
 
 struct ConnectionCounts {
-    state: Arc<ServerState>,
+    counts: Arc<ServerCounters>,
     _seat: OwnedSemaphorePermit,
     /// For a proxy's connection: the counts of the clients behind it.
     shared: Option<(Arc<UnauthenticatedCounts>, usize)>,
@@ -78,14 +78,14 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Returns the permit for a connection from this address. A `shared` connection is a proxy's: each of its
-    /// requests counts for its own client's address.
+    /// Returns the permit for a connection from this address, and counts it in `counts` while it is open. A
+    /// `shared` connection is a proxy's: each of its requests counts for its own client's address.
     ///
     /// # Errors
     /// Returns an error if there is no room for it.
     pub(crate) fn take(
         &self,
-        state: &Arc<ServerState>,
+        counts: &Arc<ServerCounters>,
         address: IpAddr,
         shared: bool,
     ) -> Result<Permit, ConnectionRefused> {
@@ -103,9 +103,9 @@ impl ConnectionLimiter {
             .clone()
             .try_acquire_owned()
             .map_err(|_| ConnectionRefused::Full)?;
-        state.counts().connections.add(1);
+        counts.connections.add(1);
         Ok(Permit(Arc::new(ConnectionCounts {
-            state: state.clone(),
+            counts: counts.clone(),
             _seat: seat,
             shared: shared.then(|| (self.unknown.clone(), self.per_address)),
             unknown: Mutex::new(of_address),
@@ -185,7 +185,7 @@ impl UnauthenticatedCounts {
 
 impl Drop for ConnectionCounts {
     fn drop(&mut self) {
-        self.state.counts().connections.sub(1);
+        self.counts.connections.sub(1);
     }
 }
 

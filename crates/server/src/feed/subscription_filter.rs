@@ -5,8 +5,8 @@ use agentx_types::wire::Problem;
 use agentx_types::{AgentStateId, EnvironmentEvent, Medium, RuntimeEvent, UiEvent};
 
 use super::Frame;
+use crate::limits::size_limits::ID_BYTES;
 use crate::problems::problem;
-use crate::settings::options::ID_BYTES;
 
 /// The largest number of agents, and of media, in one filter.
 const MOST: usize = 256;

@@ -22,8 +22,7 @@ use crate::auth::caller::Caller;
 use crate::auth::credentials::nonce_of;
 use crate::connections::channel::ConnectionChannel;
 use crate::connections::connection_limits::{Permit, address_of};
-use crate::limits::size_limits::bounded_id;
-use crate::settings::options::KEY_CHARS;
+use crate::limits::size_limits::{KEY_CHARS, bounded_id};
 use crate::state::SessionAccess;
 
 /// The statuses of a failed authentication.

@@ -18,7 +18,7 @@ use super::{ApiError, HandlerState};
 use crate::actions::request_terms::RequestTerms;
 use crate::actions::sent_change::SentChange;
 use crate::auth::caller::Caller;
-use crate::settings::options::KEY_CHARS;
+use crate::limits::size_limits::KEY_CHARS;
 use crate::state::ServerState;
 
 /// The action was recorded.

@@ -17,9 +17,8 @@ use super::responses::{CreatedResponse, DoneResponse, JsonResponse};
 use super::{ApiError, HandlerState, session_actions};
 use crate::actions::call_decisions::CallDecider;
 use crate::auth::caller::Caller;
-use crate::limits::size_limits::{check_prompt, check_size};
+use crate::limits::size_limits::{TITLE_CHARS, check_prompt, check_size};
 use crate::members::trust::{named_of_server, of_server};
-use crate::settings::options::TITLE_CHARS;
 use crate::state::ServerState;
 
 /// The reason why only the owner can fork a session: the copy would be theirs.

@@ -1,4 +1,4 @@
-//! Size limits of input: queued inputs, configurations, names, and the details of errors.
+//! Size limits of input: heads of requests, queued inputs, configurations, names, and the details of errors.
 
 use std::collections::BTreeSet;
 
@@ -10,8 +10,22 @@ use agentx_types::{
 use serde::Serialize;
 
 use crate::problems::remote;
-use crate::settings::options::{ID_BYTES, NAME_CHARS, REFUSAL_CHARS};
 
+/// The largest size of a request's head, in bytes; it is read before the caller is known.
+pub(crate) const HEAD_BYTES: usize = 16 * 1024;
+/// The largest length of a title, in characters.
+pub(crate) const TITLE_CHARS: usize = 200;
+const _: () = assert!(TITLE_CHARS == agentx_runtime::MAX_TITLE_CHARS);
+/// The largest length of a reason for an interrupt or a denial, in characters.
+pub(crate) const WORD_CHARS: usize = 4096;
+/// The largest length of an idempotency key, in characters.
+pub(crate) const KEY_CHARS: usize = 255;
+/// The largest length of an agent's name, in characters.
+pub(crate) const NAME_CHARS: usize = 200;
+/// The largest length of an id in a request, in bytes.
+pub(crate) const ID_BYTES: usize = 200;
+/// The largest length of an error's detail, in characters; it may repeat input.
+pub(crate) const REFUSAL_CHARS: usize = 2000;
 /// The largest number of context sources of an agent.
 const CONTEXT_SOURCES: usize = 32;
 /// The largest number of rules of a session whose owner's quota of bytes is used up.

@@ -10,22 +10,6 @@ use crate::wheel::WheelTimeouts;
 
 /// The program, with its version, as a server names itself to clients.
 pub(crate) const PROGRAM: &str = concat!("agentx ", env!("CARGO_PKG_VERSION"));
-/// The largest size of a request's head, in bytes; it is read before the caller is known.
-pub(crate) const HEAD_BYTES: usize = 16 * 1024;
-/// The largest length of a title, in characters.
-pub(crate) const TITLE_CHARS: usize = 200;
-const _: () = assert!(TITLE_CHARS == agentx_runtime::MAX_TITLE_CHARS);
-/// The largest length of a reason for an interrupt or a denial, in characters.
-pub(crate) const WORD_CHARS: usize = 4096;
-/// The largest length of an idempotency key, in characters.
-pub(crate) const KEY_CHARS: usize = 255;
-
-/// The largest length of an agent's name, in characters.
-pub(crate) const NAME_CHARS: usize = 200;
-/// The largest length of an id in a request, in bytes.
-pub(crate) const ID_BYTES: usize = 200;
-/// The largest length of an error's detail, in characters; it may repeat input.
-pub(crate) const REFUSAL_CHARS: usize = 2000;
 
 /// Options and limits of a server.
 #[derive(Clone, Debug)]
