@@ -266,7 +266,7 @@ fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec
             "a body of a request",
             vec![
                 bytes(limits.body_bytes),
-                size(of_server("http/body", "OPEN_BYTES")),
+                size(of_server("http/requests/body", "OPEN_BYTES")),
             ],
         ),
         (
@@ -348,7 +348,7 @@ fn the_limits_of_the_protocol_are_those_of_the_server() {
     let wrong = compared("docs/PROTOCOL.md", "### Limits", &expected);
     none(&wrong, "limits in docs/PROTOCOL.md");
     assert_eq!(
-        of_server("http/body", "AT_ONCE_BYTES"),
+        of_server("http/requests/body", "AT_ONCE_BYTES"),
         64 << 10,
         "as the page says of bodies"
     );

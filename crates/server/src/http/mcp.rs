@@ -25,13 +25,13 @@ use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 
-use super::body::JsonBody;
-use super::describe::{HandlerInput, HandlerResponse, Operation};
-use super::extract::{Member, channel, counted};
-use super::permit_body::hold_turn;
 use super::{ApiError, HandlerState};
 use crate::auth::caller::Caller;
 use crate::connections::connection_limits::address_of;
+use crate::http::description::describe::{HandlerInput, HandlerResponse, Operation};
+use crate::http::requests::body::JsonBody;
+use crate::http::requests::extract::{Member, channel, counted};
+use crate::http::responses::permit_body::hold_turn;
 use crate::mcp::client_calls::RunningCall;
 use crate::mcp::parts::CallerParts;
 

@@ -2,39 +2,16 @@
 //!
 //! `table` is the one list of routes: the router, the OpenAPI description and the test that walks every route
 //! with every kind of caller are made from it. Handlers take the caller and the session that they may use as
-//! arguments (`extract.rs`), so none can forget the access check.
+//! arguments (`requests/extract.rs`), so none can forget the access check.
 
-mod agents;
-mod blobs;
-mod body;
-mod cursor;
-mod describe;
-mod event_id;
-mod events_query;
-mod extract;
-mod failure;
-mod health;
-mod history;
-mod idempotency;
-mod inspect;
+mod between_requests;
+mod description;
+mod handlers;
 mod layers;
-mod lists;
 mod mcp;
-mod messages;
 mod openapi;
-mod page_folds;
-mod permit_body;
-mod query;
-mod rate;
+mod requests;
 mod responses;
-mod route;
-mod session_actions;
-mod session_lookup;
-mod sessions;
-mod sign_in;
-mod stream;
-mod tokens;
-mod upkeep;
 
 use std::convert::Infallible;
 use std::ops::Deref;
@@ -49,16 +26,19 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use schemars::SchemaGenerator;
 
-pub use describe::Needs;
-use describe::{HandlerInput, Operation};
-use failure::ApiError;
-use idempotency::IdempotentRequests;
-use openapi::OpenApiBytes;
-use page_folds::PageFolds;
-use rate::RequestRates;
-use route::HttpRoute;
-
 use crate::ServerState;
+use crate::http::between_requests::idempotency::IdempotentRequests;
+use crate::http::between_requests::page_folds::PageFolds;
+use crate::http::between_requests::rate::RequestRates;
+pub use crate::http::description::describe::Needs;
+use crate::http::description::describe::{HandlerInput, Operation};
+use crate::http::description::route::HttpRoute;
+use crate::http::handlers::{
+    agents, blobs, health, history, inspect, messages, session_actions, session_lookup, sessions, sign_in,
+    tokens, upkeep,
+};
+use crate::http::openapi::OpenApiBytes;
+use crate::http::responses::failure::ApiError;
 
 /// Returns every route but the WebSocket's.
 pub fn router(state: Arc<ServerState>) -> Router {

@@ -19,11 +19,11 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use super::describe::{HandlerInput, HandlerResponse, Needs, Operation};
-use super::failure::ProblemBody;
-use super::responses::{describe_tag, json_with_tag, tag_of};
-use super::route::HttpRoute;
 use super::{HandlerState, table};
+use crate::http::description::describe::{HandlerInput, HandlerResponse, Needs, Operation};
+use crate::http::description::route::HttpRoute;
+use crate::http::responses::failure::ProblemBody;
+use crate::http::responses::{describe_tag, json_with_tag, tag_of};
 
 const ABOUT: &str = "Requests and event streams over HTTP. Live clients use the WebSocket at `/v1/socket`, \
     which docs/PROTOCOL.md describes.\n\nA caller without a role in a session is answered as if it did not exist.";

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use hyper::body::{Frame, SizeHint};
 use schemars::SchemaGenerator;
 
-use super::describe::{HandlerResponse, Operation};
+use crate::http::description::describe::{HandlerResponse, Operation};
 use crate::limits::fair_semaphore::FairPermit;
 
 /// Maximum size of an answer that ends the turn at once.

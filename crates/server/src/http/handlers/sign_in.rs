@@ -4,12 +4,12 @@ use agentx_types::wire::Person;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::body::JsonBody;
-use super::extract::{AnonymousCaller, CanFail, ClientNonce, TokenOrVisitor};
-use super::responses::JsonResponse;
-use super::tokens::{McpTokenWish, on_disk};
-use super::{ApiError, HandlerState};
 use crate::auth::Identity;
+use crate::http::handlers::tokens::{McpTokenWish, on_disk};
+use crate::http::requests::body::JsonBody;
+use crate::http::requests::extract::{AnonymousCaller, CanFail, ClientNonce, TokenOrVisitor};
+use crate::http::responses::JsonResponse;
+use crate::http::{ApiError, HandlerState};
 
 /// A challenge to sign: `agentx.v1 challenge`, the origin, the nonce and the expiry, a line each.
 #[derive(Serialize, JsonSchema)]

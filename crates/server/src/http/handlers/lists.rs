@@ -7,9 +7,9 @@ use agentx_types::{OwnerId, Timestamp, VISITORS};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::cursor::Cursor;
-use super::query::PageLimit;
 use crate::auth::caller::Caller;
+use crate::http::requests::cursor::Cursor;
+use crate::http::requests::query::PageLimit;
 use crate::state::ServerState;
 
 /// The requested sessions.

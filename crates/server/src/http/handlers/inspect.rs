@@ -8,11 +8,11 @@ use agentx_types::ToolCallId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::extract::{Approving, Driving, QueryParams, SessionAs, Watching};
-use super::permit_body::WithPermit;
-use super::query::PageLimit;
-use super::responses::{JsonResponse, Tagged};
-use super::{ApiError, HandlerState};
+use crate::http::requests::extract::{Approving, Driving, QueryParams, SessionAs, Watching};
+use crate::http::requests::query::PageLimit;
+use crate::http::responses::permit_body::WithPermit;
+use crate::http::responses::{JsonResponse, Tagged};
+use crate::http::{ApiError, HandlerState};
 
 /// The requested model call.
 #[derive(Deserialize, JsonSchema)]

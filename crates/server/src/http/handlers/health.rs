@@ -7,10 +7,10 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::json;
 
-use super::describe::{HandlerResponse, Operation};
-use super::extract::Operator;
-use super::responses::JsonResponse;
-use super::{ApiError, HandlerState, HandlerStateInner};
+use crate::http::description::describe::{HandlerResponse, Operation};
+use crate::http::requests::extract::Operator;
+use crate::http::responses::JsonResponse;
+use crate::http::{ApiError, HandlerState, HandlerStateInner};
 use crate::settings::options::PROGRAM;
 
 /// The server is well.

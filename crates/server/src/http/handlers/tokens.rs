@@ -4,9 +4,9 @@ use agentx_types::wire::Problem;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::extract::{Member, PathId};
-use super::responses::{DoneResponse, JsonResponse};
-use super::{ApiError, HandlerState};
+use crate::http::requests::extract::{Member, PathId};
+use crate::http::responses::{DoneResponse, JsonResponse};
+use crate::http::{ApiError, HandlerState};
 
 /// A token for another program of the person, which opens `/mcp` alone.
 #[derive(Deserialize, JsonSchema)]

@@ -5,9 +5,9 @@ use agentx_types::{AgentConfig, ApprovalMode, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::extract::{CanFail, Member, PathId, QueryParams};
-use super::responses::Tagged;
-use super::{ApiError, HandlerState};
+use crate::http::requests::extract::{CanFail, Member, PathId, QueryParams};
+use crate::http::responses::Tagged;
+use crate::http::{ApiError, HandlerState};
 use crate::members::trust::{default_agent, named_of_server};
 
 /// Overrides of an agent's file.

@@ -11,13 +11,13 @@ use agentx_types::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::body::{JsonBody, OptionalJson};
-use super::extract::{Approving, CanFail, Driving, IdempotencyKey, Owning, SessionAs};
-use super::responses::JsonResponse;
-use super::{ApiError, HandlerState};
 use crate::actions::request_terms::RequestTerms;
 use crate::actions::sent_change::SentChange;
 use crate::auth::caller::Caller;
+use crate::http::requests::body::{JsonBody, OptionalJson};
+use crate::http::requests::extract::{Approving, CanFail, Driving, IdempotencyKey, Owning, SessionAs};
+use crate::http::responses::JsonResponse;
+use crate::http::{ApiError, HandlerState};
 use crate::limits::size_limits::KEY_CHARS;
 use crate::state::ServerState;
 

@@ -5,7 +5,7 @@ use agentx_types::{SessionId, Timestamp};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use super::ApiError;
+use crate::http::ApiError;
 
 /// The last session of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]

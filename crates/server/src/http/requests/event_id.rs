@@ -3,7 +3,7 @@
 use agentx_runtime::EventCursor;
 use agentx_types::wire::WireView;
 
-use super::ApiError;
+use crate::http::ApiError;
 
 /// Parses an event id to a cursor.
 ///

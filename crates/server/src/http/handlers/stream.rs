@@ -16,13 +16,13 @@ use futures_util::stream;
 use serde_json::json;
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
-use super::event_id::write_id;
-use super::events_query::{EventsQuery, EventsResponse};
-use super::extract::{ResumedStream, SessionAs, Watching};
-use super::{ApiError, HandlerState};
 use crate::auth::caller::Caller;
 use crate::connections::channel::ConnectionChannel;
 use crate::feed::{FeedItem, Frame};
+use crate::http::handlers::events_query::{EventsQuery, EventsResponse};
+use crate::http::requests::event_id::write_id;
+use crate::http::requests::extract::{ResumedStream, SessionAs, Watching};
+use crate::http::{ApiError, HandlerState};
 use crate::quotas::{ConnectionSlot, QuotaGuard};
 use crate::state::{ServerState, SessionReaderSeat};
 

@@ -16,14 +16,14 @@ const NEAR: u64 = 64;
 
 /// Views of sessions at the ends of pages.
 #[derive(Default)]
-pub(super) struct PageFolds {
+pub(crate) struct PageFolds {
     /// The one that was used most recently is last.
     known: Mutex<VecDeque<(SessionId, Arc<ViewFold>)>>,
 }
 
 impl PageFolds {
     /// Returns the latest remembered fold that is not after `after`.
-    pub(super) fn before(&self, session: &SessionId, view: WireView, after: u64) -> Option<ViewFold> {
+    pub(crate) fn before(&self, session: &SessionId, view: WireView, after: u64) -> Option<ViewFold> {
         let found = {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             let fits = |(_, (of, fold)): &(usize, &(SessionId, Arc<ViewFold>))| {
@@ -43,7 +43,7 @@ impl PageFolds {
     }
 
     /// Remembers the fold at the end of a page.
-    pub(super) fn keep(&self, session: &SessionId, fold: ViewFold) {
+    pub(crate) fn keep(&self, session: &SessionId, fold: ViewFold) {
         if fold.view() == WireView::Environment || fold.at() <= NEAR {
             return;
         }

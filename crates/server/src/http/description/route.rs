@@ -5,8 +5,8 @@ use axum::http::Method;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use schemars::SchemaGenerator;
 
-use super::HandlerState;
-use super::describe::{DescribedHandler, Operation};
+use crate::http::HandlerState;
+use crate::http::description::describe::{DescribedHandler, Operation};
 
 /// A row of the table of routes.
 pub(crate) struct HttpRoute {

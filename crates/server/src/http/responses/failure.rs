@@ -9,7 +9,7 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::describe::{HandlerResponse, Operation};
+use crate::http::description::describe::{HandlerResponse, Operation};
 use crate::limits::size_limits::shortened;
 
 /// An error response.

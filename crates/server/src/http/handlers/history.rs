@@ -13,12 +13,13 @@ use futures_util::stream;
 use schemars::SchemaGenerator;
 use serde_json::json;
 
-use super::describe::{HandlerResponse, Operation};
-use super::events_query::{EventsQuery, EventsResponse};
-use super::extract::{QueryParams, ResumedStream, SessionAs, Watching};
-use super::permit_body::hold_turn;
-use super::{ApiError, HandlerState, stream as live};
 use crate::feed::{FrameEncoder, PageCache, SubscriptionFilter, ViewFold};
+use crate::http::description::describe::{HandlerResponse, Operation};
+use crate::http::handlers::events_query::{EventsQuery, EventsResponse};
+use crate::http::handlers::stream as live;
+use crate::http::requests::extract::{QueryParams, ResumedStream, SessionAs, Watching};
+use crate::http::responses::permit_body::hold_turn;
+use crate::http::{ApiError, HandlerState};
 use crate::limits::fair_semaphore::FairQueue;
 
 /// The number of facts that are read at once, if they are small.

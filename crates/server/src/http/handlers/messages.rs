@@ -5,11 +5,11 @@ use agentx_types::{AgentStateId, Envelope, Message, RuntimeEvent, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::extract::{QueryParams, SessionAs, Watching};
-use super::permit_body::WithPermit;
-use super::query::PageLimit;
-use super::responses::JsonResponse;
-use super::{ApiError, HandlerState};
+use crate::http::requests::extract::{QueryParams, SessionAs, Watching};
+use crate::http::requests::query::PageLimit;
+use crate::http::responses::JsonResponse;
+use crate::http::responses::permit_body::WithPermit;
+use crate::http::{ApiError, HandlerState};
 use crate::limits::size_limits::json_len;
 
 /// Number of bytes of messages at which a page ends.

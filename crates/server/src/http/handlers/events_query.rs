@@ -7,10 +7,10 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::ApiError;
-use super::describe::{HandlerResponse, Operation};
-use super::query::{CommaList, PageLimit};
 use crate::feed::SubscriptionFilter;
+use crate::http::ApiError;
+use crate::http::description::describe::{HandlerResponse, Operation};
+use crate::http::requests::query::{CommaList, PageLimit};
 
 /// The requested events.
 #[derive(Deserialize, JsonSchema)]

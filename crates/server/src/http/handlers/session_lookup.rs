@@ -7,12 +7,12 @@ use agentx_types::SessionId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::extract::{CanFail, QueryParams, TokenOrVisitor};
-use super::lists::names_of;
-use super::query::PageLimit;
-use super::responses::JsonResponse;
-use super::{ApiError, HandlerState};
 use crate::auth::caller::Caller;
+use crate::http::handlers::lists::names_of;
+use crate::http::requests::extract::{CanFail, QueryParams, TokenOrVisitor};
+use crate::http::requests::query::PageLimit;
+use crate::http::responses::JsonResponse;
+use crate::http::{ApiError, HandlerState};
 
 /// The number of shared sessions that are searched.
 const SHARED: usize = 1000;

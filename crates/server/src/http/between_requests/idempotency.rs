@@ -10,7 +10,7 @@ use agentx_types::{OwnerId, SessionId};
 use serde::Serialize;
 use tokio::sync::OwnedMutexGuard;
 
-use super::ApiError;
+use crate::http::ApiError;
 
 /// The number of people whose requests are remembered; the one who asked longest ago is then forgotten.
 const PEOPLE: usize = 1024;

@@ -1,5 +1,8 @@
 //! Responses of handlers: JSON, with the location of a created resource, with an ETag, or empty.
 
+pub(crate) mod failure;
+pub(crate) mod permit_body;
+
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -9,8 +12,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::ApiError;
-use super::describe::{HandlerResponse, Operation};
+use crate::http::ApiError;
+use crate::http::description::describe::{HandlerResponse, Operation};
 
 pub(crate) struct JsonResponse<T>(pub(crate) T);
 

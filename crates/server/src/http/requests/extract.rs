@@ -15,13 +15,14 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::body::BodyOwner;
-use super::describe::{HandlerInput, Needs, Operation};
-use super::{ApiError, HandlerState, event_id};
 use crate::auth::caller::Caller;
 use crate::auth::credentials::nonce_of;
 use crate::connections::channel::ConnectionChannel;
 use crate::connections::connection_limits::{Permit, address_of};
+use crate::http::description::describe::{HandlerInput, Needs, Operation};
+use crate::http::requests::body::BodyOwner;
+use crate::http::requests::event_id;
+use crate::http::{ApiError, HandlerState};
 use crate::limits::size_limits::{KEY_CHARS, bounded_id};
 use crate::state::SessionAccess;
 
@@ -127,7 +128,7 @@ impl<R> SessionAs<R> {
 }
 
 /// Returns the kind of the request's connection.
-pub(super) fn channel(parts: &Parts) -> ConnectionChannel {
+pub(crate) fn channel(parts: &Parts) -> ConnectionChannel {
     parts.extensions.get().copied().unwrap_or_default()
 }
 
@@ -138,7 +139,7 @@ fn caller(parts: &mut Parts, app: &HandlerState) -> Result<Caller, ApiError> {
 }
 
 /// Counts a request for the caller that was found, or for its address.
-pub(super) fn counted(
+pub(crate) fn counted(
     parts: &mut Parts,
     app: &HandlerState,
     caller: Result<Caller, Box<Problem>>,
@@ -204,7 +205,7 @@ impl FromRequestParts<HandlerState> for Member {
 }
 
 impl Member {
-    pub(super) fn unless_visitor(caller: Caller) -> Result<Self, ApiError> {
+    pub(crate) fn unless_visitor(caller: Caller) -> Result<Self, ApiError> {
         if caller.visitor {
             let what = "visitors can only see sessions that are shared with them";
             return Err(ApiError::new("denied", what));

@@ -17,10 +17,10 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::describe::{HandlerInput, HandlerResponse, Operation};
-use super::extract::{PathId, QueryParams, TokenOrVisitor};
-use super::responses::describe_tag;
-use super::{ApiError, HandlerState};
+use crate::http::description::describe::{HandlerInput, HandlerResponse, Operation};
+use crate::http::requests::extract::{PathId, QueryParams, TokenOrVisitor};
+use crate::http::responses::describe_tag;
+use crate::http::{ApiError, HandlerState};
 
 /// The number of bytes that are read at once.
 const PIECE: u64 = 256 << 10;

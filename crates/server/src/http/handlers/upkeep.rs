@@ -7,10 +7,10 @@ use agentx_types::{SessionId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::body::JsonBody;
-use super::extract::{CanFail, Member, Operator, QueryParams};
-use super::responses::{CreatedResponse, JsonResponse};
-use super::{ApiError, HandlerState};
+use crate::http::requests::body::JsonBody;
+use crate::http::requests::extract::{CanFail, Member, Operator, QueryParams};
+use crate::http::responses::{CreatedResponse, JsonResponse};
+use crate::http::{ApiError, HandlerState};
 use crate::members::trust::default_agent;
 
 /// The requested usage.

@@ -5,18 +5,19 @@ use agentx_types::{AgentConfig, ApprovalMode, SessionId, SessionRole};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::body::{JsonBody, OptionalJson};
-use super::cursor::Cursor;
-use super::extract::{
+use crate::actions::call_decisions::CallDecider;
+use crate::auth::caller::Caller;
+use crate::http::handlers::lists::{ListQuery, latest};
+use crate::http::handlers::session_actions;
+use crate::http::requests::body::{JsonBody, OptionalJson};
+use crate::http::requests::cursor::Cursor;
+use crate::http::requests::extract::{
     CanFail, DeletingCaller, Driving, IdempotencyKey, Member, Owning, QueryParams, SessionAs, TokenOrVisitor,
     Watching,
 };
-use super::lists::{ListQuery, latest};
-use super::permit_body::WithPermit;
-use super::responses::{CreatedResponse, DoneResponse, JsonResponse};
-use super::{ApiError, HandlerState, session_actions};
-use crate::actions::call_decisions::CallDecider;
-use crate::auth::caller::Caller;
+use crate::http::responses::permit_body::WithPermit;
+use crate::http::responses::{CreatedResponse, DoneResponse, JsonResponse};
+use crate::http::{ApiError, HandlerState};
 use crate::limits::size_limits::{TITLE_CHARS, check_prompt, check_size};
 use crate::members::trust::{named_of_server, of_server};
 use crate::state::ServerState;

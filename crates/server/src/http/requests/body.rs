@@ -13,8 +13,8 @@ use serde_json::json;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::describe::{HandlerInput, Operation};
-use super::{ApiError, HandlerState};
+use crate::http::description::describe::{HandlerInput, Operation};
+use crate::http::{ApiError, HandlerState};
 use crate::limits::fair_semaphore::{FairPermit, FairQueue};
 use crate::limits::size_limits::shortened;
 
