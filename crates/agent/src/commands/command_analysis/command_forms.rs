@@ -2,10 +2,10 @@
 //! program, and without the options before its subcommand. The narrow reading, for `allow` rules, has forms of its
 //! own (`command_split/looked_through.rs`).
 
-use super::expand::ANYTHING;
-use super::subcommands::{options_before_subcommand, other_starts};
-use super::word::{BLANK, Word};
-use super::wrapper_commands::basename;
+use super::lex::expand::ANYTHING;
+use super::lex::word::{BLANK, Word};
+use super::programs::subcommands::{options_before_subcommand, other_starts};
+use super::programs::wrapper_commands::basename;
 use super::{CommandAnalysis, MOST_OPEN};
 
 impl CommandAnalysis {

@@ -2,10 +2,10 @@
 //! PATH`, `for PATH in .`. A builtin that evaluates a variable as a number also runs the substitutions in its
 //! value. Variables that change the meaning of a path count if an assignment sets them, too.
 
-use super::indirect_programs::is_loader;
-use super::names::innermost;
-use super::word::Word;
-use super::wrapper_commands::{basename, is_assignment};
+use super::lex::word::Word;
+use super::named_files::names::innermost;
+use super::programs::indirect_programs::is_loader;
+use super::programs::wrapper_commands::{basename, is_assignment};
 
 /// Variables that decide where a path leads: `~`, `cd`, `~-`, `~+`.
 const PLACES: &[&str] = &["HOME", "CDPATH", "OLDPWD", "PWD"];

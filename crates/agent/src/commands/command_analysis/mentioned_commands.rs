@@ -7,10 +7,10 @@
 //! be asked. From version 5 of the rules on.
 
 use super::CommandAnalysis;
-use super::expand::ANYTHING;
-use super::pattern_overlap::names_meet;
-use super::word::Word;
-use super::wrapper_commands::basename;
+use super::lex::expand::ANYTHING;
+use super::lex::word::Word;
+use super::overlap::pattern_overlap::names_meet;
+use super::programs::wrapper_commands::basename;
 
 /// Subcommands that do the work of another one, with that one.
 const SAME: &[(&str, &str)] = &[

@@ -10,15 +10,13 @@
 //! | step | file |
 //! | --- | --- |
 //! | reads a line, its commands, and the commands that those run | `traversal` |
-//! | splits it into words as bash does | `lex`, with `ansi`, `documents`, `nesting` and `word` |
-//! | finds the command within a command (`sudo`, `env`, `sh -c`) | `wrapper_commands` |
-//! | makes the forms of a command that rules are compared with | `command_forms`, `subcommands` |
-//! | finds commands that get input, and those that may run it | `piped_input`, `data_consumers` |
-//! | finds commands whose words, files or variables name programs to run | `indirect_programs`, `git`, `loaders` |
-//! | makes names of braces and globs, and collects files and texts | `expand`, `names`, `working_directory`, `pathspecs`, `mentioned_commands` |
+//! | splits it into words as bash does, and makes names of braces and globs | `lex` |
+//! | finds the command within a command (`sudo`, `env`, `sh -c`), and commands whose words, files or variables name programs to run | `programs`, `loaders` |
+//! | makes the forms of a command that rules are compared with | `command_forms` |
+//! | finds commands that get input, and those that may run it | `piped_input`, `programs` |
+//! | collects files, whole folders and texts | `named_files`, `mentioned_commands` |
 //! | reads the parts that bash expands a second time | `subscripts`, `descriptors` |
-//! | finds commands that act on whole folders, named or not | `whole_folders`, `directory_readers` |
-//! | compares names and commands with marks to patterns | `pattern_overlap`, `path_overlap` |
+//! | compares names and commands with marks to patterns | `overlap` |
 //!
 //! Every recursion and every list has a bound (`DEPTH`, `WRAPPERS`, `MOST_OPEN`). A line that reaches one of
 //! them hides something, so a long line does not evade a rule.
@@ -26,43 +24,27 @@
 //! Each later version of the rules sees more. A flag of [`CommandAnalysis`] with the name of the addition
 //! represents the version: `closer` (1), `names` (5), `feeds` (7), `expands_twice` (9).
 
-mod ansi;
 mod command_forms;
-mod data_consumers;
 mod descriptors;
-mod directory_readers;
-mod documents;
-mod expand;
-mod git;
-mod here_document;
-mod indirect_programs;
-mod inner_text;
 mod lex;
 mod loaders;
 mod mentioned_commands;
-mod names;
-mod nesting;
-mod path_overlap;
-mod pathspecs;
-mod pattern_overlap;
+mod named_files;
+mod overlap;
 mod piped_input;
-mod subcommands;
+mod programs;
 mod subscripts;
 mod traversal;
-mod whole_folders;
-mod word;
-mod working_directory;
-mod wrapper_commands;
 
 use agentx_types::{RULES_VERSION, since};
 
-pub(crate) use data_consumers::sed_does;
-pub(crate) use expand::ANYTHING;
-pub(crate) use path_overlap::{PathOverlap, meeting, names_behind_stars, reaches};
-pub(crate) use pattern_overlap::may_fit;
-pub(crate) use subcommands::OF_GIT;
-pub(crate) use word::BLANK;
-pub(crate) use wrapper_commands::is_wrapper;
+pub(crate) use lex::expand::ANYTHING;
+pub(crate) use lex::word::BLANK;
+pub(crate) use overlap::path_overlap::{PathOverlap, meeting, names_behind_stars, reaches};
+pub(crate) use overlap::pattern_overlap::may_fit;
+pub(crate) use programs::data_consumers::sed_does;
+pub(crate) use programs::subcommands::OF_GIT;
+pub(crate) use programs::wrapper_commands::is_wrapper;
 
 /// Maximum depth of commands within commands.
 const DEPTH: usize = 5;
@@ -94,7 +76,7 @@ pub struct CommandAnalysis {
     scripts: Vec<String>,
     /// Files that the line may write.
     written: Vec<String>,
-    /// Names that may be paths and are only partly known, with marks for [`path_overlap`]. From version 5 of
+    /// Names that may be paths and are only partly known, with marks for [`overlap`]. From version 5 of
     /// the rules on, as `unnamed`.
     pub(crate) globs: Vec<String>,
     /// Whether it opens files whose names cannot be known from it: `find | xargs cat`.

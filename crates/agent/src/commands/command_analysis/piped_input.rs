@@ -11,9 +11,9 @@
 //! | `a < x; b` | `a` |
 //! | `while read y; do b; done < x` | all of them |
 
-use super::data_consumers::lists_names;
-use super::inner_text::{InnerKind, InnerText};
+use super::lex::inner_text::{InnerKind, InnerText};
 use super::lex::{Lexed, Lexer};
+use super::programs::data_consumers::lists_names;
 
 /// Words after which a group with one input begins.
 const GROUPS: &[&str] = &["{", "while", "until", "if", "for", "case", "select"];

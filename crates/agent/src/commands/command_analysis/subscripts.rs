@@ -6,8 +6,8 @@
 
 use super::CommandAnalysis;
 use super::lex::lex;
-use super::word::Word;
-use super::wrapper_commands::is_assignment;
+use super::lex::word::Word;
+use super::programs::wrapper_commands::is_assignment;
 
 /// Builtins that take a word for a variable or for a number.
 const EVALUATE: &[&str] = &[

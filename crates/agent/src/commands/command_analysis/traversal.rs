@@ -1,18 +1,20 @@
 //! Reads a line, the commands in it, and the lines and commands that those run, down to a bound.
 
-use super::data_consumers::{names_a_program, takes_data};
-use super::directory_readers::{names_of_templates, reads_its_folder};
-use super::git::shown_by_bisect;
-use super::indirect_programs::{has_indirect_program, texts_that_may_run, words_that_may_run};
-use super::inner_text::InnerKind;
+use super::lex::inner_text::InnerKind;
+use super::lex::word::Word;
 use super::lex::{Lexed, lex};
 use super::loaders::{evaluates_what_it_reads, expansion_sets_a_loader, sets_a_loader, sets_a_place};
 use super::mentioned_commands::sets_a_program;
-use super::names::innermost;
+use super::named_files::directory_readers::{names_of_templates, reads_its_folder};
+use super::named_files::names::innermost;
+use super::named_files::whole_folders::{
+    folders_of_globs, mounted_folders, takes_whole_folders, writes_what_it_names,
+};
 use super::piped_input::FedCommands;
-use super::whole_folders::{folders_of_globs, mounted_folders, takes_whole_folders, writes_what_it_names};
-use super::word::Word;
-use super::wrapper_commands::{Runs, basename, runs, script_of};
+use super::programs::data_consumers::{names_a_program, takes_data};
+use super::programs::git::shown_by_bisect;
+use super::programs::indirect_programs::{has_indirect_program, texts_that_may_run, words_that_may_run};
+use super::programs::wrapper_commands::{Runs, basename, runs, script_of};
 use super::{CommandAnalysis, WRAPPERS};
 use crate::commands::command_split::{BLANKS, take_apart};
 

@@ -4,11 +4,19 @@
 //! It follows bash. If shells differ, it follows the one with which it finds more. It never fails: a quote or
 //! a substitution without an end is closed at the end of the line, and the line is marked as unclosed.
 
-use super::here_document::HereDocument;
-use super::inner_text::{InnerKind, InnerText};
-use super::nesting::{end_of_parameter, end_of_substitution};
-use super::word::Word;
+mod ansi;
+mod documents;
+pub(super) mod expand;
+mod here_document;
+pub(super) mod inner_text;
+mod nesting;
+pub(super) mod word;
+
 use crate::commands::command_split::BLANKS;
+use here_document::HereDocument;
+use inner_text::{InnerKind, InnerText};
+use nesting::{end_of_parameter, end_of_substitution};
+use word::Word;
 
 /// A command line, split into words.
 #[derive(Debug, Default)]

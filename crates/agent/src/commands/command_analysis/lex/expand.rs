@@ -20,15 +20,15 @@ pub(crate) const ANYTHING: char = '\0';
 /// The placeholder for text that `*`, `?` or `[…]` matches: any run of characters within a name.
 pub(crate) const STAR: char = '\u{1}';
 /// Unquoted `{` in a word's shape.
-pub(super) const BRACE: char = '\u{2}';
+pub(crate) const BRACE: char = '\u{2}';
 /// Unquoted `}` in a word's shape.
-pub(super) const BRACE_END: char = '\u{3}';
+pub(crate) const BRACE_END: char = '\u{3}';
 /// Unquoted `[` in a word's shape.
-pub(super) const BRACKET: char = '\u{4}';
+pub(crate) const BRACKET: char = '\u{4}';
 /// Unquoted `]` in a word's shape.
-pub(super) const BRACKET_END: char = '\u{5}';
+pub(crate) const BRACKET_END: char = '\u{5}';
 /// Unquoted `,` in a word's shape; the last of the marks.
-pub(super) const COMMA: char = '\u{6}';
+pub(crate) const COMMA: char = '\u{6}';
 
 /// Maximum number of names to expand one word to. Beyond it, the rest of each name stands for anything.
 const MOST: usize = 64;
@@ -37,7 +37,7 @@ const MOST_BRACES: usize = 12;
 
 /// Returns the names that a word may become. A name with neither [`STAR`] nor [`ANYTHING`] is known to the
 /// letter.
-pub(super) fn expand(shape: &str) -> Vec<String> {
+pub(crate) fn expand(shape: &str) -> Vec<String> {
     let mut done = Vec::new();
     let mut open = vec![brackets(shape)];
     let mut left = MOST_BRACES;
@@ -135,7 +135,7 @@ fn plain(shape: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lex::lex;
+    use super::super::lex;
 
     #[test]
     fn a_word_becomes_what_a_shell_makes_of_it() {

@@ -11,8 +11,8 @@
 //! | `/ws/.env` | `/ws/*` | `Never`: a glob at the beginning stands for no dot |
 //! | `/ws/.env` | `/ws/src/*` | `Never` |
 
-use super::expand::{ANYTHING, STAR};
 use super::pattern_overlap::names_meet;
+use crate::commands::command_analysis::lex::expand::{ANYTHING, STAR};
 
 /// Maximum product of the folders of the pattern and of the name; longer pairs count as overlapping.
 const MOST_STEPS: usize = 1 << 16;

@@ -32,7 +32,7 @@ pub(crate) struct Word {
     /// Whether [`ANYTHING`] stands for the whole rest of the word: then nothing more is added to `open`.
     loose: bool,
     /// The text with marks instead of unquoted globs, braces and expansions, for [`super::expand::expand`].
-    pub(super) shape: String,
+    pub(crate) shape: String,
 }
 
 impl Word {
@@ -101,7 +101,7 @@ impl Word {
     }
 
     /// Removes the sign before a pattern of alternatives; the caller has removed it from `text`.
-    pub(super) fn pop_sign(&mut self) {
+    pub(crate) fn pop_sign(&mut self) {
         self.shape.pop();
         if !self.loose {
             self.open.pop();
@@ -109,7 +109,7 @@ impl Word {
     }
 
     /// Adds a pattern of alternatives, with the shape of a brace.
-    pub(super) fn push_alternatives(&mut self, text: &str, shape: &str) {
+    pub(crate) fn push_alternatives(&mut self, text: &str, shape: &str) {
         self.text.push_str(text);
         self.shape.push_str(shape);
         if !self.loose {

@@ -1,14 +1,15 @@
 //! Names that programs make of their words themselves: the globs of Git, which Git expands even in quotes,
 //! and addresses of files.
 
-use super::CommandAnalysis;
-use super::expand::ANYTHING;
-use super::word::Word;
+use crate::commands::command_analysis::CommandAnalysis;
+use crate::commands::command_analysis::lex::expand::ANYTHING;
+use crate::commands::command_analysis::lex::word::Word;
+use crate::commands::command_analysis::programs::wrapper_commands::basename;
 
 impl CommandAnalysis {
     /// Records the files that words of Git may name: `':(glob).e*'`, `'.e*'`. Stars of Git also match dots
     /// and slashes.
-    pub(super) fn note_pathspecs(&mut self, words: &[Word]) {
+    pub(crate) fn note_pathspecs(&mut self, words: &[Word]) {
         for word in words.iter().skip(1) {
             let text = word.text.as_str();
             let magic = text.strip_prefix(":(").and_then(|rest| rest.split_once(')'));
@@ -48,10 +49,8 @@ fn opened(bare: &str) -> String {
 }
 
 /// Returns whether Git reads the names of the objects to show from its input.
-pub(super) fn takes_objects(words: &[Word]) -> bool {
-    words
-        .first()
-        .is_some_and(|word| super::wrapper_commands::basename(&word.text) == "git")
+pub(crate) fn takes_objects(words: &[Word]) -> bool {
+    words.first().is_some_and(|word| basename(&word.text) == "git")
         && words.iter().any(|word| {
             ["--batch", "--stdin", "--pathspec-from-file"]
                 .iter()
@@ -60,7 +59,7 @@ pub(super) fn takes_objects(words: &[Word]) -> bool {
 }
 
 /// Returns the parts of a word behind the marks before a file in some programs: `file=@.env`, `HEAD:.env`.
-pub(super) fn behind_marks(word: &str) -> impl Iterator<Item = &str> {
+pub(crate) fn behind_marks(word: &str) -> impl Iterator<Item = &str> {
     let behind = |mark: char| word.rsplit_once(mark).map(|(_, rest)| rest);
     ['=', '@', ':']
         .into_iter()
@@ -70,7 +69,7 @@ pub(super) fn behind_marks(word: &str) -> impl Iterator<Item = &str> {
 
 /// Returns the path in the address of a file, without the host and with decoded characters:
 /// `file://localhost/ws/.en%76`.
-pub(super) fn of_address(text: &str) -> Option<String> {
+pub(crate) fn of_address(text: &str) -> Option<String> {
     let at = text.find("://");
     let (place, is_file) = match at {
         Some(at) => (&text[at + 3..], text[..at].to_ascii_lowercase().ends_with("file")),

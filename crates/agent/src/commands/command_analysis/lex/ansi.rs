@@ -3,11 +3,11 @@
 //! The lexer reads them because they can spell commands: `$'\x72m'` is `rm`, and `$'\162m'` is too. This is a
 //! part of the lexer in a separate file.
 
-use super::lex::Lexer;
+use super::Lexer;
 
 impl Lexer<'_> {
     /// Adds the rest of `$'…'` to the word and resolves its escapes. Without an end, the line is unclosed.
-    pub(super) fn ansi_quoted(&mut self) {
+    pub(crate) fn ansi_quoted(&mut self) {
         self.word();
         loop {
             match self.next() {

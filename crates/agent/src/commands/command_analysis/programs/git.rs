@@ -1,8 +1,8 @@
 //! Commands of Git that run a program because of a setting, a subcommand or an option.
 
 use super::subcommands::options_before_subcommand;
-use super::word::Word;
 use super::wrapper_commands::basename;
+use crate::commands::command_analysis::lex::word::Word;
 
 /// Settings of Git that name no program.
 const PLAIN_SETTINGS: &[&str] = &[
@@ -42,7 +42,7 @@ const PLAIN_SETTINGS: &[&str] = &[
 ///
 /// The words count at any position, so a word that only looks like one of these causes an unnecessary
 /// question.
-pub(super) fn git_runs(arguments: &[Word]) -> bool {
+pub(crate) fn git_runs(arguments: &[Word]) -> bool {
     let is_plain = |setting: &str| {
         let setting = setting.to_ascii_lowercase();
         PLAIN_SETTINGS.iter().any(|plain| setting.starts_with(plain))
@@ -88,7 +88,7 @@ pub(super) fn git_runs(arguments: &[Word]) -> bool {
 
 /// Returns the command that `git bisect view WORD…` runs: a program whose name begins with `git`, else the subcommand
 /// of Git with this name. With an option in place of the word, it is `git log`.
-pub(super) fn shown_by_bisect(words: &[Word]) -> Option<Vec<Word>> {
+pub(crate) fn shown_by_bisect(words: &[Word]) -> Option<Vec<Word>> {
     let (program, arguments) = words.split_first()?;
     if basename(&program.text) != "git" {
         return None;

@@ -10,18 +10,18 @@
 
 /// A here-document whose lines are still to come.
 #[derive(Debug)]
-pub(super) struct HereDocument {
+pub(crate) struct HereDocument {
     /// The line that ends it.
-    pub(super) end: String,
+    pub(crate) end: String,
     /// Whether bash expands nothing in it.
-    pub(super) quoted: bool,
+    pub(crate) quoted: bool,
     /// Whether tabs at the beginning of its lines are ignored.
-    pub(super) tabs: bool,
+    pub(crate) tabs: bool,
 }
 
 impl HereDocument {
     /// Reads the document from a text. Returns its lines, the rest, and whether its end is certain.
-    pub(super) fn take<'t>(&self, text: &'t str) -> (String, &'t str, bool) {
+    pub(crate) fn take<'t>(&self, text: &'t str) -> (String, &'t str, bool) {
         let mut body = String::new();
         let mut rest = text;
         while !rest.is_empty() {

@@ -5,14 +5,14 @@
 //! because programs differ in the names that they look up there. An unnecessary option in the list costs one
 //! comparison.
 
-use super::expand::{ANYTHING, STAR};
-use super::word::Word;
-use super::wrapper_commands::basename;
+use crate::commands::command_analysis::lex::expand::{ANYTHING, STAR};
+use crate::commands::command_analysis::lex::word::Word;
+use crate::commands::command_analysis::programs::wrapper_commands::basename;
 
 /// Maximum number of folders of a line or a command to check. With more of them, any folder is possible.
-pub(super) const MOST_FOLDERS: usize = 16;
+pub(crate) const MOST_FOLDERS: usize = 16;
 /// The name of any folder: two stars.
-pub(super) const ANYWHERE: &str = "/\u{1}\u{1}";
+pub(crate) const ANYWHERE: &str = "/\u{1}\u{1}";
 const _: () = assert!(STAR == '\u{1}', "ANYWHERE is made of stars");
 
 /// Letters of options whose value is a folder: of `env`, `tar`, `make`, `git`, `sudo`, `docker`, `unzip`,
@@ -53,7 +53,7 @@ const VARIABLES: &[&str] = &[
 ];
 
 /// Returns the folders in which a command works, as names with marks for unknown parts.
-pub(super) fn working_folders(words: &[Word]) -> Vec<String> {
+pub(crate) fn working_folders(words: &[Word]) -> Vec<String> {
     let mut found = Vec::new();
     let mut is_value = false;
     for word in words {

@@ -6,9 +6,9 @@
 //! (`CommandAnalysis::folders_taken`), for guarded files and for rules by path. Programs that run code of
 //! their own can open any file, which only a sandbox prevents.
 
-use super::subcommands::options_before_subcommand;
-use super::word::Word;
-use super::wrapper_commands::basename;
+use crate::commands::command_analysis::lex::word::Word;
+use crate::commands::command_analysis::programs::subcommands::options_before_subcommand;
+use crate::commands::command_analysis::programs::wrapper_commands::basename;
 
 /// Programs that copy, move, link, pack, mount, remove, send, search, or change the owner of whole folders.
 #[rustfmt::skip]
@@ -60,7 +60,7 @@ const WRITES_OF_GIT: &[&str] = &["checkout", "checkout-index", "mv", "restore"];
 
 /// Returns whether a command, without the commands before it, acts on everything in the folders that it
 /// names.
-pub(super) fn takes_whole_folders(words: &[Word]) -> bool {
+pub(crate) fn takes_whole_folders(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
     };
@@ -75,7 +75,7 @@ pub(super) fn takes_whole_folders(words: &[Word]) -> bool {
 }
 
 /// Returns the words behind a formatter or checker that a command runs, also by `npx` or `python -m`.
-pub(super) fn behind_printer(words: &[Word]) -> Option<&[Word]> {
+pub(crate) fn behind_printer(words: &[Word]) -> Option<&[Word]> {
     let program = basename(&words.first()?.text);
     let may_run = RUNS_OF_PROJECT.contains(&program) || program.starts_with("python");
     let followed = if may_run { words.len() } else { 1 };
@@ -85,7 +85,7 @@ pub(super) fn behind_printer(words: &[Word]) -> Option<&[Word]> {
 }
 
 /// Returns the folders in which a formatter looks for the globs that it expands itself: `prettier 'src/**/*.ts'`.
-pub(super) fn folders_of_globs(words: &[Word]) -> Vec<String> {
+pub(crate) fn folders_of_globs(words: &[Word]) -> Vec<String> {
     let words = behind_printer(words).unwrap_or_default();
     let before_glob = |word: &Word| {
         let at = word.text.find(['*', '?', '[', '{'])?;
@@ -97,7 +97,7 @@ pub(super) fn folders_of_globs(words: &[Word]) -> Vec<String> {
 }
 
 /// Returns the parts of the words of a command that may be folders that it mounts.
-pub(super) fn mounted_folders(words: &[Word]) -> Vec<String> {
+pub(crate) fn mounted_folders(words: &[Word]) -> Vec<String> {
     let mounts = words
         .first()
         .is_some_and(|program| MOUNTS.contains(&basename(&program.text)));
@@ -116,7 +116,7 @@ pub(super) fn mounted_folders(words: &[Word]) -> Vec<String> {
 }
 
 /// Returns whether a command, without the commands before it, may write the files that it names.
-pub(super) fn writes_what_it_names(words: &[Word]) -> bool {
+pub(crate) fn writes_what_it_names(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
     };

@@ -10,8 +10,8 @@
 //! checked.
 
 use super::subcommands::options_before_subcommand;
-use super::word::Word;
 use super::wrapper_commands::basename;
+use crate::commands::command_analysis::lex::word::Word;
 
 /// Programs that run nothing, regardless of their words and their input. Many read no input at all: words of
 /// the shell, and programs for texts, bytes, files, processes and the clipboard.
@@ -60,7 +60,7 @@ fn lists(list: &str, name: &str) -> bool {
 ///
 /// `given`: whether more words come from its input, as after `xargs`; then only programs count that run
 /// nothing with any words. A program with a path counts if the path is a directory of the system.
-pub(super) fn takes_data(words: &[Word], given: bool) -> bool {
+pub(crate) fn takes_data(words: &[Word], given: bool) -> bool {
     let Some((first, arguments)) = words.split_first() else {
         return true;
     };
@@ -90,7 +90,7 @@ pub(super) fn takes_data(words: &[Word], given: bool) -> bool {
 }
 
 /// Returns whether a command writes names of existing files, and nothing else.
-pub(super) fn lists_names(words: &[Word]) -> bool {
+pub(crate) fn lists_names(words: &[Word]) -> bool {
     let has = |letter: char, long: &[&str]| {
         words.iter().any(|word| {
             let text = word.text.as_str();
@@ -217,7 +217,7 @@ fn reads_options(program: &str, arguments: &[Word]) -> bool {
 }
 
 /// Returns whether the words of a program that usually runs none of its words name a program to run.
-pub(super) fn names_a_program(words: &[Word]) -> bool {
+pub(crate) fn names_a_program(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
     };

@@ -5,7 +5,7 @@
 //! itself. A wrapper that is missing here is treated like any other program:
 //! [`super::indirect_programs::words_that_may_run`] checks its words.
 
-use super::word::Word;
+use crate::commands::command_analysis::lex::word::Word;
 
 /// The commands that a command runs besides itself.
 ///

@@ -8,7 +8,7 @@ use super::here_document::HereDocument;
 
 /// Returns the position of the parenthesis that closes the one before `text`, in bytes; `None` if there is
 /// none.
-pub(super) fn end_of_substitution(text: &str) -> Option<usize> {
+pub(crate) fn end_of_substitution(text: &str) -> Option<usize> {
     let mut open = vec!['('];
     let mut documents: Vec<HereDocument> = Vec::new();
     let is_arithmetic = text.starts_with('(');
@@ -64,7 +64,7 @@ pub(super) fn end_of_substitution(text: &str) -> Option<usize> {
 /// It skips inner `${…}` and `$(…)`. Which quotes count in `${…}` depends on the operator and on quotes
 /// around it. If there is a quote before that brace, the first brace of all is the end: then more of the line
 /// is read as commands, not less.
-pub(super) fn end_of_parameter(text: &str) -> Option<usize> {
+pub(crate) fn end_of_parameter(text: &str) -> Option<usize> {
     let mut open = 1_usize;
     let mut at = 0;
     while let Some(found) = text[at..].find(['}', '$', '\'', '"', '\\', '`']) {

@@ -1,14 +1,14 @@
 //! The substitutions in here-documents and in arithmetic, which have their own rules of quoting: quotes protect
 //! nothing in either.
 
+use super::Lexer;
 use super::expand::{BRACE, BRACE_END, COMMA, STAR};
 use super::inner_text::{InnerKind, InnerText};
-use super::lex::Lexer;
 use super::nesting::end_of_substitution;
 
 impl Lexer<'_> {
     /// Reads the lines of here-documents, each up to the line that ends it.
-    pub(super) fn documents(&mut self) {
+    pub(crate) fn documents(&mut self) {
         for document in std::mem::take(&mut self.documents) {
             let (body, rest, certain) = document.take(self.rest);
             self.rest = rest;
@@ -46,14 +46,14 @@ impl Lexer<'_> {
 
     /// Records that arithmetic begins, in front of the rest of the line. Quotes protect nothing in
     /// arithmetic, and its end is not certain, so the first time the rest is read once more without quotes.
-    pub(super) fn begin_arithmetic(&mut self) {
+    pub(crate) fn begin_arithmetic(&mut self) {
         if !std::mem::replace(&mut self.arithmetic, true) {
             self.note_unprotected(self.rest);
         }
     }
 
     /// Records the substitutions in a text in which single quotes may not protect them.
-    pub(super) fn note_unprotected(&mut self, text: &str) {
+    pub(crate) fn note_unprotected(&mut self, text: &str) {
         if text.contains('\'') && (text.contains("$(") || text.contains('`')) {
             self.note_inner(text.replace('\'', " "), InnerKind::Command);
         }
@@ -61,13 +61,13 @@ impl Lexer<'_> {
 
     /// Returns whether the parenthesis belongs to a pattern of alternatives, `@(a|b)`, which bash knows after
     /// `shopt -s extglob`.
-    pub(super) fn begins_alternatives(&self) -> bool {
+    pub(crate) fn begins_alternatives(&self) -> bool {
         let word = self.word.as_ref().map_or("", |word| word.text.as_str());
         word.ends_with(['@', '?', '*', '+', '!']) && word != "!"
     }
 
     /// Reads the alternatives, behind their parenthesis. The sign before it belongs to them.
-    pub(super) fn alternatives(&mut self) {
+    pub(crate) fn alternatives(&mut self) {
         let end = end_of_substitution(self.rest);
         self.lexed.unclosed |= end.is_none();
         let (inside, rest) = match end {

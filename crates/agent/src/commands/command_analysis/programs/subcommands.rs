@@ -1,8 +1,8 @@
 //! Programs whose second word is the action, and the options that may precede it: `git -C x push` is a `git
 //! push`.
 
-use super::word::Word;
 use super::wrapper_commands::basename;
+use crate::commands::command_analysis::lex::word::Word;
 
 /// Options of Git itself that take the next word.
 pub(crate) const OF_GIT: &[&str] = &[
@@ -75,7 +75,7 @@ pub(crate) fn options_before_subcommand(words: &[Word]) -> usize {
 
 /// Returns the other positions at which the subcommand may begin: an option that is not listed may take the
 /// next word or not.
-pub(super) fn other_starts(words: &[Word]) -> Vec<usize> {
+pub(crate) fn other_starts(words: &[Word]) -> Vec<usize> {
     const MOST: usize = 6;
     let group = words
         .first()

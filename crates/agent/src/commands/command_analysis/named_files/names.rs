@@ -4,15 +4,17 @@
 //! It notes more names than the line opens: a wrong name costs a comparison, a missed one may be a secret. It
 //! notes relative names as they are written and, after a `cd`, below the target folder.
 
-use super::CommandAnalysis;
 use super::directory_readers::leads_anywhere;
-use super::expand::{ANYTHING, STAR};
-use super::indirect_programs::is_quiet;
-use super::lex::Lexed;
 use super::pathspecs::{behind_marks, of_address, takes_objects};
-use super::word::Word;
 use super::working_directory::{ANYWHERE, MOST_FOLDERS, working_folders};
-use super::wrapper_commands::{Runs, basename, is_assignment, is_shell, is_wrapper, runs};
+use crate::commands::command_analysis::CommandAnalysis;
+use crate::commands::command_analysis::lex::Lexed;
+use crate::commands::command_analysis::lex::expand::{ANYTHING, STAR};
+use crate::commands::command_analysis::lex::word::Word;
+use crate::commands::command_analysis::programs::indirect_programs::is_quiet;
+use crate::commands::command_analysis::programs::wrapper_commands::{
+    Runs, basename, is_assignment, is_shell, is_wrapper, runs,
+};
 use crate::pattern::{is_within, normalize};
 
 /// Maximum number of names of one line to check. A line with more of them counts as having unknown names.
@@ -45,7 +47,7 @@ impl CommandAnalysis {
     ///
     /// A word after the program counts as a name if it is not an option, and any word with a slash counts. Of
     /// `NAME=VALUE` and `--NAME=VALUE` the value counts.
-    pub(super) fn note_names(&mut self, words: &[Word]) {
+    pub(crate) fn note_names(&mut self, words: &[Word]) {
         let folders = self.expands_twice.then(|| working_folders(words));
         self.command_folders = folders.unwrap_or_default();
         for (index, word) in words.iter().enumerate() {
@@ -76,7 +78,7 @@ impl CommandAnalysis {
     }
 
     /// Records the target of a redirection.
-    pub(super) fn note_target(&mut self, word: &Word) {
+    pub(crate) fn note_target(&mut self, word: &Word) {
         self.note_path(&word.text);
         if self.names {
             self.note_spellings(word, false);
@@ -97,7 +99,7 @@ impl CommandAnalysis {
 
     /// Records a relative name below each folder that the line goes to, or that an option of its command
     /// names. Records a name in a home below that folder, too, if the line sets it.
-    pub(super) fn note_below(&mut self, name: &str) {
+    pub(crate) fn note_below(&mut self, name: &str) {
         let in_home = HOMES.iter().find_map(|home| name.strip_prefix(home));
         let Some(name) = in_home
             .filter(|_| self.homes)
@@ -111,7 +113,7 @@ impl CommandAnalysis {
     }
 
     /// Records a name that a word becomes: a path, or a glob if it has a mark. At most [`MOST_NAMES`].
-    pub(super) fn note_name(&mut self, name: String) {
+    pub(crate) fn note_name(&mut self, name: String) {
         self.unnamed |= self.expands_twice && leads_anywhere(&name);
         if self.globs.len() + self.paths.len() > MOST_NAMES {
             self.unnamed = true;
@@ -229,7 +231,7 @@ impl CommandAnalysis {
 
     /// Records that the line sets `HOME` or a similar variable: a home may then be each folder that the
     /// command names, or any folder if it names none.
-    pub(super) fn note_places(&mut self) {
+    pub(crate) fn note_places(&mut self) {
         self.homes = true;
         let is_known = |folder: &&String| !folder.starts_with(ANYTHING);
         let named: Vec<String> = self.command_folders.iter().filter(is_known).cloned().collect();
@@ -261,7 +263,7 @@ impl CommandAnalysis {
     }
 
     /// Records names and texts that commands of a line get from other commands, or from the line itself.
-    pub(super) fn note_given(&mut self, lexed: &Lexed) {
+    pub(crate) fn note_given(&mut self, lexed: &Lexed) {
         let mut input_is_read = (false, false);
         for (at, words) in lexed.commands.iter().enumerate() {
             let mut first = words.iter().take(6).map(|word| basename(&word.text));
@@ -289,7 +291,7 @@ impl CommandAnalysis {
     }
 
     /// Records names that a program may find in its words: code in another language, its own commands.
-    pub(super) fn note_words_of(&mut self, words: &[Word]) {
+    pub(crate) fn note_words_of(&mut self, words: &[Word]) {
         let program = words.first().map(|word| basename(&word.text)).unwrap_or_default();
         if is_wrapper(program) || is_shell(program) {
             return;
@@ -334,7 +336,7 @@ fn is_relative(path: &str) -> bool {
 }
 
 /// Returns a command without the commands before it: `sudo`, `env`, assignments.
-pub(super) fn innermost(mut words: &[Word]) -> &[Word] {
+pub(crate) fn innermost(mut words: &[Word]) -> &[Word] {
     const FOLLOWED: usize = 12;
     for _ in 0..FOLLOWED {
         match runs(words, true) {

@@ -14,8 +14,8 @@
 //! missing in [`QUIET`] causes one question too many.
 
 use super::git::git_runs;
-use super::word::Word;
-use super::wrapper_commands::{basename, is_assignment, is_shell, script_of};
+use super::wrapper_commands::{basename, is_assignment, is_shell, is_wrapper, script_of};
+use crate::commands::command_analysis::lex::word::Word;
 
 /// Variables that make programs run others, or that select other programs.
 const LOADERS: &[&str] = &[
@@ -41,7 +41,7 @@ const LOADERS: &[&str] = &[
 ];
 
 /// Returns whether a variable makes programs run others.
-pub(super) fn is_loader(name: &str) -> bool {
+pub(crate) fn is_loader(name: &str) -> bool {
     LOADERS.contains(&name) || (name.starts_with("GIT_") && name.len() > 4)
 }
 
@@ -169,7 +169,7 @@ const QUIET: &[&str] = &[
 ];
 
 /// Returns whether a command takes its code from a place that cannot be read.
-pub(super) fn has_indirect_program(words: &[Word]) -> bool {
+pub(crate) fn has_indirect_program(words: &[Word]) -> bool {
     let Some((first, arguments)) = words.split_first() else {
         return false;
     };
@@ -289,7 +289,7 @@ fn sed_runs(text: &str) -> bool {
 }
 
 /// Returns the positions at which a command may begin among the words of an unknown program.
-pub(super) fn words_that_may_run(words: &[Word]) -> impl Iterator<Item = usize> {
+pub(crate) fn words_that_may_run(words: &[Word]) -> impl Iterator<Item = usize> {
     const FOLLOWED: usize = 12;
     let known = words
         .first()
@@ -300,7 +300,7 @@ pub(super) fn words_that_may_run(words: &[Word]) -> impl Iterator<Item = usize> 
 
 /// Returns the texts among the words of a program that may be command lines: words with blanks, values of
 /// options.
-pub(super) fn texts_that_may_run(words: &[Word]) -> Vec<String> {
+pub(crate) fn texts_that_may_run(words: &[Word]) -> Vec<String> {
     let quiet = words
         .first()
         .is_none_or(|word| is_assignment(&word.text) || QUIET.contains(&basename(&word.text)));
@@ -327,15 +327,12 @@ pub(super) fn texts_that_may_run(words: &[Word]) -> Vec<String> {
 }
 
 /// Returns whether a command runs none of its words, and nothing that they name.
-pub(super) fn is_quiet(words: &[Word]) -> bool {
+pub(crate) fn is_quiet(words: &[Word]) -> bool {
     let program = words.first().map(|word| basename(&word.text));
     program.is_none_or(|program| QUIET.contains(&program))
 }
 
 /// Returns whether a program may run its words as a command because it is not known here.
 fn may_run_words(program: &str) -> bool {
-    !QUIET.contains(&program)
-        && code_letters(program).is_none()
-        && !is_shell(program)
-        && !super::wrapper_commands::is_wrapper(program)
+    !QUIET.contains(&program) && code_letters(program).is_none() && !is_shell(program) && !is_wrapper(program)
 }

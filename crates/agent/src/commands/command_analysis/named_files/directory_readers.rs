@@ -26,10 +26,10 @@
 //! number may be that of any process, and a descriptor may be opened by any command before. Rules by path therefore
 //! ask about them, as they ask about a variable (`cat $X`). Other names below `/proc` and `/dev` are what they say.
 
-use super::expand::{ANYTHING, STAR};
 use super::whole_folders::behind_printer;
-use super::word::Word;
-use super::wrapper_commands::basename;
+use crate::commands::command_analysis::lex::expand::{ANYTHING, STAR};
+use crate::commands::command_analysis::lex::word::Word;
+use crate::commands::command_analysis::programs::wrapper_commands::basename;
 use crate::commands::long_options::is_beginning_of;
 
 /// Letters of options without a value of `grep` and `rg`.
@@ -83,7 +83,7 @@ const VERSIONS_READERS: &[&str] = &[
 ];
 
 /// Returns whether a command, without the commands before it, reads the folder in which it runs, and no word says so.
-pub(super) fn reads_its_folder(words: &[Word]) -> bool {
+pub(crate) fn reads_its_folder(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
     };
@@ -232,7 +232,7 @@ fn git_shows_by_option(texts: &[&str]) -> bool {
 }
 
 /// The names that `xargs` and `parallel` make of their input by a template, with marks for the input.
-pub(super) fn names_of_templates(words: &[Word]) -> Vec<String> {
+pub(crate) fn names_of_templates(words: &[Word]) -> Vec<String> {
     let Some(at) = words
         .iter()
         .position(|word| matches!(basename(&word.text), "xargs" | "parallel"))
@@ -280,7 +280,7 @@ pub(super) fn names_of_templates(words: &[Word]) -> Vec<String> {
 }
 
 /// Returns whether a name leads through `/proc` or `/dev/fd` to a folder that it does not name: `/proc/self/cwd/x`.
-pub(super) fn leads_anywhere(name: &str) -> bool {
+pub(crate) fn leads_anywhere(name: &str) -> bool {
     let mut parts = name.split('/').filter(|part| !part.is_empty() && *part != ".");
     while let Some(part) = parts.next() {
         let rest = parts.clone();
@@ -302,8 +302,8 @@ pub(super) fn leads_anywhere(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lex::lex;
     use super::*;
+    use crate::commands::command_analysis::lex::lex;
 
     fn words(line: &str) -> Vec<Word> {
         lex(line, true).commands.remove(0)

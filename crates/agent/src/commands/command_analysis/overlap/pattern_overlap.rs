@@ -7,7 +7,7 @@
 //! The algorithm keeps one row of a table: row `i` says which prefixes of `open` may equal the first `i`
 //! pieces of the pattern.
 
-use super::expand::{ANYTHING, STAR};
+use crate::commands::command_analysis::lex::expand::{ANYTHING, STAR};
 
 /// Maximum number of cells of the table; a longer pair counts as overlapping.
 const MOST_STEPS: usize = 1 << 20;
@@ -31,7 +31,7 @@ pub(crate) fn may_fit(pattern: &str, open: &str) -> bool {
 
 /// Returns whether one name matches both `pattern`, whose stars stand for any run of characters, and `open`,
 /// in which a NUL or a [`STAR`] does.
-pub(super) fn names_meet(pattern: &str, open: &str) -> bool {
+pub(crate) fn names_meet(pattern: &str, open: &str) -> bool {
     meet(&of_pattern(pattern), &of_open(open))
 }
 
