@@ -65,23 +65,47 @@ fn special_characters(word: &str) -> usize {
     word.chars().filter(|c| "'\"\\$`<>".contains(*c)).count()
 }
 
-/// The first word of a line, with its quotes, and what follows the blank behind it.
-fn first_word(line: &str) -> (&str, &str) {
+/// A character of a line to which a shell may give a meaning.
+struct Meaningful {
+    /// Its position in the line, in bytes.
+    at: usize,
+    letter: char,
+    /// Whether it is in double quotes.
+    is_quoted: bool,
+}
+
+/// The characters of a line to which a shell may give a meaning: not quotes, what is in single quotes, and what
+/// follows a backslash.
+fn meaningful(line: &str) -> impl Iterator<Item = Meaningful> {
     let mut quote = None;
     let mut letters = line.char_indices();
-    while let Some((at, letter)) = letters.next() {
-        match (quote, letter) {
-            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
-            (Some('\''), _) => {}
-            (None, '\'' | '"') => quote = Some(letter),
-            (_, '\\') => {
-                letters.next();
+    std::iter::from_fn(move || {
+        loop {
+            let (at, letter) = letters.next()?;
+            match (quote, letter) {
+                (Some('\''), '\'') | (Some('"'), '"') => quote = None,
+                (Some('\''), _) => {}
+                (None, '\'' | '"') => quote = Some(letter),
+                (_, '\\') => {
+                    letters.next();
+                }
+                _ => {
+                    let is_quoted = quote.is_some();
+                    return Some(Meaningful {
+                        at,
+                        letter,
+                        is_quoted,
+                    });
+                }
             }
-            (None, ' ') => return (&line[..at], &line[at + 1..]),
-            _ => {}
         }
-    }
-    (line, "")
+    })
+}
+
+/// The first word of a line, with its quotes, and what follows the blank behind it.
+fn first_word(line: &str) -> (&str, &str) {
+    let end = meaningful(line).find(|found| found.letter == ' ' && !found.is_quoted);
+    end.map_or((line, ""), |end| (&line[..end.at], &line[end.at + 1..]))
 }
 
 /// Returns whether each shell variable in the command is also in the pattern: nobody saw its value, so no
@@ -94,28 +118,14 @@ pub(crate) fn names_all_variables(pattern: &str, command: &str) -> bool {
 /// The names of the variables that a shell expands in a line, outside of single quotes; empty for special
 /// ones such as `$?`.
 fn variables(line: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut quote = None;
-    let mut letters = line.chars().peekable();
-    while let Some(letter) = letters.next() {
-        match (quote, letter) {
-            (Some('\''), '\'') | (Some('"'), '"') => quote = None,
-            (Some('\''), _) => {}
-            (None, '\'' | '"') => quote = Some(letter),
-            (_, '\\') => {
-                letters.next();
-            }
-            (_, '$') => {
-                let mut name = String::new();
-                while let Some(next) = letters.next_if(|next| next.is_alphanumeric() || *next == '_') {
-                    name.push(next);
-                }
-                found.push(name);
-            }
-            _ => {}
-        }
-    }
-    found
+    let name_behind = |at: usize| -> String {
+        let letters = line[at + 1..].chars();
+        letters.take_while(|c| c.is_alphanumeric() || *c == '_').collect()
+    };
+    meaningful(line)
+        .filter(|found| found.letter == '$')
+        .map(|found| name_behind(found.at))
+        .collect()
 }
 
 /// Returns whether each word of the command is in the pattern or below a folder that it names, if all stars

@@ -9,19 +9,15 @@ impl Lexer<'_> {
     /// Adds the rest of `$'…'` to the word and resolves its escapes. Without an end, the line is unclosed.
     pub(crate) fn ansi_quoted(&mut self) {
         self.word();
-        loop {
-            match self.next() {
-                None => {
-                    self.lexed.unclosed = true;
-                    return;
-                }
-                Some('\'') => return,
-                Some('\\') => {
+        while let Some(c) = self.next_quoted() {
+            match c {
+                '\'' => return,
+                '\\' => {
                     if let Some(c) = self.ansi_escape() {
                         self.word().push(c);
                     }
                 }
-                Some(c) => self.word().push(c),
+                c => self.word().push(c),
             }
         }
     }

@@ -69,12 +69,7 @@ impl Lexer<'_> {
     /// Reads the alternatives, behind their parenthesis. The sign before it belongs to them.
     pub(crate) fn alternatives(&mut self) {
         let end = end_of_substitution(self.rest);
-        self.lexed.unclosed |= end.is_none();
-        let (inside, rest) = match end {
-            Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
-            None => (self.rest, ""),
-        };
-        self.rest = rest;
+        let inside = self.up_to(end);
         let plain: String = inside.chars().filter(|c| !"'\"\\".contains(*c)).collect();
         let mut shape = String::from(BRACE);
         for alternative in plain.split('|') {
@@ -110,6 +105,6 @@ impl Lexer<'_> {
         let mark = sign.map(String::from).unwrap_or_default();
         self.word()
             .push_alternatives(&format!("{mark}({inside})"), &shape);
-        self.note_inner(inside.to_owned(), InnerKind::Command);
+        self.note_inner(inside, InnerKind::Command);
     }
 }

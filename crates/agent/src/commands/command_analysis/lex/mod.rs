@@ -117,6 +117,13 @@ impl Lexer<'_> {
         Some(c)
     }
 
+    /// Reads the next character within a quote, without whose end the line is unclosed.
+    fn next_quoted(&mut self) -> Option<char> {
+        let c = self.next();
+        self.lexed.unclosed |= c.is_none();
+        c
+    }
+
     /// Handles the next character, which is already taken from the line.
     fn take(&mut self, c: char) {
         self.note_groups(c);
@@ -252,14 +259,10 @@ impl Lexer<'_> {
     /// Reads the text after a double quote, in which `$`, backticks and some escapes keep their meaning.
     fn double_quoted(&mut self) {
         self.word();
-        loop {
-            match self.next() {
-                None => {
-                    self.lexed.unclosed = true;
-                    return;
-                }
-                Some('"') => return,
-                Some('\\') => match self.next() {
+        while let Some(c) = self.next_quoted() {
+            match c {
+                '"' => return,
+                '\\' => match self.next() {
                     Some('\n') | None => {}
                     Some(c @ ('"' | '\\' | '$' | '`')) => self.word().push(c),
                     Some(c) => {
@@ -268,9 +271,9 @@ impl Lexer<'_> {
                         word.push(c);
                     }
                 },
-                Some('$') => self.dollar(true),
-                Some('`') => self.backticks(),
-                Some(c) => self.word().push(c),
+                '$' => self.dollar(true),
+                '`' => self.backticks(),
+                c => self.word().push(c),
             }
         }
     }
@@ -325,6 +328,11 @@ impl Lexer<'_> {
             return self.until('}');
         }
         let end = end_of_parameter(self.rest);
+        self.up_to(end)
+    }
+
+    /// Reads the text before the bracket at `end`, and skips the bracket. Without one, the line is unclosed.
+    fn up_to(&mut self, end: Option<usize>) -> String {
         self.lexed.unclosed |= end.is_none();
         let (inside, rest) = match end {
             Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
@@ -337,15 +345,11 @@ impl Lexer<'_> {
     /// Reads the command after a backtick, up to the next one.
     pub(super) fn backticks(&mut self) {
         let mut inside = String::new();
-        loop {
-            match self.next() {
-                None => {
-                    self.lexed.unclosed = true;
-                    break;
-                }
-                Some('`') => break,
-                Some('\\') => inside.extend(self.next()),
-                Some(c) => inside.push(c),
+        while let Some(c) = self.next_quoted() {
+            match c {
+                '`' => break,
+                '\\' => inside.extend(self.next()),
+                c => inside.push(c),
             }
         }
         self.word().push_dynamic("");
@@ -355,13 +359,8 @@ impl Lexer<'_> {
     /// Reads the text of a substitution, after the opening parenthesis.
     fn substitution(&mut self, kind: InnerKind) {
         let end = end_of_substitution(self.rest);
-        self.lexed.unclosed |= end.is_none();
-        let (inside, rest) = match end {
-            Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
-            None => (self.rest, ""),
-        };
-        self.rest = rest;
-        self.note_inner(inside.to_owned(), kind);
+        let inside = self.up_to(end);
+        self.note_inner(inside, kind);
         self.word().push_dynamic("");
     }
 
