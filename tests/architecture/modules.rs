@@ -17,6 +17,7 @@ const LAYERED: &[&str] = &[
     "chat",
     "flows",
     "identity",
+    "luau-tools",
     "memory",
     "node-runtime",
     "openhands",
