@@ -19,6 +19,7 @@ pub mod wheel;
 pub mod ws;
 
 mod changed_settings;
+mod client_calls;
 mod counts;
 mod embedded;
 mod maintenance;

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::Authenticator;
 use crate::auth::caller::Caller;
+use crate::client_calls::ClientCalls;
 use crate::connections::channel::ConnectionChannel;
 use crate::connections::forwarded::Proxies;
 use crate::connections::hosts::HostNames;
@@ -21,7 +22,6 @@ use crate::counts::ServerCounters;
 use crate::feed::{FeedReader, FeedStart, PageCache, ReplayShare, SubscriptionFilter};
 use crate::limits::fair_semaphore::{ANSWERS, BODIES, CHECKS, FairSemaphore, readers_at_once};
 use crate::limits::size_limits::ID_BYTES;
-use crate::mcp::client_calls::ClientCalls;
 use crate::members::approver_connections::ApproverConnections;
 use crate::outbox::RoomListener;
 use crate::quotas::MemberUsage;

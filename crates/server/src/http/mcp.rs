@@ -32,8 +32,8 @@ use crate::http::description::describe::{HandlerInput, HandlerResponse, Operatio
 use crate::http::requests::body::JsonBody;
 use crate::http::requests::extract::{Member, channel, counted};
 use crate::http::responses::permit_body::hold_turn;
-use crate::mcp::client_calls::RunningCall;
 use crate::mcp::parts::CallerParts;
+use crate::mcp::running_call::RunningCall;
 
 /// Messages of a call that wait for its client; further lines of progress are dropped.
 const WAITING: usize = 256;
