@@ -18,6 +18,7 @@ const LAYERED: &[&str] = &[
     "flows",
     "identity",
     "luau-tools",
+    "mcp",
     "memory",
     "node-runtime",
     "openhands",

@@ -7,13 +7,14 @@ use serde_json::{Map, Value, json};
 use super::ServedDocument;
 use super::message::UNSUPPORTED_VERSION;
 use super::questions;
-use super::requests::McpRefusal;
-use super::tasks;
+use super::refusal::McpRefusal;
 
 /// The version without a handshake, in which each request names it.
 const STATELESS: &str = "2026-07-28";
 /// The versions with a handshake, the newest first.
 const WITH_HANDSHAKE: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+/// The name of the extension for calls that go on without their request.
+pub(super) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// The instructions that clients may pass to their models.
 const INSTRUCTIONS: &str = "The tools of AgentX on this machine. Each call is decided by the rules and the approval mode of its person; what would ask them is asked at a client that shows forms, and otherwise refused with the reason. Tools named `agent__…` hand a task to an agent. Resources are sessions of AgentX.";
 
@@ -125,7 +126,7 @@ pub(super) fn discovered(has_tasks: bool) -> Value {
     capabilities["logging"] = json!({});
     capabilities["resources"] = json!({"subscribe": true, "listChanged": true});
     if has_tasks {
-        capabilities["extensions"] = json!({(tasks::EXTENSION): {}});
+        capabilities["extensions"] = json!({(TASKS_EXTENSION): {}});
     }
     json!({
         "resultType": "complete",

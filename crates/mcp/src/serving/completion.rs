@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::message::{INTERNAL_ERROR, INVALID_PARAMS};
-use super::requests::McpRefusal;
+use super::refusal::McpRefusal;
 use super::{ServedParts, prompts};
 
 /// The addresses of sessions, with the argument `id`.

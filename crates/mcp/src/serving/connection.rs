@@ -12,7 +12,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
 use super::message::{BUSY, ClientMessage, INVALID_PARAMS, PARSE_ERROR};
-use super::requests::{McpRefusal, McpRequestContext, answer};
+use super::refusal::McpRefusal;
+use super::request_context::McpRequestContext;
+use super::requests::answer;
 use super::subscriptions::{McpSubscriptions, is_listening, listen};
 use super::suspended_calls::SuspendedCalls;
 use super::{ServedParts, answers, questions};

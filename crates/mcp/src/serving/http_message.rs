@@ -1,25 +1,22 @@
 //! One message of a client over HTTP ("streamable HTTP"), without I/O: what its headers and its body are, and
 //! which status its answer has. The server that took the request sends the answer.
 //!
-//! There are no sessions: each request stands alone, and no `Mcp-Session-Id` is given out, as the protocol
-//! allows. A client of a version with a handshake may send `initialize`, and need not.
+//! There are no sessions: each request stands alone. An `Mcp-Session-Id` says only that its client can be asked. A
+//! client of a version with a handshake may send `initialize`, and need not.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http> has the rules
 //! of the version without a handshake.
 
 use std::sync::Arc;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::message::{ClientMessage, HEADER_MISMATCH, INVALID_PARAMS, METHOD_NOT_FOUND, MISSING_CAPABILITY};
 use super::questions::{self, ClientResponse};
-use super::requests::{McpRequestContext, answer};
+use super::request_context::McpRequestContext;
+use super::requests::answer;
+use super::sent_arguments::{SentArguments, decoded};
 use super::subscriptions::{is_listening, listen};
-use super::{SentArguments, ServedParts, answers};
-
-/// The beginning and the end of a header's value in Base64.
-const BASE64: (&str, &str) = ("=?base64?", "?=");
+use super::{ServedParts, answers};
 
 /// The headers of a request that repeat what its body says, so that proxies need not read it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -226,17 +223,6 @@ fn mismatch(headers: &MirroredHeaders, method: &str, params: &Map<String, Value>
             )),
             _ => None,
         })
-}
-
-/// Returns the value of a header, which may be in Base64.
-pub(super) fn decoded(value: &str) -> Option<String> {
-    match value
-        .strip_prefix(BASE64.0)
-        .and_then(|rest| rest.strip_suffix(BASE64.1))
-    {
-        Some(packed) => String::from_utf8(STANDARD.decode(packed).ok()?).ok(),
-        None => Some(value.to_owned()),
-    }
 }
 
 #[cfg(test)]

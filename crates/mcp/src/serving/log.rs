@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::ServedParts;
 use super::answers;
 use super::message::{INVALID_PARAMS, METHOD_NOT_FOUND};
-use super::requests::McpRefusal;
+use super::refusal::McpRefusal;
 
 /// The levels, the least severe first.
 const LEVELS: [&str; 8] = [

@@ -7,6 +7,7 @@
 
 mod answers;
 mod approvals;
+mod call_request;
 mod completion;
 mod connection;
 mod content;
@@ -16,6 +17,8 @@ mod log;
 mod message;
 mod prompts;
 mod questions;
+mod refusal;
+mod request_context;
 mod requests;
 mod sent_arguments;
 mod subscriptions;
@@ -35,7 +38,7 @@ pub use connection::serve;
 pub use http_message::{HttpAnswer, HttpMessage, McpHttpRequest, MirroredHeaders};
 pub use log::ClientLogLevel;
 pub use questions::{CallQuestions, ClientAnswer, ClientQuestion, ClientResponse, is_askable_session};
-pub use requests::McpRequestContext;
+pub use request_context::McpRequestContext;
 pub use sent_arguments::SentArguments;
 pub use suspended_calls::SuspendedCalls;
 pub use tasks::{ServedTask, ServedTaskState, ServedTasks, TaskCall};

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use super::ServedParts;
 use super::content::text;
 use super::message::INVALID_PARAMS;
-use super::requests::McpRefusal;
+use super::refusal::McpRefusal;
 
 /// The description of a prompt whose file has none.
 const UNDESCRIBED: &str = "A prompt of AgentX.";

@@ -4,49 +4,17 @@ use std::sync::Arc;
 
 use agentx_types::ToolSpec;
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::live_call::{self, CallOfClient};
-use super::message::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND};
-use super::suspended_calls::SuspendedCalls;
-use super::{ServedParts, answers, completion, log, prompts, tasks};
+use super::live_call::CallOfClient;
+use super::message::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
+use super::refusal::{McpRefusal, no_resource};
+use super::request_context::McpRequestContext;
+use super::{ServedParts, answers, call_request, completion, log, prompts, tasks};
 
 /// The longest text that names a call to its client in the progress of the call, in bytes. Each line of progress repeats
 /// it.
 const TOKEN_BYTES: usize = 128;
-
-/// Where a request comes from, and what goes back besides its answer.
-pub struct McpRequestContext {
-    /// Ends the work on the request when its client cancels it or goes away.
-    pub cancel: CancellationToken,
-    /// The messages for the client before the answer.
-    pub said: mpsc::Sender<Value>,
-    /// The calls of this server that wait for an answer.
-    pub suspended: Arc<SuspendedCalls>,
-    /// The person whose client it is.
-    pub person: String,
-    /// Whether a client of a version with a handshake can be asked before the answer.
-    pub can_be_asked: bool,
-}
-
-/// Why a request is refused.
-pub(super) struct McpRefusal {
-    pub(super) code: i64,
-    pub(super) why: String,
-    /// What the protocol wants to be named besides.
-    pub(super) data: Option<Value>,
-}
-
-impl McpRefusal {
-    pub(super) fn new(code: i64, why: impl Into<String>) -> Self {
-        Self {
-            code,
-            why: why.into(),
-            data: None,
-        }
-    }
-}
 
 /// The result of a request.
 pub(super) async fn answer(
@@ -145,7 +113,7 @@ async fn call(
     }
     // They may be large, and a call may last long.
     drop(params);
-    live_call::run(parts.clone(), wanted, context).await
+    call_request::run(parts.clone(), wanted, context).await
 }
 
 /// Takes the arguments of a call out of its parameters.
@@ -187,19 +155,6 @@ async fn read(parts: &dyn ServedParts, params: &Map<String, Value>) -> Result<Va
     let text = text.map_err(|why| McpRefusal::new(INTERNAL_ERROR, why))?;
     let text = text.ok_or_else(|| no_resource(address, answers::is_stateless(params)))?;
     Ok(answers::document(address, &text))
-}
-
-/// The versions with a handshake have a code of its own for this.
-pub(super) fn no_resource(address: &str, stateless: bool) -> McpRefusal {
-    let code = if stateless {
-        INVALID_PARAMS
-    } else {
-        RESOURCE_NOT_FOUND
-    };
-    McpRefusal {
-        data: Some(json!({ "uri": address })),
-        ..McpRefusal::new(code, format!("there is no resource {address:?}"))
-    }
 }
 
 /// Ends the work on a request when its client cancels it or goes away.

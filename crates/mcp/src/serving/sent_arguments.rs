@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 
 use agentx_types::{ArgumentHeader, argument_headers};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
-
-use super::http_message::decoded;
 
 /// The beginning of the names of these headers, in small letters.
 const PREFIX: &str = "mcp-param-";
+/// The beginning and the end of a header's value in Base64.
+const BASE64: (&str, &str) = ("=?base64?", "?=");
 
 /// The headers of a request that repeat arguments, by the last part of their names; `None` for one that cannot be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,6 +112,17 @@ fn whole(number: &str) -> &str {
     match number.split_once('.') {
         Some((whole, zeros)) if !zeros.is_empty() && zeros.bytes().all(|byte| byte == b'0') => whole,
         _ => number,
+    }
+}
+
+/// Returns the value of a header, which may be in Base64.
+pub(super) fn decoded(value: &str) -> Option<String> {
+    match value
+        .strip_prefix(BASE64.0)
+        .and_then(|rest| rest.strip_suffix(BASE64.1))
+    {
+        Some(packed) => String::from_utf8(STANDARD.decode(packed).ok()?).ok(),
+        None => Some(value.to_owned()),
     }
 }
 

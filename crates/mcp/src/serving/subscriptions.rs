@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::message::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
-use super::requests::{McpRefusal, no_resource};
+use super::refusal::{McpRefusal, no_resource};
 use super::{ServedDocument, ServedParts, answers};
 
 /// The maximum number of addresses that one connection or stream watches.

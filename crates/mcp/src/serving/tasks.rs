@@ -13,14 +13,13 @@ use agentx_runtime::{BoxFuture, ToolOutcome};
 use agentx_types::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::answers::TASKS_EXTENSION;
 use super::live_call::CallOfClient;
 use super::message::{INTERNAL_ERROR, INVALID_PARAMS, MISSING_CAPABILITY};
 use super::questions::{self, ClientAnswer, ClientQuestion};
-use super::requests::McpRefusal;
+use super::refusal::McpRefusal;
 use super::{ServedParts, answers, content};
 
-/// The name of the extension.
-pub(super) const EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// The pause that a client leaves between two looks at a task.
 const POLL_MS: u64 = 1_000;
 
@@ -104,7 +103,7 @@ pub(super) async fn begun(
     let is_new = wanted.stateless && wanted.state.is_none();
     let tasks = parts
         .as_tasks()
-        .filter(|_| is_new && answers::has_extension(params, EXTENSION));
+        .filter(|_| is_new && answers::has_extension(params, TASKS_EXTENSION));
     let Some(tasks) = tasks else {
         return Ok(None);
     };
@@ -128,9 +127,9 @@ pub(super) async fn answered(
     method: &str,
     params: &Map<String, Value>,
 ) -> Result<Value, McpRefusal> {
-    if !answers::has_extension(params, EXTENSION) {
-        let why = format!("`clientCapabilities.extensions` must have {EXTENSION:?}");
-        let required = json!({"requiredCapabilities": {"extensions": {(EXTENSION): {}}}});
+    if !answers::has_extension(params, TASKS_EXTENSION) {
+        let why = format!("`clientCapabilities.extensions` must have {TASKS_EXTENSION:?}");
+        let required = json!({"requiredCapabilities": {"extensions": {(TASKS_EXTENSION): {}}}});
         return Err(McpRefusal {
             data: Some(required),
             ..McpRefusal::new(MISSING_CAPABILITY, why)

@@ -1,0 +1,23 @@
+//! Where a request of a client comes from, and what goes back besides its answer.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::suspended_calls::SuspendedCalls;
+
+/// Where a request comes from, and what goes back besides its answer.
+pub struct McpRequestContext {
+    /// Ends the work on the request when its client cancels it or goes away.
+    pub cancel: CancellationToken,
+    /// The messages for the client before the answer.
+    pub said: mpsc::Sender<Value>,
+    /// The calls of this server that wait for an answer.
+    pub suspended: Arc<SuspendedCalls>,
+    /// The person whose client it is.
+    pub person: String,
+    /// Whether a client of a version with a handshake can be asked before the answer.
+    pub can_be_asked: bool,
+}
