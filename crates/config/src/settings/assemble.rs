@@ -83,10 +83,7 @@ pub(crate) fn settings(
         members_dir: members_dir(merged, places),
         quotas: quotas::quotas(&get),
         trusted_proxies: get.name_list("server.trusted_proxies"),
-        durability: match get.text("durability").as_deref() {
-            Some("machine") => DurabilitySetting::Machine,
-            _ => DurabilitySetting::Process,
-        },
+        durability: durability(&get),
         log_file: path(merged, places, "log_file"),
         log: get.text("log").unwrap_or_else(|| "off".into()),
         workspace: places.cwd.clone(),
@@ -96,6 +93,13 @@ pub(crate) fn settings(
         git: GitPrograms::of(&places.cwd),
         trust_dir: places.data_dir.clone(),
         user_file: places.user_file.clone(),
+    }
+}
+
+fn durability(get: &SettingsGetter<'_>) -> DurabilitySetting {
+    match get.text("durability").as_deref() {
+        Some("machine") => DurabilitySetting::Machine,
+        _ => DurabilitySetting::Process,
     }
 }
 
