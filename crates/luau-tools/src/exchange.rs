@@ -56,11 +56,11 @@ thread_local! {
     };
 }
 
-/// From now on values are given within these limits of a run, its maximum nesting depth and its maximum size
-/// in bytes, and long work is charged to the run.
-pub(crate) fn enter(run: Weak<dyn WorkPermit>, largest: (usize, usize)) {
+/// From now on values of a run are given within its maximum nesting depth and its maximum size in bytes, and long
+/// work is charged to it.
+pub(crate) fn enter(run: Weak<dyn WorkPermit>, depth: usize, bytes: usize) {
     HATCH.with(|hatch| {
-        hatch.largest.set(largest);
+        hatch.largest.set((depth, bytes));
         *hatch.run.borrow_mut() = Some(run);
         hatch.over.set(false);
     });

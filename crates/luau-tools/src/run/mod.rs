@@ -118,7 +118,7 @@ impl ScriptRun {
     /// Begins a turn of the script. The lane has just read the time.
     pub(crate) fn enter(self: &Rc<Self>) {
         let permit: Weak<Self> = Rc::downgrade(self);
-        exchange::enter(permit, (self.limits.json_depth, self.limits.json));
+        exchange::enter(permit, self.limits.json_depth, self.limits.json);
         let now = self.wakes.lately();
         if !self.is_tripped() {
             exchange::pass(now);
