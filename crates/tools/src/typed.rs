@@ -69,6 +69,7 @@ pub struct ToolAbout {
     access: Access,
     path_argument: Option<String>,
     command_argument: Option<String>,
+    address_argument: Option<String>,
     idempotent: bool,
     quit: bool,
     only_by_name: bool,
@@ -85,6 +86,7 @@ impl ToolAbout {
             access,
             path_argument: None,
             command_argument: None,
+            address_argument: None,
             idempotent: false,
             quit: false,
             only_by_name: false,
@@ -103,6 +105,13 @@ impl ToolAbout {
     #[must_use]
     pub fn command(mut self, argument: &str) -> Self {
         self.command_argument = Some(argument.into());
+        self
+    }
+
+    /// Sets the argument that holds the addresses to which a call sends requests.
+    #[must_use]
+    pub fn addresses(mut self, argument: &str) -> Self {
+        self.address_argument = Some(argument.into());
         self
     }
 
@@ -142,6 +151,7 @@ impl ToolAbout {
             .with_checked(true);
         spec.path_argument = self.path_argument;
         spec.command_argument = self.command_argument;
+        spec.address_argument = self.address_argument;
         spec
     }
 }

@@ -192,6 +192,10 @@ pub struct ToolSpec {
     /// The argument that holds a command line, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_argument: Option<String>,
+    /// The argument that holds addresses (a text or a list of texts), if one does: rules and questions are then
+    /// about the hosts in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address_argument: Option<String>,
     /// Whether a call can safely be repeated: then it is made again after a crash. Any other is answered with
     /// an unknown outcome.
     #[serde(default)]
@@ -238,6 +242,7 @@ impl ToolSpec {
             access,
             path_argument: None,
             command_argument: None,
+            address_argument: None,
             idempotent: false,
             quit: false,
             checked: false,
@@ -257,6 +262,13 @@ impl ToolSpec {
     #[must_use]
     pub fn with_command_argument(mut self, argument: impl Into<String>) -> Self {
         self.command_argument = Some(argument.into());
+        self
+    }
+
+    /// Names the argument that holds the addresses to which a call sends requests.
+    #[must_use]
+    pub fn with_address_argument(mut self, argument: impl Into<String>) -> Self {
+        self.address_argument = Some(argument.into());
         self
     }
 

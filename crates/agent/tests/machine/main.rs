@@ -2,6 +2,7 @@
 //! rest of the system.
 
 #[cfg(test)]
+mod addresses;
 mod answers;
 #[cfg(test)]
 mod approvals;

@@ -196,6 +196,7 @@ pub(crate) fn tool() -> ToolSpec {
     ToolSpec::new("bash", "Runs a command.", json!({"type": "object"}), Access::Run)
         .with_path_argument("cwd")
         .with_command_argument("command")
+        .with_address_argument("urls")
         .with_idempotent(true)
         .with_quit(true)
         .with_checked(true)
@@ -215,6 +216,7 @@ pub(crate) fn small_tool() -> ToolSpec {
     let mut spec = tool();
     spec.path_argument = None;
     spec.command_argument = None;
+    spec.address_argument = None;
     spec.idempotent = false;
     spec.quit = false;
     spec.checked = false;

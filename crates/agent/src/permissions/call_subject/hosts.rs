@@ -5,11 +5,15 @@
 //! that denies or asks applies if the tool may reach its host (`may_reach`). A rule that allows applies only if it
 //! names all hosts of the tool (`reaches_only`). From version 3 of the rules on.
 //!
+//! A tool with an argument for addresses (`web_extract`) sends to other hosts with each call: then the hosts are
+//! those that the call names.
+//!
 //! Both the rule's pattern and the tool's hosts are compared in the form of [`host_name`]: `to localhost` is
 //! about `http://LOCALHOST./` too. A host in another script is known only in Punycode: a tool's host in another
 //! script may be any host, and so may that of a rule that denies or asks.
 
-use agentx_types::{ToolReach, host_name, since};
+use agentx_types::{ToolReach, ToolSpec, host_name, since};
+use serde_json::Value;
 
 use super::CallSubject;
 use crate::pattern::fits;
@@ -19,11 +23,16 @@ use crate::pattern::fits;
 const TO: &str = "to ";
 
 impl CallSubject<'_> {
-    /// The hosts, variables and tools that the tool's file allows; `None` for a tool that runs command lines,
-    /// and before version 3 of the rules.
+    /// The hosts that the call names, or the hosts, variables and tools that the tool's file allows; `None` for a
+    /// tool that runs command lines, and before version 3 of the rules.
     pub(crate) fn reach(&self) -> Option<&ToolReach> {
-        let reach = self.tool.reach.as_deref();
+        let reach = self.named_hosts.as_ref().or(self.tool.reach.as_deref());
         reach.filter(|_| self.version >= since::RULES_NAME_HOSTS && self.tool.command_argument.is_none())
+    }
+
+    /// The hosts that the call names; `None` if the tool has no argument for addresses.
+    pub(crate) fn named_hosts(&self) -> Option<&ToolReach> {
+        self.named_hosts.as_ref()
     }
 
     /// Describes the reach of the tool; `None` if it reaches nothing.
@@ -86,6 +95,32 @@ impl CallSubject<'_> {
         }
         pattern_of_hosts(pattern)
     }
+}
+
+/// The hosts that the addresses of a call name, each once; `None` if the tool has no argument for addresses. An
+/// address that cannot be read may be of any host.
+pub(crate) fn named_by(tool: &ToolSpec, input: &Value) -> Option<ToolReach> {
+    let named = input.get(tool.address_argument.as_ref()?).unwrap_or(&Value::Null);
+    let addresses = match named {
+        Value::Array(all) => &all[..],
+        one => std::slice::from_ref(one),
+    };
+    let mut reach = ToolReach::default();
+    for address in addresses {
+        let host = address.as_str().and_then(host_of).unwrap_or_else(|| "*".to_owned());
+        if !reach.hosts.contains(&host) {
+            reach.hosts.push(host);
+        }
+    }
+    Some(reach)
+}
+
+/// The host of an address. Spaces, backslashes and control characters are read differently by different
+/// programs, so an address with one of them has no known host.
+fn host_of(address: &str) -> Option<String> {
+    let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == '\\';
+    let host = host_name(address).filter(|_| !address.contains(is_odd))?;
+    (!host.contains('*')).then_some(host)
 }
 
 /// The placeholder for a star while a pattern is parsed, because `10.*.1` is not a valid host name.

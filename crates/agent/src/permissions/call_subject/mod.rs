@@ -22,7 +22,7 @@ mod written_files;
 
 use std::cell::OnceCell;
 
-use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolSpec, since};
+use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolReach, ToolSpec, since};
 use serde_json::Value;
 
 use crate::commands::command_analysis::{CommandAnalysis, PathOverlap, read_as};
@@ -56,6 +56,8 @@ pub(crate) struct CallSubject<'a> {
     guard: Option<&'a Guard>,
     /// In the session of a member: the directory that they work in.
     member_directory: Option<&'a str>,
+    /// The hosts that the call itself names, if the tool has an argument for addresses.
+    named_hosts: Option<ToolReach>,
 }
 
 impl<'a> CallSubject<'a> {
@@ -84,6 +86,7 @@ impl<'a> CallSubject<'a> {
             guarded: None,
             guard: None,
             member_directory: None,
+            named_hosts: hosts::named_by(tool, input),
         }
     }
 
