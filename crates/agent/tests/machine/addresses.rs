@@ -27,12 +27,15 @@ fn word(rules: &[&str], input: &Value) -> &'static str {
 
 #[test]
 fn a_call_is_asked_about_with_the_hosts_that_it_names() {
-    let input = json!({"urls": ["https://docs.example/a", "http://DOCS.example./b", "https://b.example:8443"]});
+    let input =
+        json!({"urls": ["https://docs.example/a", "http://DOCS.example./b", "https://b.example:8443"]});
     let explained = explain_decision(&with_rules(&[]), &fetching(), &input);
     assert_eq!(explained.reason, "it sends to docs.example, b.example");
     let explained = explain_decision(&with_rules(&["ask fetch"]), &fetching(), &input);
     assert!(
-        explained.reason.ends_with("; it sends to docs.example, b.example"),
+        explained
+            .reason
+            .ends_with("; it sends to docs.example, b.example"),
         "{}",
         explained.reason
     );
@@ -42,12 +45,18 @@ fn a_call_is_asked_about_with_the_hosts_that_it_names() {
 fn a_rule_allows_only_calls_whose_hosts_it_names_all() {
     let rules = ["allow fetch: to docs.example", "deny *: to *.evil.example"];
     for (urls, wanted) in [
-        (json!(["https://docs.example/a", "http://docs.example:8080/b"]), "allow"),
+        (
+            json!(["https://docs.example/a", "http://docs.example:8080/b"]),
+            "allow",
+        ),
         (json!("https://docs.example/a"), "allow"),
         (json!(["https://docs.example/a", "https://other.example/"]), "ask"),
         (json!(["https://docs.example@other.example/"]), "ask"),
         (json!(["https://docs.example\\@other.example/"]), "deny"),
-        (json!(["https://docs.example/", "https://a.evil.example/"]), "deny"),
+        (
+            json!(["https://docs.example/", "https://a.evil.example/"]),
+            "deny",
+        ),
         (json!([]), "ask"),
         // An address that cannot be read may be of any host.
         (json!([7]), "deny"),
@@ -66,5 +75,8 @@ fn always_keeps_the_host_of_a_call_with_one() {
         Some("to docs.example")
     );
     let both = kept(json!(["https://a.example", "https://b.example"]));
-    assert!(both.is_some_and(|both| both.starts_with('{')), "the arguments word for word");
+    assert!(
+        both.is_some_and(|both| both.starts_with('{')),
+        "the arguments word for word"
+    );
 }

@@ -3,6 +3,7 @@
 
 #[cfg(test)]
 mod addresses;
+#[cfg(test)]
 mod answers;
 #[cfg(test)]
 mod approvals;

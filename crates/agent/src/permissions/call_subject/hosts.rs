@@ -107,7 +107,10 @@ pub(crate) fn named_by(tool: &ToolSpec, input: &Value) -> Option<ToolReach> {
     };
     let mut reach = ToolReach::default();
     for address in addresses {
-        let host = address.as_str().and_then(host_of).unwrap_or_else(|| "*".to_owned());
+        let host = address
+            .as_str()
+            .and_then(host_of)
+            .unwrap_or_else(|| "*".to_owned());
         if !reach.hosts.contains(&host) {
             reach.hosts.push(host);
         }
