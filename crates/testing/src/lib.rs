@@ -11,6 +11,7 @@
 //! - [`perform`]: runs an effector on one action and collects its events;
 //! - [`TestServer`]: a real HTTP server on a real socket that misbehaves on demand, and [`wire`]: the bytes
 //!   of well-behaved servers;
+//! - [`pdf_of`] and [`pdf_with_content`]: small PDFs;
 //! - [`Mock`]: a model whose answers are in a file, for the program `agentx-mock`;
 //! - [`vendors`]: what the vendors of models refuse, as checks without I/O; [`StrictServer`]: servers that
 //!   refuse it; and [`RequestChecks`], which every model server of a test puts in front, so that such a
@@ -41,6 +42,7 @@ mod memory_log;
 mod memory_world;
 mod mock;
 mod model;
+mod pdf;
 mod reply;
 mod request_checks;
 mod server;
@@ -59,6 +61,7 @@ pub use memory_log::FaultyLog;
 pub use memory_world::{MemoryWorld, run_ended};
 pub use mock::{Mock, MockAnswers};
 pub use model::{ModelScript, ScriptedModel};
+pub use pdf::{pdf_of, pdf_with_content};
 pub use reply::ServerReply;
 pub use request_checks::{CheckedRequest, FailsOnRefusal, RequestChecks};
 pub use server::{TestServer, refusing_address};

@@ -25,6 +25,8 @@ mod blocking_work;
 #[cfg(feature = "builtin")]
 mod builtin;
 #[cfg(feature = "builtin")]
+mod document_reader;
+#[cfg(feature = "builtin")]
 mod environment;
 mod failure;
 #[cfg(feature = "builtin")]
@@ -64,10 +66,12 @@ pub use bash::{
     kill_all_commands, own_command_mark, refused_link,
 };
 #[cfg(feature = "builtin")]
+pub use document_reader::DocumentReader;
+#[cfg(feature = "builtin")]
 pub use environment::{ProgramEnvironment, WithheldVariable};
 pub use failure::ToolFailure;
 #[cfg(feature = "builtin")]
-pub use files::LONGEST_PICTURE_SIDE;
+pub use files::{LARGEST_NOTEBOOK, LONGEST_PICTURE_SIDE, is_named_as_notebook, notebook_markdown};
 #[cfg(feature = "builtin")]
 pub use long_result::shortened;
 #[cfg(feature = "builtin")]

@@ -1,11 +1,12 @@
 //! Limits of the built-in tools, in one place. Each has a default that suits models; a runtime may set its
 //! own.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_sandbox::SandboxLauncher;
 
-use crate::{CommandRecords, OutputBudget, ProgramEnvironment};
+use crate::{CommandRecords, DocumentReader, OutputBudget, ProgramEnvironment};
 
 /// Limits of all built-in tools.
 #[derive(Clone, Debug, Default)]
@@ -98,6 +99,10 @@ pub struct FileOptions {
     pub line_bytes: usize,
     /// The biggest image in bytes: 3,750,000, which is 5 MB in Base64.
     pub image_bytes: u64,
+    /// The biggest PDF in bytes that `read` shows: 32 MiB.
+    pub document_bytes: u64,
+    /// Reads PDFs; `None` if the program has nothing that does.
+    pub documents: Option<Arc<dyn DocumentReader>>,
     /// The biggest file in bytes that `edit` changes, and whose earlier state `write` keeps: 16 MiB.
     pub edit_bytes: u64,
     /// Bytes of a diff in the details: 64 KiB.
@@ -111,6 +116,8 @@ impl Default for FileOptions {
             read_bytes: 64 << 10,
             line_bytes: 2000,
             image_bytes: 3_750_000,
+            document_bytes: 32 << 20,
+            documents: None,
             edit_bytes: 16 << 20,
             diff_bytes: 64 << 10,
         }

@@ -292,7 +292,7 @@ fn refused(engine: SearchEngine, status: StatusCode, body: &str) -> ToolFailure 
 }
 
 /// The innermost cause of an error of the client: the outer ones repeat the address.
-fn cause(error: &reqwest::Error) -> String {
+pub(crate) fn cause(error: &reqwest::Error) -> String {
     let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {
         innermost = source;

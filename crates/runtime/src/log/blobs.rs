@@ -17,6 +17,8 @@ use crate::log_error::LogError;
 
 /// The fields in which the details of a tool's outcome name blobs.
 const DETAILS: [&str; 3] = ["blob", "pre_image", "post_image"];
+/// The fields in which an entry of `pages` in these details names blobs: the page as it was fetched, and its text.
+const PAGE: [&str; 2] = ["blob", "text_blob"];
 
 /// Returns whether a session has a blob: the first of its facts that names it is one that was made with it.
 ///
@@ -58,10 +60,16 @@ pub fn blobs_of(event: &EnvironmentEvent) -> BTreeSet<BlobId> {
     found
 }
 
-/// Adds the blobs that the details of a tool's outcome name.
+/// Adds the blobs that the details of a tool's outcome name: in fields of their own, and those of each fetched page
+/// in `pages`.
 fn add_named(details: Option<&Value>, found: &mut BTreeSet<BlobId>) {
     let named = |key: &&str| details?.get(key)?.as_str().map(BlobId::new);
     found.extend(DETAILS.iter().filter_map(named));
+    let pages = details.and_then(|details| details.get("pages")?.as_array());
+    for page in pages.into_iter().flatten() {
+        let named = PAGE.iter().filter_map(|key| page.get(key)?.as_str());
+        found.extend(named.map(BlobId::new));
+    }
 }
 
 /// Adds the blobs of media among these parts, those within results of tools too.

@@ -12,6 +12,8 @@ pub(crate) enum ContentKind {
     Text,
     /// The media type.
     Image(&'static str),
+    /// A PDF.
+    Pdf,
     /// A description of the binary format.
     Binary(&'static str),
 }
@@ -24,7 +26,7 @@ const MAGIC: &[(&[u8], ContentKind)] = &[
     (b"\xff\xd8\xff", ContentKind::Image("image/jpeg")),
     (b"GIF87a", ContentKind::Image("image/gif")),
     (b"GIF89a", ContentKind::Image("image/gif")),
-    (b"%PDF-", ContentKind::Binary("a PDF document")),
+    (b"%PDF-", ContentKind::Pdf),
     (b"\x7fELF", ContentKind::Binary("a compiled program")),
     (b"PK\x03\x04", ContentKind::Binary("a zip archive")),
     (b"\x1f\x8b", ContentKind::Binary("gzip data")),

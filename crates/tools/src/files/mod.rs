@@ -4,6 +4,7 @@ mod change;
 mod content_kind;
 mod edit;
 mod near_misses;
+mod notebook;
 mod pager;
 mod read;
 mod write;
@@ -12,6 +13,7 @@ pub(crate) use change::{EditLock, unified_diff};
 #[cfg(feature = "query")]
 pub(crate) use content_kind::special;
 pub(crate) use edit::EditTool;
+pub use notebook::{LARGEST_NOTEBOOK, is_named_as_notebook, notebook_markdown};
 pub use read::LONGEST_PICTURE_SIDE;
 pub(crate) use read::ReadTool;
 pub(crate) use write::WriteTool;

@@ -1,4 +1,5 @@
-//! `read`: lines of a text file with their numbers, an image, or the kept output of an earlier call.
+//! `read`: lines of a text file with their numbers, an image, the text of a PDF or a notebook, or the kept output
+//! of an earlier call.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -9,9 +10,11 @@ use agentx_types::{Access, BlobId, ContentPart, InputMedium, MediaPart, MediaSou
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use super::content_kind::{self, ContentKind, SNIFFED};
-use super::pager::{Pager, Window};
+use super::notebook::{LARGEST_NOTEBOOK, is_named_as_notebook, notebook_markdown};
+use super::pager::{PagedText, Pager, Window};
 use crate::blocking_work::{StopFlag, blocking};
 use crate::workspace::{Scope, explain};
 use crate::{FileOptions, ToolAbout, ToolFailure, TypedTool, text};
@@ -71,7 +74,8 @@ impl TypedTool for ReadTool {
     fn about(&self) -> ToolAbout {
         let description = format!(
             "Reads a file. Text comes with line numbers and a tab before each line, which are not part of the file; at most \
-             {} lines or {} at a time, offset and limit choose which. Images (png, jpeg, gif, webp) are shown to you.",
+             {} lines or {} at a time, offset and limit choose which. Images (png, jpeg, gif, webp) are shown to you; of PDFs and notebooks (.ipynb) you \
+             get the text.",
             self.options.read_lines,
             text::size(self.options.read_bytes as u64)
         );
@@ -99,10 +103,17 @@ impl ReadTool {
     ) -> Result<ToolOutcome, ToolFailure> {
         let scope = Scope::of("read", &context);
         let stop = StopFlag::new(&context.cancel, None);
-        let image_bytes = self.options.image_bytes;
+        let (options, cancel) = (self.options.clone(), context.cancel.clone());
         let name = path.clone();
         let found = blocking(&context.cancel, move || {
-            look(&scope, &path, window, image_bytes, &stop)
+            let reading = Reading {
+                path: &path,
+                window,
+                options: &options,
+                stop: &stop,
+                cancel: &cancel,
+            };
+            reading.look(&scope)
         })
         .await?;
         match found {
@@ -118,39 +129,102 @@ impl ReadTool {
     }
 }
 
-fn look(
-    scope: &Scope,
-    path: &str,
+/// The reading of one file.
+struct Reading<'a> {
+    path: &'a str,
     window: Window,
-    image_bytes: u64,
-    stop: &StopFlag,
-) -> Result<FileContents, ToolFailure> {
-    let (real, metadata) = scope.resolve_existing(path)?;
-    if let Some(what) = content_kind::special(&metadata) {
-        return Err(not_a_file(path, what, metadata.is_dir()));
+    options: &'a FileOptions,
+    stop: &'a StopFlag,
+    cancel: &'a CancellationToken,
+}
+
+impl Reading<'_> {
+    fn look(&self, scope: &Scope) -> Result<FileContents, ToolFailure> {
+        let path = self.path;
+        let (real, metadata) = scope.resolve_existing(path)?;
+        if let Some(what) = content_kind::special(&metadata) {
+            return Err(not_a_file(path, what, metadata.is_dir()));
+        }
+        let fail = |error: io::Error| self.fail(&error);
+        let mut file = File::open(&real).map_err(fail)?;
+        let mut start = Vec::with_capacity(SNIFFED);
+        (&mut file)
+            .take(SNIFFED as u64)
+            .read_to_end(&mut start)
+            .map_err(fail)?;
+        let size = text::size(metadata.len());
+        match content_kind::sniff(&start) {
+            ContentKind::Image(media_type) => {
+                let bytes = self.whole(start, file, self.options.image_bytes)?;
+                let bytes = bytes.ok_or_else(|| too_big(path, &size, self.options.image_bytes))?;
+                Ok(FileContents::Image { media_type, bytes })
+            }
+            ContentKind::Pdf => self.pdf(start, file, &size).map(FileContents::Text),
+            ContentKind::Binary(what) => Err(binary(path, what, &size)),
+            ContentKind::Text if is_named_as_notebook(path) && metadata.len() <= LARGEST_NOTEBOOK => {
+                self.notebook(start, file).map(FileContents::Text)
+            }
+            ContentKind::Text => {
+                let page = page(start, file, self.window, self.stop).map_err(fail)?;
+                self.described(page).map(FileContents::Text)
+            }
+        }
     }
-    let fail = |error: io::Error| ToolFailure::failed(format!("{path}: {}", explain(&error)));
-    let mut file = File::open(&real).map_err(fail)?;
-    let mut start = Vec::with_capacity(SNIFFED);
-    (&mut file)
-        .take(SNIFFED as u64)
-        .read_to_end(&mut start)
-        .map_err(fail)?;
-    let size = text::size(metadata.len());
-    match content_kind::sniff(&start) {
-        ContentKind::Image(media_type) => {
-            // Together with the start, this exceeds the limit if the image is too large.
-            file.take(image_bytes).read_to_end(&mut start).map_err(fail)?;
-            let bytes = (start.len() as u64 <= image_bytes).then_some(start);
-            let bytes = bytes.ok_or_else(|| too_big(path, &size, image_bytes))?;
-            Ok(FileContents::Image { media_type, bytes })
+
+    fn fail(&self, error: &io::Error) -> ToolFailure {
+        ToolFailure::failed(format!("{}: {}", self.path, explain(error)))
+    }
+
+    /// All of a file that begins with `start`; `None` if it has more than `most` bytes.
+    fn whole(&self, mut start: Vec<u8>, file: File, most: u64) -> Result<Option<Vec<u8>>, ToolFailure> {
+        // Together with the start, this exceeds the limit if the file is too large.
+        let read = file.take(most).read_to_end(&mut start);
+        read.map_err(|error| self.fail(&error))?;
+        Ok((start.len() as u64 <= most).then_some(start))
+    }
+
+    fn pdf(&self, start: Vec<u8>, file: File, size: &str) -> Result<String, ToolFailure> {
+        let (path, most) = (self.path, self.options.document_bytes);
+        let Some(reader) = &self.options.documents else {
+            return Err(binary(path, "a PDF document", size));
+        };
+        let bytes = self.whole(start, file, most)?.ok_or_else(|| {
+            let most = text::size(most);
+            let text = format!("{path} is a PDF document of {size}, more than the {most} that can be read.");
+            ToolFailure::failed(text)
+        })?;
+        let read = reader.pdf_text(bytes, self.cancel);
+        let text = read.map_err(|why| {
+            ToolFailure::failed(format!(
+                "{path} is a PDF document, and its text cannot be read: {why}."
+            ))
+        })?;
+        self.lines_of(&text)
+    }
+
+    /// A notebook as Markdown. One that is broken is shown as the text that it is.
+    fn notebook(&self, start: Vec<u8>, file: File) -> Result<String, ToolFailure> {
+        let bytes = self.whole(start, file, LARGEST_NOTEBOOK)?.unwrap_or_default();
+        match notebook_markdown(&bytes) {
+            Ok(text) => {
+                let note =
+                    "[these lines are made from the notebook; to edit it, look at its JSON with bash]\n";
+                Ok(self.lines_of(&text)? + note)
+            }
+            Err(_) => self.lines_of(&String::from_utf8_lossy(&bytes)),
         }
-        ContentKind::Binary(what) => Err(binary(path, what, &size)),
-        ContentKind::Text => {
-            let page = page(start, file, window, stop).map_err(fail)?.describe(window);
-            page.map(FileContents::Text)
-                .map_err(|what| ToolFailure::failed(format!("{path}: {what}")))
-        }
+    }
+
+    /// The lines of a text that are asked for.
+    fn lines_of(&self, text: &str) -> Result<String, ToolFailure> {
+        let mut pager = Pager::new(self.window);
+        let whole = pager.feed(text.as_bytes());
+        self.described(pager.finish(whole))
+    }
+
+    fn described(&self, page: PagedText) -> Result<String, ToolFailure> {
+        let described = page.describe(self.window);
+        described.map_err(|what| ToolFailure::failed(format!("{}: {what}", self.path)))
     }
 }
 
@@ -198,12 +272,7 @@ fn too_big(path: &str, size: &str, most: u64) -> ToolFailure {
     ))
 }
 
-fn page(
-    start: Vec<u8>,
-    mut file: File,
-    window: Window,
-    stop: &StopFlag,
-) -> io::Result<super::pager::PagedText> {
+fn page(start: Vec<u8>, mut file: File, window: Window, stop: &StopFlag) -> io::Result<PagedText> {
     let mut pager = Pager::new(window);
     let mut wanted = pager.feed(&start);
     let mut buffer = vec![0; 64 << 10];

@@ -1,0 +1,7 @@
+//! The helper as a program of its own, for tests, and for programs whose own `main` cannot be the helper.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    agentx_web::act_as_document_helper().unwrap_or(ExitCode::FAILURE)
+}
