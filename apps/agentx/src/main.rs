@@ -13,5 +13,8 @@ fn main() -> ExitCode {
     if let Some(ended) = agentx::sandbox::act_as_helper() {
         return ended;
     }
+    if let Some(ended) = agentx::web::act_as_document_helper() {
+        return ended;
+    }
     agentx_cli::run()
 }

@@ -87,6 +87,7 @@
 //! | [`remote`], [`identity`] | sessions of a server, and who a person is: features `remote` and `identity` |
 //! | [`agent_files`], [`assembly`], [`luau_tools`] | agents and tools described in files, and sandboxed Luau: feature `luau` |
 //! | [`openhands`] | logs of OpenHands as sessions: feature `openhands` |
+//! | [`web`] | the tools of the web, and the helper that reads HTML and PDF: feature `web` |
 //! | [`tools`] | tools whose arguments are a type; the built-in ones: feature `tools` |
 //! | [`sqlite_log`], [`config`], [`server`], `testing` | by their features: sessions on disk, the configuration, a server, what tests share |
 
@@ -153,6 +154,8 @@ pub use agentx_sqlite_log as sqlite_log;
 pub use agentx_testing as testing;
 pub use agentx_tools as tools;
 pub use agentx_types as types;
+#[cfg(feature = "web")]
+pub use agentx_web as web;
 
 /// Libraries whose traits the arguments and results of tools implement, so that a program need not depend on
 /// them itself.

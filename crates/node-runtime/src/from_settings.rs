@@ -12,6 +12,7 @@
 //! | `tools.enabled`, `tools.disabled` | which built-in tools are in the box |
 //! | `search.*` | the tool `web_search`, if an engine is chosen |
 //! | `databases.*` | the tool `query_database`, with the feature `postgres` |
+//! | `web_extract.*` | the tool `web_extract`, if this program can be its own helper for documents |
 //! | `tools.timeout`, `tools.max_output_bytes` | the limits of `bash`, `job`, `glob` and `grep` |
 //! | `secrets.*` | the redactor, with the values that it knows |
 //! | `memory.*` | the service of memories and their tools, if memory is on |
@@ -35,7 +36,10 @@ use agentx_tools::{
     Toolbox,
 };
 use agentx_types::{ModelSpec, OwnerId, ToolSpec};
-use agentx_web::{SearchEngine, SearchKey, WebSearchOptions, WebSearchTool};
+use agentx_web::{
+    DocumentHelper, SearchEngine, SearchKey, WebExtractOptions, WebExtractTool, WebSearchOptions,
+    WebSearchTool,
+};
 
 use crate::command_sandbox::command_sandbox;
 use crate::databases::with_databases;
@@ -123,10 +127,25 @@ impl NodeParts {
 
 /// The built-in tools, with those that the settings configure.
 fn all_tools(options: ToolOptions, settings: &Settings) -> Toolbox {
-    with_databases(
-        with_search(own_tools(options, query_options(settings)), settings),
-        settings,
-    )
+    let own = own_tools(options, query_options(settings));
+    let of_the_web = with_search(with_extract(own, &settings.local_web_hosts), settings);
+    with_databases(of_the_web, settings)
+}
+
+/// Adds the tool `web_extract` if this program can be its own helper for documents.
+fn with_extract(mut tools: Toolbox, local_hosts: &[String]) -> Toolbox {
+    let Some(helper) = DocumentHelper::of_this_program() else {
+        return tools;
+    };
+    let options = WebExtractOptions {
+        helper,
+        local_hosts: local_hosts.to_vec(),
+    };
+    // No built-in tool has this name, so there is nothing to replace.
+    if let Err(taken) = tools.add(WebExtractTool::new(options)) {
+        tracing::warn!(tool = taken.name, "there are two tools of one name");
+    }
+    tools
 }
 
 /// Adds the tool `web_search` if the person chose an engine.
@@ -215,7 +234,8 @@ pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
 
 /// The tools that the program has itself, whether settings offer them or not.
 pub fn built_in_tools() -> Arc<[ToolSpec]> {
-    own_tools(ToolOptions::default(), QueryOptions::default()).specs()
+    let own = own_tools(ToolOptions::default(), QueryOptions::default());
+    with_extract(own, &[]).specs()
 }
 
 /// The built-in tools, those that are off by default included.
@@ -262,6 +282,7 @@ fn query_options(settings: &Settings) -> QueryOptions {
 fn tool_options(settings: &Settings) -> ToolOptions {
     let mut options = ToolOptions::default();
     options.bash.environment = program_environment(settings);
+    options.files.documents = DocumentHelper::of_this_program().map(|helper| Arc::new(helper) as _);
     if settings.sandbox.mode != SandboxMode::None {
         options.bash.sandbox = Some(command_sandbox(settings, settings.sandbox.mode));
     }

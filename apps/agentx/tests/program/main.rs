@@ -76,6 +76,7 @@ mod typed_answer;
 mod upkeep;
 mod waiting_questions;
 mod watch;
+mod web_pages;
 mod writing;
 
 #[path = "../common/mod.rs"]

@@ -12,10 +12,12 @@ use crate::error::ChatError;
 use crate::named_file::open_named;
 use crate::render::clean::visible;
 use crate::render::units;
+use document::{DocumentKind, LARGEST_DOCUMENT};
 use words::{NamedWord, named_words, without_lines};
 pub(crate) use words::{last_word, unescaped};
 
 pub(crate) mod clipboard_picture;
+mod document;
 pub(crate) mod file_search;
 pub(crate) mod files;
 mod image_file;
@@ -256,7 +258,12 @@ fn without_dots(path: &Path) -> PathBuf {
 fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
     let size = path.metadata().map_err(|error| format!("{name}: {error}"))?.len();
     let is_picture = named_as_picture(Path::new(name));
-    let most = if is_picture { LARGEST_PICTURE } else { LONGEST_TEXT };
+    let document = DocumentKind::named(name);
+    let most = match document {
+        Some(_) => LARGEST_DOCUMENT,
+        None if is_picture => LARGEST_PICTURE,
+        None => LONGEST_TEXT,
+    };
     if size > most {
         return Err(format!(
             "{name} has {size} bytes, and at most {most} can be attached; write the name without @, and the agent reads what it needs"
@@ -289,9 +296,12 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
             name: Some(name.to_owned()),
         }));
     }
-    let text = String::from_utf8(bytes).map_err(|_| {
-        format!("{name} is neither text nor an image that models accept (png, jpeg, gif, webp)")
-    })?;
+    let text = match document {
+        Some(kind) => kind.text(name, bytes)?,
+        None => String::from_utf8(bytes).map_err(|_| {
+            format!("{name} is neither text, a PDF nor an image that models accept (png, jpeg, gif, webp)")
+        })?,
+    };
     Ok(ContentPart::text(format!(
         "\n\n<file path=\"{name}\">\n{}\n</file>",
         text.trim_end()

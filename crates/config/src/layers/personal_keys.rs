@@ -12,6 +12,7 @@ const SERVERS: &str =
     "only your own settings may name MCP servers here; those of a folder are in its `.mcp.json`";
 const SEARCH: &str = "only your own settings may choose a search engine";
 const DATABASES: &str = "only your own settings may name databases";
+const FETCHING: &str = "only your own settings may open local hosts to `web_extract`";
 const SERVING: &str = "only your own settings may set the limits and folders of a server";
 const OPTIONAL: &str = "only your own settings may offer tools that are off by default";
 const PLAIN: &str = "only your own settings may name servers that are reached without encryption";
@@ -27,6 +28,7 @@ pub(crate) fn why_personal(path: &SettingPath) -> Option<&'static str> {
         Some("secrets") => SECRETS,
         Some("web_search") => SEARCH,
         Some("databases") => DATABASES,
+        Some("web_extract") => FETCHING,
         Some("tools") => OPTIONAL,
         Some("quotas" | "server" | "members_dir") => SERVING,
         Some("allow_plain_http") => PLAIN,

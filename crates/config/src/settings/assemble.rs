@@ -41,9 +41,7 @@ pub(crate) fn settings(
     let catalog = models::catalog(builtin, &get, &clouds, mistakes);
     let providers = models::providers(&catalog, &get, &clouds, lookup);
     Settings {
-        model: merged
-            .sourced("model")
-            .map(|model| Sourced::new(model.value.to_string(), model.origin.clone())),
+        model: model(merged),
         fallbacks: models::fallbacks(&get, &catalog, mistakes),
         system_prompt: system_prompt(&get, mistakes),
         scripted_answers: scripted_answers(&get, mistakes),
@@ -71,6 +69,7 @@ pub(crate) fn settings(
         mcp: mcp::servers(&get, lookup, mistakes),
         search: search(&get, lookup, mistakes),
         databases: databases(&get, lookup),
+        local_web_hosts: get.name_list("web_extract.local_hosts"),
         catalog,
         providers,
         cloud_files: cloud::named_files(lookup, &places.cwd),
@@ -109,6 +108,12 @@ fn secrets(get: &SettingsGetter<'_>) -> SecretSettings {
         names: get.name_list("secrets.names"),
         ignore: get.name_list("secrets.ignore"),
     }
+}
+
+/// The chosen model, with the layer that chose it.
+fn model(merged: &MergedSettings) -> Option<Sourced<String>> {
+    let chosen = merged.sourced("model")?;
+    Some(Sourced::new(chosen.value.to_string(), chosen.origin.clone()))
 }
 
 /// The search engine, if one is chosen. SearXNG has no default address.

@@ -71,6 +71,8 @@ pub struct Settings {
     pub search: Option<SearchSettings>,
     /// The databases that the tool `query_database` reads; without one, the tool is not offered.
     pub databases: Vec<DatabaseSettings>,
+    /// Hosts outside of the public internet from which the tool `web_extract` may fetch pages.
+    pub local_web_hosts: Vec<String>,
     /// All models and providers: the built-in ones, with what the configuration adds and changes.
     pub catalog: Catalog,
     /// The providers of the catalog, each with its key.
