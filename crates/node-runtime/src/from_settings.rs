@@ -32,8 +32,8 @@ use agentx_runtime::{LogError, ModelInfo, SessionLog, SystemClock};
 use agentx_sandbox::SandboxMode;
 use agentx_sqlite_log::{Durability, LogOptions, SqliteLog};
 use agentx_tools::{
-    CommandRecords, ProgramEnvironment, QueryOptions, QueryTool, QueryWriteTool, TestTool, ToolOptions,
-    Toolbox,
+    CommandRecords, DocumentReader, ProgramEnvironment, QueryOptions, QueryTool, QueryWriteTool, TestTool,
+    ToolOptions, Toolbox,
 };
 use agentx_types::{ModelSpec, OwnerId, ToolSpec};
 use agentx_web::{
@@ -282,7 +282,8 @@ fn query_options(settings: &Settings) -> QueryOptions {
 fn tool_options(settings: &Settings) -> ToolOptions {
     let mut options = ToolOptions::default();
     options.bash.environment = program_environment(settings);
-    options.files.documents = DocumentHelper::of_this_program().map(|helper| Arc::new(helper) as _);
+    options.files.documents =
+        DocumentHelper::of_this_program().map(|helper| -> Arc<dyn DocumentReader> { Arc::new(helper) });
     if settings.sandbox.mode != SandboxMode::None {
         options.bash.sandbox = Some(command_sandbox(settings, settings.sandbox.mode));
     }

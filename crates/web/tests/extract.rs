@@ -240,14 +240,13 @@ async fn redirects_are_followed_on_one_host_alone() {
     assert_eq!(elsewhere.requests().len(), 0);
 }
 
-/// Leads to a public address at the first lookup, and to this machine at later ones.
+/// Leads to this machine, in another form at the first lookup than at later ones.
 #[derive(Default)]
 struct Rebinding(AtomicBool);
 
 impl NameLookup for Rebinding {
     fn lookup(&self, _host: String) -> LookupFuture {
         let is_later = self.0.swap(true, Ordering::Relaxed);
-        // The first address is reserved for documentation, but not known to anybody on this machine.
         let address = if is_later { "127.0.0.1" } else { "::ffff:127.0.0.1" };
         let address: IpAddr = address.parse().unwrap();
         Box::pin(std::future::ready(Ok(vec![address])))

@@ -299,7 +299,7 @@ fn file(name: &str, path: &Path) -> Result<ContentPart, String> {
     let text = match document {
         Some(kind) => kind.text(name, bytes)?,
         None => String::from_utf8(bytes).map_err(|_| {
-            format!("{name} is neither text, a PDF nor an image that models accept (png, jpeg, gif, webp)")
+            format!("{name} is neither text nor an image that models accept (png, jpeg, gif, webp)")
         })?,
     };
     Ok(ContentPart::text(format!(

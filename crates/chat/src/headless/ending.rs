@@ -3,7 +3,7 @@
 use agentx::runtime::Session;
 use agentx::types::{
     Eof, NanoUsd, RunFinished, RunId, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, ToolFailed,
-    ToolStatus, shell_word,
+    ToolStatus, host_name, shell_word,
 };
 use serde_json::Value;
 
@@ -293,6 +293,10 @@ pub(crate) fn command_that_allows(tool: &str, input: &Value) -> String {
     let rest = match (tool, text("command"), text("path")) {
         ("bash", Some(command), _) => format!(" {}", shell_word(command)),
         ("bash", None, _) => " 'COMMAND'".to_owned(),
+        ("web_extract", ..) => {
+            let host = only_host(input).unwrap_or_else(|| "HOST".to_owned());
+            format!(" {}", shell_word(&format!("to {host}")))
+        }
         // Only the author of another tool knows what its arguments mean; their names do not tell.
         ("read" | "edit" | "write" | "grep" | "glob" | "query" | "query_write", _, Some(path)) => {
             format!(" --path {}", shell_word(path))
@@ -300,6 +304,14 @@ pub(crate) fn command_that_allows(tool: &str, input: &Value) -> String {
         _ => String::new(),
     };
     format!("agentx approvals add allow {}{rest} --here", shell_word(tool))
+}
+
+/// The host of the pages that a call fetches, if they are of one.
+fn only_host(input: &Value) -> Option<String> {
+    let urls = input.get("urls")?.as_array()?;
+    let mut hosts = urls.iter().map(|url| url.as_str().and_then(host_name));
+    let first = hosts.next()??;
+    hosts.all(|host| host.as_ref() == Some(&first)).then_some(first)
 }
 
 /// Returns whether a person can read it at a glance and paste it.
@@ -388,6 +400,16 @@ mod tests {
                 "write --path 'a b'",
             ),
             ("weather", json!({}), "weather"),
+            (
+                "web_extract",
+                json!({"urls": ["https://docs.rs/a", "http://DOCS.rs"]}),
+                "web_extract 'to docs.rs'",
+            ),
+            (
+                "web_extract",
+                json!({"urls": ["https://a.example", "https://b.example"]}),
+                "web_extract 'to HOST'",
+            ),
             ("wordcount", json!({"path": "README.md"}), "wordcount"),
         ] {
             let expected = format!("agentx approvals add allow {command} --here");

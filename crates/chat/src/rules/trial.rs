@@ -84,7 +84,7 @@ impl TestedCall {
     }
 }
 
-/// Reads a call as typed: the tool, then its command line, its path, or its arguments as JSON.
+/// Reads a call as typed: the tool, then its command line, its path, an address, or its arguments as JSON.
 fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Value), ChatError> {
     let (name, rest) = words.split_once(':').unwrap_or((words, ""));
     let tool = super::tool_named(tools, name.trim())?;
@@ -106,6 +106,11 @@ fn call_of<'a>(tools: &'a [ToolSpec], words: &str) -> Result<(&'a ToolSpec, Valu
                 ));
             }
         }
+    }
+    if let Some(argument) = &tool.address_argument {
+        let mut input = json!({});
+        input[argument] = json!([rest]);
+        return Ok((tool, input));
     }
     match tool.command_argument.as_ref().or(tool.path_argument.as_ref()) {
         Some(argument) => {

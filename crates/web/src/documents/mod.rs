@@ -38,6 +38,7 @@ impl DocumentFormat {
     }
 
     /// Returns the format with this word.
+    #[cfg(feature = "documents")]
     pub(crate) fn of_word(word: &str) -> Option<Self> {
         [Self::Html, Self::Pdf]
             .into_iter()
