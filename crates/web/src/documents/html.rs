@@ -1,6 +1,6 @@
 //! HTML as Markdown: the main text of a page, or all of it where nothing stands out.
 
-use dom_smoothie::{Config, ParsePolicy, Readability, ReadabilityError, TextMode};
+use dom_smoothie::{Config, ParsePolicy, Readability, ReadabilityError};
 use reqwest::Url;
 
 use super::DocumentText;
@@ -16,7 +16,6 @@ const NO_TEXT: &[&str] = &["head", "script", "style", "noscript", "template", "s
 pub(super) fn read(html: &str, address: Option<&str>) -> Result<DocumentText, String> {
     let config = Config {
         max_elements_to_parse: MAX_ELEMENTS,
-        text_mode: TextMode::Markdown,
         ..Config::default()
     };
     let mut page = Readability::new(html, address, Some(config))
@@ -25,7 +24,11 @@ pub(super) fn read(html: &str, address: Option<&str>) -> Result<DocumentText, St
         return Err(format!("its elements nest deeper than {MAX_DEPTH}"));
     }
     match page.parse_with_policy(ParsePolicy::Strict) {
-        Ok(article) => Ok(document(&article.title, &article.text_content)),
+        Ok(article) => {
+            let main = Readability::new(article.content, None, None);
+            let main = main.map_err(|error| format!("it cannot be read: {error}"))?;
+            Ok(document(&article.title, &main))
+        }
         Err(ReadabilityError::TooManyElements(..)) => {
             Err(format!("it has more than {MAX_ELEMENTS} elements"))
         }
@@ -64,23 +67,33 @@ fn whole(html: &str, address: Option<&str>) -> DocumentText {
         return DocumentText::default();
     };
     let base = address.and_then(|address| Url::parse(address).ok());
-    for (elements, attribute) in [("a[href]", "href"), ("img[src]", "src")] {
-        for element in page.doc.select(elements).nodes() {
-            let link = element.attr(attribute);
-            let whole = base
-                .as_ref()
-                .zip(link)
-                .and_then(|(base, link)| base.join(&link).ok());
-            if let Some(whole) = whole {
-                element.set_attr(attribute, whole.as_str());
-            }
+    for element in page.doc.select("a[href]").nodes() {
+        let link = base.as_ref().zip(element.attr("href"));
+        if let Some(whole) = link.and_then(|(base, link)| base.join(&link).ok()) {
+            element.set_attr("href", whole.as_str());
         }
     }
     let title = page.doc.select("title").text();
-    document(&title, &page.doc.md(Some(NO_TEXT)))
+    document(&title, &page)
 }
 
-fn document(title: &str, text: &str) -> DocumentText {
+/// A page as Markdown. Of pictures only the words remain, because a model cannot follow their addresses.
+fn document(title: &str, page: &Readability) -> DocumentText {
+    for picture in page.doc.select("img").nodes() {
+        let words = picture.attr("alt").filter(|words| !words.trim().is_empty());
+        match words {
+            Some(words) => {
+                picture.replace_with(&page.doc.tree.new_text(format!("(picture: {})", words.trim())))
+            }
+            None => picture.remove_from_parent(),
+        }
+    }
+    for link in page.doc.select("a").nodes() {
+        if link.text().trim().is_empty() {
+            link.remove_from_parent();
+        }
+    }
+    let text = page.doc.md(Some(NO_TEXT));
     let title: Vec<&str> = title.split_whitespace().collect();
     DocumentText {
         title: Some(title.join(" ")).filter(|title| !title.is_empty()),
@@ -100,7 +113,7 @@ mod tests {
         let html = format!(
             "<title>On nothing</title><nav><a href=/>Home</a></nav><article><h2>First</h2><p>{words}\
              <a href=\"/b?c=1\">a link</a></p><ul><li>one<li>two</ul><pre><code>let x = 1;</code></pre>\
-             <p>{words}</p></article><footer>imprint</footer>"
+             <img src=a.png alt=\"A tree\"><a href=/c><img src=b.png></a><p>{words}</p></article><footer>imprint</footer>"
         );
         let page = read(&html, Some("https://example.org/a")).unwrap();
         assert_eq!(page.title.as_deref(), Some("On nothing"));
@@ -109,6 +122,7 @@ mod tests {
             "[a link](https://example.org/b?c=1)",
             "- one",
             "let x = 1;",
+            "(picture: A tree)",
         ] {
             assert!(page.text.contains(part), "{part}: {}", page.text);
         }
