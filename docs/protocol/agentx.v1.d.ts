@@ -970,6 +970,11 @@ export interface ToolSpec {
   /** The argument that holds a command line, if one does. */
   command_argument?: string | null;
   /**
+   * The argument that holds addresses (a text or a list of texts), if one does: rules and questions are then
+   * about the hosts in it.
+   */
+  address_argument?: string | null;
+  /**
    * Whether a call can safely be repeated: then it is made again after a crash. Any other is answered with
    * an unknown outcome.
    */
