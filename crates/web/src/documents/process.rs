@@ -4,6 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use agentx_tools::DocumentReader;
@@ -74,13 +75,13 @@ impl DocumentHelper {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|error| format!("its helper cannot be started: {error}"))?;
-        let answer = exchange(&mut child, bytes);
-        let answer = wait(&answer, stop);
+        let exchange = Exchange::begin(&mut child, bytes);
+        let answer = wait(&exchange.answer, stop);
         // Nothing is left running, whatever happened. A process that has ended is only collected.
         let _ = child.kill();
-        let status = child
-            .wait()
-            .map_err(|error| format!("its helper was lost: {error}"))?;
+        let ended_as = child.wait();
+        exchange.end();
+        let status = ended_as.map_err(|error| format!("its helper was lost: {error}"))?;
         match serde_json::from_slice(&answer?) {
             Ok(HelperAnswer::Document(document)) => Ok(document),
             Ok(HelperAnswer::Refused(why)) => Err(why),
@@ -102,25 +103,42 @@ impl DocumentReader for DocumentHelper {
 }
 
 /// Writes the document and reads the answer, each on a thread, because the helper may do neither.
-fn exchange(child: &mut Child, bytes: Vec<u8>) -> Receiver<Vec<u8>> {
-    let (sender, receiver) = channel();
-    if let Some(mut input) = child.stdin.take() {
-        // A helper that ends early reads no more; its answer says why.
-        start(move || drop(input.write_all(&bytes)));
+struct Exchange {
+    answer: Receiver<Vec<u8>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl Exchange {
+    fn begin(child: &mut Child, bytes: Vec<u8>) -> Self {
+        let (sender, answer) = channel();
+        let mut threads = Vec::new();
+        if let Some(mut input) = child.stdin.take() {
+            // A helper that ends early reads no more; its answer says why.
+            threads.extend(start(move || {
+                let _ = input.write_all(&bytes);
+            }));
+        }
+        if let Some(output) = child.stdout.take() {
+            threads.extend(start(move || {
+                let mut answer = Vec::new();
+                let whole = output.take(MAX_ANSWER).read_to_end(&mut answer);
+                let _ = sender.send(whole.map(|_| answer).unwrap_or_default());
+            }));
+        }
+        Self { answer, threads }
     }
-    if let Some(output) = child.stdout.take() {
-        start(move || {
-            let mut answer = Vec::new();
-            let whole = output.take(MAX_ANSWER).read_to_end(&mut answer);
-            let _ = sender.send(whole.map(|_| answer).unwrap_or_default());
-        });
+
+    /// Ends the threads of a process that has ended: its pipes are closed.
+    fn end(self) {
+        for thread in self.threads {
+            let _ = thread.join();
+        }
     }
-    receiver
 }
 
 /// Starts a thread. If there is none to be had, the channel ends, and with it the wait for the answer.
-fn start(work: impl FnOnce() + Send + 'static) {
-    let _ = std::thread::Builder::new().spawn(work);
+fn start(work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
+    std::thread::Builder::new().spawn(work).ok()
 }
 
 fn wait(answer: &Receiver<Vec<u8>>, stop: &CancellationToken) -> Result<Vec<u8>, String> {
