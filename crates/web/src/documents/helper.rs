@@ -59,8 +59,13 @@ mod inside {
 
     use super::super::{DocumentFormat, DocumentText, HelperAnswer, html, pdf};
 
-    /// The address space of the helper, in bytes.
+    /// The memory of the helper, in bytes.
     const MEMORY: u64 = 1 << 30;
+    /// What holds it to that. Elsewhere than on Linux a process may begin with more address space than this.
+    #[cfg(target_os = "linux")]
+    const HELD_MEMORY: Resource = Resource::RLIMIT_AS;
+    #[cfg(not(target_os = "linux"))]
+    const HELD_MEMORY: Resource = Resource::RLIMIT_DATA;
     /// The time of the processor, in seconds.
     const PROCESSOR_SECONDS: u64 = 10;
     /// The largest document, in bytes.
@@ -121,7 +126,7 @@ mod inside {
     /// Limits this process: its memory, its time, and that it writes and opens no files.
     fn limit() -> nix::Result<()> {
         let limits = [
-            (Resource::RLIMIT_AS, MEMORY),
+            (HELD_MEMORY, MEMORY),
             (Resource::RLIMIT_CPU, PROCESSOR_SECONDS),
             (Resource::RLIMIT_CORE, 0),
             (Resource::RLIMIT_NOFILE, 3),
