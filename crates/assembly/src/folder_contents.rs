@@ -53,7 +53,7 @@ pub struct FolderFile {
 pub enum FileRole {
     /// Settings: `.agentx/config.yaml`.
     Settings,
-    /// Instructions to the model: `AGENTS.md` or `CLAUDE.md`.
+    /// Instructions to the model: `AGENTS.md` or `CLAUDE.md`, commands and skills.
     Instructions,
     /// Agents, tools, rules, texts and scripts.
     Definition,
@@ -134,7 +134,8 @@ pub fn folder_contents(settings: &Settings) -> FolderContents {
             standing,
         });
     };
-    for (path, text) in settings.instruction_files() {
+    let instructions = settings.instruction_files().into_iter();
+    for (path, text) in instructions.chain(settings.folder_prompt_files()) {
         let path = path.strip_prefix(&settings.workspace_root).unwrap_or(&path);
         add(path.to_owned(), text.into_bytes(), FileRole::Instructions);
     }

@@ -9,7 +9,7 @@ use agentx_agent::pattern::fits;
 use agentx_agent::unmatchable_rules::never_about;
 use agentx_agent::{AGENTS, DELEGATE, MCP, RECALL};
 use agentx_config::{
-    ConfigMistake, FolderTrust, Loaded, SettingOrigin, Settings, WrittenRule, nearest, show_rule,
+    ConfigMistake, FolderTrust, Loaded, SKILL_TOOL, SettingOrigin, Settings, WrittenRule, nearest, show_rule,
 };
 use agentx_node_runtime::built_in_tools;
 use agentx_types::{Rule, RuleEffect, ToolSpec};
@@ -70,7 +70,7 @@ struct KnownNames<'a> {
 
 impl<'a> KnownNames<'a> {
     fn of(settings: &'a Settings) -> Self {
-        let own = [RECALL, DELEGATE, AGENTS].map(str::to_owned);
+        let own = [RECALL, DELEGATE, AGENTS, SKILL_TOOL].map(str::to_owned);
         let built_in = built_in_tools();
         Self {
             settings,

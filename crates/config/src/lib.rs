@@ -24,6 +24,7 @@ mod mcp;
 mod mistake;
 mod models;
 mod paths;
+mod prompts;
 mod rules;
 mod settings;
 mod text_file;
@@ -68,6 +69,7 @@ pub use models::refreshed_models::{
     write_refreshed_models,
 };
 pub use paths::{ConfigPaths, WORKSPACE_FOLDER};
+pub use prompts::{PromptFile, PromptFiles, PromptKind, SKILL_TOOL};
 pub use rules::rule_path::rule_path;
 pub use rules::rule_syntax::{parse_effect, parse_rule};
 pub use rules::shown_rule::show_rule;

@@ -16,6 +16,7 @@
 //! | `tools.timeout`, `tools.max_output_bytes` | the limits of `bash`, `job`, `glob` and `grep` |
 //! | `secrets.*` | the redactor, with the values that it knows |
 //! | `memory.*` | the service of memories and their tools, if memory is on |
+//! | commands and skills in files | the tool `skill`, if there is a skill |
 //! | `sandbox.*` | what holds the commands of `bash` and `job` |
 //! | `scripted_answers` | the answers of the offline demo that take precedence |
 //! | `rules`, `approval`, `limits.*` | nothing here: they are part of the configuration of an agent |
@@ -49,6 +50,7 @@ use crate::local_owner::LOCAL_OWNER;
 use crate::memory::{with_memory, without_memory};
 use crate::model::{CallLimits, ModelEffector, ModelParts, PricesOf, RetryPolicy, endpoints};
 use crate::scripted::{ScriptedEnvironment, scripted_model};
+use crate::skill_tool::with_skills;
 use crate::{COMMANDS, DATABASE, NodeParts, NodeRuntime, WireOptionsOf};
 
 impl NodeRuntime {
@@ -89,6 +91,7 @@ impl NodeParts {
     }
 
     fn of(settings: &Settings, program: &str, (log, tools): (Arc<dyn SessionLog>, Toolbox)) -> Self {
+        let tools = with_skills(tools, settings, &log);
         let catalog = settings.catalog.clone();
         let wire_options: WireOptionsOf = Arc::new(move |model: &ModelSpec| catalog.wire_options(model));
         let catalog = settings.catalog.clone();

@@ -81,6 +81,8 @@ mod replay;
 mod rewind;
 mod server_support;
 mod session_inspection;
+#[cfg(feature = "settings")]
+mod skill_tool;
 mod tool_effector;
 mod try_tool;
 

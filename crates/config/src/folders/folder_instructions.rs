@@ -35,12 +35,14 @@ const MAX_BYTES: u64 = 256 << 10;
 
 impl Settings {
     /// Returns the instructions that a new agent gets besides its prompt: the user's own, those of the folder
-    /// as far as it is trusted to instruct the model, and facts about `workspace`.
-    pub(crate) fn instructions_at(&self, workspace: &Path) -> Vec<Instructions> {
+    /// as far as it is trusted to instruct the model, the list of skills for a model with a window of so many tokens,
+    /// and facts about `workspace`.
+    pub(crate) fn instructions_at(&self, workspace: &Path, window: u64) -> Vec<Instructions> {
         let own = self.user_instructions().into_iter();
         let files = self.instruction_files().into_iter();
         let of_folder = files.filter_map(|(path, text)| self.admitted(&path, text));
         own.chain(of_folder)
+            .chain(self.skill_catalogue(window))
             .chain(self.environment_context(workspace))
             .collect()
     }

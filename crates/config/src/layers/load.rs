@@ -203,6 +203,7 @@ fn load_with(
     (settings.folder, settings.trust_dir) = (folder, trust_dir.clone());
     (settings.keys, settings.named_files) = (keys, admitted.files);
     found.warnings.extend(settings.too_large_instructions());
+    found.warnings.extend(settings.prompt_files().mistakes);
     Ok(Loaded {
         server_effects: servers_here::settle(&mut settings, &merged, &places, project, &mut found.warnings),
         settings,

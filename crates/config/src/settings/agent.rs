@@ -1,5 +1,5 @@
 //! Makes the resolved configuration of an agent from settings: chooses the model, narrows the tools, and reads
-//! AGENTS.md.
+//! AGENTS.md and the list of skills.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -154,7 +154,7 @@ impl Settings {
                 .system_prompt
                 .clone()
                 .unwrap_or_else(|| Arc::from(DEFAULT_SYSTEM_PROMPT.trim_end())),
-            instructions: self.instructions_at(&self.workspace),
+            instructions: self.instructions_at(&self.workspace, model.context_window),
             workspace: self.workspace.to_string_lossy().into_owned(),
             tools: Arc::from(tools),
             approval: self.approval,
