@@ -105,6 +105,7 @@ pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<DoctorCheck> {
     let mut checks = vec![model];
     checks.extend(setup::keys(settings));
     checks.push(setup::mcp_servers(settings));
+    checks.extend(setup::prompts(settings));
     if cfg!(target_os = "linux") {
         checks.push(setup::sandbox(settings));
     }

@@ -1,6 +1,6 @@
 //! Checks the configuration, the model that would be asked, and its key.
 
-use agentx::config::{ApiKeySource, Loaded, ProviderSettings, SettingOrigin, Settings, Sourced};
+use agentx::config::{ApiKeySource, Loaded, PromptKind, ProviderSettings, SettingOrigin, Settings, Sourced};
 
 use agentx::mcp::McpServerState;
 use agentx::node::command_sandbox;
@@ -13,6 +13,7 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::mcp;
 use crate::models::default_model;
+use crate::render::units::counted;
 use crate::tools::command_sandbox::summary;
 
 /// Reports the sandbox for commands, and whether it works on this machine.
@@ -131,6 +132,33 @@ pub(super) async fn model(
     }
     let (check, provider) = named_model(&settings);
     (check, settings, provider)
+}
+
+/// The commands and skills of files, and what is wrong with some; `None` if there are none.
+pub(super) fn prompts(settings: &Settings) -> Option<DoctorCheck> {
+    let name = "commands";
+    let files = settings.prompt_files();
+    let count = |kind: PromptKind| {
+        let of_kind = files.files.iter().filter(|file| file.kind == kind);
+        counted(of_kind.count(), kind.word())
+    };
+    let (commands, skills) = (count(PromptKind::Command), count(PromptKind::Skill));
+    let found = format!("{commands} and {skills} of files");
+    let wrong = files
+        .mistakes
+        .iter()
+        .chain(&files.remarks)
+        .map(ToString::to_string);
+    let wrong: Vec<String> = wrong.collect();
+    if wrong.is_empty() {
+        return (!files.files.is_empty()).then(|| DoctorCheck::ok(name, found));
+    }
+    let found = format!("{found}\n{}", wrong.join("\n"));
+    Some(DoctorCheck::warn(
+        name,
+        found,
+        "correct these files, or remove them",
+    ))
 }
 
 /// The MCP servers, and how each of them stands.

@@ -9,6 +9,7 @@ use agentx::types::ContentPart;
 
 use crate::args::RunArgs;
 use crate::attach::{MISSING_FILE_HINT, MessageWithFiles, attached};
+use crate::chat::slash::prompt_commands::prompt_of_run;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::units;
@@ -41,8 +42,13 @@ pub(crate) async fn read(
         let missing = ChatError::usage("there is no prompt", hint);
         return if may_go_without { Ok(None) } else { Err(missing) };
     }
-    let files = with_files(&typed, settings, args.quiet, console)?.split_off(1);
-    let words = joined(&typed, &input).map(ContentPart::text);
+    let prompt = prompt_of_run(typed, settings)?;
+    for note in prompt.notes.iter().filter(|_| !args.quiet) {
+        console.say(&console.err_style().dim(&format!("note: {note}\n")));
+    }
+    let named = [prompt.text.as_str(), ""][usize::from(!prompt.attaches_files)];
+    let files = with_files(named, settings, args.quiet, console)?.split_off(1);
+    let words = joined(&prompt.text, &input).map(ContentPart::text);
     Ok(Some(words.chain(files).collect()))
 }
 

@@ -3,6 +3,7 @@
 pub(super) mod copy;
 pub(super) mod effort;
 mod project;
+mod prompt_files;
 mod retry;
 pub(super) mod session_change;
 
@@ -11,7 +12,7 @@ use agentx::runtime::{ModelInfo, SessionQuery, takes_no_pictures};
 use agentx::types::wire::WheelWish;
 use agentx::types::{AgentConfig, ApprovalMode, ConfigChange, ModelSpec};
 
-use super::slash::{self, Slash, WheelCommand};
+use super::slash::{Slash, WheelCommand};
 use super::{Chat, ConversationSite};
 use crate::error::ChatError;
 use crate::models::{default_model, other_server};
@@ -61,7 +62,7 @@ impl Chat<'_> {
 
     async fn do_command(&mut self, command: Slash) -> Result<String, ChatError> {
         match command {
-            Slash::Help(about) => Ok(slash::help(about.as_deref(), self.display.width())),
+            Slash::Help(about) => Ok(self.help(about.as_deref())),
             Slash::Quit => Ok(String::new()),
             Slash::Model(None) => self.choose_model().await,
             Slash::Model(Some(name)) => self.use_model(&name).await,

@@ -24,7 +24,7 @@ impl Chat<'_> {
     /// says that it is away.
     pub(in crate::chat) fn answer_while_away(&mut self, command: &Slash) -> Result<String, ChatError> {
         Ok(match command {
-            Slash::Help(about) => slash::help(about.as_deref(), self.display.width()),
+            Slash::Help(about) => self.help(about.as_deref()),
             Slash::Todo => self.display.todo_list(),
             Slash::Who => self.who(),
             Slash::Wheel(WheelCommand::Know) => self.wheel_notice(),
@@ -91,6 +91,7 @@ impl Chat<'_> {
             self.leaving = Some(Exit::Ok);
             return Ok(());
         }
+        let command = command.filter(|command| command.is_ok() || !self.is_prompt_command(&line));
         let Some(command) = command else {
             self.composer.inputs.keep(TerminalInput::Waited(line));
             return Ok(());

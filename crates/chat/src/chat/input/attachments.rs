@@ -45,7 +45,11 @@ impl Chat<'_> {
     ) -> Result<Vec<ContentPart>, String> {
         let is_guarded = |path: &Path| self.settings.is_guarded(path);
         // What was pasted is the text of others: it names no files.
-        let typed = self.composer.editor.typed(text);
+        let typed = if self.composer.attaches_nothing {
+            String::new()
+        } else {
+            self.composer.editor.typed(text)
+        };
         let MessageWithFiles {
             content,
             notes,

@@ -146,7 +146,9 @@ impl Chat<'_> {
             self.known_models()
         } else if before.starts_with('/') && !before.contains(' ') {
             let told = |name: &&str| ((*name).to_owned(), about(name).unwrap_or_default().to_owned());
-            NAMES.iter().map(told).collect()
+            let of_files = self.prompt_command_names().into_iter();
+            let of_files = of_files.map(|(name, about, _)| (name, about));
+            NAMES.iter().map(told).chain(of_files).collect()
         } else {
             NameDescriptions::new()
         }

@@ -26,6 +26,8 @@ pub(crate) struct Composer {
     pub(in crate::chat) sending: Option<String>,
     /// The latest message, if it was not sent because of its files.
     pub(in crate::chat) refused: Option<RefusedMessage>,
+    /// Whether the message on its way attaches no files, whatever it names: it is the text of a skill.
+    pub(in crate::chat) attaches_nothing: bool,
     /// The text that is on its way and that nothing has accepted yet, also if it is shown in the queue.
     pub(in crate::chat) unaccepted: Option<String>,
     /// A question of the chat itself, about a rewind.
@@ -50,6 +52,7 @@ impl Composer {
             shared: Vec::new(),
             sending: None,
             refused: None,
+            attaches_nothing: false,
             unaccepted: None,
             asking: None,
             menu: Menu::default(),

@@ -195,7 +195,7 @@ impl Chat<'_> {
                 self.display.echo(line);
                 match command {
                     Ok(command) => self.command(command).await,
-                    Err(what) => self.display.transcript.print_notice(&what),
+                    Err(what) => return self.prompt_command(line, &what).await,
                 }
                 Ok(ChatFlow::Continue)
             }

@@ -50,7 +50,11 @@ pub const FOREIGN_COMMANDS: &ForeignCommands = &[
         &["bashes", "tasks", "ps", "background"],
         "/jobs lists the commands in the background; /jobs stop NAME ends one",
     ),
-    (&["tools", "skills"], "`agentx tools` lists the tools"),
+    (&["tools"], "`agentx tools` lists the tools"),
+    (
+        &["skills", "commands", "prompts"],
+        "/help all lists the commands and skills of files",
+    ),
     (
         &["plugin", "plugins"],
         "MCP servers are listed with /mcp and added with `agentx mcp add`; plugins are not supported",

@@ -35,7 +35,8 @@ pub(crate) fn help(topic: Option<&str>, width: usize) -> String {
     )
 }
 
-fn in_rows(text: &str, width: usize) -> String {
+/// Returns a text in rows of this width; descriptions of commands have a column of their own.
+pub(super) fn in_rows(text: &str, width: usize) -> String {
     let indent = if width < NARROW { BELOW } else { DOES };
     let mut rows_of_all = String::new();
     for line in text.lines() {
@@ -71,7 +72,7 @@ pub(crate) fn about(name: &str) -> Option<&'static str> {
 }
 
 /// Returns whether a line is about the command of this name.
-fn is_about(line: &str, name: &str) -> bool {
+pub(super) fn is_about(line: &str, name: &str) -> bool {
     let command = line.split_once("  ").map_or(line, |(command, _)| command);
     let mut words = command.split([' ', ',']);
     words.any(|word| word.strip_prefix('/') == Some(name))

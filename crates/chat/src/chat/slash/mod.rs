@@ -7,12 +7,13 @@ use agentx::types::ApprovalMode;
 mod foreign_commands;
 mod help;
 mod only_shows;
+pub mod prompt_commands;
 
 pub use foreign_commands::{FOREIGN_COMMANDS, ForeignCommands};
 use foreign_commands::{instead_of, instead_of_slash};
 
 use super::plan_mode::PlanCommand;
-pub(crate) use help::{about, help};
+pub(crate) use help::about;
 
 /// A command that a person types with a slash, with its arguments read.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -200,7 +200,7 @@ impl Chat<'_> {
             return;
         }
         let items = match kind {
-            MenuKind::Commands => commands(),
+            MenuKind::Commands => self.commands_to_choose(),
             MenuKind::Models => self.models_to_choose().await.unwrap_or_default(),
             MenuKind::Efforts => efforts(self.current_effort().await),
             MenuKind::ApprovalModes => approval_modes(),
@@ -209,6 +209,20 @@ impl Chat<'_> {
             MenuKind::Files => Vec::new(),
         };
         self.composer.menu.known = Some((kind, items));
+    }
+
+    /// The commands of the chat, and those of files.
+    fn commands_to_choose(&self) -> Vec<MenuItem> {
+        let mut items = commands();
+        let of_files = self.prompt_command_names().into_iter();
+        items.extend(of_files.map(|(text, about, goes_on)| MenuItem {
+            text,
+            about,
+            goes_on,
+            acts_at_once: true,
+            ..MenuItem::default()
+        }));
+        items
     }
 
     /// Returns the known files that match the typed text, and starts a search for the rest.

@@ -1,0 +1,157 @@
+//! Commands that files describe: `/NAME WORDS` sends the text of a command or a skill.
+
+use std::path::PathBuf;
+
+use agentx::config::{PromptFile, PromptFiles, PromptKind, Settings};
+
+use super::NAMES;
+use super::help::{help, in_rows, is_about};
+use crate::attach::attached;
+use crate::error::ChatError;
+use crate::render::clean::visible;
+
+/// The message that a line makes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PromptMessage {
+    /// The text.
+    pub text: String,
+    /// Whether `@FILE` in it attaches files. The text of a skill attaches none: the model reads its files.
+    pub attaches_files: bool,
+    /// What the person should know, a line each.
+    pub notes: Vec<String>,
+}
+
+/// The name and the words of a line such as `/NAME WORDS`.
+fn split(line: &str) -> Option<(&str, &str)> {
+    let rest = line.trim().strip_prefix('/')?;
+    Some(rest.split_once(char::is_whitespace).unwrap_or((rest, "")))
+}
+
+/// Returns the message that a line makes if it names a command or a skill of a file; `None` if it names none, or a
+/// command of the chat, which no file replaces.
+///
+/// # Errors
+/// Returns an error in words for the person, if the command belongs to the folder and names a file that is not the
+/// folder's or may hold secrets: only the person attaches such files.
+pub fn message(line: &str, settings: &Settings) -> Result<Option<PromptMessage>, String> {
+    let Some((name, words)) = split(line).filter(|(name, _)| !NAMES.contains(name)) else {
+        return Ok(None);
+    };
+    let files = settings.prompt_files();
+    let Some(file) = files.commands().into_iter().find(|file| file.name == name) else {
+        return Ok(None);
+    };
+    let text = file.message(words);
+    let attaches_files = file.kind == PromptKind::Command;
+    if attaches_files
+        && file.of_folder
+        && let Some(other) = file_elsewhere(&text, settings)
+    {
+        return Err(format!(
+            "nothing was sent: /{name} is a command of this folder, and attaches only files of the folder that hold no \
+             secrets; to attach {}, name it in a message of your own",
+            visible(&other.to_string_lossy())
+        ));
+    }
+    let mut notes = Vec::new();
+    if file.names_shell_commands() {
+        notes.push(format!(
+            "/{name} has commands in !`…`; AgentX runs none of a file, so the agent gets them as words"
+        ));
+    }
+    Ok(Some(PromptMessage {
+        text,
+        attaches_files,
+        notes,
+    }))
+}
+
+/// Returns the prompt of a run: the message that it makes if it names a command or a skill of a file, otherwise as it is.
+///
+/// # Errors
+/// Returns the error of [`message`].
+pub fn prompt_of_run(typed: String, settings: &Settings) -> Result<PromptMessage, ChatError> {
+    let hint = "a command of your own, in the directory of your configuration, may attach any file";
+    let made = message(&typed, settings).map_err(|what| ChatError::usage(what, hint))?;
+    Ok(made.unwrap_or(PromptMessage {
+        text: typed,
+        attaches_files: true,
+        notes: Vec::new(),
+    }))
+}
+
+/// Returns a file that a text names and that is outside of the folder, or may hold secrets.
+fn file_elsewhere(text: &str, settings: &Settings) -> Option<PathBuf> {
+    let named = attached(text, &settings.workspace, |path| settings.is_guarded(path)).ok()?;
+    let is_elsewhere =
+        |file: &PathBuf| !file.starts_with(&settings.workspace_root) || settings.is_guarded(file);
+    named.files.into_iter().find(is_elsewhere)
+}
+
+/// Returns the commands and skills that a person may send, without those that have the name of a command of the chat.
+pub(crate) fn usable(files: &PromptFiles) -> Vec<&PromptFile> {
+    let mut commands = files.commands();
+    commands.retain(|file| !NAMES.contains(&file.name.as_str()));
+    commands
+}
+
+/// Returns the help for a topic, wrapped to `width`, with the commands of files.
+pub(crate) fn help_with_files(topic: Option<&str>, files: &PromptFiles, width: usize) -> String {
+    let own = help(topic, width);
+    let Some(topic) = topic.map(|topic| topic.trim_start_matches('/')) else {
+        return own + &in_rows(&overview(files), width);
+    };
+    let of_files = lines(files);
+    if matches!(topic, "all" | "commands") && !of_files.is_empty() {
+        let group = format!("\nFrom files\n{}", of_files.join("\n"));
+        return own + &in_rows(&group, width);
+    }
+    let name = topic.split(char::is_whitespace).next().unwrap_or_default();
+    match of_files.iter().find(|line| is_about(line, name)) {
+        Some(line) if !NAMES.contains(&name) => in_rows(line, width),
+        _ => own,
+    }
+}
+
+/// The names of commands of files for the overview of `/help`; nothing if there are none.
+fn overview(files: &PromptFiles) -> String {
+    let names: Vec<String> = usable(files)
+        .iter()
+        .map(|file| format!("/{}", file.name))
+        .collect();
+    if names.is_empty() {
+        return String::new();
+    }
+    format!("\nFrom files: {}\n  /help all explains them\n", names.join(" "))
+}
+
+/// A line for each command of a file in the form of the lines of `/help all`: its name, its use, and its file.
+fn lines(files: &PromptFiles) -> Vec<String> {
+    let line = |file: &&PromptFile| {
+        let taken = if NAMES.contains(&file.name.as_str()) {
+            "not used, because a command of AgentX has this name; "
+        } else {
+            ""
+        };
+        let hint = match file.argument_hint.as_str() {
+            "" => String::new(),
+            hint => format!(" {hint}"),
+        };
+        visible(&format!(
+            "/{}{hint}  {}{taken}{} {}",
+            file.name,
+            described(&file.description),
+            if file.of_folder { "of this folder" } else { "yours" },
+            file.file.display()
+        ))
+    };
+    files.commands().iter().map(line).collect()
+}
+
+/// A description with a sign behind it, before what follows.
+fn described(description: &str) -> String {
+    match description {
+        "" => String::new(),
+        text => format!("{}; ", text.trim_end_matches(['.', ';'])),
+    }
+}
