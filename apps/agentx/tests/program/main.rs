@@ -52,6 +52,7 @@ mod own_server;
 mod picker;
 mod plan_mode;
 mod planted;
+mod prompt_files;
 mod provider;
 mod reading;
 mod remote;
