@@ -220,8 +220,7 @@ pub struct ServerRules {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Instructions {
-    /// The path of the file; empty for the description of the environment, which comes from no file, and `skills`
-    /// for the list of skills, which comes from many.
+    /// The path of the file; empty for the description of the environment, which comes from no file.
     pub path: String,
     /// The content of the file.
     pub text: Arc<str>,
