@@ -6,12 +6,16 @@
 //!
 //! Relative relocations are packed (`DT_RELR`): the loader reads all of them at each start, and the plain
 //! form has 24 bytes for each.
+//!
+//! The functions that a run executes lie next to each other in an optimized program (`link/record.py` says why
+//! and makes the list). Without that, the program works as well and maps more memory.
 
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const ARCHIVE: &str = "libstdc++.a";
+const HOT_FUNCTIONS: &str = "link/hot_functions.ld";
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -29,6 +33,24 @@ fn main() {
     if is_native_gnu_linux() && glibc_reads_packed_relocations() {
         println!("cargo:rustc-link-arg-bins=-Wl,-z,pack-relative-relocs");
     }
+    println!("cargo:rerun-if-changed={HOT_FUNCTIONS}");
+    if is_native_gnu_linux() && is_optimized() && is_linked_by_rust_lld() {
+        let list = Path::new(env!("CARGO_MANIFEST_DIR")).join(HOT_FUNCTIONS);
+        println!("cargo:rustc-link-arg-bins=-Xlinker");
+        println!("cargo:rustc-link-arg-bins=--script={}", list.display());
+    }
+}
+
+fn is_optimized() -> bool {
+    env::var("PROFILE").is_ok_and(|profile| profile == "release")
+}
+
+/// Whether the linker is the one that comes with Rust on this platform: others may refuse the list, or take
+/// minutes for it.
+fn is_linked_by_rust_lld() -> bool {
+    let is_usual_target = env::var("TARGET").is_ok_and(|target| target == "x86_64-unknown-linux-gnu");
+    let flags = env::var("CARGO_ENCODED_RUSTFLAGS").unwrap_or_default();
+    is_usual_target && env::var_os("RUSTC_LINKER").is_none() && !flags.contains("link")
 }
 
 /// Whether the C library of this machine is glibc 2.36 or later: earlier ones refuse a program with packed
