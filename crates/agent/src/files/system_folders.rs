@@ -213,6 +213,12 @@ mod tests {
             ("chmod -R 777 /", "/"),
             ("sudo chown -R me:me /usr", "/usr"),
             ("mv /* /dev/null", "/"),
+            ("uv run rm -r ~", "~"),
+            ("pnpm exec rm -rf ~", "~"),
+            ("npx --yes rm -rf /etc", "/etc"),
+            ("npx -c 'rm -rf /etc'", "/etc"),
+            ("yarn workspace a exec rm -rf /usr", "/usr"),
+            ("cargo watch -x test -- rm -rf ~", "~"),
         ] {
             assert_eq!(lost(line).as_deref(), Some(path), "{line}");
         }

@@ -357,6 +357,10 @@ fn a_command_is_allowed_beside_parts_that_only_say_something_or_stay_in_the_work
         "cd /ws && cargo test",
         "cd \"/ws\" && timeout 60 cargo test || echo failed >/dev/null",
         "echo begin; cargo test",
+        "set -o pipefail; cargo test 2>&1 | tail -20",
+        "sleep 2; cargo test",
+        "test -f Cargo.toml && cargo test",
+        "[ -d target ] && cargo test",
     ]);
 }
 
@@ -382,6 +386,13 @@ fn no_part_that_runs_sets_writes_or_feeds_something_is_left_out() {
         "echo x | cargo test; echo y",
         "cargo test || false",
         "cargo test; exit 0",
+        "sleep 2",
+        "set -x; cargo test",
+        "set -- x; cargo test",
+        "test -v x && cargo test",
+        "[ -d $X ] && cargo test",
+        "test -f * && cargo test",
+        "sleep 100000; cargo test",
     ]);
     let config = asking(&["allow bash: sqlite3 *"]);
     assert_eq!(judged(&config, "echo '.shell x' | sqlite3 a.db").0, "ask");

@@ -83,6 +83,43 @@ fn options_in_front_of_a_subcommand_do_not_hide_it_from_a_rule_that_denies() {
 }
 
 #[test]
+fn a_rule_that_denies_a_subcommand_of_npm_covers_its_abbreviations() {
+    let config = now(&[
+        "allow bash",
+        "deny bash: npm publish *",
+        "deny bash: npm dist-tag *",
+    ]);
+    for line in [
+        "npm publish",
+        "npm pu",
+        "npm publ --tag x",
+        "npm --silent pub",
+        "npm distTag add x",
+        "npm dist add x",
+        "timeout 60 npm pu",
+    ] {
+        assert!(!is_allowed(&config, line), "{line}");
+    }
+    for line in [
+        "npm test",
+        "npm run publish-x",
+        "npm install",
+        "npm i x",
+        "npm prune",
+    ] {
+        assert!(is_allowed(&config, line), "{line}");
+    }
+    let older = AgentConfig {
+        rules_version: 8,
+        ..config
+    };
+    assert!(
+        is_allowed(&older, "npm pu"),
+        "sessions of before are decided about as they were"
+    );
+}
+
+#[test]
 fn no_spelling_leads_around_a_rule_that_denies_where_nobody_is_asked() {
     let auto = |version| AgentConfig {
         approval: ApprovalMode::Auto,

@@ -4,6 +4,7 @@
 
 use super::lex::expand::ANYTHING;
 use super::lex::word::{BLANK, Word};
+use super::programs::npm::other_subcommands;
 use super::programs::subcommands::{options_before_subcommand, other_starts};
 use super::programs::wrapper_commands::basename;
 use super::{CommandAnalysis, MOST_OPEN};
@@ -32,9 +33,31 @@ impl CommandAnalysis {
         if self.names {
             self.note_other_names(name, &arguments[options..]);
         }
+        if self.expands_twice && name == "npm" {
+            self.note_spellings_of_npm(words);
+        }
         if self.closer && arguments.iter().any(|word| word.dynamic) {
             self.note_open(name, arguments);
             self.note_open(name, &arguments[options..]);
+        }
+    }
+
+    /// Records a command of npm with each subcommand that npm may take its word for.
+    fn note_spellings_of_npm(&mut self, words: &[Word]) {
+        let Some((program, arguments)) = words.split_first() else {
+            return;
+        };
+        let starts = std::iter::once(options_before_subcommand(words)).chain(other_starts(words));
+        for start in starts {
+            let Some((subcommand, rest)) = arguments.get(start..).and_then(<[Word]>::split_first) else {
+                continue;
+            };
+            for other in other_subcommands(&subcommand.text) {
+                let behind = rest.iter().map(|word| format!(" {}", word.text));
+                let name = basename(&program.text);
+                self.commands
+                    .push(format!("{name} {other}{}", behind.collect::<String>()));
+            }
         }
     }
 

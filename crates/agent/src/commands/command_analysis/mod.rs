@@ -50,6 +50,8 @@ pub(crate) use programs::wrapper_commands::is_wrapper;
 const DEPTH: usize = 5;
 /// Maximum number of commands before a command, such as `sudo env`.
 const WRAPPERS: usize = 12;
+/// Maximum number of commands of a line that run another one as `uv run` does.
+const LAUNCHES: usize = 32;
 /// Maximum number of commands with unknown parts to check. A line with more of them counts as hiding
 /// something.
 const MOST_OPEN: usize = 200;
@@ -101,6 +103,8 @@ pub struct CommandAnalysis {
     listed: bool,
     /// The folders in which relative paths may begin after a `cd`, or in a home after `HOME=…`.
     folders: Vec<String>,
+    /// The number of commands that run another one as `uv run` does.
+    launches: usize,
     /// Whether the line sets a variable with the path of a home or another folder.
     homes: bool,
     /// The folders in which the current command works because of an option, such as `env -C DIR`.

@@ -14,8 +14,9 @@ use super::piped_input::FedCommands;
 use super::programs::data_consumers::{names_a_program, takes_data};
 use super::programs::git::shown_by_bisect;
 use super::programs::indirect_programs::{has_indirect_program, texts_that_may_run, words_that_may_run};
+use super::programs::launchers::{Launched, launched};
 use super::programs::wrapper_commands::{Runs, basename, runs, script_of};
-use super::{CommandAnalysis, WRAPPERS};
+use super::{CommandAnalysis, LAUNCHES, WRAPPERS};
 use crate::commands::command_split::{BLANKS, take_apart};
 
 impl CommandAnalysis {
@@ -120,6 +121,7 @@ impl CommandAnalysis {
                 Runs::Nothing => {
                     self.hides |=
                         self.feeds && self.fed && !takes_data(words, self.piped_args && !self.listed);
+                    self.read_launched(words, depth);
                     return;
                 }
                 Runs::Unknown => break,
@@ -152,6 +154,36 @@ impl CommandAnalysis {
             }
         }
         self.hides = true;
+    }
+
+    /// Reads the commands that a tool of a programming language may run, as `uv run rm x`, in the folders of this tool. At
+    /// most [`LAUNCHES`] of a line.
+    fn read_launched(&mut self, words: &[Word], depth: usize) {
+        let found = if self.expands_twice {
+            launched(words)
+        } else {
+            Vec::new()
+        };
+        if found.is_empty() {
+            return;
+        }
+        let Some(deeper) = depth.checked_sub(1).filter(|_| self.launches < LAUNCHES) else {
+            self.hides = true;
+            return;
+        };
+        self.launches += 1;
+        let outside = self.folders.clone();
+        self.go_to(self.command_folders.clone());
+        for command in found {
+            match command {
+                Launched::Words(words) => self.command(words, deeper),
+                Launched::Line(line, is_known) => {
+                    self.hides |= !is_known;
+                    self.line(&line, deeper);
+                }
+            }
+        }
+        self.folders = outside;
     }
 
     /// Records the files and folders that a command names, and those that it takes whole or writes.

@@ -21,7 +21,7 @@ use agentx_types::since;
 use crate::pattern::literal;
 pub use input_readers::only_reads_input;
 pub(crate) use looked_through::{forms, in_front, is_only_redirections};
-pub(crate) use saying::{goes_to, only_says};
+pub(crate) use saying::{goes_to, only_says, only_waits_or_asks};
 
 /// Characters that separate words and that `trim` removes at the ends of a line. To a shell, other white
 /// space is part of a word.
@@ -62,14 +62,14 @@ pub fn take_apart(line: &str) -> CommandLine {
     split_line(line, false)
 }
 
-/// Splits a command line as [`take_apart`] does. From version 9 of the rules on, a command whose input is `/dev/null` is
-/// certain, too.
+/// Splits a command line as [`take_apart`] does. From version 9 of the rules on, a command whose input is `/dev/null` and
+/// one with a `#` within a word are certain, too.
 pub(crate) fn take_apart_as(line: &str, version: u32) -> CommandLine {
     split_line(line, version >= since::EVERYDAY_FORMS)
 }
 
-/// Splits a command line. `empty_input`: whether `< /dev/null` is certain.
-fn split_line(line: &str, empty_input: bool) -> CommandLine {
+/// Splits a command line. `everyday`: whether `< /dev/null` and `a#b` are certain.
+fn split_line(line: &str, everyday: bool) -> CommandLine {
     let mut taken = CommandParts::default();
     let mut quote: Option<char> = None;
     let mut rest = line;
@@ -84,9 +84,11 @@ fn split_line(line: &str, empty_input: bool) -> CommandLine {
             (_, '$') if rest[1..].starts_with(['(', '{', '[', '\'', '"']) => taken.split(false),
             (None, '(' | ')' | '{' | '}') => taken.split(false),
             (None, '>') if harmless_redirection(rest) > 0 => width = harmless_redirection(rest),
-            (None, '<') if empty_input && taken.is_at_input() && empty_redirection(rest) > 0 => {
+            (None, '<') if everyday && taken.is_at_input() && empty_redirection(rest) > 0 => {
                 width = empty_redirection(rest);
             }
+            // Within a word it begins no comment.
+            (None, '#') if everyday && taken.is_within_word() => {}
             (None, '<' | '>' | '#' | '!') => taken.uncertain = true,
             (None, '|') => taken.split_at_pipe(rest),
             (None, ';' | '&' | '\n' | '\r') => taken.split(true),
@@ -141,6 +143,12 @@ impl CommandParts {
         self.split(true);
         self.at_pipe_of_two = !is_second && rest.starts_with("||");
         self.is_fed = !is_second && !self.at_pipe_of_two;
+    }
+
+    /// Returns whether the next character continues a word that begins with a plain one.
+    fn is_within_word(&self) -> bool {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-=./:".contains(c);
+        !self.at_border && self.command.ends_with(is_plain)
     }
 
     /// Returns whether a `<` here is about the input: in `1</dev/null` it would make the output fail.
@@ -340,6 +348,20 @@ mod tests {
             assert!(!take_apart_as(line, since::EVERYDAY_FORMS).certain, "{line}");
         }
         assert_eq!(take_apart_as("a </dev/null | b", since::EVERYDAY_FORMS).fed, [1]);
+    }
+
+    #[test]
+    fn a_number_sign_within_a_word_is_certain_from_version_nine_on() {
+        for line in ["mvn -Dtest=A#b test", "cargo test a#", "x a-#b"] {
+            assert!(take_apart_as(line, since::EVERYDAY_FORMS).certain, "{line}");
+            assert!(
+                !take_apart_as(line, 8).certain && !take_apart(line).certain,
+                "{line}"
+            );
+        }
+        for line in ["a #b", "#a", "a;#b", "a\\ #b", "a |#b", "a 'b'#c", "a &#b"] {
+            assert!(!take_apart_as(line, since::EVERYDAY_FORMS).certain, "{line}");
+        }
     }
 
     #[test]

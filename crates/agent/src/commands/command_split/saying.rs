@@ -1,5 +1,5 @@
 //! Parts of a line that need no rule, because they only print words or change nothing: `echo "exit $?"`, `|| true`,
-//! and `cd` to the workspace, where each line begins. From version 9 of the rules on.
+//! `[ -d build ]`, `set -o pipefail`, `sleep 2`, and `cd` to the workspace, where each line begins. From version 9 of the rules on.
 
 /// Returns whether a command only writes words of its own to its output.
 pub(crate) fn only_says(command: &str) -> bool {
@@ -13,6 +13,24 @@ pub(crate) fn only_says(command: &str) -> bool {
         "echo" => rest.chars().all(is_plain),
         // `-v` sets a variable.
         "printf" => rest.chars().all(is_plain) && !words.trim_start_matches(['\'', '"']).starts_with('-'),
+        _ => false,
+    }
+}
+
+/// Returns whether a command only waits, asks whether a file is there, or has the shell stop where a command fails.
+pub(crate) fn only_waits_or_asks(command: &str) -> bool {
+    let words: Vec<&str> = command.split(' ').collect();
+    let is_path = |word: &str| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+        !word.is_empty() && !word.starts_with('-') && word.chars().all(is_plain)
+    };
+    let is_question = |option: &str| matches!(option, "-d" | "-e" | "-f" | "-L" | "-r" | "-s" | "-w" | "-x");
+    match words.as_slice() {
+        ["sleep", time] => (1..=3).contains(&time.len()) && time.bytes().all(|byte| byte.is_ascii_digit()),
+        ["set", "-e" | "-u" | "-eu"] | ["set", "-o", "pipefail"] | ["set", "-eo" | "-euo", "pipefail"] => {
+            true
+        }
+        ["test", option, path] | ["[", option, path, "]"] => is_question(option) && is_path(path),
         _ => false,
     }
 }
@@ -69,6 +87,39 @@ mod tests {
             "exit 1",
         ] {
             assert!(!only_says(command), "{command}");
+        }
+    }
+
+    #[test]
+    fn only_known_words_wait_or_ask() {
+        for command in [
+            "sleep 2",
+            "set -e",
+            "set -o pipefail",
+            "set -euo pipefail",
+            "test -f a/b.txt",
+            "[ -d build ]",
+        ] {
+            assert!(only_waits_or_asks(command), "{command}");
+        }
+        for command in [
+            "sleep",
+            "sleep 1000",
+            "sleep x",
+            "set",
+            "set -x",
+            "set -o noglob",
+            "set -- a",
+            "test -v a",
+            "test -f $X",
+            "test -f *",
+            "test -f 'a[0]'",
+            "test a -ef b",
+            "[ -d build",
+            "[ -t 0 ]",
+            "[[ -d build ]]",
+        ] {
+            assert!(!only_waits_or_asks(command), "{command}");
         }
     }
 

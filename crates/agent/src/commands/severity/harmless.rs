@@ -6,6 +6,7 @@
 //! lists for Git 2.47, without those with such a name, and those of the manual of `git rev-parse` and of
 //! `git log`. A shortened option is not listed.
 
+use super::build_tools::leaves;
 use crate::commands::command_analysis::BLANK;
 
 /// Options of Git itself.
@@ -72,12 +73,15 @@ const WITH_VALUE_OF_CURL: &str = "AHemry";
 
 /// Returns the dangerous words of one command, as they would be written in a pattern. `in_words` has marks for
 /// blanks within a word.
-pub(super) fn unlisted(in_words: &str) -> Vec<String> {
+pub(super) fn unlisted(in_words: &str, workspace: &str) -> Vec<String> {
     let mut words = in_words.split(' ').filter(|word| !word.is_empty());
     let program = words.next();
     let words: Vec<&str> = words.collect();
     match program {
-        Some("git") => of_git(&words),
+        Some("git") => of_git(&words)
+            .into_iter()
+            .chain(outside_git(&words, workspace))
+            .collect(),
         Some("curl") => of_curl(&words),
         Some("http" | "https") => of_httpie(&words),
         _ => Vec::new(),
@@ -121,6 +125,32 @@ fn of_git(words: &[&str]) -> Vec<String> {
     found
 }
 
+/// Subcommands of Git that read, make or remove a place outside of the workspace, if a word leads there. `git diff` then
+/// compares any two files, as with `--no-index`.
+const PLACES_OF_GIT: &[(&str, &str)] = &[
+    ("clone", "clone"),
+    ("diff", "diff --no-index"),
+    ("init", "init"),
+    ("mv", "mv"),
+    ("worktree", "worktree"),
+];
+
+/// Returns what a rule has to name of a Git command with a word that leads out of the workspace.
+fn outside_git(words: &[&str], workspace: &str) -> Option<String> {
+    let at = words.iter().position(|word| !word.starts_with('-'))?;
+    let (_, named) = PLACES_OF_GIT.iter().find(|(name, _)| *name == words[at])?;
+    let is_place = |word: &&&str| !word.starts_with('-') && !word.contains("://");
+    let outside = words[at + 1..]
+        .iter()
+        .filter(is_place)
+        .find(|word| leaves(word, workspace))?;
+    Some(if *named == "diff --no-index" {
+        format!("git {named}")
+    } else {
+        format!("git {named} {}", outside.replace(BLANK, " "))
+    })
+}
+
 /// Returns what a subcommand of Git with these words destroys as `git checkout -- .` does: it overwrites files that
 /// nobody committed.
 fn discards(subcommand: &str, rest: &[&str]) -> Option<&'static str> {
@@ -137,7 +167,10 @@ fn discards(subcommand: &str, rest: &[&str]) -> Option<&'static str> {
             // Two words without an option for a new branch are a revision and a file.
             let count = rest.iter().filter(|word| !word.starts_with('-')).count();
             let names_files = count > 1 && !has(&['b', 'B'], "--orphan");
-            (names_files || rest.iter().any(|word| *word == "--" || is_path(word))).then_some("checkout --")
+            let makes_branch = has(&['b', 'B'], "--orphan");
+            let may_be_file = |word: &&str| !makes_branch && !word.starts_with('-') && !is_revision(word);
+            let is_file = |word: &&str| *word == "--" || is_path(word) || may_be_file(word);
+            (names_files || rest.iter().any(is_file)).then_some("checkout --")
         }
         "checkout-index" => has(&['f'], "--force").then_some("checkout-index -f"),
         "read-tree" => has(&[], "--reset").then_some("read-tree --reset"),
@@ -148,6 +181,47 @@ fn discards(subcommand: &str, rest: &[&str]) -> Option<&'static str> {
 /// Returns whether a word of `git checkout` is written as no branch can be: `.`, `./`, `:/`, `src/`, `*.rs`.
 fn is_path(word: &str) -> bool {
     word.starts_with(['.', ':']) || word.ends_with('/') || word.contains(['*', '?', '['])
+}
+
+/// Returns whether a word of `git checkout` is written as branches and commits are, and files are not: `main`,
+/// `feature/a`, `origin/main`, `v1.2`, `HEAD~1`, a hash.
+fn is_revision(word: &str) -> bool {
+    const BRANCHES: &[&str] = &[
+        "@",
+        "HEAD",
+        "dev",
+        "develop",
+        "development",
+        "main",
+        "master",
+        "next",
+        "staging",
+        "trunk",
+    ];
+    const PREFIXES: &[&str] = &[
+        "bugfix",
+        "chore",
+        "dependabot",
+        "feat",
+        "feature",
+        "fix",
+        "hotfix",
+        "origin",
+        "refactor",
+        "renovate",
+        "upstream",
+    ];
+    let name = word.split(['~', '^', '@']).next().unwrap_or_default();
+    let has_ending = name.rsplit('/').next().is_some_and(|last| last.contains('.'));
+    let is_hash = (7..=40).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_version = name.strip_prefix('v').is_some_and(|rest| {
+        let is_part = |c: char| c.is_ascii_digit() || c == '.';
+        rest.starts_with(|c: char| c.is_ascii_digit()) && rest.chars().all(is_part)
+    });
+    let is_below = name
+        .split_once('/')
+        .is_some_and(|(first, _)| PREFIXES.contains(&first));
+    word.starts_with("@{") || BRANCHES.contains(&name) || is_hash || is_version || (is_below && !has_ending)
 }
 
 /// Keys of settings of Git that hold no password, by their beginnings.
@@ -311,6 +385,21 @@ mod tests {
             ("git checkout HEAD a.rs", Some("git checkout --")),
             ("git checkout HEAD -- a.rs", Some("git checkout --")),
             ("git checkout main", None),
+            ("git checkout README.md", Some("git checkout --")),
+            ("git checkout -q src", Some("git checkout --")),
+            ("git checkout src/main.rs", Some("git checkout --")),
+            ("git checkout v1.2", None),
+            ("git checkout HEAD~1", None),
+            ("git checkout 0123abc", None),
+            ("git checkout -", None),
+            ("git diff empty ~", Some("git diff --no-index")),
+            ("git diff /dev/null ../x", Some("git diff --no-index")),
+            ("git diff -- a /etc/hosts", Some("git diff --no-index")),
+            ("git diff main..HEAD /ws/a", None),
+            ("git worktree add ../x", Some("git worktree ../x")),
+            ("git init ~/x", Some("git init ~/x")),
+            ("git clone https://x.example/a", None),
+            ("git log --author=a", None),
             ("git checkout -b new main", None),
             ("git checkout feature/a", None),
             ("git checkout-index -f -a", Some("git checkout-index -f")),
@@ -326,7 +415,11 @@ mod tests {
             ("http x.example a@f", Some("http @")),
             ("http x.example a=b", None),
         ] {
-            assert_eq!(unlisted(command).first().map(String::as_str), found, "{command}");
+            assert_eq!(
+                unlisted(command, "/ws").first().map(String::as_str),
+                found,
+                "{command}"
+            );
         }
     }
 }

@@ -19,7 +19,6 @@ mod build_tools;
 mod harmless;
 mod inner_commands;
 mod options;
-mod package_managers;
 mod remotes;
 
 use agentx_types::since;
@@ -44,8 +43,16 @@ const RUNS: &[&str] = &[
 ];
 
 /// Beginnings that count from version 9 of the rules on: `git bisect view WORD` runs a program whose name begins with
-/// `git`, or the subcommand of Git with this name.
-const RUNS_OF_NINE: &[&str] = &["git bisect view", "git bisect visualize"];
+/// `git`, or the subcommand of Git with this name. The others delete something.
+const SINCE_NINE: &[&str] = &[
+    "git bisect view",
+    "git bisect visualize",
+    "git reflog drop",
+    "git repack",
+    "git rerere clear",
+    "git rerere forget",
+    "git worktree remove",
+];
 
 /// Beginnings of Git commands that send something or destroy it permanently, besides those that a question
 /// names.
@@ -95,7 +102,7 @@ const OPTIONS: &[(&str, &str, &[&str])] = &[
 /// Options that count from version 6 of the rules on: with these, `git status` shows the contents of files.
 const OPTIONS_OF_SIX: &[(&str, &str, &[&str])] = &[("status", "v", &["--v"])];
 
-/// Options that count from version 9 of the rules on: they run programs that an unfinished operation in the
+/// Options that count from version 9 of the rules on: most run programs that an unfinished operation in the
 /// repository names.
 const OPTIONS_OF_NINE: &[(&str, &str, &[&str])] = &[
     ("rebase", "", &["--continue", "--skip"]),
@@ -103,9 +110,12 @@ const OPTIONS_OF_NINE: &[(&str, &str, &[&str])] = &[
     ("cherry-pick", "", &["--continue", "--skip"]),
     ("revert", "", &["--continue", "--skip"]),
     ("merge", "", &["--continue"]),
+    // It overwrites a file.
+    ("mv", "f", &["--force"]),
 ];
 
-/// Git's own subcommands that a star matches, unless an option makes one of them more dangerous.
+/// Git's own subcommands that a star matches, unless an option makes one of them more dangerous. `git var` shows
+/// addresses, which may hold passwords; `git unpack-file` and `git replace` show a file under another name.
 #[rustfmt::skip]
 const KNOWN: &[&str] = &[
     "add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-attr",
@@ -115,10 +125,10 @@ const KNOWN: &[&str] = &[
     "fsck", "gc", "grep", "hash-object", "index-pack", "init", "log", "ls-files", "ls-remote", "ls-tree", "mailinfo",
     "mailsplit", "merge", "merge-base", "merge-file", "merge-tree", "mktag", "mktree", "multi-pack-index", "mv",
     "name-rev", "notes", "pack-objects", "pack-redundant", "pack-refs", "patch-id", "prune", "prune-packed", "pull",
-    "push", "range-diff", "read-tree", "rebase", "reflog", "remote", "repack", "replace", "rerere", "reset", "restore",
+    "push", "range-diff", "read-tree", "rebase", "reflog", "remote", "repack", "rerere", "reset", "restore",
     "rev-list", "rev-parse", "revert", "rm", "shortlog", "show", "show-branch", "show-index", "show-ref",
-    "sparse-checkout", "stage", "stash", "status", "stripspace", "switch", "symbolic-ref", "tag", "unpack-file",
-    "unpack-objects", "update-index", "update-ref", "var", "verify-commit", "verify-pack", "verify-tag", "version",
+    "sparse-checkout", "stage", "stash", "status", "stripspace", "switch", "symbolic-ref", "tag",
+    "unpack-objects", "update-index", "update-ref", "verify-commit", "verify-pack", "verify-tag", "version",
     "whatchanged", "worktree", "write-tree",
 ];
 
@@ -155,8 +165,11 @@ fn dangerous_words(line: &str, workspace: &str, version: u32, is_whole: bool) ->
     let mut found = Vec::new();
     let reading = read_as(line, version);
     if version >= since::OPTIONS_OF_BUILD_TOOLS {
-        let of_tools = |words: &String| build_tools::unlisted(words, workspace, is_whole);
-        found.extend(reading.in_words.iter().flat_map(of_tools));
+        found.extend(build_tools::unlisted_of_all(
+            &reading.in_words,
+            workspace,
+            is_whole,
+        ));
     }
     if version >= since::OPTIONS_OF_READERS {
         found.extend(
@@ -169,13 +182,7 @@ fn dangerous_words(line: &str, workspace: &str, version: u32, is_whole: bool) ->
             reading
                 .in_words
                 .iter()
-                .flat_map(|words| harmless::unlisted(words)),
-        );
-        found.extend(
-            reading
-                .in_words
-                .iter()
-                .flat_map(|words| package_managers::subcommands(words)),
+                .flat_map(|words| harmless::unlisted(words, workspace)),
         );
     }
     for command in reading.commands {
@@ -183,7 +190,7 @@ fn dangerous_words(line: &str, workspace: &str, version: u32, is_whole: bool) ->
             continue;
         }
         let lists = [DESTROYS, NETWORK, RUNS, MORE].into_iter().flatten();
-        let since_nine = RUNS_OF_NINE.iter().filter(|_| version >= since::KNOWN_TO_GIT);
+        let since_nine = SINCE_NINE.iter().filter(|_| version >= since::KNOWN_TO_GIT);
         let starts = lists.chain(since_nine).filter(|start| {
             command
                 .strip_prefix(**start)

@@ -72,7 +72,7 @@ const TABLE: &[DangerousOptions] = &[
     ]),
     row("xargs", "aIi", &["--arg-file", "--replace"]),
     row("diff", "", &["--output"]),
-    row("make gmake", "fCIE", &["--file", "--makefile", "--directory", "--eval", "--include-dir"]),
+    row("make gmake", "fIE", &["--file", "--makefile", "--eval", "--include-dir"]),
     row("find", "", &[
         "-delete", "-exec", "-execdir", "-ok", "-okdir", "-fprint", "-fprint0", "-fprintf", "-fls", "-files0-from",
     ]),
@@ -217,6 +217,14 @@ fn plain_or_command(words: &[&str]) -> bool {
     words.iter().any(|word| word.starts_with('+') && word.len() > 1)
 }
 
+/// Returns whether a program of `awk` may write a file: behind `print`, `>` redirects. Before it, `>` compares, as `>=`
+/// always does.
+fn awk_writes(words: &[&str]) -> bool {
+    let text = words.join(" ").replace(">=", " ");
+    let printed = text.find("print").unwrap_or(text.len());
+    text[printed..].contains('>')
+}
+
 /// Returns the effect of a script in the words, of `sed` and `awk`.
 fn script_effect(program: &str, words: &[&str]) -> Option<&'static str> {
     let is_any = |signs: &[&str]| {
@@ -230,9 +238,9 @@ fn script_effect(program: &str, words: &[&str]) -> Option<&'static str> {
             .any(|word| sed_does(&word.replace(BLANK, " "), &['e', 'w', 'W', 'r', 'R']))
             .then_some("SCRIPT"),
         "awk" | "gawk" | "mawk" | "nawk" => {
-            (is_any(&["system", "|", "getline", ">", "@", "/inet", "ARGV", "close"])
-                || words.iter().any(|word| word.contains(ANYTHING)))
-            .then_some("PROGRAM")
+            let runs = is_any(&["system", "|", "getline", "@", "/inet", "ARGV", "close"]);
+            let is_unknown = words.iter().any(|word| word.contains(ANYTHING));
+            (runs || is_unknown || awk_writes(words)).then_some("PROGRAM")
         }
         _ => None,
     }

@@ -6,7 +6,7 @@ use agentx_types::since;
 
 use super::CallSubject;
 use crate::commands::command_split::{
-    CommandLine, forms, goes_to, is_only_redirections, only_reads_input, only_says,
+    CommandLine, forms, goes_to, is_only_redirections, only_reads_input, only_says, only_waits_or_asks,
 };
 
 impl CallSubject<'_> {
@@ -20,7 +20,7 @@ impl CallSubject<'_> {
     }
 
     /// Returns whether a part of a line needs no rule of its own: it is only redirections, it reads only the output of
-    /// the command before it, it only prints words, or it is `cd` to the workspace, where the line begins.
+    /// the command before it, it only prints words, waits or asks for a file, or it is `cd` to the workspace, where the line begins.
     pub(super) fn needs_no_rule(&self, line: &CommandLine, at: usize) -> bool {
         let Some(command) = line.commands.get(at) else {
             return false;
@@ -29,7 +29,8 @@ impl CallSubject<'_> {
         let reads = || line.fed.contains(&at) && forms.iter().any(|form| only_reads_input(form));
         // What is said into a pipe may be commands for the program behind it.
         let says = || {
-            let is_harmless = |form: &&str| only_says(form) || goes_to(form, self.workspace);
+            let is_harmless =
+                |form: &&str| only_says(form) || only_waits_or_asks(form) || goes_to(form, self.workspace);
             self.version >= since::SAYING_NEEDS_NO_RULE
                 && !line.fed.contains(&(at + 1))
                 && forms.iter().any(is_harmless)

@@ -148,7 +148,8 @@ impl CallSubject<'_> {
     /// The reason why a grave word has to be named.
     fn unnamed_word(&self, word: &str) -> String {
         match of_listed(word) {
-            Grade::Network => format!("`{word}` reaches the network"),
+            // A tool of the project may reach no network.
+            Grade::Network if !word.starts_with("npx ") => format!("`{word}` reaches the network"),
             Grade::Destroys => format!("`{word}` deletes or overwrites"),
             _ if self.version >= since::KEPT_STARS_COVER && word.starts_with("git status ") => {
                 format!("`{word}` has to be named, because it shows what is in files")
@@ -162,7 +163,7 @@ impl CallSubject<'_> {
             _ if self.version >= since::OPTIONS_OF_BUILD_TOOLS && is_of_build_tool(word) => {
                 format!("`{word}` has to be named, because it is not known to be harmless")
             }
-            Grade::Runs | Grade::Changes => {
+            Grade::Runs | Grade::Changes | Grade::Network => {
                 format!("`{word}` has to be named, because it can run programs or lose work")
             }
         }

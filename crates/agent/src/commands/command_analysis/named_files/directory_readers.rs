@@ -8,7 +8,7 @@
 //! | --- | --- |
 //! | `grep -r x`, `rg x`, `ag x` | unless a path follows the pattern |
 //! | `find -name x` | unless its first argument is a path |
-//! | `git grep`, `git show`, `git diff`, `git archive` | unless an option asks for names alone, or paths behind `--` limit it |
+//! | `git grep`, `git show`, `git diff`, `git archive` | unless an option asks for names alone, or paths behind `--` limit it: not `.`, a glob or `..` |
 //! | `git log`, `git stash`, `git diff-tree` | with an option that shows contents (`-p`, `-U3`); `git stash show` without one, too |
 //! | `git add`, `git commit`, `git status`, `git am` | with an option that shows contents (`-p`, `-i`, `-v`) |
 //! | `hg diff`, `jj diff`, `svn export` | the commands of other version control that show or copy contents |
@@ -51,7 +51,7 @@ const PATTERN_GIVEN: &[&str] = &["-e", "-f", "--regexp", "--file", "--files"];
 const GIT_READERS: &[&str] = &[
     "annotate", "archive", "bundle", "cat-file", "checkout-index", "clone", "diff", "diff-files", "diff-index",
     "diff-tree", "difftool", "fast-export", "format-patch", "grep", "log", "merge-tree", "range-diff", "reflog",
-    "send-email", "show", "stash", "whatchanged", "worktree",
+    "send-email", "show", "stash", "unpack-file", "whatchanged", "worktree",
 ];
 /// The commands among them that show contents only with an option.
 const GIT_WITH_PATCH: &[&str] = &["log", "reflog", "stash", "diff-tree", "diff-index", "diff-files"];
@@ -202,8 +202,19 @@ fn git_reads(texts: &[&str]) -> bool {
         "cat-file" => !options.iter().any(|text| matches!(*text, "-t" | "-s" | "-e")),
         _ => shows_patch || !has(NO_CONTENTS),
     };
-    let is_limited = !paths.is_empty() && paths.iter().all(|path| !path.starts_with(':'));
+    let is_limited = !paths.is_empty() && paths.iter().all(|path| is_limit(path));
     reads && !is_limited
+}
+
+/// Returns whether a path behind `--` leaves out a part of the folder: it is neither the folder itself nor a glob, and
+/// leads nowhere else.
+fn is_limit(path: &str) -> bool {
+    let mut parts = path
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .peekable();
+    let is_plain = !path.starts_with(':') && !path.contains(['*', '?', '[', '\\']);
+    is_plain && parts.peek().is_some() && parts.all(|part| part != "..")
 }
 
 /// Returns whether a command of Git shows contents because of an option, and does not limit that to paths behind `--`.
@@ -212,7 +223,7 @@ fn git_shows_by_option(texts: &[&str]) -> bool {
         Some(end) => (&texts[..end], &texts[end + 1..]),
         None => (texts, &[][..]),
     };
-    let is_limited = !paths.is_empty() && paths.iter().all(|path| !path.starts_with(':'));
+    let is_limited = !paths.is_empty() && paths.iter().all(|path| is_limit(path));
     let shows = |(name, letters, long): &(&str, &str, &[&str])| {
         let Some(at) = texts.iter().position(|text| text == name) else {
             return false;
@@ -356,6 +367,13 @@ mod tests {
             "mypy",
             "uv run ruff check",
             "git log -p -- ':(exclude)x'",
+            "git log -p -- .",
+            "git log -p -- '*'",
+            "git show HEAD -- ./",
+            "git grep TOP -- src/..",
+            "git diff -- 'p*'",
+            "git add -p -- .",
+            "git unpack-file abc",
         ] {
             assert!(reads_its_folder(&words(line)), "{line}");
         }

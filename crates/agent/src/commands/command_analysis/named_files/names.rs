@@ -243,7 +243,7 @@ impl CommandAnalysis {
     }
 
     /// Records folders in which paths may begin from now on.
-    fn go_to(&mut self, mut folders: Vec<String>) {
+    pub(crate) fn go_to(&mut self, mut folders: Vec<String>) {
         folders.retain(|folder| folder.len() < 1000 && !self.folders.contains(folder));
         self.folders.extend(folders);
         if self.folders.len() > MOST_FOLDERS {

@@ -69,8 +69,23 @@ pub(crate) fn takes_whole_folders(words: &[Word]) -> bool {
         name if ALWAYS.contains(&name) => true,
         name if IF_RECURSIVE.contains(&name) => has(&is_recursive),
         "find" | "fd" | "fdfind" => has(&|word| FINDS_AND.contains(&word)),
-        "git" => has(&|word| word.starts_with("--no-in")),
+        "git" => has(&|word| word.starts_with("--no-in")) || compares_places(words),
         _ => behind_printer(words).is_some(),
+    }
+}
+
+/// Returns whether `git diff` compares a place that may be outside of the repository, which it does as with `--no-index`.
+fn compares_places(words: &[Word]) -> bool {
+    let behind = words
+        .get(1 + options_before_subcommand(words)..)
+        .unwrap_or_default();
+    let leads_out = |word: &Word| {
+        let text = word.text.as_str();
+        text.starts_with(['/', '~', '$']) || text.split('/').any(|part| part == "..")
+    };
+    match behind.split_first() {
+        Some((subcommand, rest)) => subcommand.text == "diff" && rest.iter().any(leads_out),
+        None => false,
     }
 }
 

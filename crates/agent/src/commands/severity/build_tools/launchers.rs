@@ -2,7 +2,7 @@
 //! judged by its own rows.
 
 use super::words::{SIGNS, begins_as_glob, leaves};
-use super::{Command, PASS_ON, Part, are_listed, has, is_option, name, table, tool};
+use super::{Command, PASS_ON, Part, are_listed, has, is_option, name};
 
 /// Commands that run another program: program and subcommand.
 const LAUNCHERS: &[(&str, &str)] = &[
@@ -20,17 +20,9 @@ const LAUNCHERS: &[(&str, &str)] = &[
     ("yarn", "exec"),
 ];
 
-/// Programs that are only judged where they run another one, with the subcommands that a star matches with all options:
-/// they install what the project names, or show something. Those that fetch more, publish, or run something are missing.
-#[rustfmt::skip]
-const ONLY_LAUNCHERS: &[(&str, &str)] = &[
-    ("bundle", "check doctor exec help info install list lock outdated show update version"),
-    ("hatch", "build clean run status version"),
-    ("pdm", "build cache fix info init install list lock outdated remove run search show sync update venv"),
-    ("pipenv", "check clean graph lock requirements run scripts sync uninstall update verify"),
-    ("poetry", "about build cache check help init install list lock remove run search show sync update version"),
-    ("uv", "build cache export help init lock remove run sync tree venv version"),
-];
+/// Programs that are only judged where they run another one. Their other subcommands, which `subcommands` lists, install
+/// what the project names or show something, with any options.
+const ONLY_LAUNCHERS: &str = "bundle hatch pdm pipenv poetry uv";
 
 impl Command<'_> {
     /// Returns where the program that this command runs stands among its words. `at` is the place of the subcommand.
@@ -41,7 +33,11 @@ impl Command<'_> {
             let mut words = self.words.iter().enumerate().skip(behind);
             let (option, word) = words.find(|(_, word)| !is_option(word) || **word == "-m")?;
             let module = self.words.get(option + 1).filter(|_| *word == "-m")?;
-            return tool(module).map(|_| option + 1);
+            return self.is_own_tool(module).then_some(option + 1);
+        }
+        if self.program == "uv" && subcommand == "run" && self.words.get(behind) == Some(&"-m") {
+            let module = self.words.get(behind + 1)?;
+            return Some(behind + usize::from(self.is_own_tool(module)));
         }
         let mut launchers = LAUNCHERS.iter();
         if launchers.any(|(program, before)| *program == self.program && *before == subcommand) {
@@ -49,24 +45,31 @@ impl Command<'_> {
         }
         // `yarn jest`, `pnpm tsc`: without a script of this name it is the program.
         let runs = PASS_ON.contains(&self.program) && self.program != "just";
-        at.filter(|at| runs && tool(self.words[*at]).is_some())
+        at.filter(|at| runs && self.is_own_tool(self.words[*at]))
     }
 
     /// The words that no star matches of a command that runs the program at this place.
     pub(super) fn with_launched(&self, at: usize, subcommand: &str) -> Vec<String> {
         let (own, rest) = self.words.split_at(at);
-        let module = usize::from(matches!(self.program, "python" | "coverage"));
+        // The word `-m` in front of a module.
+        let module = usize::from(
+            matches!(self.program, "python" | "coverage" | "uv")
+                && own.last() == Some(&"-m")
+                && rest.first().is_some_and(|inner| self.is_own_tool(inner)),
+        );
         let own = own.len().saturating_sub(module);
         let mut found = self.own_of_launcher(own, subcommand);
-        let Some((inner, words)) = rest.split_first() else {
+        let Some((inner, _)) = rest.split_first() else {
             return found;
         };
-        let next = Command::of(
+        // Only a bare name is certainly that tool: `npx OWNER/jest` is anybody's repository.
+        let of_tool = Command::of(
             rest,
             self.workspace,
             self.is_whole,
             self.launchers.saturating_sub(1),
         );
+        let next = of_tool.filter(|_| self.is_own_tool(inner));
         // The words of a known program are judged with it.
         let judged = if next.is_some() { 1 } else { rest.len() };
         let is_sent = |word: &str| self.meets_a_shell() && word.contains(SIGNS);
@@ -88,10 +91,11 @@ impl Command<'_> {
             });
             return found;
         }
-        // A rule that names the program allows all of its options.
-        let is_listed = |word: &&str| !is_option(word) || has(table::OF_ANY, name(word));
-        if !self.is_whole || !words.iter().all(is_listed) {
-            found.push(self.named(subcommand, inner));
+        // A rule that names the program, and a script of the project, allow all of its options.
+        let is_known = self.is_whole && self.is_of_project(inner);
+        let named = self.named(subcommand, inner);
+        if !is_known && !found.contains(&named) {
+            found.push(named);
         }
         found
     }
@@ -101,7 +105,8 @@ impl Command<'_> {
         let rows = self.rows(subcommand, false);
         let mut found = Vec::new();
         for (place, word) in self.words.iter().enumerate().take(until) {
-            let is_unlisted = is_option(word) && *word != "--" && !are_listed(&rows, word);
+            let is_known = || are_listed(&rows, word) || self.has_known_value(place);
+            let is_unlisted = is_option(word) && *word != "--" && !is_known();
             found.extend(is_unlisted.then(|| self.named("", name(word))));
             let is_doubtful = self.is_doubtful(place, Part::Own);
             found.extend(is_doubtful.then(|| self.named("", word)));
@@ -109,21 +114,18 @@ impl Command<'_> {
         found
     }
 
-    /// The subcommands that a star matches of a program that is only judged where it runs another one.
-    pub(super) fn known_subcommands(&self) -> Option<&'static str> {
-        let mut rows = ONLY_LAUNCHERS.iter();
-        rows.find(|(program, _)| *program == self.program)
-            .map(|(_, known)| *known)
+    /// Returns whether this program is only judged where it runs another one.
+    pub(super) fn is_only_launcher(&self) -> bool {
+        has(ONLY_LAUNCHERS, self.program)
     }
 
     /// The words that no star matches of such a program that runs no other one.
-    pub(super) fn of_launcher(&self, at: Option<usize>, known: &str) -> Vec<String> {
+    pub(super) fn of_launcher(&self, at: Option<usize>) -> Vec<String> {
         let subcommand = at.map_or("", |at| self.words[at]);
         let runs = matches!(subcommand, "run" | "exec");
         let own = at.filter(|_| !runs).unwrap_or(self.words.len());
         let mut found = self.own_of_launcher(own, subcommand);
-        let is_unknown = at.is_some() && !has(known, subcommand);
-        found.extend(is_unknown.then(|| self.named("", subcommand)));
+        found.extend(self.unknown_subcommand(at));
         let others = (own..self.words.len()).filter(|place| self.is_doubtful(*place, Part::Own));
         found.extend(others.map(|place| self.named("", self.words[place])));
         found

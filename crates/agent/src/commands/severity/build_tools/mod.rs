@@ -5,24 +5,29 @@
 //! | words | a star stands for |
 //! | --- | --- |
 //! | options of the tool | those in `table` |
-//! | words behind `--` or a script (`node x.js`, `go run .`) | options in `table`; any, if the rule names `--` or the script |
+//! | subcommands, at each level | those in `subcommands`, and scripts, recipes and tasks with usual names (`targets`) |
+//! | words behind `--` | options in `table`; any, if the rule names `--` |
+//! | words behind a script of the project (`node x.js`, `go run .`, `cargo run --`) | any options |
 //! | words behind `npm test --`, `yarn test`, `just test` | options that are harmless for all usual runners |
-//! | words behind `npx jest`, `python -m pytest`, `uv run pytest` | the same as behind `jest` and `pytest` |
+//! | words behind `npx jest`, `python -m pytest`, `uv run pytest` | the same as behind `jest` and `pytest`; the tool has to be of the same language, and a bare name |
 //! | words behind `cmake --build x --` | the same as behind `make` |
 //! | other words | names, and paths within the workspace, as `words` says |
 //!
 //! A launcher runs the first word behind its own options, which have no values in the table. So the word behind an
-//! option that is not listed is never taken for the program, and a subcommand that is not listed has to be named.
+//! option that is not listed is never taken for the program.
 //!
 //! From version 9 of the rules on.
 
 mod launchers;
+mod subcommands;
 mod table;
+mod targets;
 mod words;
 
 use crate::commands::command_analysis::BLANK;
 use table::{Harmless, TABLE};
-use words::{begins_as_glob, is_known_value};
+pub(super) use words::leaves;
+use words::{begins_as_glob, is_known_value, quoted_globs};
 
 /// Other names of programs in the table.
 const ALIASES: &[(&str, &str)] = &[
@@ -60,17 +65,74 @@ const WITHOUT_SUBCOMMAND: &[&str] = &["bunx", "cmake", "just", "node", "npx", "p
 
 /// Listed options with a value in the next word, which may stand in front of the subcommand: programs and options.
 const WITH_VALUE: &[(&str, &str)] = &[
+    ("bmake", "-C"),
     ("bun", "--filter -F"),
-    ("cargo", "--color"),
-    ("npm", "--depth --loglevel --omit --workspace -w"),
+    ("cargo", "--color --manifest-path"),
+    ("gmake", "-C --directory"),
+    ("make", "-C --directory"),
+    ("npm", "--depth --loglevel --omit --prefix --workspace -w"),
     ("pnpm", "--depth --filter --loglevel --workspace-concurrency -F"),
+    ("tox", "-e"),
+    ("uv", "--extra --group"),
 ];
 
-/// Returns the words of one command that no star matches, as they would be written in a pattern. `in_words` has marks
-/// for blanks within a word. `is_whole`: whether it is a command, and not the beginning of a pattern.
-pub(super) fn unlisted(in_words: &str, workspace: &str, is_whole: bool) -> Vec<String> {
-    let words: Vec<&str> = in_words.split(' ').filter(|word| !word.is_empty()).collect();
-    let command = Command::of(&words, workspace, is_whole, MOST_LAUNCHERS);
+/// Returns the words of the commands of a line that no star matches. A form without the options in front of its
+/// subcommand is left out if the whole command stands before it: the words there may be values.
+pub(super) fn unlisted_of_all(
+    line: &str,
+    commands: &[String],
+    workspace: &str,
+    is_whole: bool,
+) -> Vec<String> {
+    let quoted = quoted_globs(line);
+    let first = line.split(' ').next().unwrap_or_default();
+    let mut found = Vec::new();
+    let mut last = "";
+    for command in commands {
+        if is_shorter_form(command, last) {
+            continue;
+        }
+        last = command;
+        let is_direct = command.split(' ').next() == Some(first)
+            && tool(first).is_some_and(|program| !words::meets_a_shell(program));
+        let words = command.split(' ').filter(|word| !word.is_empty());
+        // No shell makes names of files of what stands in quotes.
+        let written: Vec<String> = words
+            .map(|word| {
+                if is_direct && quoted.contains(&word) {
+                    format!("./{word}")
+                } else {
+                    word.to_owned()
+                }
+            })
+            .collect();
+        let words: Vec<&str> = written.iter().map(String::as_str).collect();
+        found.extend(unlisted(&words, workspace, is_whole));
+    }
+    found
+}
+
+/// Returns whether a command is another one without some words behind the program, of which the first is an option.
+fn is_shorter_form(command: &str, whole: &str) -> bool {
+    let (Some((program, rest)), Some((other, words))) = (command.split_once(' '), whole.split_once(' '))
+    else {
+        return false;
+    };
+    let removed = words
+        .strip_suffix(rest)
+        .filter(|_| name_of(program) == name_of(other));
+    removed.is_some_and(|removed| removed.starts_with(['-', '+']) && removed.ends_with(' '))
+}
+
+/// The name of a program without its directory.
+fn name_of(program: &str) -> &str {
+    program.rsplit('/').next().unwrap_or(program)
+}
+
+/// Returns the words of one command that no star matches, as they would be written in a pattern. The words have marks
+/// for blanks within them. `is_whole`: whether it is a command, and not the beginning of a pattern.
+fn unlisted(words: &[&str], workspace: &str, is_whole: bool) -> Vec<String> {
+    let command = Command::of(words, workspace, is_whole, MOST_LAUNCHERS);
     command.map_or_else(Vec::new, |command| command.unlisted())
 }
 
@@ -88,7 +150,7 @@ pub(crate) fn may_become_an_option(word: &str) -> bool {
 
 /// The name of a program in the table; `python3.12` is `python`, `py.test` is `pytest`.
 pub(super) fn tool(program: &str) -> Option<&str> {
-    let name = program.rsplit('/').next().unwrap_or(program);
+    let name = name_of(program);
     let is_version = |rest: &str| rest.chars().all(|c| c.is_ascii_digit() || c == '.');
     let name = match name.strip_prefix("python") {
         Some(rest) if is_version(rest) => "python",
@@ -128,11 +190,22 @@ impl<'a> Command<'a> {
         if let Some(program) = self.launched(at) {
             return self.with_launched(program, subcommand);
         }
-        if let Some(known) = self.known_subcommands() {
-            return self.of_launcher(at, known);
+        if self.is_only_launcher() {
+            return self.of_launcher(at);
         }
+        if self.runs_plain_module() {
+            return Vec::new();
+        }
+        let hidden = at.and_then(|at| self.hidden_subcommand(at));
+        let mut found: Vec<String> = self.unknown_subcommand(at).into_iter().chain(hidden).collect();
+        self.judge_words(at, &mut found);
+        found
+    }
+
+    /// Adds the words that no star matches besides the subcommand, which is at this place.
+    fn judge_words(&self, at: Option<usize>, found: &mut Vec<String>) {
+        let subcommand = at.map_or("", |at| self.words[at]);
         let (own, behind) = (self.rows(subcommand, false), self.rows(subcommand, true));
-        let mut found = Vec::new();
         let mut part = Part::Own;
         let mut plain = 0;
         for (place, word) in self.words.iter().enumerate() {
@@ -149,9 +222,13 @@ impl<'a> Command<'a> {
                 continue;
             }
             if is_option(word) {
-                let rows = if part == Part::Own { &own } else { &behind };
-                let is_known = are_listed(rows, word) || (part == Part::Own && self.has_known_value(place));
-                let word = (!is_known).then(|| match part {
+                let is_known = match part {
+                    Part::Own => are_listed(&own, word),
+                    Part::Script(script) => self.is_of_project(script) || are_listed(&behind, word),
+                    Part::Inner => self.runs_its_program(subcommand) || are_listed(&behind, word),
+                    Part::PassedOn => are_listed(&behind, word),
+                };
+                let word = (!is_known && !self.has_known_value(place)).then(|| match part {
                     Part::Inner => self.named(subcommand, "--"),
                     Part::Script(script) => self.named(subcommand, script),
                     Part::Own | Part::PassedOn => self.named("", name(word)),
@@ -163,13 +240,14 @@ impl<'a> Command<'a> {
                 if let (Part::Own, Some(next)) = (part, next) {
                     part = next;
                     if let Part::Script(script) = next {
-                        found.extend((!self.is_whole).then(|| self.named(subcommand, script)));
+                        let is_known = self.is_whole && self.is_of_project(script);
+                        found.extend((!is_known).then(|| self.named(subcommand, script)));
                     }
                 }
             }
-            found.extend(self.is_doubtful(place, part).then(|| self.named("", word)));
+            let is_named = self.is_doubtful(place, part) || self.is_unknown_target(place);
+            found.extend(is_named.then(|| self.named("", word)));
         }
-        found
     }
 
     /// The words that no star matches from this place on, which `cmake` passes on to `make`.
@@ -186,7 +264,10 @@ impl<'a> Command<'a> {
     /// The place of the subcommand.
     fn subcommand_at(&self) -> Option<usize> {
         let has_one = !WITHOUT_SUBCOMMAND.contains(&self.program);
-        has_one.then(|| self.plain_from(0)).flatten()
+        let first = has_one.then(|| self.plain_from(0)).flatten()?;
+        // Behind `--`, tox has words for the tests.
+        let is_passed = self.program == "tox" && self.words[..first].contains(&"--");
+        (!is_passed).then(|| self.behind_front(first))
     }
 
     /// The place of the first word, from this one on, that is neither an option nor the value of one.
@@ -197,7 +278,8 @@ impl<'a> Command<'a> {
         };
         let mut at = start;
         while let Some(word) = self.words.get(at) {
-            if !is_option(word) {
+            // `cargo +nightly` names a toolchain.
+            if !is_option(word) && !(self.program == "cargo" && word.starts_with('+')) {
                 return Some(at);
             }
             at += 1 + usize::from(takes_next(word));
@@ -208,6 +290,14 @@ impl<'a> Command<'a> {
     /// Returns whether the option at this place has one of the values with which it is harmless.
     fn has_known_value(&self, at: usize) -> bool {
         let word = self.words[at];
+        // With other subcommands, npm writes into that folder.
+        let subcommand = || self.subcommand_at().map_or("", |at| self.words[at]);
+        if self.program == "npm"
+            && name(word) == "--prefix"
+            && !has("run run-script start test", subcommand())
+        {
+            return false;
+        }
         if let Some((option, value)) = word.split_once('=') {
             return is_known_value(self.program, option, value);
         }
@@ -219,6 +309,13 @@ impl<'a> Command<'a> {
 
     /// What the words behind a word without dashes belong to, if that changes. `plain` is its number.
     fn behind_plain<'w>(&self, word: &'w str, subcommand: &str, plain: usize) -> Option<Part<'w>> {
+        // With `--test`, they select files.
+        if self.program == "node" && self.words.contains(&"--test") {
+            return None;
+        }
+        if self.program == "bun" && subcommand == "run" && plain == 2 && self.is_of_project(word) {
+            return Some(Part::Script(word));
+        }
         let scripts = OF_SCRIPTS.iter().find(|(program, _)| *program == self.program);
         if let Some((_, before)) = scripts {
             let at = 1 + usize::from(!before.is_empty());
@@ -302,6 +399,34 @@ fn name(word: &str) -> &str {
 mod tests {
     use super::*;
 
+    fn of(line: &str, is_whole: bool) -> Vec<String> {
+        unlisted_of_all(line, &[line.trim().to_owned()], "/ws", is_whole)
+    }
+
+    #[test]
+    fn a_glob_in_quotes_becomes_no_option() {
+        let of = |line: &str, words: &str| unlisted_of_all(line, &[words.to_owned()], "/ws", true);
+        let words = "prettier --check **/*.md";
+        for line in ["prettier --check '**/*.md'", "prettier --check \"**/*.md\""] {
+            assert!(of(line, words).is_empty(), "{line}");
+        }
+        for line in [
+            "prettier --check **/*.md",
+            "prettier --check ''**/*.md",
+            "prettier --check 'x'**/*.md''",
+            "prettier --check \"'\"**/*.md\"'\"",
+            "sh -c 'prettier --check '**/*.md",
+        ] {
+            assert_eq!(of(line, words), ["prettier **/*.md"], "{line}");
+        }
+        let both = of("prettier '**/*.md' **/*.md", "prettier **/*.md **/*.md");
+        assert_eq!(both, ["prettier **/*.md", "prettier **/*.md"]);
+        assert_eq!(
+            of("npx prettier '**/*.md'", "npx prettier **/*.md"),
+            ["prettier **/*.md"]
+        );
+    }
+
     #[test]
     fn words_that_no_star_stands_for_are_named() {
         let cases: &[(&str, &[&str])] = &[
@@ -311,16 +436,31 @@ mod tests {
                 &["cargo --config", "cargo --config=/x"],
             ),
             ("cargo test -- --logfile x", &["cargo test --"]),
-            ("node a.js --port 80", &["node a.js"]),
-            ("node -r b a.js", &["node -r"]),
-            ("go run . -v x", &["go run ."]),
+            ("node a.js --port 80", &[]),
+            ("node .x/a.js --port 80", &["node .x/a.js", "node .x/a.js"]),
+            ("python3 venv/bin/pip.py install x", &["python venv/bin/pip.py"]),
+            ("node -r b a.js", &["node -r", "node b"]),
+            ("go run . -v x", &[]),
+            ("go run example.com/x", &["go run example.com/x"]),
+            ("make -C sub test deploy", &["make deploy"]),
+            ("cargo -q run --bin server", &[]),
+            ("npm --prefix web test", &[]),
+            ("npm --prefix web install", &["npm --prefix"]),
+            ("npx OWNER/jest", &["npx OWNER/jest"]),
+            ("npx black", &["npx black"]),
+            ("uv run -m pytest", &[]),
+            ("uv run -m evil", &["uv run -m"]),
+            ("python3 -m json.tool a.json", &[]),
+            ("python3 -m unittest x.main", &["unittest x.main"]),
             ("python3.12 -m pytest -p x", &["pytest -p"]),
-            ("python3 -m x", &["python -m"]),
-            ("uv run --extra dev pytest -c x", &["uv --extra", "uv run dev"]),
+            ("python3 -m x", &["python -m", "python x"]),
+            ("uv run --extra dev pytest -c x", &["pytest -c"]),
             ("uv --color always run x", &["uv --color", "uv always"]),
-            ("uv run ../x pytest", &["uv ../x"]),
+            ("uv run ../x pytest", &["uv ../x", "uv run ../x"]),
             ("npx ../x/jest", &["npx ../x/jest"]),
-            ("cmake --build b -- A=b", &["cmake --build", "make A=b"]),
+            ("cmake --build b -- A=b", &["make A=b"]),
+            ("cmake --build b -- install", &["make install"]),
+            ("cmake -S . -B build -DCMAKE_BUILD_TYPE=Release", &[]),
             ("make a;b", &["make a;b"]),
             ("make --debug=a;b V=1", &["make --debug=a;b"]),
             ("cargo test *x", &["cargo *x"]),
@@ -332,8 +472,9 @@ mod tests {
             ("poetry install --no-root", &[]),
             ("yarn jest -c x", &["jest -c"]),
             ("pnpm test -r x", &["pnpm -r"]),
-            ("make -C x A\u{1}b=c", &["make -C", "make A b=c"]),
-            ("./gradlew -I x", &["gradlew -I"]),
+            ("pnpm -r test", &[]),
+            ("make -C ../x A\u{1}b=c", &["make -C", "make ../x", "make A b=c"]),
+            ("./gradlew -I x", &["gradlew -I", "gradlew x"]),
             (
                 "pytest /ws/a ../b ~/c /d",
                 &["pytest ../b", "pytest ~/c", "pytest /d"],
@@ -341,7 +482,7 @@ mod tests {
             ("ls --config x", &[]),
         ];
         for (command, found) in cases {
-            assert_eq!(unlisted(command, "/ws", true), *found, "{command}");
+            assert_eq!(of(command, true), *found, "{command}");
         }
     }
 
@@ -356,7 +497,7 @@ mod tests {
             ("pytest -c ", &["pytest -c"]),
         ];
         for (head, named) in cases {
-            assert_eq!(unlisted(head, "/ws", false), *named, "{head}");
+            assert_eq!(of(head, false), *named, "{head}");
         }
     }
 

@@ -77,7 +77,7 @@ pub(super) const TABLE: &[Harmless] = &[
         "--build-jobs --cargo-profile --cargo-quiet --fail-fast --failure-output --filter-expr --filterset \
          --final-status-level --hide-progress-bar --ignore-default-filter --max-fail --no-capture --no-tests --nocapture \
          --partition --retries --run-ignored --show-progress --status-level --success-output --test-threads"),
-    row("cargo", "tree", "", "ei", ""),
+    row("cargo", "tree", "d", "ei", ""),
     row("cargo", "bench --", "q", "",
         "--exact --list --nocapture --skip --quiet --noplot --quick --sample-size --warm-up-time --measurement-time"),
     row("cargo", "clippy --", "", "ADFW", "--allow --deny --forbid --warn --cap-lints"),
@@ -192,13 +192,13 @@ pub(super) const TABLE: &[Harmless] = &[
          -fuzz -fuzztime -h -json -list -m -n -p -parallel -race -run -short -shuffle -skip -src -tags -test -timeout -trimpath \
          -v -vet -work -x"),
     row("go", "get", "", "", "-t -tool -u"),
-    row("make gmake", "", "BdhiknpqrRsSvwL", "jlO",
+    row("make gmake", "", "BdhiknqrRsSvwL", "jlO",
         "--always-make --debug --dry-run --help --ignore-errors --jobs --just-print --keep-going --load-average --max-load \
-         --no-builtin-rules --no-builtin-variables --no-print-directory --output-sync --print-data-base --print-directory \
+         --no-builtin-rules --no-builtin-variables --no-print-directory --output-sync --print-directory \
          --question --quiet --recon --silent --trace --version --warn-undefined-variables"),
     row("bmake", "", "BiknqrSsWw", "j", ""),
     row("cmake", "", "hLNv", "Gjt",
-        "-Wdev -Wno-dev --clean-first --config --fresh --help --log-level --parallel --preset --target --use-stderr --verbose \
+        "-Wdev -Wno-dev --build --clean-first --config --fresh --help --log-level --parallel --preset --target --use-stderr --verbose \
          --version"),
     row("ctest", "", "FhNQVW", "CEIjLR",
         "-LE -VV --build-config --exclude-regex --help --label-exclude --label-regex --output-on-failure --parallel --preset \
@@ -230,6 +230,10 @@ pub(super) const TABLE: &[Harmless] = &[
          --failure-exit-code --force-color --format=doc --format=documentation --format=progress --help --next-failure \
          --no-color \
          --no-fail-fast --no-profile --only-failures --order --pattern --profile --seed --tag --version --warnings"),
+    row("rubocop", "", "aADElPSvV", "",
+        "--autocorrect --autocorrect-all --color --disable-pending-cops --display-cop-names --display-style-guide \
+         --display-only-fail-level-offenses --enable-pending-cops --except --fail-fast --fail-level --format=progress \
+         --format=simple --help --lint --list-target-files --no-color --only --parallel --safe --version"),
     row("rake", "", "AhmnPqsvV", "DjtT",
         "--all --dry-run --help --jobs --multitask --prereqs --quiet --silent --tasks --trace --verbose --version"),
     row("bundle", "", "hv", "", "--help --quiet --verbose --version"),

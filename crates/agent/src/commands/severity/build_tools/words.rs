@@ -1,7 +1,7 @@
 //! Words of build and test tools that do more than they select: they set a variable, read options from a file, name code
 //! of another place, or reach a shell with signs that it reads.
 
-use super::{Command, Part, is_option};
+use super::{Command, Part, has, is_option};
 use crate::commands::command_analysis::BLANK;
 use crate::pattern::is_within;
 
@@ -13,7 +13,7 @@ pub(super) const SIGNS: &[char] = &[
 /// Programs that put none of their words into a line for a shell. The others may do so: `make` by `$@`, `npm` for
 /// scripts, `rake` by `sh`.
 const WITHOUT_SHELL: &str = "black bundle cargo coverage ctest dotnet eslint go jest mocha mypy node phpunit pipenv poetry \
-    prettier pytest python rspec ruff rustc tsc unittest uv uvx vitest";
+    prettier pytest python rspec rubocop ruff rustc tsc unittest uv uvx vitest";
 
 /// Subcommands of the managers of JavaScript packages whose words are names of packages.
 const OF_PACKAGES: &str = "add i info install outdated remove rm uninstall view why";
@@ -31,12 +31,55 @@ impl Command<'_> {
             begins_as_glob(word) || (self.is_hazard(word, part) && !self.is_package(at))
         };
         let is_sent = self.meets_a_shell() && word.contains(SIGNS);
-        is_hazard || is_sent || leaves(word, self.workspace)
+        is_hazard || is_sent || leaves(word, self.workspace) || self.may_name_code(at)
+    }
+
+    /// Returns whether `unittest` may import and call any code by the word at this place: it takes each name with dots,
+    /// also of the standard library (`http.server.test`).
+    fn may_name_code(&self, at: usize) -> bool {
+        let is_value = at
+            .checked_sub(1)
+            .is_some_and(|before| matches!(self.words[before], "-k" | "-p"));
+        self.program == "unittest"
+            && !is_option(self.words[at])
+            && !is_value
+            && !is_name_of_tests(self.words[at])
+    }
+
+    /// Returns whether a word is a script or program of the project, whose options are all allowed: `scripts/a.py`, and `.`
+    /// for `go run`. Hidden folders and those of packages hold programs of others.
+    pub(super) fn is_of_project(&self, word: &str) -> bool {
+        let endings: &[&str] = match self.program {
+            "python" | "coverage" | "uv" => &[".py"],
+            "node" | "bun" | "deno" => &[".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx"],
+            "go" => &[".go"],
+            _ => return false,
+        };
+        let is_package = self.program == "go" && (word == "." || word.starts_with("./"));
+        let is_script = endings.iter().any(|ending| word.ends_with(ending));
+        (is_package || is_script) && is_place_of_project(word, self.workspace)
+    }
+
+    /// Returns whether what stands behind `--` belongs to the program of the project.
+    pub(super) fn runs_its_program(&self, subcommand: &str) -> bool {
+        self.program == "cargo" && matches!(subcommand, "run" | "r")
+    }
+
+    /// Returns whether Python runs a module that only shows a file of JSON, or makes a usual environment.
+    pub(super) fn runs_plain_module(&self) -> bool {
+        let is_file = |word: &str| !is_option(word) && !begins_as_glob(word) && !leaves(word, self.workspace);
+        self.program == "python"
+            && self.is_whole
+            && match self.words {
+                ["-m", "json.tool"] | ["-m", "venv", ".venv" | "venv"] => true,
+                ["-m", "json.tool", file] => is_file(file),
+                _ => false,
+            }
     }
 
     /// Returns whether the program may put its words into a line for a shell.
     pub(super) fn meets_a_shell(&self) -> bool {
-        !super::has(WITHOUT_SHELL, self.program)
+        meets_a_shell(self.program)
     }
 
     /// Returns whether a word sets a variable, reads options from a file, or names code of another place.
@@ -54,9 +97,8 @@ impl Command<'_> {
             "mvn" | "mvnw" => word.matches(':').count() > 1,
             // These part properties, of which one may name a program.
             "dotnet" => word.contains([';', ',']) || (part == Part::Inner && word.contains('=')),
-            "deno" => ["npm:", "jsr:", "data:", "blob:", "node:"]
-                .iter()
-                .any(|start| word.starts_with(start)),
+            // An address needs no slashes, and its scheme may have any case: `http:host/x.ts`, `NPM:x`.
+            "deno" => word.contains(':') && self.words.first() != Some(&"task"),
             // A target in a file of its own names a linker.
             "cargo" => word.ends_with(".json"),
             "go" => word.contains('@'),
@@ -85,13 +127,18 @@ impl Command<'_> {
         let is_member = before.split_last().is_some_and(|(last, earlier)| {
             let is_in_front = earlier.iter().all(|word| is_option(word) && *word != "--");
             let is_of_npm = self.program == "npm" && !earlier.contains(&"--") && is_option(last);
-            super::has(OF_MEMBERS, last) && (is_in_front || is_of_npm)
+            has(OF_MEMBERS, last) && (is_in_front || is_of_npm)
         });
         let is_added = before
             .first()
-            .is_some_and(|subcommand| super::has(OF_PACKAGES, subcommand));
+            .is_some_and(|subcommand| has(OF_PACKAGES, subcommand));
         is_name && (is_member || is_added)
     }
+}
+
+/// Returns whether a program may put its words into a line for a shell.
+pub(super) fn meets_a_shell(program: &str) -> bool {
+    !has(WITHOUT_SHELL, program)
 }
 
 /// Returns whether a word asks `make` for its full lines.
@@ -106,12 +153,6 @@ fn is_typescript_project(name: &str) -> bool {
 
 /// Returns whether an option that is not listed is harmless with this value.
 pub(super) fn is_known_value(program: &str, option: &str, value: &str) -> bool {
-    let is_name = |text: &str| {
-        !text.is_empty()
-            && text
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
-    };
     match (program, option) {
         ("tsc", "-p" | "--project") => is_typescript_project(value),
         // It never loads a plugin then.
@@ -125,14 +166,122 @@ pub(super) fn is_known_value(program: &str, option: &str, value: &str) -> bool {
             );
             is_action && is_name(category)
         }
+        ("pytest", "--cov-report") => {
+            matches!(value, "html" | "json" | "lcov" | "term" | "term-missing" | "xml")
+        }
+        ("pytest", "--junitxml" | "--junit-xml") => {
+            value.strip_suffix(".xml").is_some_and(|name| has(REPORTS, name))
+        }
         // A name with another ending may be that of a source.
         ("go", "-coverprofile") => value
             .strip_suffix(".out")
             .or_else(|| value.strip_suffix(".cov"))
             .is_some_and(is_name),
+        ("go", "-o") | ("cmake", "-B") => is_output(value),
         ("eslint", "-f" | "--format") => matches!(value, "compact" | "json" | "stylish"),
+        ("mypy", "-p" | "--package" | "-m" | "--module") => value.split('.').all(is_name),
+        ("make" | "gmake", "-C" | "--directory")
+        | ("bmake" | "ninja", "-C")
+        | ("cmake", "-S")
+        | ("ctest", "--test-dir")
+        | ("npm", "--prefix") => is_folder(value),
+        ("cmake", "-DCMAKE_BUILD_TYPE") => is_name(value),
+        ("cargo", "--manifest-path") => {
+            value == "Cargo.toml" || value.strip_suffix("/Cargo.toml").is_some_and(is_folder)
+        }
+        ("uv", "--extra" | "--group") => is_name(value),
+        ("mvn" | "mvnw", "-P") => value.split(',').all(is_name),
+        ("gradle" | "gradlew", "-Pprofile" | "-Penv") => is_name(value),
+        // These are no names of modules to load.
+        ("jest", "--reporters") => matches!(value, "default" | "github-actions" | "summary"),
+        ("vitest", "--reporter") => {
+            matches!(
+                value,
+                "basic"
+                    | "default"
+                    | "dot"
+                    | "github-actions"
+                    | "json"
+                    | "tap"
+                    | "tap-flat"
+                    | "tree"
+                    | "verbose"
+            )
+        }
+        ("mocha", "--reporter") => matches!(
+            value,
+            "dot" | "json" | "landing" | "list" | "min" | "progress" | "spec" | "tap"
+        ),
+        ("npm" | "pnpm" | "yarn" | "bun", "--reporter") => {
+            matches!(value, "default" | "dot" | "spec" | "tap" | "verbose")
+        }
+        ("npm" | "pnpm" | "yarn" | "bun", "--reporters") => value == "default",
+        ("npm" | "pnpm" | "yarn" | "bun", "--mode") => matches!(value, "development" | "production" | "test"),
         _ => false,
     }
+}
+
+/// Usual names of files with the results of tests, without their ending.
+const REPORTS: &str =
+    "junit junit-report pytest report results test-report test-results test_report test_results";
+
+/// Returns whether a text has only letters, digits, `_` and `-`, and begins with none of these signs.
+fn is_name(text: &str) -> bool {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    text.chars().all(is_part) && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Returns whether a path from here leads to a folder of the project: not out of the workspace, and to no hidden folder
+/// and none of packages, whose files are of others.
+fn is_folder(path: &str) -> bool {
+    is_place_of_project(path, "")
+}
+
+/// Returns whether a path leads to a place of the project.
+fn is_place_of_project(path: &str, workspace: &str) -> bool {
+    const OF_OTHERS: &str = "node_modules site-packages third_party vendor venv";
+    let below = path
+        .strip_prefix(workspace)
+        .and_then(|rest| rest.strip_prefix('/'));
+    let path = below.filter(|_| !workspace.is_empty()).unwrap_or(path);
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./+".contains(c);
+    let path = path.strip_suffix("/...").unwrap_or(path);
+    let mut parts = path.split('/').skip_while(|part| *part == ".");
+    path.starts_with(|c: char| c.is_alphanumeric() || c == '.' || c == '_')
+        && path.chars().all(is_plain)
+        && parts.all(|part| !part.starts_with('.') && !has(OF_OTHERS, part))
+}
+
+/// Returns whether a path from here leads into a folder for what was built.
+fn is_output(path: &str) -> bool {
+    const FOLDERS: &str = "bin build dist out target";
+    let first = path
+        .strip_prefix("./")
+        .unwrap_or(path)
+        .split(['/', '-', '_'])
+        .next();
+    is_folder(path) && first.is_some_and(|first| has(FOLDERS, first))
+}
+
+/// Returns whether a word of `unittest` is a path to tests, or a name with dots that begins with or has a package of
+/// tests.
+fn is_name_of_tests(word: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+    if !word.chars().all(is_plain) {
+        return false;
+    }
+    if word.contains('/')
+        || matches!(word, "." | "discover" | "src" | "lib" | "test" | "tests")
+        || word.ends_with(".py")
+    {
+        return true;
+    }
+    let is_test = |name: &str| {
+        name == "tests" || name.starts_with("test_") || name.ends_with("_test") || name.ends_with("_tests")
+    };
+    // `test` is a package of the standard library, too.
+    let rest = word.strip_prefix("test.").unwrap_or(word);
+    rest.split('.').any(is_test)
 }
 
 /// The value in an option: behind `=`, or behind the letter.
@@ -144,13 +293,42 @@ fn value(option: &str) -> &str {
     }
 }
 
+/// Returns the words of a line that begin with a sign of a glob and stand in quotes, so that the shell leaves them. None
+/// if the line has quotes of both kinds or other signs that end or begin them.
+pub(super) fn quoted_globs(line: &str) -> Vec<&str> {
+    let has_other = |other: char| line.contains([other, '\\', '`', '$', '\n']);
+    let quote = match (has_other('"'), has_other('\'')) {
+        (false, _) => '\'',
+        (_, false) => '"',
+        _ => return Vec::new(),
+    };
+    let parts: Vec<&str> = line.split(quote).collect();
+    let is_whole = |at: usize| {
+        let is_next = parts
+            .get(at + 1)
+            .is_some_and(|next| next.is_empty() || next.starts_with(' '));
+        is_next && parts[at - 1].ends_with(' ')
+    };
+    let is_plain = |word: &str| {
+        parts
+            .iter()
+            .step_by(2)
+            .all(|part| part.split(' ').all(|other| other != word))
+    };
+    let places = (1..parts.len()).step_by(2).filter(|at| is_whole(*at));
+    places
+        .map(|at| parts[at])
+        .filter(|word| begins_as_glob(word) && is_plain(word))
+        .collect()
+}
+
 /// Returns whether a shell replaces the word by names of files, of which one may begin with a dash.
 pub(super) fn begins_as_glob(word: &str) -> bool {
     word.starts_with(['*', '?', '[', '{'])
 }
 
 /// Returns whether a word, or the value in it, is a path out of the workspace or an address.
-pub(super) fn leaves(word: &str, workspace: &str) -> bool {
+pub(in crate::commands::severity) fn leaves(word: &str, workspace: &str) -> bool {
     let is_outside = |text: &str| {
         let is_inside = !workspace.is_empty() && is_within(workspace, text);
         let is_home = text.starts_with('~');
