@@ -81,6 +81,18 @@ fn a_question_names_the_option_of_a_build_tool_that_no_star_stands_for() {
         let why = format!("{rule}`{word}` has to be named, because it is not known to be harmless");
         assert_eq!(reason(&["allow bash: cargo test *"], command), why, "{command}");
     }
+    for (rule, command, word) in [
+        ("npm *", "npm team create x", "npm team"),
+        ("make *", "make test deploy", "make deploy"),
+        ("npx *", "npx playwright test", "npx playwright"),
+        ("yarn *", "yarn workspace a dlx x", "yarn dlx"),
+    ] {
+        let why = reason(&[&format!("allow bash: {rule}")], command);
+        let said = format!("`{word}` has to be named, because it is not known to be harmless");
+        assert!(why.ends_with(&said), "{command}: {why}");
+    }
+    let git = reason(&["allow bash: git *"], "git --no-pager diff sub /root");
+    assert!(git.contains("`git diff --no-index` has to be named"), "{git}");
     let why = reason(&["allow bash: mypy *"], "mypy *.py");
     let said = "`mypy *.py` may become an option by the name of a file; with `./` in front it does not";
     assert!(why.ends_with(said), "{why}");

@@ -232,7 +232,8 @@ pub const EVERYDAY_FORMS: u32 = 9;
 /// In a rule that allows a command line, a star in the value of a variable in front (`PORT=* ./srv`) stands for a part of
 /// one word: not for quotes, substitutions, further variables or a program.
 pub const VALUES_ARE_ONE_WORD: u32 = 9;
-/// Of the options of build and test tools a star matches only known ones, and no path out of the workspace.
+/// Of the options, subcommands and targets of build and test tools a star matches only known ones, and no path out of the
+/// workspace.
 pub const OPTIONS_OF_BUILD_TOOLS: u32 = 9;
 
 /// A part of a line that only says something (`echo ok`, `true`) or goes to the workspace itself needs no rule.

@@ -16,6 +16,16 @@ pub(crate) const OF_GIT: &[&str] = &[
     "--work-tree",
 ];
 
+/// Options of Git itself that take no word.
+const FLAGS_OF_GIT: &[&str] = &[
+    "--bare",
+    "--literal-pathspecs",
+    "--no-optional-locks",
+    "--no-pager",
+    "--no-replace-objects",
+    "-P",
+];
+
 /// Programs whose own options may precede the action, and the options that take the next word.
 const GROUPS: &[(&str, &[&str])] = &[
     ("git", OF_GIT),
@@ -84,14 +94,19 @@ pub(crate) fn other_starts(words: &[Word]) -> Vec<usize> {
         return Vec::new();
     };
     let arguments = &words[1..];
+    let is_git = words
+        .first()
+        .is_some_and(|program| basename(&program.text) == "git");
     let mut found = Vec::new();
     for (at, word) in arguments.iter().enumerate().take(MOST * 4) {
         let is_option = |word: &Word| word.text.starts_with(['-', '+']);
+        let takes_none = |word: &Word| is_git && FLAGS_OF_GIT.contains(&word.text.as_str());
         if at > 0 && !is_option(word) {
             let before = &arguments[at - 1];
-            let is_value = is_option(before) && !before.text.contains('=');
+            let is_value = is_option(before) && !before.text.contains('=') && !takes_none(before);
+            let may_follow_value = |option: &Word| is_option(option) && !takes_none(option);
             // Behind an option, or behind a word that may be the value of one.
-            let may_be = is_value || at > 1 && is_option(&arguments[at - 2]);
+            let may_be = is_value || at > 1 && may_follow_value(&arguments[at - 2]);
             if may_be && !valued.contains(&before.text.as_str()) && found.len() < MOST {
                 found.push(at);
             }
