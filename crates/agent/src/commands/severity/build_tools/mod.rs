@@ -22,12 +22,14 @@ mod launchers;
 mod subcommands;
 mod table;
 mod targets;
+mod values;
 mod words;
 
 use crate::commands::command_analysis::BLANK;
 use table::{Harmless, TABLE};
+use values::is_known_value;
 pub(super) use words::leaves;
-use words::{begins_as_glob, is_known_value, quoted_globs};
+use words::{begins_as_glob, quoted_globs};
 
 /// Other names of programs in the table.
 const ALIASES: &[(&str, &str)] = &[

@@ -96,7 +96,7 @@ impl Command<'_> {
         let (_, known) = KNOWN.iter().find(|(program, _)| *program == self.program)?;
         let Some(at) = at else {
             // Without a word, it installs.
-            let shows = |word: &&str| matches!(**word, "--help" | "-h" | "--version" | "-v");
+            let shows = |word: &&str| matches!(*word, "--help" | "-h" | "--version" | "-v");
             let installs = self.program == "yarn" && self.is_whole && !self.words.iter().any(shows);
             return installs.then(|| self.named("", "install"));
         };

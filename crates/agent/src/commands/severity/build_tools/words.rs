@@ -1,6 +1,7 @@
 //! Words of build and test tools that do more than they select: they set a variable, read options from a file, name code
 //! of another place, or reach a shell with signs that it reads.
 
+use super::values::{is_place_of_project, is_typescript_project};
 use super::{Command, Part, has, is_option};
 use crate::commands::command_analysis::BLANK;
 use crate::pattern::is_within;
@@ -56,7 +57,7 @@ impl Command<'_> {
             _ => return false,
         };
         let is_package = self.program == "go" && (word == "." || word.starts_with("./"));
-        let is_script = endings.iter().any(|ending| word.ends_with(ending));
+        let is_script = endings.iter().any(|ending| word.ends_with(*ending));
         (is_package || is_script) && is_place_of_project(word, self.workspace)
     }
 
@@ -144,123 +145,6 @@ pub(super) fn meets_a_shell(program: &str) -> bool {
 /// Returns whether a word asks `make` for its full lines.
 fn is_loudness(word: &str) -> bool {
     matches!(word, "V=0" | "V=1" | "V=2" | "VERBOSE=0" | "VERBOSE=1")
-}
-
-/// Returns whether a name without a folder is one of the usual names of projects of TypeScript.
-fn is_typescript_project(name: &str) -> bool {
-    name == "." || (name.starts_with("tsconfig") && name.ends_with(".json") && !name.contains('/'))
-}
-
-/// Returns whether an option that is not listed is harmless with this value.
-pub(super) fn is_known_value(program: &str, option: &str, value: &str) -> bool {
-    match (program, option) {
-        ("tsc", "-p" | "--project") => is_typescript_project(value),
-        // It never loads a plugin then.
-        ("pytest", "-p") => value.strip_prefix("no:").is_some_and(is_name),
-        // A category with a dot would be imported.
-        ("pytest", "-W") => {
-            let (action, category) = value.split_once("::").unwrap_or((value, "Warning"));
-            let is_action = matches!(
-                action,
-                "always" | "default" | "error" | "ignore" | "module" | "once"
-            );
-            is_action && is_name(category)
-        }
-        ("pytest", "--cov-report") => {
-            matches!(value, "html" | "json" | "lcov" | "term" | "term-missing" | "xml")
-        }
-        ("pytest", "--junitxml" | "--junit-xml") => {
-            value.strip_suffix(".xml").is_some_and(|name| has(REPORTS, name))
-        }
-        // A name with another ending may be that of a source.
-        ("go", "-coverprofile") => value
-            .strip_suffix(".out")
-            .or_else(|| value.strip_suffix(".cov"))
-            .is_some_and(is_name),
-        ("go", "-o") | ("cmake", "-B") => is_output(value),
-        ("eslint", "-f" | "--format") => matches!(value, "compact" | "json" | "stylish"),
-        ("mypy", "-p" | "--package" | "-m" | "--module") => value.split('.').all(is_name),
-        ("make" | "gmake", "-C" | "--directory")
-        | ("bmake" | "ninja", "-C")
-        | ("cmake", "-S")
-        | ("ctest", "--test-dir")
-        | ("npm", "--prefix") => is_folder(value),
-        ("cmake", "-DCMAKE_BUILD_TYPE") => is_name(value),
-        ("cargo", "--manifest-path") => {
-            value == "Cargo.toml" || value.strip_suffix("/Cargo.toml").is_some_and(is_folder)
-        }
-        ("uv", "--extra" | "--group") => is_name(value),
-        ("mvn" | "mvnw", "-P") => value.split(',').all(is_name),
-        ("gradle" | "gradlew", "-Pprofile" | "-Penv") => is_name(value),
-        // These are no names of modules to load.
-        ("jest", "--reporters") => matches!(value, "default" | "github-actions" | "summary"),
-        ("vitest", "--reporter") => {
-            matches!(
-                value,
-                "basic"
-                    | "default"
-                    | "dot"
-                    | "github-actions"
-                    | "json"
-                    | "tap"
-                    | "tap-flat"
-                    | "tree"
-                    | "verbose"
-            )
-        }
-        ("mocha", "--reporter") => matches!(
-            value,
-            "dot" | "json" | "landing" | "list" | "min" | "progress" | "spec" | "tap"
-        ),
-        ("npm" | "pnpm" | "yarn" | "bun", "--reporter") => {
-            matches!(value, "default" | "dot" | "spec" | "tap" | "verbose")
-        }
-        ("npm" | "pnpm" | "yarn" | "bun", "--reporters") => value == "default",
-        ("npm" | "pnpm" | "yarn" | "bun", "--mode") => matches!(value, "development" | "production" | "test"),
-        _ => false,
-    }
-}
-
-/// Usual names of files with the results of tests, without their ending.
-const REPORTS: &str =
-    "junit junit-report pytest report results test-report test-results test_report test_results";
-
-/// Returns whether a text has only letters, digits, `_` and `-`, and begins with none of these signs.
-fn is_name(text: &str) -> bool {
-    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    text.chars().all(is_part) && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
-}
-
-/// Returns whether a path from here leads to a folder of the project: not out of the workspace, and to no hidden folder
-/// and none of packages, whose files are of others.
-fn is_folder(path: &str) -> bool {
-    is_place_of_project(path, "")
-}
-
-/// Returns whether a path leads to a place of the project.
-fn is_place_of_project(path: &str, workspace: &str) -> bool {
-    const OF_OTHERS: &str = "node_modules site-packages third_party vendor venv";
-    let below = path
-        .strip_prefix(workspace)
-        .and_then(|rest| rest.strip_prefix('/'));
-    let path = below.filter(|_| !workspace.is_empty()).unwrap_or(path);
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./+".contains(c);
-    let path = path.strip_suffix("/...").unwrap_or(path);
-    let mut parts = path.split('/').skip_while(|part| *part == ".");
-    path.starts_with(|c: char| c.is_alphanumeric() || c == '.' || c == '_')
-        && path.chars().all(is_plain)
-        && parts.all(|part| !part.starts_with('.') && !has(OF_OTHERS, part))
-}
-
-/// Returns whether a path from here leads into a folder for what was built.
-fn is_output(path: &str) -> bool {
-    const FOLDERS: &str = "bin build dist out target";
-    let first = path
-        .strip_prefix("./")
-        .unwrap_or(path)
-        .split(['/', '-', '_'])
-        .next();
-    is_folder(path) && first.is_some_and(|first| has(FOLDERS, first))
 }
 
 /// Returns whether a word of `unittest` is a path to tests, or a name with dots that begins with or has a package of
