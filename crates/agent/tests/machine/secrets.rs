@@ -590,6 +590,13 @@ const AROUND_GUARDED: &[&str] = &[
     "sh -c 'cp -r ~/.local x'",
     "cp -r ~ x",
     "cp -r /etc x",
+    "uv run cp -r ~ x",
+    "npx tar czf x.tgz ~",
+    "pnpm exec grep -r key ~/.local",
+    "git diff empty ~",
+    "git diff sub /home/me",
+    "git --no-pager diff sub ~/.local",
+    "git diff -- sub ../../..",
 ];
 
 /// Commands that name no such folder, or do not act on its contents.
@@ -610,13 +617,14 @@ const BESIDE_GUARDED: &[&str] = &[
     "chmod +x run.sh",
     "cp ../lib/a.rs .",
     "rsync -a src/ build/",
+    "git diff main..HEAD -- src",
 ];
 
 #[test]
 fn what_acts_on_a_whole_folder_opens_the_guarded_files_in_it() {
     let stars: Vec<String> = [
         "cp", "mv", "ln", "tar", "rsync", "zip", "find", "grep", "rg", "chmod", "docker", "sudo", "sh", "cd",
-        "ls", "du", "cat",
+        "ls", "du", "cat", "git",
     ]
     .iter()
     .map(|program| format!("allow bash: {program} *"))

@@ -212,7 +212,7 @@ pub(super) fn begins_as_glob(word: &str) -> bool {
 }
 
 /// Returns whether a word, or the value in it, is a path out of the workspace or an address.
-pub(in crate::commands::severity) fn leaves(word: &str, workspace: &str) -> bool {
+pub(crate) fn leaves(word: &str, workspace: &str) -> bool {
     let is_outside = |text: &str| {
         let is_inside = !workspace.is_empty() && is_within(workspace, text);
         let is_home = text.starts_with('~');
