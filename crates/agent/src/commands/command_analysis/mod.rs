@@ -51,7 +51,7 @@ const DEPTH: usize = 5;
 /// Maximum number of commands before a command, such as `sudo env`.
 const WRAPPERS: usize = 12;
 /// Maximum number of commands of a line that run another one as `uv run` does.
-const LAUNCHES: usize = 32;
+const LAUNCHES: usize = 16;
 /// Maximum number of commands with unknown parts to check. A line with more of them counts as hiding
 /// something.
 const MOST_OPEN: usize = 200;

@@ -5,6 +5,8 @@
 //! tools are not known. From version 9 of the rules on. What a star of a rule that allows stands for is decided elsewhere
 //! (`severity/build_tools`).
 
+use std::collections::BTreeSet;
+
 use super::wrapper_commands::basename;
 use crate::commands::command_analysis::lex::word::Word;
 
@@ -53,9 +55,9 @@ const LAUNCHERS: &[Launcher] = &[
 ];
 
 /// Maximum number of words of a command that are searched for another one.
-const SEARCHED: usize = 40;
-/// Maximum number of commands that one command may run.
-const MOST: usize = 4;
+const SEARCHED: usize = 100;
+/// Maximum number of commands that one command may run. With more of them, it hides one.
+const MOST: usize = 16;
 
 /// A command that a launcher may run.
 pub(crate) enum Launched<'a> {
@@ -83,7 +85,15 @@ pub(crate) fn launched(words: &[Word]) -> Vec<Launched<'_>> {
             found.extend(launcher.commands(&arguments[at + 1..]));
         }
     }
-    found.truncate(MOST);
+    let mut starts = BTreeSet::new();
+    found.retain(|command| match command {
+        Launched::Words(words) => starts.insert(words.len()),
+        Launched::Line(..) => true,
+    });
+    if found.len() > MOST {
+        found.truncate(MOST);
+        found.push(Launched::Line(String::new(), false));
+    }
     found
 }
 
@@ -147,6 +157,14 @@ fn has(list: &str, word: &str) -> bool {
 mod tests {
     use super::*;
     use crate::commands::command_analysis::lex::lex;
+
+    #[test]
+    fn a_launcher_with_very_many_commands_hides_one() {
+        let line = format!("uv run{} rm x", " --with a".repeat(30));
+        let words = lex(&line, true).commands.remove(0);
+        let found = launched(&words);
+        assert!(found.len() == MOST + 1 && matches!(found.last(), Some(Launched::Line(_, false))));
+    }
 
     #[test]
     fn each_command_that_a_launcher_may_run_is_found() {
