@@ -45,6 +45,7 @@ mod model_switch;
 #[cfg(test)]
 mod of_file;
 mod of_server;
+mod option_words;
 #[cfg(test)]
 mod overflow;
 #[cfg(test)]

@@ -731,3 +731,46 @@ fn no_star_stands_for_a_file_that_programs_run_where_a_command_writes_it() {
         assert_eq!(word(&config, "bash", json!({"command": line})), "allow", "{line}");
     }
 }
+
+/// A rule without an argument is a person's word for every command, but not for files that run by themselves.
+#[test]
+fn a_rule_for_all_commands_allows_no_line_that_names_a_file_to_write_that_programs_run() {
+    for rule in ["allow bash", "allow bash: *", "allow *"] {
+        let config = guarded(ApprovalMode::Ask, &[rule]);
+        for line in [
+            "cp x .git/hooks/pre-commit",
+            "echo x > .git/hooks/pre-commit",
+            "echo x >> ~/.bashrc",
+            "cd sub; echo x >| .envrc",
+            "mv a AGENTS.md",
+            "x &> .vscode/tasks.json",
+            "x <> .husky/pre-push",
+            "sh -c 'tee .git/hooks/pre-push'",
+        ] {
+            assert_eq!(
+                word(&config, "bash", json!({"command": line})),
+                "ask",
+                "{rule}: {line}"
+            );
+            let kept = guarded(ApprovalMode::Deny, &[&format!("allow bash: {line}")]);
+            assert_eq!(word(&kept, "bash", json!({"command": line})), "allow", "{line}");
+            let before = AgentConfig {
+                rules_version: since::GUARDED_FILES_ARE_NAMED - 1,
+                ..config.clone()
+            };
+            assert_eq!(word(&before, "bash", json!({"command": line})), "allow", "{line}");
+        }
+        for line in [
+            "cat .git/hooks/pre-commit",
+            "wc -l < AGENTS.md",
+            "git commit -m 'AGENTS.md' > out",
+            "cp a b 2>&1",
+        ] {
+            assert_eq!(
+                word(&config, "bash", json!({"command": line})),
+                "allow",
+                "{rule}: {line}"
+            );
+        }
+    }
+}

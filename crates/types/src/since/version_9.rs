@@ -241,3 +241,10 @@ pub const SAYING_NEEDS_NO_RULE: u32 = 9;
 
 /// The reason names what stands in front of a command that a rule allows: `CI=1`, `env -i`, `cd sub`.
 pub const FRONTS_ARE_NAMED: u32 = 9;
+
+/// No star stands for a word that may become an option by the name of a file, except for programs that only read; and a
+/// rule for the whole line does not cover one of a program with options that run or write something.
+pub const NAMES_BECOME_OPTIONS: u32 = 9;
+
+/// A rule without an argument allows no line that writes a file which programs run by themselves.
+pub const GUARDED_FILES_ARE_NAMED: u32 = 9;

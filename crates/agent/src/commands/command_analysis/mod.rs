@@ -15,6 +15,7 @@
 //! | makes the forms of a command that rules are compared with | `command_forms` |
 //! | finds commands that get input, and those that may run it | `piped_input`, `programs` |
 //! | collects files, whole folders and texts | `named_files`, `mentioned_commands` |
+//! | finds words that may become options | `option_globs` |
 //! | reads the parts that bash expands a second time | `subscripts`, `descriptors` |
 //! | compares names and commands with marks to patterns | `overlap` |
 //!
@@ -30,6 +31,7 @@ mod lex;
 mod loaders;
 mod mentioned_commands;
 mod named_files;
+mod option_globs;
 mod overlap;
 mod piped_input;
 mod programs;
@@ -40,11 +42,12 @@ use agentx_types::{RULES_VERSION, since};
 
 pub(crate) use lex::expand::ANYTHING;
 pub(crate) use lex::word::BLANK;
+pub(crate) use option_globs::OptionGlob;
 pub(crate) use overlap::path_overlap::{PathOverlap, meeting, names_behind_stars, reaches};
 pub(crate) use overlap::pattern_overlap::may_fit;
 pub(crate) use programs::data_consumers::sed_does;
 pub(crate) use programs::subcommands::OF_GIT;
-pub(crate) use programs::wrapper_commands::is_wrapper;
+pub(crate) use programs::wrapper_commands::{basename, is_wrapper};
 
 /// Maximum depth of commands within commands.
 const DEPTH: usize = 5;
@@ -120,8 +123,10 @@ pub struct CommandAnalysis {
     /// Names and globs of folders on which a command acts with everything in them. From version 9 of the
     /// rules on, as the field below.
     pub(crate) folders_taken: Vec<String>,
-    /// Names and globs of files that a command writes because its words name them, redirections aside.
+    /// Names and globs of files that the line writes because the words of a command or a redirection name them.
     pub(crate) files_written: Vec<String>,
+    /// Words that may become options by the names of files.
+    pub(crate) option_globs: Vec<OptionGlob>,
 }
 
 /// Reads a command line by the latest version of the rules.

@@ -63,8 +63,13 @@ impl CommandAnalysis {
     /// Records the targets of redirections and the files that commands read, and reads the parts that bash
     /// expands a second time.
     fn note_redirections(&mut self, line: &str, lexed: &Lexed, depth: usize) {
-        for target in &lexed.targets {
+        for (target, writes) in lexed.targets.iter().zip(&lexed.writes) {
+            let (paths, globs) = (self.paths.len(), self.globs.len());
             self.note_target(target);
+            if self.expands_twice && *writes {
+                let noted = self.paths[paths..].iter().chain(&self.globs[globs..]);
+                self.files_written.extend(noted.cloned());
+            }
         }
         if self.expands_twice {
             self.read_descriptors(lexed, depth);
@@ -119,18 +124,24 @@ impl CommandAnalysis {
             self.note_wrapper(words, depth);
             match runs(words, self.closer) {
                 Runs::Nothing => {
+                    self.note_option_globs(words);
                     self.hides |=
                         self.feeds && self.fed && !takes_data(words, self.piped_args && !self.listed);
                     self.read_launched(words, depth);
                     return;
                 }
-                Runs::Unknown => break,
+                Runs::Unknown => {
+                    self.note_option_globs(words);
+                    break;
+                }
                 Runs::From(start) => {
+                    self.note_option_globs(words.get(..start).unwrap_or(words));
                     let gives = matches!(basename(&words[0].text), "xargs" | "parallel");
                     (self.fed, self.piped_args) = (self.fed || gives, self.piped_args || gives);
                     words = words.get(start..).unwrap_or_default();
                 }
                 Runs::Parts(parts) => {
+                    self.note_option_globs(words);
                     self.hides |= self.feeds && self.piped_args;
                     let Some(deeper) = depth.checked_sub(1) else { break };
                     for part in parts {
@@ -139,6 +150,7 @@ impl CommandAnalysis {
                     return;
                 }
                 Runs::Lines(lines) => {
+                    self.note_option_globs(words);
                     // Its input may be part of the line: `xargs -I{} sh -c {}`.
                     self.hides |= self.feeds && self.piped_args;
                     let Some(deeper) = depth.checked_sub(1) else { break };

@@ -147,6 +147,13 @@ const IN_FRONT: &[&str] = &[
     "--paginate",
 ];
 
+/// Returns whether a program has options that write, send or run something, as far as these lists know it.
+pub(crate) fn has_dangerous_options(program: &str) -> bool {
+    matches!(program, "git" | "curl" | "http" | "https" | "man")
+        || options::lists(program)
+        || is_of_build_tool(program)
+}
+
 /// The first grave word of the command that the pattern does not name before its first star. Paths in `workspace` are
 /// none.
 pub(crate) fn unnamed(pattern: &str, command: &str, workspace: &str, version: u32) -> Option<String> {

@@ -122,6 +122,12 @@ const PLAIN_WORDS: &[(&str, usize)] = &[
     ("tee", 0),
 ];
 
+/// Returns whether a program of this name has words that no star matches.
+pub(super) fn lists(program: &str) -> bool {
+    let mut rows = TABLE.iter().flat_map(|row| row.programs.split(' '));
+    rows.any(|name| name == program) || PLAIN_WORDS.iter().any(|(name, _)| *name == program)
+}
+
 /// Returns the words of one command that no star matches, as they would be written in a pattern. `in_words`
 /// has marks for blanks within a word.
 pub(super) fn of_programs(in_words: &str) -> Vec<String> {

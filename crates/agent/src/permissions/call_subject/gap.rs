@@ -13,6 +13,8 @@ pub(super) enum RuleGap {
     Value,
     /// This grave word.
     Word(String),
+    /// This word, which may become an option by the name of a file.
+    OptionWord(String),
     /// The remote of a command of Git, because it may be a repository on this machine.
     Remote(String),
     /// A variable, whose value nobody has seen.
@@ -39,6 +41,9 @@ impl CallSubject<'_> {
             && let Some(word) = unnamed(pattern, command, self.workspace, version)
         {
             return Some(RuleGap::Word(word));
+        }
+        if let Some(word) = self.unnamed_option(pattern, command) {
+            return Some(RuleGap::OptionWord(word));
         }
         let remotes = self.guard.and_then(|guard| guard.git_remotes.as_ref());
         if let Some(remote) = unnamed_remote(pattern, command, remotes, version) {

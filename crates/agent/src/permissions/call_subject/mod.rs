@@ -14,6 +14,7 @@ mod gap;
 mod guarded;
 mod hidden;
 pub(crate) mod hosts;
+mod option_words;
 pub(crate) mod oversized;
 mod suggested;
 mod tools;
@@ -254,10 +255,12 @@ impl<'a> CallSubject<'a> {
             _ if self.server_tool().is_some() && rule.tool == described_tools::MCP => {
                 self.is_named_by_server(rule) == Some(true)
             }
-            None => true,
+            None => self.written_file().is_none(),
             Some(pattern) if self.runs_commands() => {
-                (pattern == "*" && self.secret().is_none())
-                    || (self.is_whole(pattern) && (rule.workspace.is_some() || self.git_runs().is_none()))
+                (pattern == "*" && self.secret().is_none() && self.written_file().is_none())
+                    || (self.is_whole(pattern)
+                        && self.unnamed_option_of_line(pattern).is_none()
+                        && (rule.workspace.is_some() || self.git_runs().is_none()))
             }
             Some(pattern) => fits(pattern, &self.argument) || self.reaches_only(pattern),
         };

@@ -50,6 +50,9 @@ impl CallSubject<'_> {
             return None;
         }
         let allowing: Vec<&Rule> = rules.iter().filter(|rule| self.allows_here(rule)).collect();
+        if let Some(reason) = self.gap_of_line(&allowing) {
+            return Some(reason);
+        }
         let line = take_apart_as(&self.argument, self.version);
         for (at, command) in line.commands.iter().enumerate() {
             let is_fed = line.fed.contains(&at);
@@ -72,6 +75,23 @@ impl CallSubject<'_> {
         }
         let is_near = !line.certain && !line.commands.is_empty();
         is_near.then(|| NOT_APART.to_owned())
+    }
+
+    /// The reason why a rule for the whole line, or for every line, does not cover this one.
+    fn gap_of_line(&self, allowing: &[&Rule]) -> Option<String> {
+        allowing.iter().find_map(|rule| {
+            let gap = match rule.argument.as_deref() {
+                None | Some("*") => self.written_file().map(is_run_by_others),
+                Some(pattern) if self.is_whole(pattern) => self
+                    .unnamed_option_of_line(pattern)
+                    .map(|word| becomes_an_option(&word)),
+                Some(_) => None,
+            }?;
+            Some(format!(
+                "the rule {} does not cover this: {gap}",
+                in_reason(rule, self.version)
+            ))
+        })
     }
 
     /// The rules whose patterns fit a form of a command, each with the reason why it does not cover it, if it does not.
@@ -132,15 +152,14 @@ impl CallSubject<'_> {
                 "a star in the value of a variable is one word without quotes and `$`".to_owned()
             }
             RuleGap::Word(word) => self.unnamed_word(&word),
+            RuleGap::OptionWord(word) => becomes_an_option(&word),
             RuleGap::Remote(remote) => format!(
                 "`{remote}` may reach a repository on this machine, whose hooks Git runs, so its remote has to be named"
             ),
             RuleGap::Variable => "nobody has seen the value of the variable in it".to_owned(),
             RuleGap::Place => "it names a place outside of that folder".to_owned(),
             RuleGap::Secret => "it names a file that may hold secrets".to_owned(),
-            RuleGap::WrittenFile(path) => {
-                format!("other programs run {path} or read it as instructions, so it has to be named")
-            }
+            RuleGap::WrittenFile(path) => is_run_by_others(&path),
             RuleGap::Git => "Git runs what this repository names".to_owned(),
         })
     }
@@ -158,7 +177,7 @@ impl CallSubject<'_> {
                 && is_of_build_tool(word)
                 && may_become_an_option(word) =>
             {
-                format!("`{word}` may become an option by the name of a file; with `./` in front it does not")
+                becomes_an_option(word)
             }
             _ if self.version >= since::OPTIONS_OF_BUILD_TOOLS && is_of_build_tool(word) => {
                 format!("`{word}` has to be named, because it is not known to be harmless")
@@ -168,6 +187,16 @@ impl CallSubject<'_> {
             }
         }
     }
+}
+
+/// The reason for a word that may become an option.
+fn becomes_an_option(word: &str) -> String {
+    format!("`{word}` may become an option by the name of a file; with `./` in front it does not")
+}
+
+/// The reason for a file that other programs run.
+fn is_run_by_others(path: &str) -> String {
+    format!("other programs run {path} or read it as instructions, so it has to be named")
 }
 
 /// Returns why an allow rule would not let this call run, for the person who chose its pattern; `None` if there

@@ -10,12 +10,14 @@ pub(super) mod expand;
 mod here_document;
 pub(super) mod inner_text;
 mod nesting;
+mod redirections;
 pub(super) mod word;
 
 use crate::commands::command_split::BLANKS;
 use here_document::HereDocument;
 use inner_text::{InnerKind, InnerText};
 use nesting::{end_of_parameter, end_of_substitution};
+use redirections::Redirects;
 use word::Word;
 
 /// A command line, split into words.
@@ -25,6 +27,8 @@ pub(crate) struct Lexed {
     pub(crate) commands: Vec<Vec<Word>>,
     /// The targets of redirections.
     pub(crate) targets: Vec<Word>,
+    /// Whether each of the targets may be written.
+    pub(crate) writes: Vec<bool>,
     /// The targets behind `>&` and `<&`, by their position among the targets.
     pub(crate) descriptors: Vec<usize>,
     /// Substitutions of every kind, which run within the line.
@@ -78,19 +82,6 @@ pub(super) struct Lexer<'a> {
     pub(super) lexed: Lexed,
 }
 
-/// The meaning of a word behind a redirection.
-#[derive(Clone, Copy)]
-enum Redirects {
-    File,
-    /// A descriptor, or a file for both streams.
-    Descriptor,
-    Document {
-        /// Whether tabs at the beginning of its lines are ignored.
-        tabs: bool,
-    },
-    Text,
-}
-
 impl<'a> Lexer<'a> {
     /// Returns a lexer at the beginning of a text.
     pub(super) fn of(text: &'a str, nests: bool) -> Self {
@@ -137,7 +128,7 @@ impl Lexer<'_> {
             '`' => self.backticks(),
             '#' if self.word.is_none() => self.comment(),
             '<' | '>' => self.angle_bracket(c),
-            '&' if self.rest.starts_with('>') => self.redirection(Redirects::File),
+            '&' if self.rest.starts_with('>') => self.redirection(Redirects::File { writes: true }),
             '\n' if !self.documents.is_empty() || self.redirects.is_some() => {
                 self.end_command();
                 self.documents();
@@ -161,23 +152,6 @@ impl Lexer<'_> {
         self.rest = &self.rest[end..];
     }
 
-    /// Reads a process substitution or a redirection after `<` or `>`.
-    fn angle_bracket(&mut self, bracket: char) {
-        if let Some(inside) = self.rest.strip_prefix('(') {
-            self.rest = inside;
-            self.substitution(match bracket {
-                '<' => InnerKind::Command,
-                _ => InnerKind::ReadsCommand,
-            });
-            return;
-        }
-        self.redirection(match bracket {
-            '<' if self.rest.starts_with("<<") => Redirects::Text,
-            '<' if self.rest.starts_with('<') => Redirects::Document { tabs: false },
-            _ => Redirects::File,
-        });
-    }
-
     /// Returns the current word, and starts one if necessary.
     pub(super) fn word(&mut self) -> &mut Word {
         self.word.get_or_insert_default()
@@ -191,10 +165,10 @@ impl Lexer<'_> {
             word.make_literal();
         }
         match self.redirects.take() {
-            Some(Redirects::File) => self.lexed.targets.push(word),
+            Some(Redirects::File { writes }) => self.end_target(word, writes),
             Some(Redirects::Descriptor) => {
                 self.lexed.descriptors.push(self.lexed.targets.len());
-                self.lexed.targets.push(word);
+                self.end_target(word, true);
             }
             Some(Redirects::Document { tabs }) => {
                 // The end marker is the unexpanded word. Expansions in it are not known here.
@@ -362,36 +336,6 @@ impl Lexer<'_> {
         let inside = self.up_to(end);
         self.note_inner(inside, kind);
         self.word().push_dynamic("");
-    }
-
-    /// Handles a redirection, after its first character: the next word is its target. Digits immediately
-    /// before it are a descriptor, not a word.
-    fn redirection(&mut self, redirects: Redirects) {
-        let is_descriptor =
-            |word: &Word| !word.text.is_empty() && word.text.bytes().all(|b| b.is_ascii_digit());
-        if self.word.as_ref().is_some_and(is_descriptor) {
-            self.word = None;
-        }
-        let in_subscript = self.word.as_ref().is_some_and(|word| word.text.contains('['));
-        if matches!(redirects, Redirects::Document { .. }) && (self.arithmetic || in_subscript) {
-            // It may be a shift of a number, and no document follows.
-            self.lexed.unclosed = true;
-        }
-        self.end_word();
-        self.quoted = false;
-        let behind = self.rest.trim_start_matches(['<', '>']);
-        self.rest = behind.trim_start_matches(['|', '&']);
-        self.redirects = Some(match redirects {
-            Redirects::File if behind.starts_with('&') => Redirects::Descriptor,
-            Redirects::Document { .. } => {
-                let behind = self.rest.strip_prefix('-');
-                self.rest = behind.unwrap_or(self.rest);
-                Redirects::Document {
-                    tabs: behind.is_some(),
-                }
-            }
-            _ => redirects,
-        });
     }
 }
 
