@@ -6,13 +6,15 @@
 //! A server that reads whole requests counts more tokens for a request that extends the one before. If the
 //! count does not grow, the request was cut.
 //!
-//! Two such requests are needed, or one with exactly the same count. Only servers of the Chat Completions API
-//! without prices are checked: a vendor that is paid for its tokens refuses a request that is too long.
+//! Two such requests are needed, or one with exactly the same count. Where the count might be that of the new tokens
+//! alone, because some servers leave out what they have in a cache, three requests with about the same count are
+//! needed, which the new tokens do not explain. Only servers of the Chat Completions API without prices are
+//! checked: a vendor that is paid for its tokens refuses a request that is too long.
 
 use agentx_types::{AgentConfig, Api, ContentPart, Prices, since};
 use serde::{Deserialize, Serialize};
 
-use super::Conversation;
+use super::{Conversation, TELLING_TOKENS};
 use crate::token_estimate::estimate_part;
 
 /// Maximum number of tokens that a server counts beyond the new ones: servers that count only uncached tokens
@@ -24,6 +26,8 @@ const GROWN: u64 = 100;
 const LEAST: u64 = 1_500;
 /// Number of signs that are proof. An equal count for a larger request is two signs at once.
 const PROOF: u8 = 2;
+/// Number of counts that are proof if they are alike and cannot be those of the new tokens alone.
+const ALIKE: u8 = 3;
 
 /// The counts of a server in requests each of which extended the one before. They are forgotten when the
 /// conversation changes other than by an addition.
@@ -36,6 +40,32 @@ pub(super) struct ServerCounts {
     /// The number of signs that it cuts, up to [`PROOF`]: half or more of what it counted before is one, the
     /// same number two.
     signs: u8,
+    /// How many counts were like the most, although the new tokens alone would have been others.
+    #[serde(default)]
+    alike: u8,
+    /// The new tokens of the request with the most, estimated.
+    #[serde(default)]
+    grown: u64,
+    /// The highest count in percent of an estimate; 0 if no request was large enough to tell.
+    #[serde(default)]
+    percent: u64,
+}
+
+impl ServerCounts {
+    /// Returns how many counts were like the most, although the new tokens alone would have been others, with
+    /// this count.
+    fn alike_with(&self, counted: u64, grown: u64) -> u8 {
+        if counted.saturating_add(counted / 100) < self.most {
+            return 0;
+        }
+        let of_estimate = |percent: u64| grown.saturating_mul(percent) / 100;
+        let most_new = of_estimate(self.percent.max(100)).saturating_mul(4) / 3;
+        let least_new = of_estimate(self.percent) * 2 / 3;
+        let is_other = counted > most_new.saturating_add(CACHE_BLOCK)
+            || counted.saturating_add(CACHE_BLOCK) < least_new
+            || grown.abs_diff(self.grown) > grown / 10 + 2 * CACHE_BLOCK;
+        self.alike.saturating_add(u8::from(is_other))
+    }
 }
 
 impl Conversation {
@@ -58,6 +88,9 @@ impl Conversation {
             most: counted,
             asked,
             signs: 0,
+            alike: 0,
+            grown: asked,
+            percent: self.told_percent(counted),
         };
         // If the count of the last request is forgotten, something else than an addition has happened since.
         let before = self.counts.filter(|_| self.counted.is_some());
@@ -65,7 +98,8 @@ impl Conversation {
             Some(before) if counted <= before.most && asked >= before.asked.saturating_add(GROWN) => {
                 // Some servers count only uncached tokens: far fewer, or about as many as are new
                 // (<https://github.com/ollama/ollama/issues/5370>).
-                let new = self.corrected(asked.saturating_sub(before.asked));
+                let grown = asked.saturating_sub(before.asked);
+                let new = self.corrected(grown);
                 let signs = match counted {
                     new_alone
                         if has_doubts && new_alone <= new.saturating_mul(2).saturating_add(CACHE_BLOCK) =>
@@ -79,15 +113,23 @@ impl Conversation {
                 ServerCounts {
                     asked,
                     signs: signs.min(PROOF),
+                    alike: before.alike_with(counted, grown),
                     ..before
                 }
             }
             Some(before) if counted <= before.most => before,
-            _ => first,
+            Some(before) => ServerCounts {
+                grown: asked.saturating_sub(before.asked),
+                percent: first.percent.max(before.percent),
+                ..first
+            },
+            None => first,
         };
         self.counts = Some(counts);
         let window = counts.most;
-        let is_cut = counts.signs >= PROOF
+        let is_proved = counts.signs >= PROOF
+            || (config.rules_version >= since::EQUAL_COUNTS_ARE_SIGNS && counts.alike >= ALIKE);
+        let is_cut = is_proved
             && window >= LEAST
             && window.saturating_mul(10) < config.model.context_window.saturating_mul(9)
             && self.surely_sent() >= window.saturating_add(window / 4);
@@ -99,6 +141,13 @@ impl Conversation {
         self.guessed = None;
         self.assume_window(window, config);
         Some(window)
+    }
+
+    /// A count of the last request in percent of its estimate; 0 if the request is too small to tell.
+    fn told_percent(&self, counted: u64) -> u64 {
+        let is_telling = self.asked_tokens >= TELLING_TOKENS;
+        let percent = counted.saturating_mul(100).checked_div(self.asked_tokens);
+        percent.filter(|_| is_telling).unwrap_or_default()
     }
 
     /// The size of the last request, without what a server may leave out itself (earlier reasoning) or count

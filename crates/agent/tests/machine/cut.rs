@@ -177,6 +177,72 @@ fn a_server_that_counts_what_is_new_does_not_cut() {
     }
 }
 
+/// Sends steps of these sizes in bytes to a server; returns the number of its answers until a cut is noticed.
+fn steps_until_noticed(version: u32, sizes: &[usize], count: &mut dyn FnMut(u64) -> u64) -> Option<usize> {
+    let mut session = Session::with(|config| {
+        local(config);
+        config.model.context_window = 131_072;
+        config.rules_version = version;
+    });
+    session.say(&"made up ".repeat(1_200));
+    for (round, size) in sizes.iter().enumerate() {
+        let counted = usage(count(sent(&session.request())), 20);
+        let id = format!("c{round}");
+        session.model(stream(
+            [call(&id, "look", json!({})), counted],
+            StopReason::ToolUse,
+        ));
+        if !cuts(&session).is_empty() {
+            session.check_replay();
+            return Some(round);
+        }
+        session.result(&id, &"made up ".repeat(size / 8));
+    }
+    None
+}
+
+/// With steps of half a window and more, the count of a cut request might be that of the new tokens alone.
+#[test]
+fn a_server_that_cuts_is_noticed_by_three_equal_counts_if_each_step_is_large() {
+    let uneven = [9_000, 30_000, 12_000, 20_000, 9_000, 40_000, 15_000];
+    for (window, sizes) in [
+        (4_096, &[9_000; 10][..]),
+        (8_192, &[16_000; 10]),
+        (4_096, &[40_000; 8]),
+        (4_096, &uneven),
+    ] {
+        let mut cuts = |sent: u64| sent.min(window);
+        let noticed = steps_until_noticed(RULES_VERSION, sizes, &mut cuts);
+        assert!(noticed.is_some_and(|round| round <= 6), "{window}: {noticed:?}");
+    }
+    let mut cuts = |sent: u64| sent.min(4_096);
+    let is = "sessions of before are decided about as they were";
+    let older = since::EQUAL_COUNTS_ARE_SIGNS - 1;
+    assert_eq!(steps_until_noticed(older, &[9_000; 10], &mut cuts), None, "{is}");
+}
+
+#[test]
+fn a_server_that_counts_what_is_new_does_not_cut_whatever_the_sizes_of_the_steps_are() {
+    for sizes in [
+        &[9_000; 12][..],
+        &[9_000, 30_000, 9_000, 9_000, 9_000, 30_000, 30_000],
+    ] {
+        for percent in [70, 100, 150] {
+            let mut before = 0;
+            let mut new = |sent: u64| {
+                let new = sent.saturating_sub(before) * percent / 100;
+                before = sent;
+                new
+            };
+            assert_eq!(
+                steps_until_noticed(RULES_VERSION, sizes, &mut new),
+                None,
+                "{percent}"
+            );
+        }
+    }
+}
+
 #[test]
 fn a_model_that_costs_something_cuts_nothing() {
     let mut session = Session::with(|config| {

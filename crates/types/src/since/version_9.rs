@@ -248,3 +248,6 @@ pub const NAMES_BECOME_OPTIONS: u32 = 9;
 
 /// A rule without an argument allows no line that writes a file which programs run by themselves.
 pub const GUARDED_FILES_ARE_NAMED: u32 = 9;
+
+/// Three counts that are alike, and cannot be those of new tokens alone, show that a server cuts requests.
+pub const EQUAL_COUNTS_ARE_SIGNS: u32 = 9;
