@@ -4,58 +4,21 @@
 
 use std::collections::BTreeMap;
 
-use agentx_types::{Api, ContentPart, MediaPart, MediaSource, ModelRequest, Picture};
+use agentx_types::{Api, ContentPart, MediaPart, MediaSource, ModelRequest, Picture, PictureLimits};
 
 use crate::base64;
 use crate::media::{BlobSource, MediaKind, media_kind};
 use crate::openai_chat::is_claude;
 
-/// The limits of a request.
-struct PictureLimits {
-    /// The longest side of any picture in pixels.
-    side: u32,
-    /// Bytes of base64 of one picture.
-    bytes: usize,
-    /// Bytes of base64 of all pictures; the rest of a request is for words.
-    all_bytes: usize,
-    /// Maximum number of pictures.
-    count: usize,
-    /// The number of pictures from which on their longest side is [`SIDE_OF_MANY`] at most.
-    many: usize,
-}
-
 /// The longest side of each of many pictures, in pixels.
 const SIDE_OF_MANY: u32 = 2_000;
-
-/// Anthropic: 8,000 pixels a side, 2,000 in a request of more than 20 pictures, 100 pictures (600 for windows
-/// over 200,000 tokens), 32 MB a request: <https://platform.claude.com/docs/en/build-with-claude/vision>. 10
-/// MB of base64 a picture, 5 MB on other platforms: <https://platform.claude.com/docs/en/api/overview>. Both
-/// read 2026-11-22.
-fn anthropic(window: u64) -> PictureLimits {
-    PictureLimits {
-        side: 8_000,
-        bytes: 10 << 20,
-        all_bytes: 20 << 20,
-        count: if window <= 200_000 { 100 } else { 600 },
-        many: 20,
-    }
-}
-
-/// OpenAI: 50 MB and 500 pictures a request (<https://platform.openai.com/docs/guides/images-vision>); larger
-/// pictures are scaled there. Other servers with this protocol document nothing or less, so the sum is that
-/// of Anthropic.
-const CHAT: PictureLimits = PictureLimits {
-    side: u32::MAX,
-    bytes: 20 << 20,
-    all_bytes: 20 << 20,
-    count: 500,
-    many: usize::MAX,
-};
 
 /// A picture at one place of the conversation.
 #[derive(Clone, Copy)]
 struct PlacedPicture {
     place: PicturePosition,
+    /// The number of its message.
+    message: usize,
     bytes: usize,
     side: u32,
 }
@@ -79,6 +42,9 @@ impl PlacedPicture {
 const TOO_LARGE_OF_MANY: &str = "a picture of more than 2,000 pixels a side, which the provider refuses in a request of more than 20 pictures";
 /// The reason why an older picture is not sent.
 const TOO_OLD: &str = "an older picture: a request holds only so many, or so large ones";
+/// The reason why a picture is not sent, although others of its message are.
+const TOO_MANY: &str =
+    "one of more pictures than a request holds: of this message, only the last ones are sent";
 
 /// The facts about the pictures of a request.
 #[derive(Debug, Default)]
@@ -88,19 +54,23 @@ pub(crate) struct Pictures<'a> {
     found: BTreeMap<&'a str, PictureFacts>,
     /// The number of pictures that the vendor fetches from an address. Their size is unknown, but they count.
     fetched: usize,
+    /// The number of the message whose pictures are looked at.
+    message: usize,
 }
 
 impl<'a> Pictures<'a> {
     /// Checks all pictures of a request.
     pub(crate) fn of(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Self {
         let limits = match request.model.api {
-            api if api.speaks_messages() => anthropic(request.model.context_window),
-            Api::OpenaiChat if is_claude(&request.model.id) => anthropic(request.model.context_window),
-            _ => CHAT,
+            Api::OpenaiChat if is_claude(&request.model.id) => {
+                PictureLimits::of_gateway_to_claude(&request.model)
+            }
+            _ => PictureLimits::of(&request.model),
         };
         let mut pictures = Self::default();
         let mut kept: Vec<PlacedPicture> = Vec::new();
-        for message in &request.messages {
+        for (number, message) in request.messages.iter().enumerate() {
+            pictures.message = number;
             for part in &message.content {
                 pictures.look(part, blobs, &limits, &mut kept);
             }
@@ -150,7 +120,12 @@ impl<'a> Pictures<'a> {
         let place = std::ptr::from_ref(part);
         self.known.insert(place, found.map(|(media_type, ..)| media_type));
         if let Ok((_, bytes, side)) = found {
-            kept.push(PlacedPicture { place, bytes, side });
+            kept.push(PlacedPicture {
+                place,
+                message: self.message,
+                bytes,
+                side,
+            });
             self.make_fit(limits, kept);
         }
     }
@@ -179,21 +154,38 @@ impl<'a> Pictures<'a> {
     }
 
     /// Leaves pictures out until the rest may be sent. If only a few are too large for a request of many
-    /// pictures, these go. Otherwise the older half goes: not one with each new picture, because each change
-    /// of earlier messages invalidates the provider's cache.
+    /// pictures, these go. Otherwise the oldest go, until there is room for further ones: not one with each new
+    /// picture, because each change of earlier messages invalidates the provider's cache. Pictures of the
+    /// message that is looked at stay as long as they fit.
     fn make_fit(&mut self, limits: &PictureLimits, kept: &mut Vec<PlacedPicture>) {
-        while !kept.is_empty() && !self.fit(kept, limits) {
-            let older = kept.len().div_ceil(2);
-            let few_are_large = kept.iter().filter(|shown| shown.is_large()).count() < older;
-            let newest_is_large = kept.last().is_some_and(PlacedPicture::is_large);
-            if self.has_many_with_a_large_one(kept, limits) && few_are_large && !newest_is_large {
-                let large = kept.extract_if(.., |shown| shown.is_large());
-                self.known
-                    .extend(large.map(|gone| (gone.place, Err(TOO_LARGE_OF_MANY))));
+        if self.fit(kept, limits) {
+            return;
+        }
+        let few = kept.len().div_ceil(2);
+        let few_are_large = kept.iter().filter(|shown| shown.is_large()).count() < few;
+        let newest_is_large = kept.last().is_some_and(PlacedPicture::is_large);
+        if self.has_many_with_a_large_one(kept, limits) && few_are_large && !newest_is_large {
+            let large = kept.extract_if(.., |shown| shown.is_large());
+            self.known
+                .extend(large.map(|gone| (gone.place, Err(TOO_LARGE_OF_MANY))));
+        }
+        if self.fit(kept, limits) {
+            return;
+        }
+        let roomy = limits.with_room();
+        let is_first = |at: &usize| {
+            let is_of_this_message = kept[*at].message == self.message;
+            let bound = if is_of_this_message { limits } else { &roomy };
+            self.fit(&kept[*at..], bound)
+        };
+        let gone = (0..kept.len()).find(is_first).unwrap_or(kept.len());
+        for gone in kept.drain(..gone) {
+            let why = if gone.message == self.message {
+                TOO_MANY
             } else {
-                let older = kept.drain(..older);
-                self.known.extend(older.map(|gone| (gone.place, Err(TOO_OLD))));
-            }
+                TOO_OLD
+            };
+            self.known.insert(gone.place, Err(why));
         }
     }
 

@@ -26,20 +26,31 @@ fn png(width: u32, height: u32, more: usize) -> Vec<u8> {
 
 /// Returns the replacement of each of these pictures in a request, one per message; nothing if it is sent.
 fn in_place(model: &str, pictures: &[Vec<u8>]) -> Vec<Option<String>> {
+    let messages: Vec<&[Vec<u8>]> = pictures.iter().map(std::slice::from_ref).collect();
+    in_messages(model, &messages)
+}
+
+/// The same for messages with these pictures each.
+fn in_messages(model: &str, pictures: &[&[Vec<u8>]]) -> Vec<Option<String>> {
     let catalog = Catalog::builtin();
-    let mut blobs = BTreeMap::new();
-    let messages = pictures.iter().enumerate().map(|(number, bytes)| {
-        // The same bytes are one blob.
-        let first = pictures.iter().position(|other| other == bytes).unwrap();
-        let id = BlobId::new(format!("b3_{first}"));
-        blobs.insert(id.clone(), bytes.clone());
-        let picture = MediaPart {
-            media_type: "image/png".into(),
-            source: MediaSource::Blob(id),
-            name: None,
+    let mut blobs: BTreeMap<BlobId, Vec<u8>> = BTreeMap::new();
+    let messages = pictures.iter().enumerate().map(|(number, pictures)| {
+        let part = |bytes: &Vec<u8>| {
+            // The same bytes are one blob.
+            let known = blobs.iter().find(|(_, other)| *other == bytes);
+            let id = known.map_or_else(
+                || BlobId::new(format!("b3_{}", blobs.len())),
+                |(id, _)| id.clone(),
+            );
+            blobs.insert(id.clone(), bytes.clone());
+            ContentPart::Image(MediaPart {
+                media_type: "image/png".into(),
+                source: MediaSource::Blob(id),
+                name: None,
+            })
         };
         let message_id = format!("msg_{number}").as_str().into();
-        let content = vec![ContentPart::Image(picture)];
+        let content = pictures.iter().map(part).collect();
         Message {
             message_id,
             role: Role::User,
@@ -128,11 +139,11 @@ fn of_many_pictures_only_those_that_are_too_large_go() {
 }
 
 #[test]
-fn of_many_large_pictures_the_newer_half_is_sent() {
+fn of_many_large_pictures_the_newest_are_sent() {
     let large = || png(3_000, 100, 0);
     let mut pictures: Vec<_> = (0..20).map(|_| large()).collect();
     pictures.push(png(100, 100, 0));
-    assert_eq!(sent(CLAUDE, &pictures), (11..21).collect::<Vec<_>>());
+    assert_eq!(sent(CLAUDE, &pictures), (6..21).collect::<Vec<_>>());
     // A large picture that was just shown is sent, although there are many small ones.
     let mut pictures: Vec<_> = (0..30).map(|_| png(100, 100, 0)).collect();
     pictures.push(large());
@@ -140,26 +151,57 @@ fn of_many_large_pictures_the_newer_half_is_sent() {
 }
 
 #[test]
-fn all_pictures_together_leave_room_in_a_request() {
-    let pictures: Vec<Vec<u8>> = (0..6).map(|_| png(100, 100, 3 << 20)).collect();
-    for model in [CLAUDE, GPT] {
-        assert_eq!(sent(model, &pictures), [3, 4, 5], "4 MB of base64 each, of 20");
+fn of_pictures_that_are_too_many_together_the_newest_are_sent_and_there_is_room_for_further_ones() {
+    let pictures: Vec<Vec<u8>> = (0..9).map(|_| png(100, 100, 3 << 20)).collect();
+    for (number, of_claude, of_gpt) in [
+        (5, 0..5, 2..5),
+        (6, 0..6, 2..6),
+        (7, 3..7, 4..7),
+        (8, 3..8, 4..8),
+        (9, 3..9, 6..9),
+    ] {
+        let shown = &pictures[..number];
+        let is = "4 MiB of base64 each, of 26 or 20";
+        assert_eq!(sent(CLAUDE, shown), of_claude.collect::<Vec<_>>(), "{is}");
+        assert_eq!(sent(GPT, shown), of_gpt.collect::<Vec<_>>(), "{is}");
     }
     let many: Vec<Vec<u8>> = (0..101).map(|_| png(10, 10, 0)).collect();
     assert_eq!(
         sent(CLAUDE, &many).len(),
-        50,
+        75,
         "a window of 200,000 tokens takes 100"
     );
     assert_eq!(sent("claude-opus-5", &many).len(), 101);
 }
 
 #[test]
+fn of_the_pictures_of_one_message_as_many_are_sent_as_fit() {
+    let pictures: Vec<Vec<u8>> = (0..12).map(|_| png(100, 100, (34 << 20) / 10)).collect();
+    for (number, sent) in [(5, 5), (6, 5), (8, 5), (12, 5)] {
+        let said = in_messages(CLAUDE, &[&pictures[..number]]);
+        let left_out: Vec<&String> = said.iter().flatten().collect();
+        assert_eq!(said.len() - left_out.len(), sent, "of {number}");
+        for words in left_out {
+            assert!(words.contains("only the last ones are sent"), "{words}");
+        }
+    }
+    // Older ones go first, and are called so.
+    let said = in_messages(CLAUDE, &[&pictures[..2], &pictures[2..7]]);
+    assert!(said[2..].iter().all(Option::is_none), "{said:?}");
+    let older = said[..2].iter().flatten();
+    assert_eq!(
+        older.filter(|words| words.contains("an older picture")).count(),
+        2,
+        "{said:?}"
+    );
+}
+
+#[test]
 fn a_picture_that_comes_again_and_again_counts_in_each_place_and_the_newest_are_sent() {
     let large: Vec<_> = (0..27).map(|_| png(2_500, 100, 0)).collect();
-    assert_eq!(sent(CLAUDE, &large), (11..27).collect::<Vec<_>>());
+    assert_eq!(sent(CLAUDE, &large), (12..27).collect::<Vec<_>>());
     let heavy: Vec<_> = (0..9).map(|_| png(100, 100, 3 << 20)).collect();
-    assert_eq!(sent(CLAUDE, &heavy), [6, 7, 8]);
+    assert_eq!(sent(CLAUDE, &heavy), (3..9).collect::<Vec<_>>());
 }
 
 #[test]

@@ -94,7 +94,7 @@ pub use session::duplicate_message::time_note;
 pub use session::local_session::LocalSession;
 pub use session::offline_writer::{FactRecorder, OfflineWriter};
 pub use session::opening::{SessionIds, open_session};
-pub use session::picture_support::{cannot_see, takes_no_pictures};
+pub use session::picture_support::{cannot_see, do_not_fit, takes_no_pictures};
 pub use session_lists::*;
 pub use system_events::{AgentEvent, AgentEventBus, SystemEvent, SystemEvents};
 pub use tools::call_approver::{CallApprover, CallInQuestion};

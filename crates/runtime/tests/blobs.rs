@@ -156,6 +156,27 @@ async fn only_a_message_of_the_conversation_is_pinned() {
     assert!(pin(MessageId::with_suffix(seq)).await.is_ok());
 }
 
+#[tokio::test]
+async fn pictures_of_one_message_that_no_request_holds_are_refused_before_anything_is_recorded() {
+    let log = FaultyLog::new();
+    let session = session(&log, "ses_1").await;
+    let picture = || image(MediaSource::Base64("AAAA".repeat(2 << 20)));
+    let send = |number: usize| session.send(UserInput::new((0..number).map(|_| picture()).collect()));
+    let refused = send(4).await.unwrap_err().to_string();
+    assert!(
+        refused.contains("the 4 pictures of the message have 32.0 MiB in base64")
+            && refused.contains("nothing was sent"),
+        "{refused}"
+    );
+    let facts = log.facts(&SessionId::new("ses_1"));
+    assert!(
+        !facts
+            .iter()
+            .any(|fact| matches!(fact.event, EnvironmentEvent::UserMessage(_)))
+    );
+    send(2).await.unwrap();
+}
+
 /// A message that is sent again gets the first answer, even if its picture would be refused meanwhile.
 #[tokio::test]
 async fn a_picture_that_is_sent_again_is_answered_as_before_whatever_the_model_takes_by_now() {

@@ -25,7 +25,7 @@ use crate::log::titles::check_title;
 use crate::log_error::LogError;
 use crate::redaction::redact_input;
 use crate::session::duplicate_message::{decoded, is_same, media_of};
-use crate::session::picture_support::cannot_see;
+use crate::session::picture_support::{cannot_see, do_not_fit};
 use crate::system_events::AgentEventBus;
 use agentx_session::{SessionState, SharingFact, View, WaitingInputs};
 
@@ -112,13 +112,14 @@ impl LocalSession {
         Ok(content)
     }
 
-    /// Refuses pictures that the model cannot read: once recorded, each later call would send them.
+    /// Refuses pictures that the model cannot read, or that no request holds: once recorded, each later call would send
+    /// them, or leave some of them out.
     async fn check_sight(&self, content: &[ContentPart]) -> Result<(), RuntimeError> {
         if !content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
             return Ok(());
         }
         let config = self.state().await?.config;
-        match cannot_see(&config, content, &[]) {
+        match cannot_see(&config, content, &[]).or_else(|| do_not_fit(&config, content)) {
             Some(why) => Err(RuntimeError::Refused(format!("{why}; nothing was sent"))),
             None => Ok(()),
         }

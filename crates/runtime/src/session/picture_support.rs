@@ -2,7 +2,7 @@
 //! request and each later call of the conversation. If the model of a conversation changes,
 //! `agentx_llm::build` omits the images that the conversation already has, and mentions them to the model.
 
-use agentx_types::{AgentConfig, AgentKind, ContentPart, InputMedium};
+use agentx_types::{AgentConfig, AgentKind, ContentPart, InputMedium, PictureLimits};
 
 use crate::api::ModelInfo;
 
@@ -14,6 +14,15 @@ const NAMED: usize = 4;
 pub fn cannot_see(config: &AgentConfig, content: &[ContentPart], known: &[ModelInfo]) -> Option<String> {
     let has_picture = content.iter().any(|part| matches!(part, ContentPart::Image(_)));
     has_picture.then(|| takes_no_pictures(config, known)).flatten()
+}
+
+/// The reason why a request to the agent's model holds not even the pictures of this message alone; `None` if it does.
+pub fn do_not_fit(config: &AgentConfig, content: &[ContentPart]) -> Option<String> {
+    // Another model than a router's own answers.
+    let is_asked = config.kind == AgentKind::React;
+    is_asked
+        .then(|| PictureLimits::of(&config.model).excess(content))
+        .flatten()
 }
 
 /// The reason if the agent's model is known to take no pictures, with the `known` models that do.

@@ -2,14 +2,18 @@
 
 use std::path::Path;
 
-use agentx::runtime::cannot_see;
-use agentx::types::ContentPart;
+use agentx::runtime::{cannot_see, do_not_fit};
+use agentx::types::{AgentConfig, ContentPart, MediaSource, PictureLimits};
 
 use crate::attach::{MessageWithFiles, attached_as_typed};
 use crate::chat::Chat;
+use crate::chat::connection::ConversationSite;
 
 /// The hint for a message that is not sent, because it names a missing file.
 const HINT: &str = "nothing was sent; correct the name, or enter the line again to send it without the file";
+
+/// The note for a message with whose pictures older ones are left out of requests.
+const CROWDED_OUT: &str = "a request does not hold all pictures of this conversation; the model reads a line in place of the oldest";
 
 /// A message that was not sent because of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -71,11 +75,43 @@ impl Chat<'_> {
         let Ok(config) = self.agent_config().await else {
             return Ok(content);
         };
-        match cannot_see(&config, &content, &self.place.runtime().models()) {
-            Some(why) => Err(format!(
+        if let Some(why) = cannot_see(&config, &content, &self.place.runtime().models()) {
+            return Err(format!(
                 "nothing was sent: {why}; choose another model with /model, or write the file name without @"
-            )),
-            None => Ok(content),
+            ));
         }
+        if let Some(why) = do_not_fit(&config, &content) {
+            return Err(format!("nothing was sent: {why}"));
+        }
+        if self.crowds_out_pictures(&config, &content).await {
+            let note = self.display.style().dim(&format!("note: {CROWDED_OUT}"));
+            self.display.transcript.print_notice(&note);
+        }
+        Ok(content)
+    }
+
+    /// Returns whether the pictures of a message leave no room in a request for all that the last one had.
+    async fn crowds_out_pictures(&mut self, config: &AgentConfig, content: &[ContentPart]) -> bool {
+        let ConversationSite::Open { session, .. } = &self.connection.site else {
+            return false;
+        };
+        let session = session.id().clone();
+        let runtime = self.place.shared();
+        let last = self
+            .wait_for(async { runtime.context(&session, None).await })
+            .await;
+        let new: usize = content.iter().map(bytes_of_picture).sum();
+        last.is_ok_and(|last| last.body.len() + new > PictureLimits::of(&config.model).all_bytes)
+    }
+}
+
+/// The bytes of a picture in a request.
+fn bytes_of_picture(part: &ContentPart) -> usize {
+    match part {
+        ContentPart::Image(picture) => match &picture.source {
+            MediaSource::Base64(data) => data.len(),
+            MediaSource::Blob(_) | MediaSource::Url(_) => 0,
+        },
+        _ => 0,
     }
 }
