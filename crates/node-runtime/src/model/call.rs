@@ -95,7 +95,7 @@ impl Call {
     /// Makes attempts until one answers or none is left, and reports the outcome of each.
     async fn attempts(&self, endpoint: &Endpoint, request: &Request) {
         let mut taken = self.taken.clone();
-        let mut tries = Tries::default();
+        let mut tries = Tries::after(self.given_up.take(&self.owner()));
         // Whether words of an earlier attempt stand: they do until another one begins.
         let mut has_words = false;
         loop {
@@ -126,6 +126,7 @@ impl Call {
                     if matches!(next, RetryDecision::GiveUp(_)) && tries.look_like_a_refusal(failed) {
                         // Then the agent makes the request plainer, as after any refusal without a reason.
                         failure.refused.get_or_insert(RequestPart::Unknown);
+                        self.given_up.keep(self.owner(), tries.in_all_forms());
                     }
                     let said = (broken, tries.left());
                     if !self.after_failure(number, &failure, said, next).await {

@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ModelParts;
 use super::client::ModelClients;
+use super::given_up_forms::{GivenUpForms, RequestOwner};
 
 /// A call with all its parts. [`Call::run`] consumes it.
 pub(super) struct Call {
@@ -28,9 +29,20 @@ pub(super) struct Call {
     pub(super) cancel: CancellationToken,
     /// The sessions in which a person requests the next attempt at once.
     pub(super) retries: broadcast::Sender<SessionId>,
+    /// The forms of requests that earlier calls gave up.
+    pub(super) given_up: Arc<GivenUpForms>,
 }
 
 impl Call {
+    /// The run that the request belongs to, and its model.
+    pub(super) fn owner(&self) -> RequestOwner {
+        RequestOwner {
+            session: self.events.session_id().cloned(),
+            run: self.action.run_id.clone(),
+            model: self.request.model.id.clone(),
+        }
+    }
+
     /// Adds the prices of another model that continues the answer, and the name of the answering model if it
     /// is not the requested one and has other prices.
     pub(super) fn price(&self, events: &mut Vec<EnvironmentEvent>) {

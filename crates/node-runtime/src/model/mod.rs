@@ -58,6 +58,7 @@ mod endpoint;
 mod environments;
 mod estimate;
 mod failure;
+mod given_up_forms;
 mod google_tokens;
 #[cfg(feature = "settings")]
 mod listing;
@@ -170,6 +171,7 @@ pub struct ModelEffector {
     parts: Arc<ModelParts>,
     clients: Arc<ModelClients>,
     retries: broadcast::Sender<SessionId>,
+    given_up: Arc<GivenUpForms>,
 }
 
 impl ModelEffector {
@@ -180,6 +182,7 @@ impl ModelEffector {
             parts: Arc::new(parts),
             clients,
             retries: broadcast::Sender::new(RETRY_WISHES),
+            given_up: Arc::default(),
         }
     }
 
@@ -204,7 +207,7 @@ impl Effector for ModelEffector {
         };
         let (request, taken) = (model_call.request.clone(), model_call.taken.clone());
         let (parts, clients) = (self.parts.clone(), self.clients.clone());
-        let retries = self.retries.clone();
+        let (retries, given_up) = (self.retries.clone(), self.given_up.clone());
         Box::pin(async move {
             Call {
                 parts,
@@ -215,6 +218,7 @@ impl Effector for ModelEffector {
                 events,
                 cancel,
                 retries,
+                given_up,
             }
             .run()
             .await

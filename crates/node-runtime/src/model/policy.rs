@@ -11,7 +11,8 @@
 //!
 //! Two failures end the call after 15 seconds, because waiting hardly helps: an address of this machine at
 //! which nothing listens, and a server that is not a vendor's and answers HTTP 500 with the same text three
-//! times. The latter counts as a refusal of the request, which the agent then makes plainer.
+//! times. The latter counts as a refusal of the request, which the agent then makes plainer. The server may be down
+//! for a while all the same, so each plainer form is retried for a minute, which the announced time includes.
 
 use std::time::Duration;
 
@@ -19,6 +20,7 @@ use agentx_runtime::BoxFuture;
 use agentx_types::RequestPart;
 
 use super::failure::AttemptFailure;
+use super::given_up_forms::FormAttempts;
 use super::shown_time::whole_seconds;
 
 /// The conditions and the number of retries of a failed call.
@@ -61,6 +63,8 @@ impl Default for RetryPolicy {
 
 /// Maximum time of retries for a failure that hardly ends by itself: a person may start the server meanwhile.
 const SOON: Duration = Duration::from_secs(15);
+/// The same for a plainer form of a request.
+const PLAINER: Duration = Duration::from_secs(60);
 /// Number of failures with the same text that are no coincidence.
 const SAME: u32 = 3;
 
@@ -99,6 +103,8 @@ pub(super) struct FailedAttempt<'a> {
 /// The attempts of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tries {
+    /// The attempts in earlier forms of the request, if this is a plainer one.
+    earlier: Option<FormAttempts>,
     attempts: u32,
     /// Attempts that broke off or made no sense.
     broken: u32,
@@ -111,6 +117,23 @@ pub(super) struct Tries {
 }
 
 impl Tries {
+    /// The attempts of a call; `earlier`: those in earlier forms of the request, if this is a plainer one.
+    pub(super) fn after(earlier: Option<FormAttempts>) -> Self {
+        Self {
+            earlier,
+            ..Self::default()
+        }
+    }
+
+    /// The attempts in all forms of the request.
+    pub(super) fn in_all_forms(&self) -> FormAttempts {
+        let earlier = self.earlier.unwrap_or_default();
+        FormAttempts {
+            attempts: earlier.attempts + self.attempts,
+            waited: earlier.waited + self.waited,
+        }
+    }
+
     /// Decides what follows the next failed attempt. `jitter` is from 0 up to 1.
     pub(super) fn next(
         &mut self,
@@ -164,7 +187,7 @@ impl Tries {
         let same = self
             .max_retry_time(policy, failed, SAME)
             .saturating_sub(self.waited);
-        self.left = Some(same.max(wait));
+        self.left = Some(same.max(wait) + self.time_of_plainer_form(policy, failed));
         self.waited += wait;
         RetryDecision::Retry(wait)
     }
@@ -179,10 +202,24 @@ impl Tries {
             ServerKind::Here => is_fixed || failed.failure.nobody_listens,
             ServerKind::Other => is_fixed,
         };
-        if hardly_ends {
-            policy.retry_for.min(SOON)
+        match self.earlier {
+            _ if !hardly_ends => policy.retry_for,
+            Some(_) if is_fixed => policy.plainer(),
+            _ => policy.retry_for.min(SOON),
+        }
+    }
+
+    /// Returns how long the request will be retried in a plainer form, if this is the first form and the server
+    /// continues to fail like this.
+    fn time_of_plainer_form(&self, policy: &RetryPolicy, failed: FailedAttempt<'_>) -> Duration {
+        let is_followed = self.earlier.is_none()
+            && failed.server != ServerKind::Vendors
+            && !failed.begun
+            && is_fixed(failed.failure, SAME);
+        if is_followed {
+            policy.plainer()
         } else {
-            policy.retry_for
+            Duration::ZERO
         }
     }
 
@@ -209,7 +246,7 @@ impl Tries {
     }
 
     fn give_up(&self) -> RetryDecision {
-        let (attempts, waited) = (self.attempts, self.waited);
+        let FormAttempts { attempts, waited } = self.in_all_forms();
         RetryDecision::GiveUp((attempts > 1).then(|| match waited.as_secs() {
             0 => format!("gave up after {attempts} attempts"),
             _ => format!("gave up after {attempts} attempts in {}", whole_seconds(waited)),
@@ -234,6 +271,11 @@ fn is_fixed(failure: &AttemptFailure, same: u32) -> bool {
 }
 
 impl RetryPolicy {
+    /// The time for a plainer form of a request, behind that of the first form.
+    fn plainer(&self) -> Duration {
+        self.retry_for.saturating_sub(SOON).min(PLAINER)
+    }
+
     /// Between half of the doubled pause and all of it, so that many clients do not return at the same time.
     fn backoff(&self, attempt: u32, jitter: f64) -> Duration {
         let doubled = self
@@ -448,19 +490,26 @@ mod tests {
             message: "made up".to_owned(),
             ..failure(true, None)
         };
-        for (server, all) in [
-            (ServerKind::Here, 15),
-            (ServerKind::Other, 15),
-            (ServerKind::Vendors, 600),
+        let earlier = Some(FormAttempts {
+            attempts: 7,
+            waited: Duration::from_secs(15),
+        });
+        for (server, earlier, all, plainer) in [
+            (ServerKind::Here, None, 15, 60),
+            (ServerKind::Other, None, 15, 60),
+            (ServerKind::Other, earlier, 60, 0),
+            (ServerKind::Vendors, None, 600, 0),
         ] {
-            let (policy, mut tries, mut waited) = (RetryPolicy::default(), Tries::default(), Duration::ZERO);
+            let (policy, mut tries) = (RetryPolicy::default(), Tries::after(earlier));
+            let mut waited = Duration::ZERO;
             let failed = FailedAttempt {
                 server,
                 ..at_once(&fails)
             };
             while let RetryDecision::Retry(wait) = tries.next(&policy, failed, 1.0) {
                 let named = waited + tries.left().unwrap();
-                assert_eq!(named, Duration::from_secs(all), "{server:?} after {waited:?}");
+                let until = Duration::from_secs(all + plainer);
+                assert_eq!(named, until, "{server:?} after {waited:?}");
                 waited += wait;
             }
             assert_eq!(waited, Duration::from_secs(all), "{server:?}");

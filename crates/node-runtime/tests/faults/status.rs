@@ -110,6 +110,29 @@ async fn a_server_that_answers_500_to_a_request_each_time_refuses_it() {
     }
 }
 
+/// The server may only be down for a while.
+#[tokio::test]
+async fn a_plainer_form_is_retried_for_a_minute_and_its_failure_counts_the_attempts_of_both() {
+    let server = TestServer::start((0..100).map(|_| refusal(500, "api_error", "made up"))).await;
+    let caller = Caller::at(&server.url());
+    let first = caller.call().await;
+    assert!(
+        message(&first).ends_with(" attempts in 15s)"),
+        "{}",
+        message(&first)
+    );
+    let waited = |pauses: &[u128]| pauses.iter().sum::<u128>();
+    let before = waited(&caller.pause.millis());
+    let plainer = caller.call().await;
+    let after = waited(&caller.pause.millis()) - before;
+    assert!((14_000..=15_000).contains(&before), "{before}");
+    assert!((58_000..=60_000).contains(&after), "{after}");
+    let attempts = server.requests().len();
+    let told = message(&plainer);
+    let all = format!("(gave up after {attempts} attempts in 1m15s)");
+    assert!(told.ends_with(&all), "{told}");
+}
+
 #[tokio::test]
 async fn retry_after_is_honoured() {
     for (header, value, wait) in [
