@@ -745,6 +745,35 @@ fn a_description_that_gives_a_price_alone_changes_only_the_price() {
     assert!(after.resolve("claude-new").unwrap().context_window > 0);
 }
 
+/// A missing price became that of the input: 25 times as much for what Opus reads from its cache.
+#[test]
+fn a_price_that_a_list_does_not_name_stays_as_it_is_known() {
+    use agentx_llm::catalog::models_dev;
+    let text = r#"{"anthropic": {"models": {
+        "claude-opus-5-5": {"id": "claude-opus-5-5", "cost": {"input": 5, "output": 25}},
+        "claude-haiku-5-5": {"id": "claude-haiku-5-5", "cost": {"input": 1, "output": 5, "cache_read": 0.1}},
+        "claude-sonnet-5-5": {"id": "claude-sonnet-5-5", "cost": {"input": 0, "output": 0}},
+        "claude-new": {"id": "claude-new", "cost": {"input": 1, "output": 5}}}}}"#;
+    let before = Catalog::builtin();
+    let read = models_dev::read(text, &before).unwrap();
+    let after = before.clone().refreshed(&read.models);
+    let prices = |catalog: &Catalog, id: &str| catalog.resolve(id).unwrap().prices;
+    let opus = prices(&after, "claude-opus-5-5");
+    assert_eq!(
+        (opus.input, opus.cache_read, opus.cache_write),
+        (5_000, 200, 5_000)
+    );
+    let (was, haiku) = (
+        prices(&before, "claude-haiku-5-5"),
+        prices(&after, "claude-haiku-5-5"),
+    );
+    assert_eq!((haiku.input, haiku.cache_read), (1_000, 100));
+    assert_eq!((haiku.cache_write, haiku.long), (was.cache_write, was.long));
+    let free = prices(&after, "claude-sonnet-5-5");
+    assert_eq!((free.cache_read, free.cache_write), (0, 0));
+    assert_eq!(prices(&after, "claude-new").cache_read, 1_000);
+}
+
 #[test]
 fn a_window_that_somebody_set_is_not_assumed_whatever_its_number() {
     let config: CatalogConfig = serde_json::from_value(serde_json::json!({

@@ -3,16 +3,16 @@
 //! without a new version of the program.
 //!
 //! What the file says is a claim: windows, limits, prices and media of models are taken, at providers that
-//! the catalog knows. What a description leaves out stays as the catalog has it. Addresses, names of variables and options of protocols are not. A model that makes no
-//! sense is left out and counted.
+//! the catalog knows. What a description leaves out stays as the catalog has it, single prices too. Addresses, names of
+//! variables and options of protocols are not taken. A model that makes no sense is left out and counted.
 
 use std::collections::BTreeMap;
 
-use agentx_types::InputMedium;
+use agentx_types::{InputMedium, LongPrices, Prices};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Catalog, LongPricesConfig, ModelConfig, PricesConfig};
+use super::{Catalog, LongPricesConfig, ModelConfig, ModelEntry, PricesConfig};
 
 /// The largest window or answer that is believed, in tokens.
 const MOST_TOKENS: u64 = 100_000_000;
@@ -131,7 +131,7 @@ pub fn read(text: &str, catalog: &Catalog) -> Result<ModelsDev, serde_json::Erro
             continue;
         }
         for (key, model) in provider.models {
-            match model_of(name, model) {
+            match model_of(name, model, catalog) {
                 Ok(Some(model)) => read.models.push(model),
                 Ok(None) => read.unsuitable += 1,
                 Err(reason) => read.invalid.push(format!("{name}/{key}: {reason}")),
@@ -141,8 +141,8 @@ pub fn read(text: &str, catalog: &Catalog) -> Result<ModelsDev, serde_json::Erro
     Ok(read)
 }
 
-/// `None` if an agent cannot use the model.
-fn model_of(provider: &str, model: Value) -> Result<Option<ModelConfig>, String> {
+/// `None` if an agent cannot use the model. Prices that the list does not name stay as the catalog knows them.
+fn model_of(provider: &str, model: Value, catalog: &Catalog) -> Result<Option<ModelConfig>, String> {
     let model: Model = serde_json::from_value(model).map_err(|error| error.to_string())?;
     let has_text = model
         .modalities
@@ -159,6 +159,11 @@ fn model_of(provider: &str, model: Value) -> Result<Option<ModelConfig>, String>
             return Err(format!("`limit.{name}` is {tokens}"));
         }
     }
+    let is_it = |entry: &&ModelEntry| {
+        entry.spec.provider == provider && entry.spec.id == model.id && entry.spec.name.is_none()
+    };
+    let known = catalog.models().iter().find(is_it).map(|entry| entry.spec.prices);
+    let known = known.unwrap_or_default();
     Ok(Some(ModelConfig {
         id: model.id,
         provider: provider.to_owned(),
@@ -167,7 +172,7 @@ fn model_of(provider: &str, model: Value) -> Result<Option<ModelConfig>, String>
         snapshots: None,
         context_window: model.limit.context,
         max_output_tokens: model.limit.output,
-        prices: model.cost.map(Cost::prices).transpose()?,
+        prices: model.cost.map(|cost| cost.prices(&known)).transpose()?,
         input: model.modalities.map(|modalities| media(&modalities.input)),
         answer_schema: model.structured_output,
         wire: None,
@@ -189,7 +194,8 @@ fn media(input: &[String]) -> Vec<InputMedium> {
 }
 
 impl Cost {
-    fn prices(self) -> Result<PricesConfig, String> {
+    /// The prices of the list, with the known ones in place of those that it does not name.
+    fn prices(self, known: &Prices) -> Result<PricesConfig, String> {
         let over_200k = self.context_over_200k.map(|prices| (200_000, prices));
         let tiers = self.tiers.iter().map(|tier| (tier.tier.size, tier.prices));
         // The catalog knows one tier: the first one, as the file has them in the order of their sizes.
@@ -202,20 +208,54 @@ impl Cost {
         Ok(PricesConfig {
             input: prices.input,
             output: prices.output,
-            cache_read: prices.cache_read,
-            cache_write: prices.cache_write,
-            long: long.map(|(over_tokens, long)| LongPricesConfig {
-                over_tokens,
-                input: long.input,
-                output: long.output,
-                cache_read: long.cache_read.unwrap_or(long.input),
-                cache_write: long.cache_write.unwrap_or(long.input),
-            }),
+            cache_read: prices.cache_read.or_else(|| prices.kept(known.cache_read)),
+            cache_write: prices.cache_write.or_else(|| prices.kept(known.cache_write)),
+            long: long.map_or_else(
+                || known.long.filter(|_| prices.input > 0.0).map(known_long),
+                |(over_tokens, long)| Some(long.long(over_tokens, known.long)),
+            ),
         })
     }
 }
 
+/// The known prices of a long input, as the list would name them.
+fn known_long(long: LongPrices) -> LongPricesConfig {
+    LongPricesConfig {
+        over_tokens: long.over_tokens,
+        input: per_million(long.input),
+        output: per_million(long.output),
+        cache_read: per_million(long.cache_read),
+        cache_write: per_million(long.cache_write),
+    }
+}
+
+/// A price in dollars per million tokens.
+fn per_million(nano: u64) -> f64 {
+    nano as f64 / 1e3
+}
+
 impl TokenPrices {
+    /// A known price of cached tokens, unless it is unknown or the model became free.
+    fn kept(self, known: u64) -> Option<f64> {
+        (known > 0 && self.input > 0.0).then(|| per_million(known))
+    }
+
+    /// These prices as those of a long input.
+    fn long(self, over_tokens: u64, known: Option<LongPrices>) -> LongPricesConfig {
+        let known = known.filter(|known| known.over_tokens == over_tokens);
+        let cache = |named: Option<f64>, kept: Option<u64>| {
+            let kept = || kept.and_then(|kept| self.kept(kept));
+            named.or_else(kept).unwrap_or(self.input)
+        };
+        LongPricesConfig {
+            over_tokens,
+            input: self.input,
+            output: self.output,
+            cache_read: cache(self.cache_read, known.map(|known| known.cache_read)),
+            cache_write: cache(self.cache_write, known.map(|known| known.cache_write)),
+        }
+    }
+
     fn check(&self) -> Result<(), String> {
         let all = [
             Some(self.input),
