@@ -82,6 +82,7 @@ use tokio_util::sync::CancellationToken;
 use crate::WireOptionsOf;
 use call_parts::Call;
 use client::ModelClients;
+use given_up_forms::GivenUpForms;
 
 pub use call_limits::CallLimits;
 #[cfg(feature = "settings")]

@@ -81,10 +81,10 @@ impl CallSubject<'_> {
     fn gap_of_line(&self, allowing: &[&Rule]) -> Option<String> {
         allowing.iter().find_map(|rule| {
             let gap = match rule.argument.as_deref() {
-                None | Some("*") => self.written_file().map(is_run_by_others),
+                None | Some("*") => self.written_file().map(run_by_others_reason),
                 Some(pattern) if self.is_whole(pattern) => self
                     .unnamed_option_of_line(pattern)
-                    .map(|word| becomes_an_option(&word)),
+                    .map(|word| option_reason(&word)),
                 Some(_) => None,
             }?;
             Some(format!(
@@ -152,14 +152,14 @@ impl CallSubject<'_> {
                 "a star in the value of a variable is one word without quotes and `$`".to_owned()
             }
             RuleGap::Word(word) => self.unnamed_word(&word),
-            RuleGap::OptionWord(word) => becomes_an_option(&word),
+            RuleGap::OptionWord(word) => option_reason(&word),
             RuleGap::Remote(remote) => format!(
                 "`{remote}` may reach a repository on this machine, whose hooks Git runs, so its remote has to be named"
             ),
             RuleGap::Variable => "nobody has seen the value of the variable in it".to_owned(),
             RuleGap::Place => "it names a place outside of that folder".to_owned(),
             RuleGap::Secret => "it names a file that may hold secrets".to_owned(),
-            RuleGap::WrittenFile(path) => is_run_by_others(&path),
+            RuleGap::WrittenFile(path) => run_by_others_reason(&path),
             RuleGap::Git => "Git runs what this repository names".to_owned(),
         })
     }
@@ -177,7 +177,7 @@ impl CallSubject<'_> {
                 && is_of_build_tool(word)
                 && may_become_an_option(word) =>
             {
-                becomes_an_option(word)
+                option_reason(word)
             }
             _ if self.version >= since::OPTIONS_OF_BUILD_TOOLS && is_of_build_tool(word) => {
                 format!("`{word}` has to be named, because it is not known to be harmless")
@@ -190,12 +190,12 @@ impl CallSubject<'_> {
 }
 
 /// The reason for a word that may become an option.
-fn becomes_an_option(word: &str) -> String {
+fn option_reason(word: &str) -> String {
     format!("`{word}` may become an option by the name of a file; with `./` in front it does not")
 }
 
 /// The reason for a file that other programs run.
-fn is_run_by_others(path: &str) -> String {
+fn run_by_others_reason(path: &str) -> String {
     format!("other programs run {path} or read it as instructions, so it has to be named")
 }
 

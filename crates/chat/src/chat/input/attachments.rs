@@ -6,8 +6,7 @@ use agentx::runtime::{cannot_see, do_not_fit};
 use agentx::types::{AgentConfig, ContentPart, MediaSource, PictureLimits};
 
 use crate::attach::{MessageWithFiles, attached_as_typed};
-use crate::chat::Chat;
-use crate::chat::connection::ConversationSite;
+use crate::chat::{Chat, ConversationSite};
 
 /// The hint for a message that is not sent, because it names a missing file.
 const HINT: &str = "nothing was sent; correct the name, or enter the line again to send it without the file";
