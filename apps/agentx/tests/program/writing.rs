@@ -265,45 +265,83 @@ fn a_draft_that_was_sent_after_all_or_whose_session_is_deleted_does_not_come_bac
     assert_eq!(sandbox.run(&["run", "hello there"]).code, Some(0));
     let id = sandbox.latest_id([]);
     let drafts = sandbox.path("home/.local/share/agentx/drafts");
-    let (minute_ago, soon) = (
-        SystemTime::now() - Duration::from_secs(60),
-        SystemTime::now() + Duration::from_secs(60),
-    );
-    let draft = |name: &str, at: &str, text: &str, written: SystemTime| {
-        let lines = format!("{{\"at\":{at:?}}}\n[{text:?}]\n");
+    let draft = |name: &str, at: &str, after: &str, texts: &[&str]| {
+        let lines = format!("{{\"at\":{at:?}{after}}}\n{texts:?}\n");
         sandbox.write(&format!("home/.local/share/agentx/drafts/{name}"), lines);
-        let file = std::fs::File::options().write(true).open(drafts.join(name));
-        file.unwrap().set_modified(written).unwrap();
     };
-    // A kill between the acceptance of a message and the end of its draft, or after a part was written.
-    draft("1", &id, "hello the", minute_ago);
+    // A kill between the acceptance of a message and the end of its draft, or after a part was written. Files of earlier
+    // versions do not say after which event they were written.
     let workspace = sandbox.path("ws").display().to_string();
-    draft("2", &workspace, "hello there", minute_ago);
-    let places: [&[&str]; 2] = [&["resume", "--last"], &[]];
-    for args in places {
-        let mut chat = Pty::start(&sandbox, args, 80, 40);
-        chat.wait_for_last("›");
-        let lines = leave(chat);
-        let came_back = lines.iter().any(|line| line.contains("had not sent"));
-        assert!(!came_back, "{args:?}:\n{}", lines.join("\n"));
+    for after in ["", ",\"after\":0"] {
+        draft("1", &id, after, &["hello the"]);
+        draft("2", &workspace, after, &["hello there"]);
+        let places: [&[&str]; 2] = [&["resume", "--last"], &[]];
+        for args in places {
+            let mut chat = Pty::start(&sandbox, args, 80, 40);
+            chat.wait_for_last("›");
+            let lines = leave(chat);
+            let came_back = lines.iter().any(|line| line.contains("had not sent"));
+            assert!(!came_back, "{after} {args:?}:\n{}", lines.join("\n"));
+        }
+        assert!(!drafts.join("1").exists() && !drafts.join("2").exists());
     }
-    assert!(!drafts.join("1").exists() && !drafts.join("2").exists());
-    // The same words, typed after that message.
-    draft("1", &id, "hello there", soon);
-    let mut chat = Pty::start(&sandbox, &["resume", "--last"], 80, 40);
-    chat.wait_for("· the text that you had not sent is in the line again");
-    chat.wait_for_last("› hello there");
-    chat.keys(STOP);
-    chat.wait_for_last("›");
-    let _ = leave(chat);
-    draft("3", &id, "a plan", minute_ago);
+    // The same words, typed after that message, also in a new chat; and a text behind one that was sent meanwhile.
+    let later = ",\"after\":9000000000000000";
+    let typed: [(&str, &str, &[&str], &[&str], &str); 3] = [
+        (
+            &id,
+            later,
+            &["hello there"],
+            &["resume", "--last"],
+            "› hello there",
+        ),
+        (&workspace, later, &["hello there"], &[], "› hello there"),
+        (
+            &id,
+            ",\"after\":0",
+            &["hello there", "a plan"],
+            &["resume", "--last"],
+            "› a plan",
+        ),
+    ];
+    for (at, after, texts, args, line) in typed {
+        draft("1", at, after, texts);
+        let mut chat = Pty::start(&sandbox, args, 80, 40);
+        chat.wait_for("· the text that you had not sent is in the line again");
+        chat.wait_for_last(line);
+        chat.keys(STOP);
+        chat.wait_for_last("›");
+        let _ = leave(chat);
+    }
+    draft("3", &id, "", &["a plan"]);
     let deleted = sandbox.run(&["sessions", "delete", &id, "--yes"]);
     assert_eq!(deleted.code, Some(0), "{deleted}");
     assert!(!drafts.join("3").exists());
-    draft("4", &id, "a plan", minute_ago);
+    draft("4", &id, "", &["a plan"]);
     let collected = sandbox.run(&["sessions", "gc"]);
     assert_eq!(collected.code, Some(0), "{collected}");
     assert!(!drafts.join("4").exists());
+}
+
+#[test]
+fn a_draft_with_the_words_of_the_last_message_survives_a_kill_also_in_a_chat_with_a_server() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let draft = sandbox.path("home/.local/share/agentx/drafts/1");
+    let mut chat = Pty::start(&sandbox, &["--connect", &server.url, "chat"], 100, 40);
+    chat.wait_for_last("›");
+    chat.keys("tell a long story\r");
+    chat.wait_for("Chapter 1");
+    chat.keys("\u{1b}");
+    chat.wait_for("■ stopped");
+    chat.wait_for_last("›");
+    chat.keys("tell a");
+    chat.wait_for_last("› tell a");
+    chat.wait_for_file(&draft);
+    chat.kill_program();
+    let mut chat = Pty::start(&sandbox, &["--connect", &server.url, "resume", "--last"], 100, 40);
+    chat.wait_for("· the text that you had not sent is in the line again");
+    chat.wait_for_last("› tell a");
 }
 
 #[test]

@@ -10,7 +10,9 @@ use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use agentx_files::{FileLock, ReplaceOptions, make_private_directory, remove_leftovers, replace_locked};
+use agentx_files::{
+    FileLock, ReplaceOptions, create_private, make_private_directory, remove_leftovers, replace_locked,
+};
 use agentx_terminal::LineFilter;
 use agentx_terminal::clean::clean_with_tabs;
 use serde::{Deserialize, Serialize};
@@ -20,14 +22,15 @@ use tokio::time::Instant;
 const DIRECTORY: &str = "drafts";
 /// Maximum number of files. If all are used, the oldest one that no chat holds makes room.
 const MOST_FILES: u32 = 99;
-/// The time after which a draft that nobody came back for is deleted: 30 days.
+/// The age from which a draft of another place is old, and the time for which an old one is kept after that: 30 days.
+/// The clock may be wrong when a chat finds it old, so it is deleted only if it is still old this much later.
 const LONGEST_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Maximum length of a draft in bytes. A longer one is not written.
 const LONGEST_DRAFT: usize = 1 << 20;
 /// Maximum number of bytes of a file that are read: in JSON, a control character takes six.
 const LONGEST_FILE: u64 = 8 << 20;
 /// The time from the first change that is not written yet to the write.
-pub(crate) const PAUSE: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_secs(1);
 /// Maximum number of times that the pause doubles after a write that failed: to about a minute.
 const MOST_DOUBLINGS: u32 = 6;
 
@@ -39,6 +42,25 @@ struct DraftPlace {
     server: Option<String>,
     /// The session, or the directory of a session that has not begun.
     at: String,
+}
+
+/// The first line of a file.
+#[derive(Debug, Serialize, Deserialize)]
+struct DraftHeader {
+    #[serde(flatten)]
+    place: DraftPlace,
+    /// The last event of the place when the text was written: see [`DraftKeeper::set_after`]. Files of earlier versions
+    /// have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<u64>,
+}
+
+/// The texts that were kept at a place.
+#[derive(Debug, Default)]
+pub(crate) struct KeptDraft {
+    pub(crate) texts: Vec<String>,
+    /// What the place had already when they were written: see [`DraftKeeper::set_after`].
+    pub(crate) after: Option<u64>,
 }
 
 /// Keeps the unsent text of one chat.
@@ -53,6 +75,12 @@ pub(crate) struct DraftKeeper {
     /// The place of the present draft, once it is known.
     place: Option<DraftPlace>,
     file: Option<DraftFile>,
+    /// The files of earlier places, until their text is in the present file or was sent.
+    left: Vec<DraftFile>,
+    /// What the place has already, once that is known.
+    after: Option<u64>,
+    /// Whether it was asked what the place has already.
+    is_after_set: bool,
     /// The texts that were written last.
     kept: Vec<String>,
     /// The time of the next write, if there is something to write.
@@ -102,10 +130,13 @@ impl DraftKeeper {
         self.directory.is_none() || self.place.as_ref().is_some_and(|place| place.at == at)
     }
 
-    /// Moves to another place. Returns the texts that were kept there.
-    pub(crate) fn move_to(&mut self, session: Option<&str>) -> Vec<String> {
-        self.remove();
-        self.file = None;
+    /// Moves to another place. Returns the texts that were kept there. The file of the place before stays until its text
+    /// is in another file or was sent: a kill may come in between.
+    pub(crate) fn move_to(&mut self, session: Option<&str>) -> KeptDraft {
+        self.due = None;
+        let left = self.file.take().filter(|_| !self.kept.is_empty());
+        self.left.extend(left);
+        (self.after, self.is_after_set) = (None, false);
         let place = DraftPlace {
             server: self.server.clone(),
             at: session.unwrap_or(&self.workspace).to_owned(),
@@ -115,26 +146,34 @@ impl DraftKeeper {
             .as_deref()
             .and_then(|directory| DraftFile::find(directory, &place));
         self.place = Some(place);
-        if let Some((file, texts)) = found {
-            (self.file, self.kept) = (Some(file), texts);
-        }
-        self.kept.clone()
+        let (file, found) = found.map(|(file, found)| (Some(file), found)).unwrap_or_default();
+        self.file = file;
+        self.kept.clone_from(&found.texts);
+        found
     }
 
-    /// The time at which the draft was written last.
-    pub(crate) fn written_at(&self) -> Option<SystemTime> {
-        let file = self.file.as_ref()?;
-        fs::metadata(&file.path).and_then(|file| file.modified()).ok()
+    /// Says what the place has already: the number of the last event of the session, or, where no session has begun, the
+    /// time at which the latest session of the directory was made, in microseconds. A message that comes later may be the
+    /// draft that is written now; an earlier one is another. `None` if it is not known.
+    pub(crate) fn set_after(&mut self, after: Option<u64>) {
+        (self.after, self.is_after_set) = (after, true);
+    }
+
+    /// Returns whether something is to be written, and nobody has said what the place has already.
+    pub(crate) fn wants_after(&self) -> bool {
+        self.directory.is_some() && self.due.is_some() && !self.is_after_set
     }
 
     /// Takes note of the unsent texts: they are written a moment later, and deleted at once when they are sent or
     /// cleared.
     pub(crate) fn note(&mut self, unsent: Vec<String>, now: Instant) {
-        if unsent == self.kept {
-            self.due = None;
-        } else if unsent.is_empty() {
+        let has_left = !self.left.is_empty() && self.failed == 0;
+        if unsent.is_empty() {
             self.remove();
-        } else if self.due.is_some_and(|due| due <= now) {
+        } else if unsent == self.kept {
+            self.due = None;
+            self.remove_left();
+        } else if has_left || self.due.is_some_and(|due| due <= now) {
             self.write(unsent, now);
         } else {
             self.due = self.due.or(Some(now + PAUSE));
@@ -147,6 +186,7 @@ impl DraftKeeper {
         self.due = None;
         if self.try_to_write(&texts).is_ok() {
             (self.kept, self.failed) = (texts, 0);
+            self.remove_left();
         } else {
             self.failed = (self.failed + 1).min(MOST_DOUBLINGS);
             self.due = Some(now + PAUSE * 2_u32.pow(self.failed));
@@ -165,7 +205,11 @@ impl DraftKeeper {
                 Some(filter) => filter.apply(text),
                 None => text.clone(),
             });
-            return file.write(place, &filtered.collect::<Vec<_>>());
+            let header = DraftHeader {
+                place: place.clone(),
+                after: self.after,
+            };
+            return file.write(&header, &filtered.collect::<Vec<_>>());
         }
         Ok(())
     }
@@ -173,9 +217,17 @@ impl DraftKeeper {
     /// Deletes the draft.
     fn remove(&mut self) {
         self.due = None;
+        self.remove_left();
         if !std::mem::take(&mut self.kept).is_empty()
             && let Some(file) = &self.file
         {
+            file.remove();
+        }
+    }
+
+    /// Deletes what was kept at earlier places.
+    fn remove_left(&mut self) {
+        for file in self.left.drain(..) {
             file.remove();
         }
     }
@@ -195,24 +247,48 @@ impl DraftFile {
         Some(Self { path, lock })
     }
 
-    /// Finds the draft of a place, if no chat has it, and deletes those that are too old.
-    fn find(directory: &Path, wanted: &DraftPlace) -> Option<(Self, Vec<String>)> {
-        let too_old = |age: &Duration| *age > LONGEST_KEPT;
+    /// Finds the draft of a place, however old it is, if no chat has it. Deletes those of other places that nobody came
+    /// back for.
+    fn find(directory: &Path, wanted: &DraftPlace) -> Option<(Self, KeptDraft)> {
+        let mut found = None;
         for (path, age) in drafts(directory) {
-            let is_old = age.as_ref().is_some_and(too_old);
-            if !is_old && place_of(&path).ok().as_ref() != Some(wanted) {
+            let is_wanted = found.is_none() && place_of(&path).ok().as_ref() == Some(wanted);
+            let is_old = age.is_some_and(|age| age > LONGEST_KEPT);
+            if !is_wanted && !is_old {
                 continue;
             }
             let Some(file) = Self::take(path) else {
                 continue;
             };
-            if is_old {
+            if is_wanted && let Ok(kept) = file.read(wanted) {
+                found = Some((file, kept));
+            } else if is_old && file.was_old_long_ago() {
                 file.remove();
-            } else if let Ok(texts) = file.read(wanted) {
-                return Some((file, texts));
             }
         }
-        None
+        found
+    }
+
+    /// Returns whether this file, which is old now, was found old long ago. The first time, this is noted in a file beside
+    /// it. A note of a time that is still to come was made while the clock was wrong.
+    fn was_old_long_ago(&self) -> bool {
+        let changed = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
+        let (note, now) = (self.note_of_age(), SystemTime::now());
+        let (noted, written) = (changed(&note), changed(&self.path));
+        match noted.filter(|noted| Some(*noted) >= written && *noted <= now) {
+            Some(noted) => now.duration_since(noted).is_ok_and(|age| age > LONGEST_KEPT),
+            None => {
+                // Without the note the draft is kept longer.
+                let _ = fs::remove_file(&note);
+                let _ = create_private(&note);
+                false
+            }
+        }
+    }
+
+    /// The file whose time says when this one was found old.
+    fn note_of_age(&self) -> PathBuf {
+        self.path.with_extension("old")
     }
 
     /// Takes a file for a new draft.
@@ -231,25 +307,29 @@ impl DraftFile {
         })
     }
 
-    fn read(&self, wanted: &DraftPlace) -> io::Result<Vec<String>> {
+    fn read(&self, wanted: &DraftPlace) -> io::Result<KeptDraft> {
         let mut text = String::new();
         File::open(&self.path)?
             .take(LONGEST_FILE)
             .read_to_string(&mut text)?;
-        let (place, texts) = text.split_once('\n').ok_or(io::ErrorKind::InvalidData)?;
-        if serde_json::from_str::<DraftPlace>(place)? != *wanted {
+        let (header, texts) = text.split_once('\n').ok_or(io::ErrorKind::InvalidData)?;
+        let header: DraftHeader = serde_json::from_str(header)?;
+        if header.place != *wanted {
             return Err(io::ErrorKind::NotFound.into());
         }
         // Another program may have written the file, and a terminal would obey what is in it.
         let clean = |text: String| clean_with_tabs(&text.replace("\r\n", "\n").replace('\r', "\n"));
         let texts: Vec<String> = serde_json::from_str(texts)?;
-        Ok(texts.into_iter().map(clean).collect())
+        Ok(KeptDraft {
+            texts: texts.into_iter().map(clean).collect(),
+            after: header.after,
+        })
     }
 
-    fn write(&self, place: &DraftPlace, texts: &[String]) -> io::Result<()> {
+    fn write(&self, header: &DraftHeader, texts: &[String]) -> io::Result<()> {
         let text = format!(
             "{}\n{}\n",
-            serde_json::to_string(place)?,
+            serde_json::to_string(header)?,
             serde_json::to_string(texts)?
         );
         replace_locked(&self.path, text.as_bytes(), ReplaceOptions::default(), &self.lock)
@@ -258,6 +338,7 @@ impl DraftFile {
     /// Deletes the draft and what a killed writer left of it. If it cannot be deleted, it is offered once more.
     fn remove(&self) {
         let _ = fs::remove_file(&self.path);
+        let _ = fs::remove_file(self.note_of_age());
         remove_leftovers(&self.path, &self.lock);
     }
 }
@@ -326,16 +407,16 @@ mod tests {
     fn a_draft_outlives_its_chat_and_goes_when_it_is_sent() {
         let data = tempfile::tempdir().unwrap();
         let mut chat = keeper(data.path());
-        assert!(chat.move_to(None).is_empty());
+        assert!(chat.move_to(None).texts.is_empty());
         typed(&mut chat, &["fix\nthe tests", "then the docs"]);
         // The lock of a killed process is free.
         drop(chat);
         let mut next = keeper(data.path());
-        assert!(next.move_to(Some("ses_1")).is_empty(), "another place");
-        assert_eq!(next.move_to(None), ["fix\nthe tests", "then the docs"]);
+        assert!(next.move_to(Some("ses_1")).texts.is_empty(), "another place");
+        assert_eq!(next.move_to(None).texts, ["fix\nthe tests", "then the docs"]);
         next.note(Vec::new(), Instant::now());
         drop(next);
-        assert!(keeper(data.path()).move_to(None).is_empty());
+        assert!(keeper(data.path()).move_to(None).texts.is_empty());
         assert!(drafts(&data.path().join(DIRECTORY)).is_empty());
     }
 
@@ -345,12 +426,12 @@ mod tests {
         let mut chat = keeper(data.path());
         chat.move_to(None);
         typed(&mut chat, &["and then"]);
-        assert!(chat.move_to(Some("ses_1")).is_empty() && chat.is_at(Some("ses_1")));
+        assert!(chat.move_to(Some("ses_1")).texts.is_empty() && chat.is_at(Some("ses_1")));
         typed(&mut chat, &["and then"]);
         drop(chat);
         let mut next = keeper(data.path());
-        assert!(next.move_to(None).is_empty());
-        assert_eq!(next.move_to(Some("ses_1")), ["and then"]);
+        assert!(next.move_to(None).texts.is_empty());
+        assert_eq!(next.move_to(Some("ses_1")).texts, ["and then"]);
     }
 
     #[test]
@@ -359,11 +440,11 @@ mod tests {
         let (mut one, mut two) = (keeper(data.path()), keeper(data.path()));
         one.move_to(None);
         typed(&mut one, &["one"]);
-        assert!(two.move_to(None).is_empty(), "that chat is still open");
+        assert!(two.move_to(None).texts.is_empty(), "that chat is still open");
         typed(&mut two, &["two"]);
         drop((one, two));
         let (mut first, mut second) = (keeper(data.path()), keeper(data.path()));
-        let mut found = [first.move_to(None), second.move_to(None)].concat();
+        let mut found = [first.move_to(None).texts, second.move_to(None).texts].concat();
         found.sort();
         assert_eq!(found, ["one", "two"]);
     }
@@ -383,7 +464,7 @@ mod tests {
             let file = data.path().join(DIRECTORY).join("1");
             assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         }
-        assert_eq!(keeper(data.path()).move_to(None), ["use […]"]);
+        assert_eq!(keeper(data.path()).move_to(None).texts, ["use […]"]);
     }
 
     #[test]
@@ -418,7 +499,7 @@ mod tests {
         chat.note(text.clone(), now + PAUSE * 7);
         assert!(chat.due.is_none());
         drop(chat);
-        assert_eq!(keeper(data.path()).move_to(None), text);
+        assert_eq!(keeper(data.path()).move_to(None).texts, text);
     }
 
     #[test]
@@ -442,10 +523,10 @@ mod tests {
             file.unwrap().set_modified(changed).unwrap();
         }
         let mut next = keeper(data.path());
-        let found = next.move_to(None);
+        let found = next.move_to(None).texts;
         assert!(found[0].starts_with("two"), "{found:?}");
         assert!(!found[0].contains(['\u{1b}', '\u{7}']), "{found:?}");
-        assert_eq!(keeper(data.path()).move_to(None), ["three"]);
+        assert_eq!(keeper(data.path()).move_to(None).texts, ["three"]);
     }
 
     #[test]
@@ -458,7 +539,84 @@ mod tests {
         }
         forget_drafts(data.path(), "ses_1");
         assert_eq!(sessions_with_drafts(data.path()), ["ses_2"]);
-        assert!(keeper(data.path()).move_to(Some("ses_1")).is_empty());
+        assert!(keeper(data.path()).move_to(Some("ses_1")).texts.is_empty());
+    }
+
+    #[test]
+    fn the_file_of_a_place_stays_until_its_text_is_in_the_file_of_the_next_place_or_was_sent() {
+        let data = tempfile::tempdir().unwrap();
+        let mut chat = keeper(data.path());
+        chat.move_to(None);
+        typed(&mut chat, &["and then"]);
+        let before = data.path().join(DIRECTORY).join("1");
+        chat.move_to(Some("ses_1"));
+        assert!(before.exists(), "nothing else has the text yet");
+        chat.note(vec!["and then".to_owned()], Instant::now());
+        let texts = || keeper(data.path()).move_to(Some("ses_1")).texts;
+        assert!(!before.exists() && texts().is_empty(), "this chat still has it");
+        drop(chat);
+        assert_eq!(texts(), ["and then"]);
+        let mut chat = keeper(data.path());
+        chat.move_to(Some("ses_1"));
+        chat.move_to(Some("ses_2"));
+        chat.note(Vec::new(), Instant::now());
+        assert!(drafts(&data.path().join(DIRECTORY)).is_empty(), "it was sent");
+    }
+
+    #[test]
+    fn a_draft_knows_what_its_place_had_already() {
+        let data = tempfile::tempdir().unwrap();
+        let mut chat = keeper(data.path());
+        chat.move_to(Some("ses_1"));
+        assert!(!chat.wants_after(), "there is nothing to write");
+        chat.note(vec!["continue".to_owned()], Instant::now());
+        assert!(chat.wants_after());
+        chat.set_after(Some(17));
+        typed(&mut chat, &["continue"]);
+        drop(chat);
+        assert_eq!(keeper(data.path()).move_to(Some("ses_1")).after, Some(17));
+        // A file of an earlier version.
+        let earlier = "{\"at\":\"ses_1\"}\n[\"continue\"]\n";
+        fs::write(data.path().join(DIRECTORY).join("1"), earlier).unwrap();
+        let found = keeper(data.path()).move_to(Some("ses_1"));
+        assert_eq!((found.after, found.texts), (None, vec!["continue".to_owned()]));
+    }
+
+    #[test]
+    fn a_clock_that_was_wrong_once_deletes_no_draft_and_an_old_one_goes_in_time() {
+        let data = tempfile::tempdir().unwrap();
+        let directory = data.path().join(DIRECTORY);
+        let mut chat = keeper(data.path());
+        chat.move_to(Some("ses_1"));
+        typed(&mut chat, &["precious"]);
+        drop(chat);
+        let days_ago = |name: &str, days: u32| {
+            let file = File::options().write(true).open(directory.join(name)).unwrap();
+            let changed = SystemTime::now() - Duration::from_secs(24 * 60 * 60) * days;
+            file.set_modified(changed).unwrap();
+        };
+        let in_another_place = || keeper(data.path()).move_to(None).texts;
+        days_ago("1", 31);
+        assert!(in_another_place().is_empty());
+        assert!(directory.join("1").exists(), "the clock may be wrong");
+        // It comes back at its own place, however old it is.
+        assert_eq!(keeper(data.path()).move_to(Some("ses_1")).texts, ["precious"]);
+        // A note that was made before the draft was written again, or by a clock that was ahead, counts for nothing.
+        days_ago("1.old", 32);
+        in_another_place();
+        assert!(directory.join("1").exists());
+        let ahead = File::options().write(true).open(directory.join("1.old")).unwrap();
+        let tomorrow = SystemTime::now() + Duration::from_secs(24 * 60 * 60);
+        ahead.set_modified(tomorrow).unwrap();
+        days_ago("1", 90);
+        in_another_place();
+        assert!(directory.join("1").exists());
+        days_ago("1.old", 29);
+        in_another_place();
+        assert!(directory.join("1").exists());
+        days_ago("1.old", 31);
+        in_another_place();
+        assert!(!directory.join("1").exists() && !directory.join("1.old").exists());
     }
 
     #[test]
@@ -474,7 +632,7 @@ mod tests {
             fs::write(directory.join(name), text).unwrap();
         }
         let mut chat = keeper(data.path());
-        assert!(chat.move_to(None).is_empty());
+        assert!(chat.move_to(None).texts.is_empty());
         typed(&mut chat, &["new"]);
         assert!(directory.join("3").exists());
     }

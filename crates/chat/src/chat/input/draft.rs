@@ -2,17 +2,18 @@
 //! killed after its session has accepted a message and before the file is removed, or while only the beginning of the
 //! message was written.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use agentx::history::{SessionHistory, history_of};
-use agentx::runtime::SessionQuery;
+use agentx::runtime::{RuntimeError, SessionInfo, SessionQuery};
 use agentx::types::{SessionId, Timestamp};
 use tokio::time::{Instant, timeout};
 
 use crate::chat::Chat;
+use crate::chat::connection::ConversationSite;
 use crate::chat::slash::unescaped;
 use crate::render::rewind::own_text;
-use crate::terminal::draft::{DraftKeeper, PAUSE};
+use crate::terminal::draft::DraftKeeper;
 use crate::terminal::line_filter::line_filter;
 
 /// Maximum time for finding out whether a draft was sent: a server may not answer.
@@ -42,19 +43,16 @@ impl Chat<'_> {
         let session = self.connection.session().map(|session| session.id().clone());
         let at = session.as_ref().map(SessionId::as_str);
         if !self.composer.draft.is_at(at) {
-            let mut texts = self.composer.draft.move_to(at);
+            let kept = self.composer.draft.move_to(at);
+            let mut texts = kept.texts;
             if !texts.is_empty() {
-                let sent = timeout(LONGEST_LOOK, self.sent_last(session.as_ref())).await;
-                // The clock of a server may be another one.
-                let written = self.composer.draft.written_at();
-                let written = written.filter(|_| self.place.remote().is_none());
-                let sent = sent.unwrap_or_default().into_iter();
-                let sent = sent.filter(|(at, _)| is_from_before(written, *at));
-                let sent: Vec<String> = sent.map(|(_, text)| text).collect();
-                texts.retain(|text| !was_sent(text, &sent));
+                let sent = self.sent_since(kept.after, session.as_ref());
+                let sent = timeout(LONGEST_LOOK, sent).await.unwrap_or_default();
+                texts = without_sent(texts, sent);
             }
             self.bring_draft_back(&texts);
         }
+        self.note_what_draft_follows().await;
         let unsent = self.composer.unsent();
         self.composer.draft.note(unsent, Instant::now());
     }
@@ -63,21 +61,56 @@ impl Chat<'_> {
     pub(in crate::chat) async fn keep_draft_at_once(&mut self) {
         self.keep_draft().await;
         if self.composer.draft.is_due() {
+            self.note_what_draft_follows().await;
             let unsent = self.composer.unsent();
             self.composer.draft.write(unsent, Instant::now());
         }
     }
 
-    /// The messages and commands as which a draft may have been sent: the last one of the session and those that wait,
-    /// or the first ones of the latest sessions of the directory if the draft belongs to that. Each has its time.
-    async fn sent_last(&self, session: Option<&SessionId>) -> Vec<(Timestamp, String)> {
+    /// Tells the draft what its place has already, so that a later message with the same words counts as the draft, and an
+    /// earlier one does not. No clock of this machine counts: it may be wrong, or a server's may be another one.
+    async fn note_what_draft_follows(&mut self) {
+        match &self.connection.site {
+            ConversationSite::Open { events, .. } => {
+                self.composer.draft.set_after(Some(events.seq()));
+            }
+            ConversationSite::New(_) if self.composer.draft.wants_after() => {
+                let latest = timeout(LONGEST_LOOK, self.latest_sessions()).await;
+                let latest = latest.ok().and_then(Result::ok);
+                self.composer.draft.set_after(latest.map(|latest| {
+                    let made = latest.iter().map(|info| micros(info.created_at));
+                    made.max().unwrap_or_default()
+                }));
+            }
+            ConversationSite::New(_) => {}
+        }
+    }
+
+    /// The messages and commands as which a draft may have been sent: those of the session after this event, or the first
+    /// ones of the latest sessions of the directory that were made after this time if the draft belongs to that. A draft
+    /// of an earlier version says neither: the last message and those that wait count.
+    async fn sent_since(&self, after: Option<u64>, session: Option<&SessionId>) -> Vec<String> {
         let runtime = self.place.runtime();
         if let Some(session) = session {
-            let count = 1 + self.status.queue.iter().count();
             let history = history_of(runtime, session).await;
-            let mut sent = history.map(|history| sent_in(&history)).unwrap_or_default();
-            return sent.split_off(sent.len().saturating_sub(count));
+            let sent = history.map(|history| sent_in(&history)).unwrap_or_default();
+            let waiting = self.status.queue.iter().count();
+            return sent_after(sent, after, waiting);
         }
+        let mut first = Vec::new();
+        for info in self.latest_sessions().await.unwrap_or_default() {
+            if after.is_none_or(|after| micros(info.created_at) > after)
+                && let Ok(history) = history_of(runtime, &info.session_id).await
+            {
+                first.extend(sent_in(&history).into_iter().next().map(|(_, text)| text));
+            }
+        }
+        first
+    }
+
+    /// The latest sessions of the directory in which a new session works.
+    async fn latest_sessions(&self) -> Result<Vec<SessionInfo>, RuntimeError> {
+        let runtime = self.place.runtime();
         // A chat with a server may leave the directory to that.
         let workspace = Some(self.composer.draft.workspace().to_owned());
         let query = SessionQuery {
@@ -86,13 +119,7 @@ impl Chat<'_> {
             limit: LOOKED_AT,
             before: None,
         };
-        let mut first = Vec::new();
-        for info in runtime.sessions(query).await.unwrap_or_default() {
-            if let Ok(history) = history_of(runtime, &info.session_id).await {
-                first.extend(sent_in(&history).into_iter().next());
-            }
-        }
-        first
+        runtime.sessions(query).await
     }
 
     fn bring_draft_back(&mut self, texts: &[String]) {
@@ -110,35 +137,53 @@ impl Chat<'_> {
     }
 }
 
-/// The messages of people and, behind a `!`, the commands that they ran, in order, with their times.
-fn sent_in(history: &SessionHistory) -> Vec<(Timestamp, String)> {
+/// Returns a time as a draft has it.
+fn micros(at: Timestamp) -> u64 {
+    u64::try_from(at.0).unwrap_or_default()
+}
+
+/// The messages of people and, behind a `!`, the commands that they ran, in order, with the events that recorded them.
+fn sent_in(history: &SessionHistory) -> Vec<(u64, String)> {
     let inputs = history.inputs().iter();
-    let inputs = inputs.map(|input| (input.seq, input.at, own_text(&input.texts)));
+    let inputs = inputs.map(|input| (input.seq, own_text(&input.texts)));
     let commands = history.commands().iter();
-    let commands = commands.map(|(seq, at, command)| (*seq, *at, format!("!{command}")));
-    let mut sent: Vec<(u64, Timestamp, String)> = inputs.chain(commands).collect();
-    sent.sort_by_key(|(seq, ..)| *seq);
-    sent.into_iter().map(|(_, at, text)| (at, text)).collect()
+    let commands = commands.map(|(seq, _, command)| (*seq, format!("!{command}")));
+    let mut sent: Vec<(u64, String)> = inputs.chain(commands).collect();
+    sent.sort_by_key(|(seq, _)| *seq);
+    sent
 }
 
-/// Returns whether a draft that was written last at `written` may be a message of the time `at`. A later draft was typed
-/// after it: the file goes when the session has the message, and the next text is not written within a second.
-fn is_from_before(written: Option<SystemTime>, at: Timestamp) -> bool {
-    let written = written.and_then(|written| written.duration_since(UNIX_EPOCH).ok());
-    written.is_none_or(|written| {
-        let latest = Duration::from_micros(u64::try_from(at.0).unwrap_or(0)) + PAUSE;
-        written <= latest
-    })
+/// Returns the texts after this event; without one, the last text, and as many before it as messages wait.
+fn sent_after(mut sent: Vec<(u64, String)>, after: Option<u64>, waiting: usize) -> Vec<String> {
+    match after {
+        Some(after) => sent.retain(|(seq, _)| *seq > after),
+        None => drop(sent.drain(..sent.len().saturating_sub(1 + waiting))),
+    }
+    sent.into_iter().map(|(_, text)| text).collect()
 }
 
-/// Returns whether one of the messages is this draft, or begins with it: the rest was typed after the last write.
-fn was_sent(draft: &str, messages: &[String]) -> bool {
+/// Returns the drafts that are none of these messages. Each message was one draft.
+fn without_sent(drafts: Vec<String>, mut sent: Vec<String>) -> Vec<String> {
+    let is_unsent = |draft: &String| match sent_as(draft, &sent) {
+        Some(at) => {
+            sent.remove(at);
+            false
+        }
+        None => true,
+    };
+    drafts.into_iter().filter(is_unsent).collect()
+}
+
+/// Returns the place of the message that is this draft, or that begins with it: the rest was typed after the last write.
+fn sent_as(draft: &str, messages: &[String]) -> Option<usize> {
     let draft = match draft.trim().strip_prefix('!') {
         // A second `!` asks for the terminal and is not part of the command.
         Some(command) => format!("!{}", command.trim_start_matches('!').trim()),
         None => unescaped(draft.trim()).to_owned(),
     };
-    messages.iter().any(|message| message.trim().starts_with(&draft))
+    let mut trimmed = messages.iter().map(|message| message.trim());
+    let same = trimmed.clone().position(|message| message == draft);
+    same.or_else(|| trimmed.position(|message| message.starts_with(&draft)))
 }
 
 #[cfg(test)]
@@ -159,7 +204,7 @@ mod tests {
             "! make test",
             "!!make te",
         ] {
-            assert!(was_sent(sent, &messages), "{sent}");
+            assert!(sent_as(sent, &messages).is_some(), "{sent}");
         }
         for unsent in [
             "fix the tests\nand the docs, please",
@@ -167,18 +212,38 @@ mod tests {
             "make test",
             "!make tests",
         ] {
-            assert!(!was_sent(unsent, &messages), "{unsent}");
+            assert!(sent_as(unsent, &messages).is_none(), "{unsent}");
         }
-        assert!(!was_sent("fix", &[]));
+        assert!(sent_as("fix", &[]).is_none());
+    }
+
+    fn texts(texts: &[&str]) -> Vec<String> {
+        texts.iter().map(|text| (*text).to_owned()).collect()
     }
 
     #[test]
     fn a_draft_that_was_typed_after_a_message_is_not_that_message() {
-        let accepted = Timestamp(5_000_000);
-        let written = |millis| Some(UNIX_EPOCH + Duration::from_millis(millis));
-        for before in [None, written(4_000), written(5_000), written(5_900)] {
-            assert!(is_from_before(before, accepted), "{before:?}");
-        }
-        assert!(!is_from_before(written(6_100), accepted));
+        let sent: Vec<(u64, String)> = [(3, "hello"), (7, "continue"), (9, "!make"), (12, "continue")]
+            .map(|(seq, text)| (seq, text.to_owned()))
+            .into();
+        let after = |seq| sent_after(sent.clone(), seq, 1);
+        assert_eq!(after(Some(12)), texts(&[]));
+        assert_eq!(after(Some(7)), texts(&["!make", "continue"]));
+        assert_eq!(
+            after(None),
+            texts(&["!make", "continue"]),
+            "a file of an earlier version"
+        );
+        assert_eq!(sent_after(sent.clone(), None, 9).len(), 4);
+    }
+
+    #[test]
+    fn messages_that_were_sent_since_the_last_write_are_no_drafts_and_each_was_one() {
+        let drafts = || texts(&["m1", "m2", "m2", "and a dra"]);
+        let left = |sent: &[&str]| without_sent(drafts(), texts(sent));
+        assert_eq!(left(&["m1", "m2"]), texts(&["m2", "and a dra"]));
+        assert_eq!(left(&["m1 and more", "m2", "m2"]), texts(&["and a dra"]));
+        assert_eq!(left(&["m2 whole", "m2", "m1", "and a draft"]), texts(&[]));
+        assert_eq!(left(&[]), drafts());
     }
 }
