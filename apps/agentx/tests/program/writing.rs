@@ -3,8 +3,6 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
-use std::time::{Duration, SystemTime};
-
 use crate::common::Sandbox;
 use crate::pty::Pty;
 use crate::serving::Serving;
@@ -289,15 +287,15 @@ fn a_draft_that_was_sent_after_all_or_whose_session_is_deleted_does_not_come_bac
     let later = ",\"after\":9000000000000000";
     let typed: [(&str, &str, &[&str], &[&str], &str); 3] = [
         (
-            &id,
+            id.as_str(),
             later,
             &["hello there"],
             &["resume", "--last"],
             "› hello there",
         ),
-        (&workspace, later, &["hello there"], &[], "› hello there"),
+        (workspace.as_str(), later, &["hello there"], &[], "› hello there"),
         (
-            &id,
+            id.as_str(),
             ",\"after\":0",
             &["hello there", "a plan"],
             &["resume", "--last"],
