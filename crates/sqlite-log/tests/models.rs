@@ -184,6 +184,44 @@ async fn append_at(log: &dyn SessionLog, writer: &Writer, seq: u64, event: Envir
         .unwrap();
 }
 
+/// The clock was ahead for a while, and is right again.
+#[test]
+fn a_session_in_which_something_happens_now_comes_before_those_of_the_time_to_come() {
+    const AHEAD: i64 = 9_000_000_000_000_000;
+    const NOW: i64 = 1_700_000_000_000_000;
+    run(async {
+        let log = SqliteLog::open_in_memory().unwrap();
+        let log: &dyn SessionLog = &*log;
+        for n in 1..=4 {
+            let mut new = new_log(&format!("ses_{n}"));
+            new.at = Timestamp(50);
+            log.create(new).await.unwrap();
+        }
+        let writer = async |n: u32| log.attach(&SessionId::new(format!("ses_{n}"))).await.unwrap();
+        let listed = async || log.list(query()).await.unwrap();
+        append_at(log, &writer(1).await, 1, user("hi"), AHEAD).await;
+        // This one was killed amid an answer.
+        append_at(log, &writer(2).await, 1, text("del"), AHEAD + 5).await;
+        append_at(log, &writer(3).await, 1, user("hi"), NOW).await;
+        let first = listed().await;
+        assert_eq!(ids(&first)[..3], ["ses_3", "ses_2", "ses_1"]);
+        assert_eq!(first[2].updated_at, Timestamp(AHEAD), "others keep their time");
+        append_at(log, &writer(4).await, 1, text("del"), NOW + 1).await;
+        assert_eq!(ids(&listed().await), ["ses_4", "ses_3", "ses_2", "ses_1"]);
+        // What a process left is no later because it is opened again.
+        let killed = writer(4).await;
+        assert_eq!(ids(&listed().await)[0], "ses_4");
+        append_at(log, &writer(1).await, 2, user("go on"), NOW + 2).await;
+        assert_eq!(ids(&listed().await), ["ses_1", "ses_4", "ses_3", "ses_2"]);
+        let before = listed().await[0].updated_at;
+        append_at(log, &killed, 2, user("go on"), NOW + 3).await;
+        append_at(log, &killed, 3, user("go on"), NOW + 4).await;
+        let latest = &listed().await[0];
+        assert_eq!(latest.session_id.as_str(), "ses_4");
+        assert_eq!(latest.updated_at, Timestamp(before.0 + 1), "it does not run away");
+    });
+}
+
 #[test]
 fn lists_are_ordered_by_the_latest_event() {
     on_both(async |log| {

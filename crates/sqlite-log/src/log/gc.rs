@@ -140,8 +140,8 @@ pub(crate) fn give_back(connection: &Connection) -> Result<u64, Fault> {
 /// Undeleted sessions without forks whose last event is older than `before`.
 pub(crate) fn older_than(connection: &Connection, before: i64) -> Result<Vec<String>, Fault> {
     let mut statement = connection.prepare_cached(
-        "SELECT s.session_id, CASE s.stale WHEN 0 THEN s.updated_at ELSE coalesce((SELECT b.at FROM batches b
-           WHERE b.id >= s.id << 36 AND b.id < (s.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), s.updated_at) END AS latest
+        "SELECT s.session_id, CASE s.stale WHEN 0 THEN s.updated_at ELSE max(s.updated_at, coalesce((SELECT b.at FROM batches b
+           WHERE b.id >= s.id << 36 AND b.id < (s.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), s.updated_at)) END AS latest
          FROM sessions s WHERE s.deleted_at IS NULL AND latest < ?1
            AND NOT EXISTS (SELECT 1 FROM sessions f WHERE f.base = s.id AND f.deleted_at IS NULL)",
     )?;

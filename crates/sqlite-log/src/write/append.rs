@@ -12,6 +12,10 @@ use crate::rows::segment::{LogEnd, NewRow};
 use crate::write::open_session::OpenSession;
 use crate::write::writer::{Append, WriterState};
 
+/// The time after now from which on a session was written by a clock that was ahead: a minute. Those of a fact and of the
+/// writer of its row differ by less.
+const FUTURE_US: i64 = 60 * 1_000_000;
+
 impl WriterState {
     /// Appends inside the open transaction. The outer error means that the transaction has to be rolled back;
     /// the inner one is this append's own, and nothing was written for it.
@@ -173,17 +177,41 @@ fn mark_latest(connection: &Connection, open: &mut OpenSession, batch: &Batch) -
     {
         if !open.stale {
             connection
-                .prepare_cached("UPDATE sessions SET stale = 1 WHERE id = ?1")?
-                .execute([open.row])?;
+                .prepare_cached(
+                    "UPDATE sessions SET stale = 1, updated_at = max(updated_at, coalesce(?2, updated_at)) WHERE id = ?1",
+                )?
+                .execute(params![open.row, beyond_future(connection, open.row)?])?;
             open.stale = true;
         }
         return Ok(());
     }
+    let at = beyond_future(connection, open.row)?.map_or(last.at.0, |beyond| beyond.max(last.at.0));
     connection
         .prepare_cached("UPDATE sessions SET stale = 0, updated_at = ?2 WHERE id = ?1")?
-        .execute(params![open.row, last.at.0])?;
+        .execute(params![open.row, at])?;
     open.stale = false;
     Ok(())
+}
+
+/// Returns a time for a session in which something happens now, if its owner has sessions of a time that is still to come,
+/// because the clock was ahead: it is later than those of the others, so that this session is the latest one. Their own
+/// times stay: a clock that is behind would make them old.
+fn beyond_future(connection: &Connection, row: i64) -> Result<Option<i64>, Fault> {
+    let sql = "SELECT max(latest + (id <> ?1)) FROM (
+          SELECT s.id AS id, s.updated_at AS latest FROM sessions s
+            WHERE s.owner = (SELECT owner FROM sessions WHERE id = ?1) AND s.deleted_at IS NULL AND s.stale = 0
+              AND s.updated_at > ?2
+          UNION ALL
+          SELECT s.id, max(s.updated_at, coalesce((SELECT b.at FROM batches b
+              WHERE b.id >= s.id << 36 AND b.id < (s.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), s.updated_at))
+            FROM sessions s
+            WHERE s.owner = (SELECT owner FROM sessions WHERE id = ?1) AND s.deleted_at IS NULL AND s.stale = 1)
+        WHERE latest > ?2";
+    let soon = now().0.saturating_add(FUTURE_US);
+    let found = connection
+        .prepare_cached(sql)?
+        .query_row([row, soon], |found| found.get(0))?;
+    Ok(found)
 }
 
 /// Marks a session as deleted; its events stay until nothing needs them.

@@ -125,8 +125,8 @@ fn messages_upto(connection: &Connection, parts: &[read::SessionRange], at_seq: 
 
 /// The statement of [`take_over`].
 const TAKE_OVER: &str = "UPDATE sessions SET epoch = epoch + 1, stale = 0,
-    updated_at = CASE stale WHEN 0 THEN updated_at ELSE coalesce((SELECT b.at FROM batches b
-      WHERE b.id >= sessions.id << 36 AND b.id < (sessions.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), updated_at) END
+    updated_at = CASE stale WHEN 0 THEN updated_at ELSE max(updated_at, coalesce((SELECT b.at FROM batches b
+      WHERE b.id >= sessions.id << 36 AND b.id < (sessions.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), updated_at)) END
     WHERE id = ?1 RETURNING epoch";
 
 /// Counts up the epoch of a session, so that every earlier writer is refused from now on. If an earlier writer died in
@@ -157,8 +157,8 @@ pub(crate) fn delete(core: &mut WriterState, session: &SessionId) -> Result<(), 
 /// The columns of a [`SessionInfo`]; `updated_at` and `last_seq` come from the last row of facts if
 /// necessary.
 const INFO: &str = "SELECT s.session_id, s.owner, s.title, s.workspace, s.model, s.status, s.created_at,
-    CASE s.stale WHEN 0 THEN s.updated_at ELSE coalesce((SELECT b.at FROM batches b
-      WHERE b.id >= s.id << 36 AND b.id < (s.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), s.updated_at) END AS latest,
+    CASE s.stale WHEN 0 THEN s.updated_at ELSE max(s.updated_at, coalesce((SELECT b.at FROM batches b
+      WHERE b.id >= s.id << 36 AND b.id < (s.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), s.updated_at)) END AS latest,
     coalesce((SELECT b.last_seq FROM batches b
       WHERE b.id >= s.id << 36 AND b.id < (s.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), s.at_seq),
     s.messages, s.input_tokens, s.output_tokens, s.cache_read_tokens, s.cache_write_tokens, s.reasoning_tokens,
