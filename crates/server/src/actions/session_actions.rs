@@ -320,18 +320,12 @@ impl ServerState {
         whole(async move {
             let gone = LogError::NotFound(session.to_string()).into();
             // A model call in progress ends when the session is closed, and its cost is recorded then.
-            let delete = async {
-                let cost = state.cost_before_deletion(&access.owner, &session).await?;
-                let blobs = state.blobs_before_deletion(&access.owner, &session).await?;
-                access.runtime.delete(&session).await.map(|()| (cost, blobs))
-            };
-            let (cost, blobs) = state
+            let delete = access.runtime.delete(&session);
+            let delete = state.delete_counted(&access.owner, &session, delete);
+            state
                 .rooms()
                 .close_then(&session, &Problem::from(&gone), delete)
                 .await?;
-            state.count_deleted_blobs(&access.owner, blobs);
-            state.count_unlisted(&access.owner, cost);
-            state.keep_unlisted().await;
             // Its log is gone, so this is the only record of who deleted it.
             tracing::info!(%session, owner = %access.owner, by = %person, "session deleted");
             Ok(())

@@ -110,10 +110,12 @@ impl<'a> ClientCallCosts<'a> {
         )
     }
 
-    /// Counts the bill of a step that has ended, if it has one.
-    pub(crate) fn ended(&mut self, step: &EffectEnded, now: Timestamp) {
+    /// Counts the bill of a step that has ended, if it has one. Returns whether something was counted: then the disk has to
+    /// know soon.
+    pub(crate) fn ended(&mut self, step: &EffectEnded, now: Timestamp) -> bool {
         let open = self.open.remove(&(step.tool_call_id.clone(), step.step));
         let cost = step.bill.as_ref().map(|bill| bill.cost);
+        let is_counted = open.is_some() || cost.is_some();
         self.admitted.unbilled = self.admitted.unbilled.take().filter(|_| cost.is_none());
         let (estimate, reserved) = open
             .map(|open| (open.estimate, open.reserved))
@@ -121,6 +123,7 @@ impl<'a> ClientCallCosts<'a> {
         let cost = cost.unwrap_or_default();
         self.costs.settle(self.person, now, estimate, cost);
         self.costs.release(self.person, reserved);
+        is_counted
     }
 }
 
@@ -213,7 +216,7 @@ mod tests {
                 bill: Some(Box::new(bill)),
                 details: None,
             };
-            call.ended(&ended, now);
+            assert!(call.ended(&ended, now), "the disk has to know");
             assert_eq!(spent(), before + 7, "{kind}");
         }
         let other = EffectStarted {

@@ -136,7 +136,10 @@ impl CallerParts {
                         cancel.cancel();
                     }
                 },
-                EnvironmentEvent::EffectEnded(step) => costs.ended(step, self.state.now()),
+                // A kill would lose a bill that the disk does not have.
+                EnvironmentEvent::EffectEnded(step) if costs.ended(step, self.state.now()) => {
+                    self.state.keep_unlisted_soon();
+                }
                 _ => {}
             }
         };

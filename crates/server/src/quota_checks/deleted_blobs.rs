@@ -1,6 +1,6 @@
 //! Checks what a person stores, together with the blobs that their deleted sessions leave on the disk.
 
-use std::time::Instant;
+use std::sync::Arc;
 
 use agentx_runtime::{Runtime as _, RuntimeError};
 use agentx_types::{OwnerId, SessionId};
@@ -26,9 +26,17 @@ impl ServerState {
         self.runtime_of(owner).blobs(Some(session)).await
     }
 
-    /// Counts what a session held that was deleted now.
-    pub(crate) fn count_deleted_blobs(&self, owner: &OwnerId, blobs: BlobSizes) {
-        self.kept.deleted.add(owner, blobs, Instant::now());
+    /// Counts what a session holds that is deleted now, and writes that to the disk. If the deletion fails, the session
+    /// still names it, and it counts there.
+    pub(crate) async fn keep_deleted_blobs(self: &Arc<Self>, owner: &OwnerId, blobs: BlobSizes) {
+        if blobs.is_empty() {
+            return;
+        }
+        self.kept.deleted.add(owner, blobs, self.now());
+        let state = self.clone();
+        let written = tokio::task::spawn_blocking(move || state.kept.deleted.write(state.now()));
+        // It cannot panic, and it is not waited for if the server ends.
+        let _ = written.await;
     }
 
     /// Checks that what a person has stored is within their quota, and within twice of it together with the blobs of
@@ -52,11 +60,11 @@ impl ServerState {
             return Err(remote("quota_storage", &what));
         }
         let is_over = |deleted: u64| sums.bytes.saturating_add(deleted) >= most.saturating_mul(2);
-        if !is_over(self.kept.deleted.of(owner, &BlobSizes::new(), Instant::now())) {
+        if !is_over(self.kept.deleted.of(owner, &BlobSizes::new(), self.now())) {
             return Ok(());
         }
         let still = self.runtime_of(owner).blobs(None).await?;
-        let deleted = self.kept.deleted.of(owner, &still, Instant::now());
+        let deleted = self.kept.deleted.of(owner, &still, self.now());
         if !is_over(deleted) {
             return Ok(());
         }

@@ -176,6 +176,12 @@ impl ServerState {
         if self.quotas().cost.is_some() {
             let rows = self.costs_of(owner, None).await?;
             sums.listed = sum_of(&rows);
+            for (session, cost) in self.kept.unlisted.deletions(owner, self.now()) {
+                // One that is still listed has its cost there.
+                if !rows.iter().any(|row| row.key == session.as_str()) {
+                    sums.listed += cost;
+                }
+            }
             sums.cost = sums.listed;
             let (unlisted, estimated) = self.kept.unlisted.spent(owner, self.now());
             sums.cost += unlisted;

@@ -2,17 +2,35 @@
 
 use std::sync::Arc;
 
-use agentx_types::{NanoUsd, OwnerId};
+use agentx_runtime::RuntimeError;
+use agentx_types::{OwnerId, SessionId};
 
 use crate::state::ServerState;
 
 impl ServerState {
-    /// Counts a cost that no session lists: of one that is deleted now, or of a call outside of sessions. It counts at
-    /// once; [`Self::keep_unlisted`] writes it to the disk.
-    pub(crate) fn count_unlisted(&self, owner: &OwnerId, cost: NanoUsd) {
-        if cost > NanoUsd::default() {
-            self.kept.unlisted.add(owner, self.now(), cost);
-        }
+    /// Deletes a session by `delete`. What it cost, and what its blobs take, still counts for its owner, so the disk has
+    /// both before the session is gone: the server may be killed in between.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be read, or the deletion fails.
+    pub(crate) async fn delete_counted(
+        self: &Arc<Self>,
+        owner: &OwnerId,
+        session: &SessionId,
+        delete: impl Future<Output = Result<(), RuntimeError>>,
+    ) -> Result<(), RuntimeError> {
+        let cost = self.cost_before_deletion(owner, session).await?;
+        let blobs = self.blobs_before_deletion(owner, session).await?;
+        self.kept
+            .unlisted
+            .begin_deletion(owner, session, self.now(), cost);
+        self.keep_unlisted().await;
+        self.keep_deleted_blobs(owner, blobs).await;
+        let deleted = delete.await;
+        let unlisted = &self.kept.unlisted;
+        unlisted.end_deletion(owner, session, self.now(), deleted.is_ok());
+        self.keep_unlisted().await;
+        deleted
     }
 
     /// Begins to write the costs that no session lists to the disk, and does not wait.

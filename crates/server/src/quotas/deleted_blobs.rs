@@ -5,90 +5,181 @@
 //! Blobs are content-addressed: one that several deleted sessions named is on the disk once, and one that a session of
 //! the member still names counts there.
 //!
-//! It is kept in memory: a restart forgets it, and nobody but the operator restarts a server.
+//! A file beside the sessions keeps them over a restart. It has those of a session before that is deleted, because a kill
+//! may come in between. If the file cannot be read or written, the server says so in its log and continues.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use agentx_types::{BlobId, OwnerId};
+use agentx_files::{FileLock, ReplaceOptions, replace_locked};
+use agentx_types::{BlobId, OwnerId, Timestamp};
+use serde::{Deserialize, Serialize};
 
-/// Deletions of blobs without a name within this time count as one.
-const TOGETHER: Duration = Duration::from_secs(60);
+/// Deletions of blobs without a name within this time count as one: a minute.
+const TOGETHER_US: i64 = 60 * 1_000_000;
 /// The time for which deletions count. An hour after each of them, the next deletion removes the blobs.
-const KEPT: Duration = Duration::from_secs(3600 + 60);
+const KEPT_US: i64 = (3600 + 60) * 1_000_000;
 /// The largest number of blobs of an owner that are known by name. Of further ones only the bytes are added up, once for
 /// each deletion.
 const NAMED: usize = 16 << 10;
 
+/// The name of the file in the data directory.
+const FILE: &str = "deleted-blobs.json";
+/// The largest file that is read: about 40 people with as many blobs as are known by name.
+const MAX_BYTES: u64 = 64 << 20;
+/// The time to wait for another server on the same data directory.
+const PATIENCE: Duration = Duration::from_secs(10);
+
 /// Blobs with their sizes.
 pub(crate) type BlobSizes = BTreeMap<BlobId, u64>;
 
+/// The blobs of deleted sessions.
+type DeletedByOwner = HashMap<OwnerId, OwnersDeleted>;
+
 /// The blobs of deleted sessions, by owner.
-#[derive(Default)]
-pub(crate) struct DeletedBlobs(Mutex<HashMap<OwnerId, OwnersDeleted>>);
+pub(crate) struct DeletedBlobs {
+    all: Mutex<DeletedByOwner>,
+    file: PathBuf,
+    /// Held while the file is replaced, so that checks do not wait for the disk.
+    writing: Mutex<()>,
+}
 
 /// The blobs of the deleted sessions of one owner.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 struct OwnersDeleted {
     /// The time of the last deletion, and the size.
-    named: HashMap<BlobId, (Instant, u64)>,
+    #[serde(default)]
+    named: HashMap<BlobId, (Timestamp, u64)>,
     /// The bytes of further ones, with the time of the first deletion that an entry counts: at most 61 entries.
-    others: Vec<(Instant, u64)>,
+    #[serde(default)]
+    others: Vec<(Timestamp, u64)>,
 }
 
 impl OwnersDeleted {
-    fn forget_old(&mut self, now: Instant) {
+    /// Forgets what no longer counts. What a clock recorded that was ahead counts from now.
+    fn forget_old(&mut self, now: Timestamp) {
+        let named = self.named.values_mut().map(|(at, _)| at);
+        for at in named.chain(self.others.iter_mut().map(|(at, _)| at)) {
+            *at = (*at).min(now);
+        }
         self.named.retain(|_, (at, _)| is_recent(*at, now));
         self.others.retain(|(at, _)| is_recent(*at, now));
     }
 
-    fn add(&mut self, blob: BlobId, bytes: u64, now: Instant) {
+    fn add(&mut self, blob: BlobId, bytes: u64, now: Timestamp) {
         if self.named.len() < NAMED || self.named.contains_key(&blob) {
             self.named.insert(blob, (now, bytes));
             return;
         }
         match self.others.last_mut() {
-            Some((first, sum)) if now.duration_since(*first) < TOGETHER => *sum = sum.saturating_add(bytes),
+            Some((first, sum)) if now.0.saturating_sub(first.0) < TOGETHER_US => {
+                *sum = sum.saturating_add(bytes);
+            }
             _ => self.others.push((now, bytes)),
+        }
+    }
+
+    /// Adds what another server on this directory keeps for the owner, as far as there is room.
+    fn add_named(&mut self, of_other: &Self) {
+        for (blob, (at, bytes)) in &of_other.named {
+            if self.named.len() >= NAMED {
+                return;
+            }
+            self.named.entry(blob.clone()).or_insert((*at, *bytes));
         }
     }
 }
 
 impl DeletedBlobs {
-    /// Adds what a session held that is deleted now.
-    pub(crate) fn add(&self, owner: &OwnerId, blobs: BlobSizes, now: Instant) {
+    /// Reads those that an earlier server kept in this directory.
+    pub(crate) fn read(data_dir: &Path) -> Self {
+        let file = data_dir.join(FILE);
+        let all = read(&file).unwrap_or_else(|error| {
+            tracing::warn!(file = %file.display(), %error, "cannot read which files of deleted sessions are on the disk");
+            HashMap::new()
+        });
+        Self {
+            all: Mutex::new(all),
+            file,
+            writing: Mutex::default(),
+        }
+    }
+
+    /// Adds what a session holds that is deleted now. The file has it after [`Self::write`].
+    pub(crate) fn add(&self, owner: &OwnerId, blobs: BlobSizes, now: Timestamp) {
         if blobs.is_empty() {
             return;
         }
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        all.retain(|_, deleted| {
-            deleted.forget_old(now);
-            !deleted.named.is_empty() || !deleted.others.is_empty()
-        });
+        let mut all = self.all();
+        forget_old(&mut all, now);
         let deleted = all.entry(owner.clone()).or_default();
         for (blob, bytes) in blobs {
             deleted.add(blob, bytes, now);
         }
     }
 
+    /// Writes them to the file. Blocks meanwhile.
+    pub(crate) fn write(&self, now: Timestamp) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = self.replace_file(now) {
+            tracing::warn!(file = %self.file.display(), %error, "cannot keep which files of deleted sessions are on the disk");
+        }
+    }
+
+    fn replace_file(&self, now: Timestamp) -> std::io::Result<()> {
+        let lock = FileLock::wait(&FileLock::path_for(&self.file), PATIENCE)?;
+        let busy = "another program has been writing it for ten seconds";
+        let lock = lock.ok_or_else(|| std::io::Error::other(busy))?;
+        let mut all = self.all().clone();
+        for (owner, deleted) in read(&self.file).unwrap_or_default() {
+            all.entry(owner).or_default().add_named(&deleted);
+        }
+        forget_old(&mut all, now);
+        let text = serde_json::to_vec(&all)?;
+        replace_locked(&self.file, &text, ReplaceOptions::default(), &lock)
+    }
+
     /// Returns the bytes of blobs of an owner's sessions that were deleted within the hour, without those that are
     /// `still` named.
-    pub(crate) fn of(&self, owner: &OwnerId, still: &BlobSizes, now: Instant) -> u64 {
-        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(deleted) = all.get(owner) else {
+    pub(crate) fn of(&self, owner: &OwnerId, still: &BlobSizes, now: Timestamp) -> u64 {
+        let mut all = self.all();
+        let Some(deleted) = all.get_mut(owner) else {
             return 0;
         };
+        deleted.forget_old(now);
         let named = deleted.named.iter();
         let named = named.filter(|(blob, _)| !still.contains_key(*blob));
-        let named = named.map(|(_, counted)| counted);
-        let recent = named.chain(&deleted.others).filter(|(at, _)| is_recent(*at, now));
-        recent.fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes))
+        let sizes = named.map(|(_, counted)| counted).chain(&deleted.others);
+        sizes.fold(0_u64, |sum, (_, bytes)| sum.saturating_add(*bytes))
+    }
+
+    fn all(&self) -> MutexGuard<'_, DeletedByOwner> {
+        self.all.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn is_recent(at: Instant, now: Instant) -> bool {
-    now.duration_since(at) < KEPT
+fn forget_old(all: &mut DeletedByOwner, now: Timestamp) {
+    all.retain(|_, deleted| {
+        deleted.forget_old(now);
+        !deleted.named.is_empty() || !deleted.others.is_empty()
+    });
+}
+
+fn read(file: &Path) -> std::io::Result<DeletedByOwner> {
+    match std::fs::metadata(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(HashMap::new()),
+        Ok(found) if !found.is_file() || found.len() > MAX_BYTES => {
+            return Err(std::io::Error::other("it is not a file of sizes, or too large"));
+        }
+        found => found?,
+    };
+    Ok(serde_json::from_slice(&std::fs::read(file)?)?)
+}
+
+fn is_recent(at: Timestamp, now: Timestamp) -> bool {
+    now.0.saturating_sub(at.0) < KEPT_US
 }
 
 #[cfg(test)]
@@ -100,13 +191,16 @@ mod tests {
         names.into_iter().map(name).collect()
     }
 
+    fn at(seconds: u64) -> Timestamp {
+        Timestamp(i64::try_from(seconds).unwrap() * 1_000_000)
+    }
+
     #[test]
     fn what_was_deleted_counts_for_an_hour_and_fills_no_memory() {
-        let deleted = DeletedBlobs::default();
+        let directory = tempfile::tempdir().unwrap();
+        let deleted = DeletedBlobs::read(directory.path());
         let (ann, bob) = (OwnerId::new("own_ann"), OwnerId::new("own_bob"));
         let none = BlobSizes::new();
-        let start = Instant::now();
-        let at = |seconds| start + Duration::from_secs(seconds);
         deleted.add(&ann, blobs([1], 7), at(0));
         let of = |owner: &OwnerId, seconds| deleted.of(owner, &none, at(seconds));
         assert_eq!((of(&ann, 3599), of(&bob, 0)), (7, 0));
@@ -119,20 +213,47 @@ mod tests {
         }
         assert_eq!(of(&ann, 12_500), known + 200);
         let is_small = |owned: &OwnersDeleted| owned.named.len() == NAMED && owned.others.len() <= 61;
-        assert!(deleted.0.lock().is_ok_and(|all| is_small(&all[&ann])));
+        assert!(is_small(&deleted.all()[&ann]));
         deleted.add(&bob, blobs([1], 1), at(20_000));
-        assert!(deleted.0.lock().is_ok_and(|all| !all.contains_key(&ann)));
+        assert!(!deleted.all().contains_key(&ann));
     }
 
     #[test]
     fn a_blob_counts_once_and_not_beside_a_session_that_names_it() {
-        let deleted = DeletedBlobs::default();
+        let directory = tempfile::tempdir().unwrap();
+        let deleted = DeletedBlobs::read(directory.path());
         let ann = OwnerId::new("own_ann");
-        let now = Instant::now();
         for _ in 0..5 {
-            deleted.add(&ann, blobs([1, 2], 7), now);
+            deleted.add(&ann, blobs([1, 2], 7), at(0));
         }
-        assert_eq!(deleted.of(&ann, &BlobSizes::new(), now), 14);
-        assert_eq!(deleted.of(&ann, &blobs([2], 7), now), 7);
+        assert_eq!(deleted.of(&ann, &BlobSizes::new(), at(0)), 14);
+        assert_eq!(deleted.of(&ann, &blobs([2], 7), at(0)), 7);
+    }
+
+    #[test]
+    fn what_was_deleted_counts_over_a_restart_and_no_longer_than_an_hour_whatever_the_clock_said() {
+        let directory = tempfile::tempdir().unwrap();
+        let (ann, bob) = (OwnerId::new("own_ann"), OwnerId::new("own_bob"));
+        let none = BlobSizes::new();
+        let one = DeletedBlobs::read(directory.path());
+        let other = DeletedBlobs::read(directory.path());
+        one.add(&ann, blobs([1, 2], 7), at(10_000));
+        one.write(at(10_000));
+        other.add(&ann, blobs([2, 3], 7), at(10_000));
+        other.add(&bob, blobs([4], 7), at(10_000));
+        other.write(at(10_000));
+        let again = DeletedBlobs::read(directory.path());
+        let of = |owner: &OwnerId, seconds| again.of(owner, &none, at(seconds));
+        assert_eq!((of(&ann, 10_000), of(&bob, 10_000)), (21, 7));
+        // The clock has gone back: it counts for an hour from then.
+        assert_eq!((of(&ann, 100), of(&ann, 3_700), of(&ann, 3_760)), (21, 21, 0));
+        assert_eq!(of(&bob, 13_660), 0);
+        std::fs::write(directory.path().join(FILE), "{").unwrap();
+        let damaged = DeletedBlobs::read(directory.path());
+        assert_eq!(damaged.of(&ann, &none, at(10_000)), 0);
+        damaged.add(&ann, blobs([1], 7), at(10_000));
+        damaged.write(at(10_000));
+        let mended = DeletedBlobs::read(directory.path());
+        assert_eq!(mended.of(&ann, &none, at(10_000)), 7);
     }
 }

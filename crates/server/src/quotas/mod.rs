@@ -145,7 +145,7 @@ impl UsageSums {
 }
 
 impl MemberUsage {
-    /// Nobody holds anything yet; what was spent is in this directory.
+    /// Nobody holds anything yet; what was spent, and what deleted sessions left, is in this directory.
     pub(crate) fn new(data_dir: &Path) -> Self {
         Self {
             connections: Counter::default(),
@@ -154,7 +154,7 @@ impl MemberUsage {
             admissions: FairSemaphore::new(ADMISSIONS),
             sums: Mutex::default(),
             unlisted: UnlistedCosts::read(data_dir),
-            deleted: DeletedBlobs::default(),
+            deleted: DeletedBlobs::read(data_dir),
             slots: Mutex::default(),
         }
     }

@@ -4,16 +4,19 @@
 //! A model call at `/mcp` counts by an estimate from its beginning, and by its bill from its end: if the server is killed
 //! in between, the estimate stays.
 //!
+//! The cost of a session is in the file before the session is deleted, under the owner and the session, because a kill may
+//! come in between: it counts once the session is no longer listed.
+//!
 //! A file beside the sessions keeps the sums over a restart. If the file cannot be read or written, the server says
 //! so in its log and continues: the sums then last until it ends.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentx_files::{FileLock, ReplaceOptions, replace_locked};
-use agentx_types::{NanoUsd, OwnerId, Timestamp};
+use agentx_types::{NanoUsd, OwnerId, SessionId, Timestamp};
 
 use crate::quotas::daily_cost::CallBudget;
 
@@ -29,7 +32,11 @@ const MAX_BYTES: u64 = 16 << 20;
 /// The time to wait for another server on the same data directory.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Costs by owner, with the time of the first one that an entry counts: at most 25 entries each.
+/// Stands between the owner and the session in the name of a deletion.
+const OF_SESSION: char = ' ';
+
+/// Costs by owner, with the time of the first one that an entry counts: at most 25 entries each. Those of deletions have
+/// names of their own: see [`deletion`].
 type CostsByOwner = HashMap<OwnerId, Vec<(Timestamp, NanoUsd)>>;
 
 /// The costs of the last day that no session lists.
@@ -54,6 +61,10 @@ struct KnownCosts {
     less_being_written: HashMap<OwnerId, NanoUsd>,
     /// What is to be taken off later.
     less: HashMap<OwnerId, NanoUsd>,
+    /// The deletions of this server that have begun and not ended.
+    deletions: CostsByOwner,
+    /// The names of deletions that have ended, until the file has them no longer.
+    ended: HashSet<OwnerId>,
     /// The part of all these that is an estimate of calls of this server that run now.
     estimated: HashMap<OwnerId, NanoUsd>,
     /// The money that is set aside, beyond their estimates, for the model calls that are running. It counts in no sum of
@@ -112,10 +123,42 @@ impl UnlistedCosts {
         }
     }
 
-    /// Adds a cost incurred now: that of a deleted session, or of a call outside of one. It counts at once; the file
-    /// has it after [`Self::write`].
-    pub(crate) fn add(&self, owner: &OwnerId, now: Timestamp, cost: NanoUsd) {
-        add(&mut self.known().new, owner, now, cost);
+    /// Begins the deletion of a session: what it cost within a day has to be in the file before it is gone. It counts by
+    /// [`Self::deletions`].
+    pub(crate) fn begin_deletion(&self, owner: &OwnerId, session: &SessionId, now: Timestamp, cost: NanoUsd) {
+        if cost > NanoUsd::default() {
+            let mut known = self.known();
+            let name = deletion(owner, session.as_str());
+            known.ended.remove(&name);
+            known.deletions.insert(name, vec![(now, cost)]);
+        }
+    }
+
+    /// Ends the deletion of a session. If it is gone, its cost is one of its owner's.
+    pub(crate) fn end_deletion(&self, owner: &OwnerId, session: &SessionId, now: Timestamp, is_gone: bool) {
+        let mut known = self.known();
+        let name = deletion(owner, session.as_str());
+        for (_, cost) in known.deletions.remove(&name).into_iter().flatten() {
+            if is_gone {
+                add(&mut known.new, owner, now, cost);
+            }
+            known.ended.insert(name.clone());
+        }
+    }
+
+    /// Returns the sessions of an owner whose deletion has begun, with their cost within a day. Those that are still listed
+    /// have their cost there.
+    pub(crate) fn deletions(&self, owner: &OwnerId, now: Timestamp) -> HashMap<SessionId, NanoUsd> {
+        let known = self.known();
+        let prefix = deletion(owner, "");
+        let all = known.in_file.iter().chain(&known.deletions);
+        let open = all.filter(|(name, _)| !known.ended.contains(*name));
+        let costs = open.filter_map(|(name, costs)| {
+            let session = name.as_str().strip_prefix(prefix.as_str())?;
+            let (_, cost) = costs.first().filter(|(at, _)| is_recent(*at, now))?;
+            Some((SessionId::new(session), *cost))
+        });
+        costs.collect()
     }
 
     /// Begins a model call: adds its estimate, and reserves `more`, which it may cost beyond that. Of two that begin at the
@@ -182,8 +225,13 @@ impl UnlistedCosts {
     }
 
     fn add_to_file(&self, now: Timestamp) -> std::io::Result<()> {
-        let (added, less) = self.begin_writing(now);
-        if added.is_empty() && less.is_empty() {
+        let WantedChanges {
+            added,
+            less,
+            begun,
+            ended,
+        } = self.begin_writing(now);
+        if added.is_empty() && less.is_empty() && begun.is_empty() && ended.is_empty() {
             return Ok(());
         }
         let lock = FileLock::wait(&FileLock::path_for(&self.file), PATIENCE)?;
@@ -193,24 +241,33 @@ impl UnlistedCosts {
         let mut all = read(&self.file).unwrap_or_else(|_| self.known().in_file.clone());
         add_all(&mut all, &added, now);
         take_off(&mut all, &less);
+        all.retain(|name, _| !ended.contains(name));
+        all.extend(begun);
         let text = serde_json::to_vec(&all)?;
         replace_locked(&self.file, &text, ReplaceOptions::default(), &lock)?;
         let mut known = self.known();
         known.in_file = all;
         known.being_written.clear();
         known.less_being_written.clear();
+        known.ended.retain(|name| !ended.contains(name));
         Ok(())
     }
 
-    /// Returns what the file does not have yet, and what is to be taken off.
-    fn begin_writing(&self, now: Timestamp) -> (CostsByOwner, HashMap<OwnerId, NanoUsd>) {
+    fn begin_writing(&self, now: Timestamp) -> WantedChanges {
         let mut known = self.known();
         let new = std::mem::take(&mut known.new);
         add_all(&mut known.being_written, &new, now);
         for (owner, less) in std::mem::take(&mut known.less) {
             *known.less_being_written.entry(owner).or_default() += less;
         }
-        (known.being_written.clone(), known.less_being_written.clone())
+        let begun = known.deletions.iter();
+        let begun = begun.filter(|(name, costs)| known.in_file.get(*name) != Some(*costs));
+        WantedChanges {
+            added: known.being_written.clone(),
+            less: known.less_being_written.clone(),
+            begun: begun.map(|(name, costs)| (name.clone(), costs.clone())).collect(),
+            ended: known.ended.clone(),
+        }
     }
 
     /// Returns what an owner spent within a day, and the part of it that is an estimate of calls that run now.
@@ -224,6 +281,23 @@ impl UnlistedCosts {
     fn known(&self) -> MutexGuard<'_, KnownCosts> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// What the file does not have yet.
+struct WantedChanges {
+    added: CostsByOwner,
+    /// What is to be taken off.
+    less: HashMap<OwnerId, NanoUsd>,
+    /// The deletions that have begun.
+    begun: CostsByOwner,
+    /// The names of those that have ended.
+    ended: HashSet<OwnerId>,
+}
+
+/// The name under which the file has the cost of a session that is being deleted. No owner has it, so an earlier version
+/// counts it for nobody.
+fn deletion(owner: &OwnerId, session: &str) -> OwnerId {
+    OwnerId::new(format!("{owner}{OF_SESSION}{session}"))
 }
 
 /// Adds a cost, to the last ones if they are of the same hour.
@@ -286,6 +360,11 @@ mod tests {
 
         pub(crate) fn within_a_day(&self, owner: &OwnerId, now: Timestamp) -> NanoUsd {
             self.spent(owner, now).0
+        }
+
+        /// Adds a cost incurred now. It counts at once; the file has it after [`Self::write`].
+        fn add(&self, owner: &OwnerId, now: Timestamp, cost: NanoUsd) {
+            add(&mut self.known().new, owner, now, cost);
         }
 
         fn keep(&self, owner: &OwnerId, now: Timestamp, cost: NanoUsd) {
@@ -353,6 +432,40 @@ mod tests {
             (costs.within_a_day(&ada, now), in_file()),
             (NanoUsd(16), NanoUsd(16))
         );
+    }
+
+    #[test]
+    fn the_cost_of_a_session_survives_a_kill_during_its_deletion_and_counts_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let (ada, now) = (OwnerId::new("own_ada"), Timestamp(5));
+        let session = SessionId::new("ses_1");
+        let costs = UnlistedCosts::read(directory.path());
+        let after_a_kill = || UnlistedCosts::read(directory.path());
+        let sums = |costs: &UnlistedCosts| {
+            let open: u64 = costs.deletions(&ada, now).values().map(|cost| cost.0).sum();
+            (costs.within_a_day(&ada, now).0, open)
+        };
+        costs.begin_deletion(&ada, &session, now, NanoUsd(7));
+        costs.write(now);
+        assert_eq!((sums(&costs), sums(&after_a_kill())), ((0, 7), (0, 7)));
+        let killed = after_a_kill();
+        assert_eq!(killed.deletions(&ada, now)[&session], NanoUsd(7));
+        assert!(killed.deletions(&OwnerId::new("own_ad"), now).is_empty());
+        assert!(killed.deletions(&ada, Timestamp(now.0 + DAY_US)).is_empty());
+        // The session is still there, and is deleted again.
+        killed.begin_deletion(&ada, &session, now, NanoUsd(8));
+        killed.write(now);
+        killed.end_deletion(&ada, &session, now, true);
+        assert_eq!(sums(&killed), (8, 0), "before the file has it");
+        assert_eq!(sums(&after_a_kill()), (0, 8));
+        killed.write(now);
+        assert_eq!((sums(&killed), sums(&after_a_kill())), ((8, 0), (8, 0)));
+        // This one could not be deleted.
+        killed.begin_deletion(&ada, &session, now, NanoUsd(9));
+        killed.write(now);
+        killed.end_deletion(&ada, &session, now, false);
+        killed.write(now);
+        assert_eq!((sums(&killed), sums(&after_a_kill())), ((8, 0), (8, 0)));
     }
 
     #[test]

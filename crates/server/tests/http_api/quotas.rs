@@ -165,6 +165,11 @@ async fn blobs_of_deleted_sessions_count_while_they_stay() {
     refused(&last, full, "quota_storage", "quotas.storage_bytes");
     let detail = last.1["detail"].as_str().unwrap();
     assert!(detail.contains("deleted within an hour"), "{detail}");
+    // A restart does not forget them.
+    let file = desk.state.settings().data_dir.join("deleted-blobs.json");
+    let kept: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let kept = kept[&desk.ann_id]["named"].as_object().unwrap().len();
+    assert!(kept >= usize::from(made), "{kept}");
     assert_eq!(desk.make(&desk.bob).await.0, StatusCode::CREATED);
 }
 
@@ -243,6 +248,10 @@ async fn what_a_members_sessions_cost_is_bounded() {
         deletes.send().await.ok();
     }
     assert_eq!(spent_by(&desk.state, &ann).await, NanoUsd(0));
+    // The file has their costs under their owner alone: none of them counts by its deletion, too.
+    let file = desk.state.settings().data_dir.join("unlisted-costs.json");
+    let kept: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    assert_eq!(kept.as_object().unwrap().len(), 1, "{kept}");
     bound(NanoUsd(2 * CENT.0)).await;
     let said = desk.tell(&desk.ann, &third, "hello").await;
     refused(
@@ -371,9 +380,17 @@ impl Tool for Paid {
                 if !context.journal.begin(step, kind, json!({})).await {
                     return ToolOutcome::success("it began no more");
                 }
+                if let Some(file) = input["file"].as_str() {
+                    while !std::path::Path::new(file).exists() {
+                        tokio::task::yield_now().await;
+                    }
+                }
                 let bill = StepMetadata::from(bill.clone());
                 let end = context.journal.end(step, kind, None, outcome.clone(), bill);
                 end.await;
+            }
+            if input["waits"] == true {
+                context.cancel.cancelled().await;
             }
             ToolOutcome::success("done")
         })
@@ -418,6 +435,36 @@ async fn every_kind_of_model_call_of_a_client_is_billed() {
     let arguments = json!({"kind": "generate"});
     let (text, failed) = super::mcp::called(&desk, &desk.ann, "paid", arguments).await;
     assert!(failed && text.contains("quotas.daily_cost"), "{text}");
+}
+
+/// A kill that comes after a bill, and before the call ends, does not lose it.
+#[tokio::test]
+async fn a_bill_of_a_call_of_a_client_is_on_the_disk_before_the_call_ends() {
+    let desk = Desk::with_tool(Arc::new(Paid), |settings| {
+        settings.quotas.cost = Some(NanoUsd(28_000));
+        settings.rules = vec![rule_of("allow paid: *")];
+        settings.rules[0].argument = None;
+    })
+    .await;
+    let file = desk.state.settings().data_dir.join("unlisted-costs.json");
+    let is_billed = || {
+        let costs = std::fs::read(&file).unwrap_or_default();
+        let costs: Value = serde_json::from_slice(&costs).unwrap_or_default();
+        costs[&desk.ann_id][0][1] == 7
+    };
+    // The estimate is there before the bill.
+    let arguments = json!({"kind": "generate", "file": file, "waits": true});
+    let call = super::mcp::called(&desk, &desk.ann, "paid", arguments);
+    let billed = async {
+        while !is_billed() {
+            tokio::task::yield_now().await;
+        }
+    };
+    let billed = tokio::time::timeout(std::time::Duration::from_secs(60), billed);
+    tokio::select! {
+        (text, _) = call => panic!("it waits: {text}"),
+        in_time = billed => assert!(in_time.is_ok(), "the bill is on the disk"),
+    }
 }
 
 /// A call cannot spend more than the remaining budget, whatever number of model calls it makes.
