@@ -116,7 +116,7 @@ impl CallRequest<'_> {
     /// Asks a client of a version with a handshake. Without room among the open questions, it is dropped; so it is if the
     /// client cancels the call before there is room for the message.
     async fn send(&self, asked: OpenQuestion) {
-        let OpenQuestion { question, answer } = asked;
+        let OpenQuestion { question, answer, .. } = asked;
         if let Some(id) = self.context.suspended.register(&self.context.person, answer) {
             let sent = self.context.said.send(questions::request(&id, &question));
             // A client that has gone cancels its call.

@@ -115,6 +115,12 @@ impl McpHttpRequest {
         self.method == "tools/call"
     }
 
+    /// Returns whether the request says that it goes on with a call that is suspended.
+    pub fn is_resuming(&self) -> bool {
+        let state = self.params.get("requestState");
+        self.is_call() && state.is_some_and(|state| !state.is_null())
+    }
+
     /// Returns whether the request reads a document, so that its answer may be large.
     pub fn is_reading(&self) -> bool {
         self.method == "resources/read"

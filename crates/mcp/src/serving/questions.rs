@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 /// The time for an answer. Afterwards the call goes on as if the answer was no.
@@ -97,6 +98,8 @@ pub(super) fn input_request(question: &ClientQuestion) -> Value {
 pub(super) struct OpenQuestion {
     pub(super) question: ClientQuestion,
     pub(super) answer: oneshot::Sender<ClientAnswer>,
+    /// When nobody waits for the answer any more.
+    pub(super) until: Instant,
 }
 
 /// Asks the person at the client of one call.
@@ -122,11 +125,17 @@ impl CallQuestions {
     pub async fn ask(&self, question: ClientQuestion) -> Option<ClientAnswer> {
         let asks = self.asks.as_ref()?;
         let (answer, answered) = oneshot::channel();
+        let until = Instant::now() + PATIENCE;
         let asked = async {
-            asks.send(OpenQuestion { question, answer }).await.ok()?;
+            let question = OpenQuestion {
+                question,
+                answer,
+                until,
+            };
+            asks.send(question).await.ok()?;
             answered.await.ok()
         };
-        let in_time = tokio::time::timeout(PATIENCE, asked);
+        let in_time = tokio::time::timeout_at(until, asked);
         self.cancel.run_until_cancelled(in_time).await?.ok()?
     }
 }

@@ -2,13 +2,15 @@
 //! questions that were sent to clients of earlier versions.
 //!
 //! A `requestState` is a random name of an entry here. So a client can change nothing by changing it, and it says nothing.
-//! An entry counts for one person and one call, and once.
+//! An entry counts for one person and one call, and once. When the time for its answer is over, it is removed, and its call
+//! is cancelled.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::live_call::LiveCall;
 use super::questions::{ClientAnswer, ClientResponse, OpenQuestion};
@@ -38,6 +40,8 @@ struct SentQuestion {
 struct Waiting {
     suspended: HashMap<String, SuspendedCall>,
     sent: HashMap<String, SentQuestion>,
+    /// Whether the task runs that removes those whose time is over: one for the whole table.
+    has_timer: bool,
 }
 
 /// The calls of a server that wait for an answer of their client. Those that still wait are cancelled when it is dropped.
@@ -49,7 +53,7 @@ impl SuspendedCalls {
     ///
     /// # Errors
     /// Returns the call if the person has too many.
-    pub(super) fn keep(&self, call: SuspendedCall) -> Result<String, Box<SuspendedCall>> {
+    pub(super) fn keep(self: &Arc<Self>, call: SuspendedCall) -> Result<String, Box<SuspendedCall>> {
         let mut waiting = self.lock();
         // Nobody waits for the answers of those any more.
         waiting
@@ -60,10 +64,33 @@ impl SuspendedCalls {
         match random() {
             Ok(state) if count < SUSPENDED => {
                 waiting.suspended.insert(state.clone(), call);
+                if !std::mem::replace(&mut waiting.has_timer, true) {
+                    tokio::spawn(remove_in_time(Arc::downgrade(self)));
+                }
                 Ok(state)
             }
             _ => Err(Box::new(call)),
         }
+    }
+
+    /// Returns the number of calls of a person that wait for the request with their answer.
+    pub fn count(&self, person: &str) -> usize {
+        let waiting = self.lock();
+        let of_person = waiting.suspended.values();
+        let of_person = of_person.filter(|call| call.person == person && !call.asked.answer.is_closed());
+        of_person.count()
+    }
+
+    /// Removes the calls whose time is over, which cancels them. Returns the time of the next one; without one, the timer
+    /// ends.
+    fn remove_ended(&self, now: Instant) -> Option<Instant> {
+        let mut waiting = self.lock();
+        waiting
+            .suspended
+            .retain(|_, call| call.asked.until > now && !call.asked.answer.is_closed());
+        let next = waiting.suspended.values().map(|call| call.asked.until).min();
+        waiting.has_timer = next.is_some();
+        next
     }
 
     /// Takes the call that waits under this state, if it is this call of this person. `None` also if it has ended.
@@ -117,6 +144,16 @@ impl SuspendedCalls {
     }
 }
 
+/// Removes calls when their time is over, until none waits or the table is gone.
+async fn remove_in_time(calls: Weak<SuspendedCalls>) {
+    while let Some(next) = calls
+        .upgrade()
+        .and_then(|calls| calls.remove_ended(Instant::now()))
+    {
+        tokio::time::sleep_until(next).await;
+    }
+}
+
 /// Tells calls apart: the tool and its arguments, in whatever order their keys are.
 pub(super) fn fingerprint(tool: &str, arguments: &Map<String, Value>) -> [u8; 32] {
     let mut sorted = Value::Object(arguments.clone());
@@ -130,9 +167,89 @@ pub(super) fn fingerprint(tool: &str, arguments: &Map<String, Value>) -> [u8; 32
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use agentx_runtime::{BoxFuture, ToolOutcome};
+    use agentx_types::ToolSpec;
     use serde_json::json;
+    use tokio::sync::mpsc;
 
     use super::*;
+    use crate::serving::live_call::CallOfClient;
+    use crate::serving::questions::ClientQuestion;
+    use crate::serving::{ServedCall, ServedDocument, ServedParts};
+
+    /// Parts whose only call waits until it is cancelled, and says so.
+    struct WaitingParts(mpsc::Sender<()>);
+
+    impl ServedParts for WaitingParts {
+        fn tools(&self) -> BoxFuture<'_, Vec<ToolSpec>> {
+            Box::pin(std::future::ready(Vec::new()))
+        }
+
+        fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome> {
+            Box::pin(async move {
+                call.cancel.cancelled().await;
+                let _ = self.0.send(()).await;
+                ToolOutcome::success("")
+            })
+        }
+
+        fn documents(&self) -> BoxFuture<'_, Result<Vec<ServedDocument>, String>> {
+            Box::pin(std::future::ready(Ok(Vec::new())))
+        }
+
+        fn read<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<String>, String>> {
+            Box::pin(std::future::ready(Ok(None)))
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_suspended_call_is_cancelled_when_its_time_is_over_although_no_other_one_is_suspended() {
+        let calls = Arc::new(SuspendedCalls::default());
+        let (ends, mut ended) = mpsc::channel(1);
+        let parts: Arc<dyn ServedParts> = Arc::new(WaitingParts(ends));
+        let mut waits = Vec::new();
+        let begun = Instant::now();
+        for seconds in [600, 700] {
+            let (answer, answered) = oneshot::channel();
+            waits.push(answered);
+            let wanted = CallOfClient {
+                tool: "wait".into(),
+                arguments: Map::new(),
+                token: None,
+                log_level: None,
+                has_schema: false,
+                stateless: true,
+                can_be_asked: true,
+                state: None,
+                responses: None,
+            };
+            let question = ClientQuestion {
+                key: "k".into(),
+                message: "m".into(),
+                schema: json!({"type": "object"}),
+            };
+            let kept = calls.keep(SuspendedCall {
+                person: "ann".into(),
+                call: [0; 32],
+                asked: OpenQuestion {
+                    question,
+                    answer,
+                    until: begun + Duration::from_secs(seconds),
+                },
+                live: LiveCall::begin(parts.clone(), wanted),
+            });
+            assert!(kept.is_ok());
+        }
+        assert_eq!((calls.count("ann"), calls.count("bob")), (2, 0));
+        for (left, seconds) in [(1, 600), (0, 700)] {
+            assert_eq!(ended.recv().await, Some(()));
+            assert_eq!(calls.count("ann"), left);
+            assert!(begun.elapsed() < Duration::from_secs(seconds + 1));
+        }
+        assert!(!calls.lock().has_timer, "nothing waits");
+    }
 
     #[test]
     fn a_response_counts_for_the_person_who_was_asked_and_once() {

@@ -30,6 +30,13 @@ struct McpTokensRead {
     tokens: Vec<McpToken>,
 }
 
+/// The sender of a request to `/mcp`.
+pub(crate) struct FoundMcpCaller {
+    pub(crate) caller: Caller,
+    /// The id of the token that opens `/mcp` alone, if they came with one.
+    pub(crate) token: Option<String>,
+}
+
 impl KnownMcpTokens {
     pub(super) fn new(keyring: Keyring) -> Self {
         Self {
@@ -123,22 +130,36 @@ impl Authenticator {
         channel: &ConnectionChannel,
         address: &str,
         now_ms: u64,
-    ) -> Result<Caller, Box<Problem>> {
+    ) -> Result<FoundMcpCaller, Box<Problem>> {
         let Some(token) = bearer(headers)?.filter(|token| token.starts_with(MCP_TOKEN)) else {
-            return self.caller_of(headers, (channel, address, now_ms));
+            let caller = self.caller_of(headers, (channel, address, now_ms))?;
+            return Ok(FoundMcpCaller { caller, token: None });
         };
         self.check_origin(headers)?;
         let client = client_of(headers)?;
         let known = |tokens: &[McpToken]| {
             let known = tokens.iter().find(|known| known.is(token, now_ms));
-            known.map(|known| known.key)
+            known.map(|known| (known.key, known.id.clone()))
         };
         let owner = self.mcp_tokens.with(known);
-        let identity = owner.and_then(|key| self.identity_of(&key)).ok_or_else(|| {
+        let owner = owner.and_then(|(key, id)| Some((self.identity_of(&key)?, id)));
+        let (identity, id) = owner.ok_or_else(|| {
             let why = "the token for /mcp is unknown, has expired or was taken back; `agentx mcp token` makes a new one";
             problem("unauthenticated", why)
         })?;
-        Ok(identity.at(client, address))
+        Ok(FoundMcpCaller {
+            caller: identity.at(client, address),
+            token: Some(id),
+        })
+    }
+
+    /// Returns whether a person still has the token for `/mcp` with this id.
+    pub(crate) fn has_mcp_token(&self, person: &OwnerId, id: &str, now_ms: u64) -> bool {
+        let is_valid = |token: &McpToken| token.id == id && token.expires_at_ms > now_ms;
+        self.mcp_tokens.with(|tokens| {
+            let mut tokens = tokens.iter();
+            tokens.any(|token| is_valid(token) && self.is_of(token, person))
+        })
     }
 
     /// Returns whether a token is of this person, who is still trusted.

@@ -26,7 +26,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::DropGuard;
 
 use super::{ApiError, HandlerState};
-use crate::auth::caller::Caller;
+use crate::auth::mcp_tokens::FoundMcpCaller;
 use crate::connections::connection_limits::address_of;
 use crate::http::description::describe::{HandlerInput, HandlerResponse, Operation};
 use crate::http::requests::body::JsonBody;
@@ -50,7 +50,7 @@ const PAUSE_MS: u64 = 1000;
 pub(crate) struct McpBody(Map<String, Value>);
 
 /// A member, also with a token that opens `/mcp` alone.
-pub(crate) struct McpCaller(Caller);
+pub(crate) struct McpCaller(FoundMcpCaller);
 
 /// The headers of the protocol.
 pub(crate) struct McpHeaders {
@@ -66,7 +66,7 @@ pub(crate) struct McpResponse(Response);
 
 pub(crate) async fn message(
     app: HandlerState,
-    McpCaller(caller): McpCaller,
+    McpCaller(FoundMcpCaller { caller, token }): McpCaller,
     headers: McpHeaders,
     JsonBody(McpBody(body)): JsonBody<McpBody>,
 ) -> Result<McpResponse, ApiError> {
@@ -85,8 +85,8 @@ pub(crate) async fn message(
         return Err(ApiError::new("bad_request", what));
     }
     let session = request.new_session();
-    let running = RunningCall::begin(&app.state, &caller).map_err(|most| {
-        let what = format!("{most} of your requests run already");
+    let running = RunningCall::begin(&app.state, &caller, request.is_resuming()).map_err(|most| {
+        let what = format!("{most} of your requests run already, or wait for an answer of their client");
         ApiError::new("too_many", what).retry_after(PAUSE_MS)
     })?;
     // A text of a session is held in memory until it is sent, and this permit as long.
@@ -96,7 +96,7 @@ pub(crate) async fn message(
         None
     };
     let person = caller.person.to_string();
-    let parts = CallerParts::of(app.state.clone(), caller)?;
+    let parts = CallerParts::of(app.state.clone(), caller, token)?;
     // A stream has no status of its own any more.
     if let Some(answer) = request.argument_mismatch(&parts, &headers.arguments).await {
         running.end().await;
@@ -210,9 +210,13 @@ impl FromRequestParts<HandlerState> for McpCaller {
         let address = address_of(&parts.extensions);
         let (auth, now) = (app.state.auth(), app.state.now_ms());
         let found = auth.mcp_caller_of(&parts.headers, &channel(parts), &address, now);
+        let (found, token) = match found {
+            Ok(FoundMcpCaller { caller, token }) => (Ok(caller), token),
+            Err(problem) => (Err(problem), None),
+        };
         let caller = counted(parts, app, found)?;
         let Member(caller) = Member::unless_visitor(caller)?;
-        Ok(Self(caller))
+        Ok(Self(FoundMcpCaller { caller, token }))
     }
 }
 

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::caller::Caller;
 use crate::mcp::client_call_costs::{AdmittedCall, ClientCallCosts};
+use crate::mcp::running_call::RunningTool;
 use crate::members::trust::{choose, default_agent, of_server};
 use crate::state::ServerState;
 
@@ -64,16 +65,22 @@ pub(crate) struct CallerParts {
     /// The agent of a new session of the caller: its rules decide about calls.
     agent: AgentConfig,
     log_level: Option<Arc<ClientLogLevel>>,
+    /// The id of the token that opens `/mcp` alone, if the caller came with one.
+    token: Option<String>,
     /// The generation of the operator's trust list when the request came.
     trust: u64,
 }
 
 impl CallerParts {
-    /// Returns what this caller is served now.
+    /// Returns what this caller is served now, who may have come with the token for `/mcp` of this id.
     ///
     /// # Errors
     /// Returns an error if the model of the settings is not known, or the caller's directory cannot be made.
-    pub(crate) fn of(state: Arc<ServerState>, caller: Caller) -> Result<Self, RuntimeError> {
+    pub(crate) fn of(
+        state: Arc<ServerState>,
+        caller: Caller,
+        token: Option<String>,
+    ) -> Result<Self, RuntimeError> {
         let agent = default_agent(&state, &caller)?;
         let agent = of_server(&state, &caller, agent)?;
         let log_level = state.client_calls.log_level(&caller.person);
@@ -83,6 +90,7 @@ impl CallerParts {
             caller,
             agent,
             log_level,
+            token,
             trust,
         })
     }
@@ -105,13 +113,12 @@ impl CallerParts {
         })
     }
 
-    async fn call_tool(&self, mut call: ServedCall) -> ToolOutcome {
+    async fn call_tool(&self, mut call: ServedCall, stop: &CancellationToken) -> ToolOutcome {
         let found = self.agent.tools.iter().find(|spec| spec.name == call.tool);
         let Some(spec) = found.filter(|spec| is_for_clients(spec)) else {
             return ToolOutcome::failed(ToolStatus::Invalid, format!("There is no tool {:?}.", call.tool));
         };
         let person = &self.caller.person;
-        let stop = self.state.client_calls.stop_of(person);
         let tools = self.tool_server();
         let admitted = match self.admitted(&tools, spec).await {
             Ok(admitted) => admitted,
@@ -172,13 +179,18 @@ impl CallerParts {
     }
 
     /// Lists the caller's sessions. A stream of subscriptions lists them for minutes, so it ends with any change of who is
-    /// trusted; the next request authenticates its caller again.
+    /// trusted, and with its token; the next request authenticates its caller again.
     async fn sessions(&self) -> Result<Vec<ServedDocument>, RuntimeError> {
-        if self.state.auth().trust_generation() != self.trust {
+        let (auth, person) = (self.state.auth(), &self.caller.person);
+        if auth.trust_generation() != self.trust {
             let what = "the people whom this server trusts have changed; ask again";
             return Err(RuntimeError::Refused(what.into()));
         }
-        let person = &self.caller.person;
+        let is_gone = |id: &String| !auth.has_mcp_token(person, id, self.state.now_ms());
+        if self.token.as_ref().is_some_and(is_gone) {
+            let what = "the token for /mcp has expired or was taken back; `agentx mcp token` makes a new one";
+            return Err(RuntimeError::Refused(what.into()));
+        }
         let asked = SessionQuery {
             owner: person.clone(),
             workspace: None,
@@ -231,7 +243,12 @@ impl ServedParts for CallerParts {
     }
 
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome> {
-        Box::pin(self.call_tool(call))
+        Box::pin(async move {
+            let running = RunningTool::begin(&self.state, &self.caller.person);
+            let outcome = self.call_tool(call, running.stop()).await;
+            running.end().await;
+            outcome
+        })
     }
 
     fn log_level(&self) -> Option<&ClientLogLevel> {

@@ -1,33 +1,39 @@
-//! A call of an MCP client while it runs: it counts for its person, and the last one ends the work that calls left running.
+//! The requests and tools of MCP clients while they run: they count for their person, and the last one ends the work that
+//! calls left running. A tool whose call is suspended runs without a request.
 
 use std::sync::Arc;
 
 use agentx_node_runtime::ToolServer;
 use agentx_types::OwnerId;
+use tokio_util::sync::CancellationToken;
 
 use crate::auth::caller::Caller;
 use crate::state::ServerState;
 
-/// Maximum number of the operator's calls that run at once, and the limit of a member if
+/// Maximum number of the operator's calls that run or are suspended at once, and the limit of a member if
 /// `quotas.running_tool_calls` is not set.
 const RUNNING: usize = 64;
 
-/// A call that runs, until this is dropped.
+/// A request that runs, until this is dropped.
 pub(crate) struct RunningCall {
     state: Arc<ServerState>,
     person: OwnerId,
 }
 
 impl RunningCall {
-    /// Begins a call.
+    /// Begins a request. The calls of the caller that are suspended count, too, except for the one that it goes on with if it
+    /// `resumes` one.
     ///
     /// # Errors
     /// Returns the limit if the caller has as many calls as they may have.
-    pub(crate) fn begin(state: &Arc<ServerState>, caller: &Caller) -> Result<Self, usize> {
+    pub(crate) fn begin(state: &Arc<ServerState>, caller: &Caller, resumes: bool) -> Result<Self, usize> {
         let quota = state.settings().quotas.calls.filter(|_| !caller.operator);
         let quota = quota.and_then(|quota| usize::try_from(quota).ok());
         let most = quota.map_or(RUNNING, |quota| quota.clamp(1, RUNNING));
-        if !state.client_calls.begin(&caller.person, most) {
+        let suspended = state.suspended_calls.count(caller.person.as_str());
+        let others = suspended.saturating_sub(usize::from(resumes));
+        let room = most.saturating_sub(others);
+        if !state.client_calls.begin(&caller.person, room) {
             return Err(most);
         }
         Ok(Self {
@@ -36,13 +42,54 @@ impl RunningCall {
         })
     }
 
-    /// Ends a call. Commands that calls left running end with the last call of all.
+    /// Ends a request. Commands that calls left running end with the last call of all.
     pub(crate) async fn end(self) {
         let (state, person) = (self.state.clone(), self.person.clone());
         drop(self);
-        if state.client_calls.is_idle() {
-            ToolServer::new(state.runtime_of(&person)).end().await;
+        end_commands(&state, &person).await;
+    }
+}
+
+/// A tool that runs, also while its call is suspended, until this is dropped.
+pub(crate) struct RunningTool {
+    state: Arc<ServerState>,
+    person: OwnerId,
+    stop: CancellationToken,
+}
+
+impl RunningTool {
+    /// Begins a tool.
+    pub(crate) fn begin(state: &Arc<ServerState>, person: &OwnerId) -> Self {
+        Self {
+            state: state.clone(),
+            person: person.clone(),
+            stop: state.client_calls.begin_tool(person),
         }
+    }
+
+    /// Fires when the tool has to stop, because the money of its person is used up.
+    pub(crate) fn stop(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    /// Ends a tool, as [`RunningCall::end`] does: its request may have ended long ago.
+    pub(crate) async fn end(self) {
+        let (state, person) = (self.state.clone(), self.person.clone());
+        drop(self);
+        end_commands(&state, &person).await;
+    }
+}
+
+impl Drop for RunningTool {
+    fn drop(&mut self) {
+        self.state.client_calls.end_tool(&self.person);
+    }
+}
+
+/// Ends the commands that calls left running, if no call is left.
+async fn end_commands(state: &Arc<ServerState>, person: &OwnerId) {
+    if state.client_calls.is_idle() {
+        ToolServer::new(state.runtime_of(person)).end().await;
     }
 }
 

@@ -2,6 +2,7 @@
 
 use agentx_identity::{SecretKey, Trusted, TrustedAs};
 use axum::http::{Method, StatusCode};
+use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
 use crate::http_api::desk::{Desk, Reply};
@@ -80,6 +81,47 @@ async fn a_token_for_a_program_opens_mcp_alone_until_its_owner_takes_it_back() {
     let gone = desk.ask(Method::DELETE, &path).by(&own).send().await;
     assert_eq!(gone.status, StatusCode::NO_CONTENT);
     assert_eq!(at_mcp(&desk, token).await, StatusCode::UNAUTHORIZED);
+}
+
+/// A stream lasts for minutes, and shows the titles of sessions.
+#[tokio::test]
+async fn a_stream_of_subscriptions_ends_when_the_token_that_opened_it_is_taken_back() {
+    let desk = Desk::new().await;
+    let key = member(&desk);
+    let made = make(&desk, &key, "claude", 3_600).await.ok().json();
+    let own = signed_in(&desk, &key).await;
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let wanted = json!({"notifications": {"resourcesListChanged": true}, "_meta": meta});
+    let body = json!({"jsonrpc": "2.0", "id": 7, "method": "subscriptions/listen", "params": wanted});
+    let open = desk
+        .post("/mcp", &body)
+        .by(made["token"].as_str().unwrap())
+        .header("accept", "application/json, text/event-stream")
+        .header("mcp-protocol-version", "2026-07-28")
+        .header("mcp-method", "subscriptions/listen");
+    let mut stream = open.open().await.into_body().into_data_stream();
+    let first = stream.next().await.unwrap().unwrap();
+    let first = String::from_utf8_lossy(&first);
+    assert!(
+        first.contains("notifications/subscriptions/acknowledged"),
+        "{first}"
+    );
+    let path = format!("/v1/tokens/{}", made["id"].as_str().unwrap());
+    let gone = desk.ask(Method::DELETE, &path).by(&own).send().await;
+    assert_eq!(gone.status, StatusCode::NO_CONTENT);
+    let rest = async {
+        let mut rest = String::new();
+        while let Some(piece) = stream.next().await {
+            rest.push_str(&String::from_utf8_lossy(&piece.unwrap()));
+        }
+        rest
+    };
+    let rest = tokio::time::timeout(std::time::Duration::from_secs(30), rest).await;
+    let rest = rest.unwrap();
+    assert!(rest.contains("\"result\""), "{rest}");
 }
 
 #[tokio::test]
