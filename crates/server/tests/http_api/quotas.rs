@@ -267,6 +267,46 @@ async fn what_a_members_sessions_cost_is_bounded() {
     desk.say(&desk.operator, &own, json!("hello")).await;
 }
 
+/// A server that was killed while it deleted two sessions, one of which is gone.
+#[tokio::test]
+async fn a_deletion_that_a_kill_cut_off_counts_once_for_the_money_of_a_member() {
+    let desk = Desk::with_quotas(|quotas| quotas.cost = Some(NanoUsd(1_000 * CENT.0))).await;
+    let bound = async |cost: u64| {
+        let mut settings = Settings::clone(&desk.state.settings());
+        settings.quotas.cost = Some(NanoUsd(cost));
+        desk.state.renew(&settings).await;
+    };
+    let ann = OwnerId::new(&desk.ann_id);
+    let [there, other, third] = [
+        desk.dear(&ann).await,
+        desk.dear(&ann).await,
+        desk.dear(&ann).await,
+    ];
+    for session in [&there, &other] {
+        desk.say(&desk.ann, session, json!("hello")).await;
+    }
+    let listed = spent_by(&desk.state, &ann).await.0;
+    let now = desk.state.now().0;
+    let left = json!({
+        (format!("{ann} {there}")): [[now, listed]],
+        (format!("{ann} ses_gone")): [[now, 50 * CENT.0]],
+    });
+    let file = desk.state.settings().data_dir.join("unlisted-costs.json");
+    std::fs::write(&file, left.to_string()).unwrap();
+    // This reads the file again.
+    let deletes = desk.ask(axum::http::Method::DELETE, &format!("/v1/sessions/{other}"));
+    deletes.by(&desk.ann).send().await.ok();
+    let spent = listed + 50 * CENT.0;
+    bound(spent).await;
+    let said = desk.tell(&desk.ann, &third, "hello").await;
+    let too_many = StatusCode::TOO_MANY_REQUESTS;
+    refused(&said, too_many, "quota_usage", "quotas.daily_cost");
+    // What is still listed does not count twice.
+    bound(spent + 1).await;
+    let said = desk.tell(&desk.ann, &third, "hello").await;
+    assert_eq!(said.0, StatusCode::OK, "{}", said.1);
+}
+
 /// Requests that come before the first bill are not all compared with the same sum.
 #[tokio::test]
 async fn a_run_without_a_bill_counts_for_the_money_of_the_next_one() {
