@@ -53,7 +53,7 @@ fn reads(sandbox: &Sandbox, inputs: &[&str]) -> Ran {
 }
 
 fn chat(sandbox: &Sandbox, lines: &str) -> Ran {
-    sandbox.run_with_input(&["chat"], lines)
+    sandbox.run_with_input(&["chat", "--model", "demo"], lines)
 }
 
 fn says(ran: &Ran, all: &[&str]) {
@@ -352,7 +352,7 @@ fn what_the_model_was_told_stays_with_the_session_and_the_text_is_read_anew() {
     sandbox.write("home/.config/agentx/skills/tides/SKILL.md", changed);
     let (address, bodies) = recording(ANSWER);
     let sandbox = sandbox.env("OPENAI_BASE_URL", &address);
-    let ran = sandbox.run(&["run", "--last", "and now"]);
+    let ran = sandbox.run(&["run", "--last", "--model", "openai/made-up", "and now"]);
     assert_eq!(ran.code, Some(0), "{ran}");
     let sent = bodies.lock().unwrap().last().unwrap().clone();
     assert!(

@@ -173,6 +173,7 @@ fn dangerous_words(line: &str, workspace: &str, version: u32, is_whole: bool) ->
     let reading = read_as(line, version);
     if version >= since::OPTIONS_OF_BUILD_TOOLS {
         found.extend(build_tools::unlisted_of_all(
+            line,
             &reading.in_words,
             workspace,
             is_whole,
