@@ -26,7 +26,8 @@ pub struct ScriptLimits {
     /// Time in which the script itself runs (waiting does not count): 2 s.
     pub cpu: Duration,
     /// Time for which the script may compute while it cannot yield its turn, such as in a metamethod or in
-    /// one call of a text function: 64 ms of the processor's time. Scripts on the same thread wait meanwhile.
+    /// one call of a text function: 32 ms of the processor's time. Scripts on the same thread wait meanwhile.
+    /// A run that spends more than a quarter of its time so ends after twelve times this limit in all.
     pub turn: Duration,
     /// Time from the start to the end, waiting included: 5 minutes.
     pub wall: Duration,
@@ -53,6 +54,9 @@ pub struct ScriptLimits {
     pub depth: u32,
     /// The depth of this run: 1 for a call by a model.
     pub at_depth: u32,
+    /// The number of the person for whom it runs. Runs with one number share the turns of one person at their
+    /// thread, however many they are. Without a number, those of one [`Owner`](crate::Owner) do.
+    pub person: Option<u64>,
 }
 
 impl Default for ScriptLimits {
@@ -60,7 +64,7 @@ impl Default for ScriptLimits {
         Self {
             memory: 32 << 20,
             cpu: Duration::from_secs(2),
-            turn: Duration::from_millis(64),
+            turn: Duration::from_millis(32),
             wall: Duration::from_secs(300),
             spent: Duration::ZERO,
             effects: 10_000,
@@ -73,6 +77,7 @@ impl Default for ScriptLimits {
             json_depth: 64,
             depth: 8,
             at_depth: 1,
+            person: None,
         }
     }
 }
@@ -89,6 +94,8 @@ pub enum LimitExceeded {
     Cpu(Duration),
     /// [`ScriptLimits::turn`].
     Turn(Duration),
+    /// A multiple of [`ScriptLimits::turn`], which the run used up in many turns that it could not yield.
+    Turns(Duration),
     /// [`ScriptLimits::wall`].
     Wall(Duration),
     /// [`ScriptLimits::effects`].
@@ -114,7 +121,7 @@ impl LimitExceeded {
         match self {
             Self::Memory(_) => "memory",
             Self::Cpu(_) => "cpu",
-            Self::Turn(_) => "turn",
+            Self::Turn(_) | Self::Turns(_) => "turn",
             Self::Wall(_) => "wall",
             Self::Effects(_) => "effects",
             Self::Requests(_) => "requests",
@@ -135,6 +142,10 @@ impl fmt::Display for LimitExceeded {
             Self::Turn(time) => write!(
                 f,
                 "the script computed for more than {time:?} in a metamethod or in one call of a function: do it in smaller parts"
+            ),
+            Self::Turns(time) => write!(
+                f,
+                "the script computed for more than {time:?} in all while it could not yield its turn, in metamethods or in calls of functions: do it in smaller parts"
             ),
             Self::Wall(time) => write!(f, "the script took more than {time:?}"),
             Self::Effects(count) => write!(f, "the script started more than {count} effects"),

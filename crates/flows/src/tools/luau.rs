@@ -130,6 +130,8 @@ impl Tool for Luau {
         let limits = ScriptLimits {
             at_depth: context.journal.depth(),
             spent: Duration::from_millis(context.journal.all().spent_ms),
+            // However many calls one person of a server makes, they take turns as one.
+            person: Some(context.slots.number()),
             ..self.limits.clone()
         };
         Box::pin(async move {

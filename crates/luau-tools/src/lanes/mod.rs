@@ -4,3 +4,4 @@ mod inbox;
 mod lane_command;
 pub(crate) mod lane_pool;
 mod lane_worker;
+mod turn_queue;

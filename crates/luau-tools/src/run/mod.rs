@@ -8,13 +8,13 @@
 
 pub(crate) mod random;
 pub(crate) mod run_channel;
-mod run_timer;
+pub(crate) mod run_timer;
 
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value};
 
@@ -136,6 +136,11 @@ impl ScriptRun {
         self.watch.leave(self.wakes.read_clock());
     }
 
+    /// Returns the computing time for which turns were over and the script could not yield, this turn included.
+    pub(crate) fn overran(&self) -> Duration {
+        self.watch.overran()
+    }
+
     /// Finally stops the script.
     pub(crate) fn trip(&self, reason: Reason) -> mlua::Error {
         self.tripped.borrow_mut().get_or_insert(reason);
@@ -195,6 +200,9 @@ impl ScriptRun {
         }
         if self.watch.is_stuck(now, limits.turn) {
             return Err(self.trip(Reason::Limit(LimitExceeded::Turn(limits.turn))));
+        }
+        if let Some(most) = self.watch.overran_too_long(now, limits.turn) {
+            return Err(self.trip(Reason::Limit(LimitExceeded::Turns(most))));
         }
         Ok(now)
     }

@@ -3,6 +3,10 @@
 //! Two clocks count. The time of a turn is wall time, because others wait for it. A stuck script, which
 //! computes while it cannot yield its turn, is measured in processor time if the system provides it, so that
 //! a busy machine ends no run.
+//!
+//! A script cannot yield inside a metamethod or a text function: the VM calls these as it
+//! calls C, and the frames of C below them cannot be left and entered again. It yields at the first safepoint
+//! afterwards. The time from the end of its turn until then is an overrun, which counts for the run.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -10,7 +14,9 @@ use std::time::{Duration, Instant};
 use nix::time::{ClockId, clock_gettime};
 
 /// The time for which a script may compute before others have their turn.
-const SLICE: Duration = Duration::from_millis(4);
+pub(crate) const SLICE: Duration = Duration::from_millis(4);
+/// The overruns of a run may take this many times the limit of one of them.
+const OVERRUNS: u32 = 12;
 
 /// The times of one run.
 pub(crate) struct RunTimer {
@@ -22,6 +28,8 @@ pub(crate) struct RunTimer {
     used: Cell<Duration>,
     /// The thread's computing time when the turn was first found to be over.
     stuck_from: Cell<Option<Duration>>,
+    /// The computing time of the overruns of the earlier turns.
+    overran: Cell<Duration>,
 }
 
 impl RunTimer {
@@ -32,6 +40,7 @@ impl RunTimer {
             until: Cell::new(now),
             used: Cell::new(Duration::ZERO),
             stuck_from: Cell::new(None),
+            overran: Cell::new(Duration::ZERO),
         }
     }
 
@@ -50,6 +59,23 @@ impl RunTimer {
     /// Ends the turn, and adds its time to that of the run.
     pub(crate) fn leave(&self, now: Instant) {
         self.used.set(self.used(now));
+        self.overran.set(self.overran());
+        self.stuck_from.set(None);
+    }
+
+    /// Returns the computing time of the overruns of all turns, including this one.
+    pub(crate) fn overran(&self) -> Duration {
+        let computed = self.stuck_from.get().zip(computed_by_thread());
+        let this = computed.map_or(Duration::ZERO, |(from, now)| now.saturating_sub(from));
+        self.overran.get() + this
+    }
+
+    /// Returns the bound on overruns, a multiple of `most`, if those of the earlier turns took longer and more than a
+    /// quarter of the time of the run: such a script overruns its turns again and again.
+    pub(crate) fn overran_too_long(&self, now: Instant, most: Duration) -> Option<Duration> {
+        let most = most.saturating_mul(OVERRUNS);
+        let overran = self.overran.get();
+        (overran > most && overran > self.used(now) / 4).then_some(most)
     }
 
     /// Returns the time of all turns, including this one.
@@ -80,7 +106,7 @@ impl RunTimer {
 }
 
 /// The processor time of this thread, if the system reports it.
-fn computed_by_thread() -> Option<Duration> {
+pub(crate) fn computed_by_thread() -> Option<Duration> {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).ok()?;
     Some(Duration::from(time))
 }

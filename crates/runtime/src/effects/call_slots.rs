@@ -2,6 +2,7 @@
 //! the calls in all slots could wait forever for calls that need a slot.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -19,6 +20,8 @@ pub struct CallSlots {
     part: Option<Arc<Semaphore>>,
     /// The turns of that part at work that fills a processor.
     slow: Option<Arc<Semaphore>>,
+    /// The same for all handles to these slots.
+    number: u64,
 }
 
 /// A slot that a call has until this is dropped.
@@ -41,6 +44,7 @@ impl CallSlots {
             all: semaphore(count),
             part: None,
             slow: None,
+            number: next_number(),
         }
     }
 
@@ -51,7 +55,23 @@ impl CallSlots {
             all: self.all.clone(),
             part: Some(semaphore(count)),
             slow: Some(semaphore(SLOW)),
+            number: next_number(),
         }
+    }
+
+    /// Returns the number of these slots, which no others of this process have. A part has its own: on a server, it
+    /// stands for one person, whose calls share the turns of one person elsewhere, too, such as those of scripts.
+    ///
+    /// ```
+    /// use agentx_runtime::CallSlots;
+    ///
+    /// let all = CallSlots::default();
+    /// let (ann, bob) = (all.part(16), all.part(16));
+    /// assert_eq!(ann.number(), ann.clone().number());
+    /// assert!(ann.number() != bob.number() && ann.number() != all.number());
+    /// ```
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     /// Returns whether another handle refers to these slots.
@@ -107,4 +127,10 @@ impl CallSlots {
 /// A semaphore with this many permits, or the maximum that a semaphore can have.
 fn semaphore(count: usize) -> Arc<Semaphore> {
     Arc::new(Semaphore::new(count.clamp(1, Semaphore::MAX_PERMITS)))
+}
+
+/// Returns a number that no slots of this process have.
+fn next_number() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }

@@ -1,35 +1,31 @@
 //! A lane's loop: handles commands, runs the ready runs one after the other, and drops unused VMs.
 //!
-//! Runs take turns of 4 ms, in the order in which they became ready. A waiting run is not touched until its
-//! outcome has come. When there is nothing to do, the lane creates VMs in advance, collects garbage, and
-//! sleeps.
+//! Runs take turns of 4 ms; [`TurnQueue`] decides who is next. A waiting run is not touched until its outcome has
+//! come. When there is nothing to do, the lane creates VMs in advance, collects garbage, and sleeps.
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+mod instance;
+
+use std::collections::{BTreeMap, HashMap};
 use std::hint;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::mpsc::TryRecvError;
-use std::time::Duration;
-
-use mlua::Table;
+use std::time::{Duration, Instant};
 
 use crate::error::{Reason, ScriptError};
-use crate::host::EffectError;
 use crate::json::flat_value::FlatValue;
 use crate::lanes::inbox::InboxReceiver;
 use crate::lanes::lane_command::LaneCommand;
-use crate::limits::LimitExceeded;
+use crate::lanes::lane_worker::instance::{Instance, TURN, taker_of};
+use crate::lanes::turn_queue::TurnQueue;
 use crate::run::ScriptRun;
 use crate::run::run_channel::RunSender;
-use crate::vm::natives::{is_memory, text_of};
+use crate::run::run_timer::computed_by_thread;
+use crate::vm::natives::text_of;
 use crate::vm::pool::Vms;
-use crate::vm::{TaskEnd, Vm, VmProgress};
 use crate::waiting::spin_wait::{WaitSpot, several_processors};
 use crate::waiting::wake_queue::WakeQueue;
 
-/// The time for which a run may take outcomes that have already arrived before others have their turn: as
-/// long as it may compute.
-const TURN: Duration = Duration::from_millis(4);
 /// The time for which a lane polls before it sleeps: about the cost of waking it.
 const LOOKS: Duration = Duration::from_micros(50);
 
@@ -37,11 +33,14 @@ const LOOKS: Duration = Duration::from_micros(50);
 pub(crate) fn run(told: &InboxReceiver<LaneCommand>, spot: Arc<WaitSpot>) {
     let mut lane = LaneWorker::new(spot);
     loop {
-        if lane.ready.is_empty() {
-            match next(told, &mut lane) {
-                Some(told) => lane.handle(told),
-                None => return,
-            }
+        if lane.turns.is_empty() {
+            let Some(told) = next(told, &mut lane) else {
+                return;
+            };
+            lane.begin_commands();
+            lane.handle(told);
+        } else {
+            lane.begin_commands();
         }
         while let Ok(told) = told.try_next() {
             lane.handle(told);
@@ -86,28 +85,14 @@ fn next(told: &InboxReceiver<LaneCommand>, lane: &mut LaneWorker) -> Option<Lane
 struct LaneWorker {
     /// The runs by id.
     runs: HashMap<u64, Instance>,
-    /// The runs that can continue, the one that has waited longest first.
-    ready: VecDeque<u64>,
+    /// The runs that can continue.
+    turns: TurnQueue,
+    /// When the lane began to handle the commands that it handles now; `None` before the first.
+    handles_since: Option<Instant>,
     /// The VMs of this lane; they never leave its thread.
     vms: Vms,
     /// The waiters to wake, and the last reading of the clock.
     wakes: Rc<WakeQueue>,
-}
-
-/// A run on this lane.
-struct Instance {
-    /// The counters of the run, and the way to stop it.
-    run: Rc<ScriptRun>,
-    /// The VM that it is in.
-    vm: Rc<Vm>,
-    /// The table of the run in its VM; `None` before it has begun.
-    table: Option<Table>,
-    /// The arguments before it begins, and the result when it has ended.
-    flat: FlatValue,
-    /// Outcomes that the script did not ask for yet.
-    outcomes: BTreeMap<u64, Result<FlatValue, EffectError>>,
-    /// The step whose outcome the script waits for.
-    asked: Option<u64>,
 }
 
 impl LaneWorker {
@@ -115,10 +100,25 @@ impl LaneWorker {
     fn new(spot: Arc<WaitSpot>) -> Self {
         Self {
             runs: HashMap::new(),
-            ready: VecDeque::new(),
+            turns: TurnQueue::default(),
+            handles_since: None,
             vms: Vms::default(),
             wakes: Rc::new(WakeQueue::of(spot)),
         }
+    }
+
+    /// From now on the lane handles commands, one after the other.
+    fn begin_commands(&mut self) {
+        self.handles_since = Some(self.wakes.lately());
+    }
+
+    /// Returns whether a new run may begin before the lane has handled its other commands: if nobody else is ready,
+    /// and those that began so have not taken longer than one turn. Otherwise the outcomes for others, which are
+    /// among the commands, would come after all of these runs.
+    fn may_begin_at_once(&self) -> bool {
+        let lately = self.wakes.lately();
+        let is_early = |since: Instant| lately.duration_since(since) < TURN;
+        self.turns.is_empty() && self.handles_since.is_none_or(is_early)
     }
 
     /// Executes a command: begins a run, delivers an outcome, stops a run, or forgets a script.
@@ -130,11 +130,12 @@ impl LaneWorker {
                     return;
                 };
                 if instance.keep(step, outcome) {
-                    self.ready.push_back(run);
+                    self.turns.push(instance.taker, run);
                 }
             }
             LaneCommand::Stop { run } => {
                 if let Some(mut instance) = self.runs.remove(&run) {
+                    self.turns.ended(instance.taker, run);
                     let mut error = instance.run.stopped();
                     let table = instance.table.as_ref();
                     error.put(table.and_then(|table| instance.vm.place(Some(table))));
@@ -154,7 +155,7 @@ impl LaneWorker {
 
     /// Finds a VM for the run and runs it until it waits. If there is no memory for a VM it fails as `lost`.
     fn start(&mut self, speaker: RunSender, flat: FlatValue) {
-        let id = speaker.start().id;
+        let (id, taker) = (speaker.start().id, taker_of(speaker.start()));
         flat.fetch();
         let run = Rc::new(ScriptRun::new(speaker, Rc::clone(&self.wakes)));
         // The stop may have come before the run.
@@ -180,8 +181,9 @@ impl LaneWorker {
             }
         };
 
-        let mut instance = Instance {
+        let instance = Instance {
             run,
+            taker,
             vm,
             table: None,
             flat,
@@ -190,23 +192,58 @@ impl LaneWorker {
         };
         // Most runs end in their first turn: such a run is nowhere but here. Others that have turns to come
         // go first.
-        if self.ready.is_empty()
-            && let Some(result) = instance.turn()
-        {
-            self.end(&mut instance, result);
-            return;
-        }
+        let begun = if self.may_begin_at_once() {
+            self.begin_at_once(id, instance)
+        } else {
+            Some(instance)
+        };
+        let Some(instance) = begun else { return };
         if !instance.waits() {
-            self.ready.push_back(id);
+            self.turns.push(taker, id);
         }
         instance.vm.memory.hold(&instance.run);
         self.runs.insert(id, instance);
     }
 
-    /// Lets the run continue that has waited longest for its turn: its id, if there is one.
+    /// Gives a run its first turn; returns it if it did not end. Only a turn that was longer than others is charged.
+    fn begin_at_once(&mut self, id: u64, mut instance: Instance) -> Option<Instance> {
+        let (taker, run, began) = (instance.taker, Rc::clone(&instance.run), self.wakes.lately());
+        let goes_on = match instance.turn() {
+            Some(result) => {
+                self.end(&mut instance, result);
+                None
+            }
+            None => Some(instance),
+        };
+        let is_long = self.wakes.lately().duration_since(began) >= TURN;
+        if is_long || goes_on.is_some() {
+            let time = if is_long {
+                TURN + run.overran()
+            } else {
+                Duration::ZERO
+            };
+            self.turns.began(taker, goes_on.as_ref().map(|_| id), time);
+        }
+        goes_on
+    }
+
+    /// Lets the run continue that has the next turn: its id, if there is one.
     fn next_turn(&mut self) -> Option<u64> {
-        let id = self.ready.pop_front()?;
+        let (taker, id) = self.turns.pop()?;
+        let (began, from) = (computed_by_thread(), self.wakes.lately());
         self.resume_run(id);
+        // What other programs computed meanwhile is nobody's.
+        let computed = began.zip(computed_by_thread());
+        let took = computed.map_or_else(
+            || self.wakes.lately().duration_since(from),
+            |(began, ended)| ended.saturating_sub(began),
+        );
+        self.turns.took(taker, id, took);
+        match self.runs.get(&id) {
+            None => self.turns.ended(taker, id),
+            Some(instance) if !instance.waits() => self.turns.push(taker, id),
+            Some(_) => {}
+        }
         self.wakes.if_due();
         Some(id)
     }
@@ -216,14 +253,10 @@ impl LaneWorker {
         let Some(instance) = self.runs.get_mut(&id) else {
             return;
         };
-        if let Some(result) = instance.turn() {
-            if let Some(mut instance) = self.runs.remove(&id) {
-                self.end(&mut instance, result);
-            }
-            return;
-        }
-        if !instance.waits() {
-            self.ready.push_back(id);
+        if let Some(result) = instance.turn()
+            && let Some(mut instance) = self.runs.remove(&id)
+        {
+            self.end(&mut instance, result);
         }
     }
 
@@ -238,118 +271,6 @@ impl LaneWorker {
         self.vms.give_back(&instance.vm);
         self.vms.ran(instance.run.script());
         self.wakes.read_clock();
-    }
-}
-
-impl Instance {
-    /// Returns the name of the script in errors.
-    fn name(&self) -> &str {
-        &self.run.script().name
-    }
-
-    /// Keeps an outcome; true if the run waited for it.
-    fn keep(&mut self, step: u64, outcome: Result<FlatValue, EffectError>) -> bool {
-        if self.run.detached.borrow_mut().remove(&step) {
-            self.run.settled();
-            return false;
-        }
-        let waited = self.asked == Some(step) && self.waits();
-        self.outcomes.insert(step, outcome);
-        waited
-    }
-
-    /// Returns whether it cannot continue before an outcome comes.
-    fn waits(&self) -> bool {
-        self.asked.is_some_and(|step| !self.outcomes.contains_key(&step))
-    }
-
-    /// Runs one turn; returns the outcome if the run ended.
-    fn turn(&mut self) -> Option<Result<(), ScriptError>> {
-        let gone = self.resume_run();
-        gone.unwrap_or_else(|error| Some(Err(self.failed(&error))))
-    }
-
-    /// Lets the script continue until it waits, has had its turn, or ends.
-    fn resume_run(&mut self) -> mlua::Result<Option<Result<(), ScriptError>>> {
-        let mut from = None;
-        while !self.waits() {
-            let progress = if let Some(table) = &self.table {
-                let table = table.clone();
-                let given = self.asked.take().and_then(|step| self.take(step));
-                self.vm.resume(&self.run, &table, given, &mut self.flat)?
-            } else {
-                let (table, progress) = self.vm.start(&self.run, &mut self.flat)?;
-                self.table = table;
-                progress
-            };
-            match progress {
-                VmProgress::Done(ended) => return Ok(Some(self.ended(ended))),
-                VmProgress::TurnOver => return Ok(None),
-                VmProgress::Needs(step) => self.asked = Some(step),
-            }
-            self.vm.tidy();
-            let from = from.get_or_insert_with(|| self.run.entered());
-            if from.elapsed() >= TURN {
-                break;
-            }
-        }
-        Ok(None)
-    }
-
-    /// An outcome as the script gets it.
-    fn take(&mut self, step: u64) -> Option<(u64, Result<FlatValue, String>)> {
-        let outcome = self.outcomes.remove(&step)?;
-        self.run.settled();
-        Some((step, outcome.map_err(|error| error.to_string())))
-    }
-
-    /// Translates the end of a script into the result of its run.
-    fn ended(&self, ended: TaskEnd) -> Result<(), ScriptError> {
-        let name = self.name();
-        if let Some(error) = self.tripped() {
-            return Err(error);
-        }
-        match ended {
-            TaskEnd::Value => Ok(()),
-            TaskEnd::NoJson(problem) => Err(ScriptError::new(name, Reason::Result(problem))),
-            TaskEnd::Raised(text) => {
-                let mut error = ScriptError::located(name, &text, Reason::Failed);
-                if error.line.is_none() {
-                    error.put(self.run.place.borrow().clone());
-                }
-                Err(error)
-            }
-        }
-    }
-
-    /// The limit that ended the run, with its line.
-    fn tripped(&self) -> Option<ScriptError> {
-        let reason = self.run.tripped.borrow().clone()?;
-        let mut error = ScriptError::new(self.name(), reason);
-        error.put(self.run.place.borrow().clone());
-        Some(error)
-    }
-
-    /// Translates an error of the VM.
-    fn failed(&self, error: &mlua::Error) -> ScriptError {
-        let memory = Reason::Limit(LimitExceeded::Memory(self.run.limits().memory));
-        // Always ask, because the VM then releases the data that it kept for this question.
-        let place = self.vm.place(None);
-        if is_memory(error) || *self.run.tripped.borrow() == Some(memory.clone()) {
-            self.vm.retired.set(true);
-            place
-                .into_iter()
-                .for_each(|place| self.run.record_stop_place(place));
-        }
-        if let Some(error) = self.tripped() {
-            return error;
-        }
-        if is_memory(error) {
-            let mut error = ScriptError::new(self.name(), memory);
-            error.put(self.run.place.borrow().clone());
-            return error;
-        }
-        ScriptError::located(self.name(), &text_of(error), Reason::Failed)
     }
 }
 

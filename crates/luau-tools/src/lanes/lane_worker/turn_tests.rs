@@ -7,14 +7,16 @@ use futures_util::FutureExt;
 use serde_json::Value;
 
 use super::*;
+use crate::limits::LimitExceeded;
 use crate::run::run_channel::{LaneMessage, RunReceiver, RunStart, line};
 use crate::waiting::spin_wait::SpinWaiter;
 use crate::{Libraries, Script, ScriptLimits};
 
 const HOSTILE: u64 = 1;
-const NEIGHBOUR: u64 = 2;
-/// Maximum number of turns of the hostile script before the turn of the neighbour.
-const MOST: usize = 2;
+const NEIGHBOUR: u64 = 1_000;
+/// Maximum number of turns of hostile scripts, of all together, before the turn of the neighbour. So it waits for the
+/// end of a turn that had begun, which is a slice and the limit `turn` long at most, and for nothing else.
+const MOST: usize = 1;
 /// Number of turns after which the hostile script is assumed to continue forever.
 const TURNS: usize = 12;
 
@@ -83,20 +85,52 @@ const SCRIPTS: &[(&str, Ends)] = &[
     ),
 ];
 
-/// A lane that no thread runs, with a neighbour that waits again and again and a hostile script.
+/// Computes for several times a slice in a metamethod, which cannot be left in between.
+const METAMETHOD: &str = "setmetatable({}, {__index = function()
+    local x = 0 for i = 1, 3e6 do x = x + i % 7 end return x
+end})";
+
+/// A script that computes like that again and again.
+fn overruns() -> String {
+    format!("local t, sum = {METAMETHOD}, 0 while true do sum += t.x end")
+}
+
+/// A lane that no thread runs, with a neighbour that waits again and again and hostile scripts.
 struct Held {
     lane: LaneWorker,
     spot: WaitSpot,
     neighbour: RunReceiver,
-    hostile: RunReceiver,
+    hostile: Vec<RunReceiver>,
+}
+
+/// Limits without a bound on time except for that of a turn.
+fn limits() -> ScriptLimits {
+    let long = Duration::from_secs(3600);
+    ScriptLimits {
+        cpu: long,
+        wall: long,
+        ..ScriptLimits::default()
+    }
+}
+
+/// Limits for a script that may overrun its turns, for this person.
+fn patient(person: Option<u64>) -> ScriptLimits {
+    ScriptLimits {
+        turn: Duration::from_secs(600),
+        person,
+        ..limits()
+    }
 }
 
 impl Held {
-    /// Both have begun.
-    fn with(body: &str) -> Result<Self, ScriptError> {
+    /// The neighbour has begun, and then each of the hostile scripts.
+    fn with(person: Option<u64>, hostile: &[(&str, ScriptLimits)]) -> Result<Self, ScriptError> {
         let mut lane = LaneWorker::new(Arc::default());
-        let neighbour = start(&mut lane, NEIGHBOUR, "while true do ctx.sleep(1) end")?;
-        let hostile = start(&mut lane, HOSTILE, body)?;
+        let waits = "while true do ctx.sleep(1) end";
+        let neighbour = start(&mut lane, NEIGHBOUR, waits, ScriptLimits { person, ..limits() })?;
+        let hostile = (HOSTILE..).zip(hostile);
+        let hostile = hostile.map(|(id, (body, limits))| start(&mut lane, id, body, limits.clone()));
+        let hostile = hostile.collect::<Result<_, _>>()?;
         Ok(Self {
             lane,
             spot: WaitSpot::default(),
@@ -119,25 +153,46 @@ impl Held {
         });
     }
 
-    /// Why the hostile script ended, if it did.
+    /// Why a hostile script ended, if one did.
     fn ended(&mut self) -> Option<Reason> {
-        match heard(&mut self.hostile, &self.spot)? {
+        let spot = &self.spot;
+        match self.hostile.iter_mut().find_map(|hostile| heard(hostile, spot))? {
             LaneMessage::Ended(Err(error)) => Some(error.reason),
-            LaneMessage::Ended(Ok(value)) => panic!("the hostile script ends well: {value}"),
-            LaneMessage::Began(effect) => panic!("the hostile script asks for {effect:?}"),
+            LaneMessage::Ended(Ok(value)) => panic!("a hostile script ends well: {value}"),
+            LaneMessage::Began(effect) => panic!("a hostile script asks for {effect:?}"),
         }
+    }
+
+    /// Gives turns until hostile scripts have had this many or one of them has ended: their number, and why it ended.
+    fn turns(&mut self, most: usize, name: &str) -> (usize, Option<Reason>) {
+        let (mut turns, mut in_a_row) = (0, 0);
+        let mut ended = self.ended();
+        while turns < most && ended.is_none() {
+            // From now on the neighbour is ready, even if its last turn ended before it requested something.
+            self.answer_the_neighbour();
+            if self.lane.next_turn() == Some(NEIGHBOUR) {
+                in_a_row = 0;
+                continue;
+            }
+            (turns, in_a_row) = (turns + 1, in_a_row + 1);
+            assert!(
+                in_a_row <= MOST,
+                "the neighbour waits for {in_a_row} turns of: {name}"
+            );
+            ended = self.ended();
+        }
+        (turns, ended)
     }
 }
 
-fn start(lane: &mut LaneWorker, id: u64, body: &str) -> Result<RunReceiver, ScriptError> {
+fn start(
+    lane: &mut LaneWorker,
+    id: u64,
+    body: &str,
+    limits: ScriptLimits,
+) -> Result<RunReceiver, ScriptError> {
     let text = format!("function invoke(ctx) {body} end");
     let script = Script::compile("x", &text, Libraries::new())?;
-    let long = Duration::from_secs(3600);
-    let limits = ScriptLimits {
-        cpu: long,
-        wall: long,
-        ..ScriptLimits::default()
-    };
     let script = script.compiled;
     let (speaker, listener) = line(RunStart { id, script, limits });
     lane.handle(LaneCommand::Start(speaker, FlatValue::default()));
@@ -149,25 +204,10 @@ fn heard(listener: &mut RunReceiver, spot: &WaitSpot) -> Option<LaneMessage> {
 }
 
 #[test]
-fn a_neighbour_waits_for_two_turns_of_a_hostile_script_at_most() -> Result<(), ScriptError> {
+fn a_neighbour_waits_for_one_turn_of_a_hostile_script_at_most() -> Result<(), ScriptError> {
     for (body, ends) in SCRIPTS {
-        let mut held = Held::with(body)?;
-        let (mut turns, mut in_a_row) = (0, 0);
-        let mut ended = held.ended();
-        while turns < TURNS && ended.is_none() {
-            // From now on the neighbour is ready, even if its last turn ended before it requested something.
-            held.answer_the_neighbour();
-            if held.lane.next_turn() == Some(NEIGHBOUR) {
-                in_a_row = 0;
-                continue;
-            }
-            (turns, in_a_row) = (turns + 1, in_a_row + 1);
-            assert!(
-                in_a_row <= MOST,
-                "the neighbour waits for {in_a_row} turns of: {body}"
-            );
-            ended = held.ended();
-        }
+        let mut held = Held::with(None, &[(*body, limits())])?;
+        let (turns, ended) = held.turns(TURNS, body);
         let right = match ends {
             Ends::Never => ended.is_none(),
             Ends::ByTurn => matches!(ended, Some(Reason::Limit(LimitExceeded::Turn(_)))),
@@ -177,5 +217,78 @@ fn a_neighbour_waits_for_two_turns_of_a_hostile_script_at_most() -> Result<(), S
             "ends by {ended:?} after {turns} turns, not {ends:?}: {body}"
         );
     }
+    Ok(())
+}
+
+#[test]
+fn a_neighbour_waits_for_one_turn_beside_any_number_of_scripts_that_overrun_their_turns()
+-> Result<(), ScriptError> {
+    let body = overruns();
+    let beside = |count: usize, limits: &ScriptLimits| vec![(body.as_str(), limits.clone()); count];
+    let (hers, his) = (patient(Some(1)), patient(Some(2)));
+    let each = patient(None);
+    for (name, hostile) in [
+        ("one of nobody", beside(1, &each)),
+        ("six, each of an owner", beside(6, &each)),
+        ("one of another person", beside(1, &his)),
+        ("sixteen of another person", beside(16, &his)),
+        ("four of the same person", beside(4, &hers)),
+    ] {
+        let mut held = Held::with(hers.person, &hostile)?;
+        let (turns, ended) = held.turns(TURNS, name);
+        assert_eq!((turns, ended), (TURNS, None), "{name}");
+    }
+    Ok(())
+}
+
+#[test]
+fn sixteen_computing_scripts_of_one_person_have_as_many_turns_as_one_of_another() -> Result<(), ScriptError> {
+    let (hers, his) = (patient(Some(1)), patient(Some(2)));
+    let mut all = vec![("while true do end", his); 16];
+    all.push(("while true do end", hers));
+    let mut held = Held::with(None, &all)?;
+    let single = HOSTILE + 16;
+    let turns: Vec<_> = (0..64).filter_map(|_| held.lane.next_turn()).collect();
+    let had = turns.iter().filter(|id| **id == single).count();
+    // Some turns are longer than others, where the machine is busy.
+    assert!((24..=40).contains(&had), "{had} of 64 turns: {turns:?}");
+    Ok(())
+}
+
+#[test]
+fn runs_that_begin_at_once_let_others_have_their_outcomes() -> Result<(), ScriptError> {
+    let mut held = Held::with(None, &[])?;
+    held.lane.begin_commands();
+    let body = format!("return ({METAMETHOD}).x");
+    for id in HOSTILE..HOSTILE + 16 {
+        let hostile = start(&mut held.lane, id, &body, patient(Some(2)))?;
+        held.hostile.push(hostile);
+    }
+    held.answer_the_neighbour();
+    let spot = &held.spot;
+    let ended = held.hostile.iter_mut().filter_map(|run| heard(run, spot)).count();
+    assert!(
+        ended <= MOST,
+        "{ended} began and ended before the commands were handled"
+    );
+    assert_eq!(held.lane.next_turn(), Some(NEIGHBOUR));
+    Ok(())
+}
+
+#[test]
+fn a_script_that_overruns_its_turns_again_and_again_ends_with_that_reason() -> Result<(), ScriptError> {
+    let turn = Duration::from_millis(100);
+    let body = overruns();
+    let mut held = Held::with(None, &[(body.as_str(), ScriptLimits { turn, ..limits() })])?;
+    let (turns, ended) = held.turns(1_000, "overruns");
+    let Some(Reason::Limit(limit)) = ended else {
+        panic!("after {turns} turns it ends by {ended:?}");
+    };
+    assert_eq!(limit, LimitExceeded::Turns(12 * turn));
+    assert_eq!(limit.name(), "turn");
+    assert!(
+        turns > 12,
+        "each of {turns} turns was shorter than the limit of one"
+    );
     Ok(())
 }
