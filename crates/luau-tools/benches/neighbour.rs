@@ -6,6 +6,9 @@
 //! The hostile script repeats one expensive call of the library, for each one in `tests/costs`, until its
 //! limit ends it. The neighbour waits a millisecond again and again; its delay is the time from the end of
 //! such a wait to its next one. The bound is 100 ms.
+//!
+//! Then the same beside one, two, six and sixteen scripts of another person, on two lanes, that compute in a
+//! metamethod for most of what a turn may take, again and again: `-- overruns` does only that.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic, and prints figures")]
 
 #[allow(dead_code, reason = "the costs are stated for a test")]
@@ -18,6 +21,7 @@ use std::time::{Duration, Instant};
 use agentx_luau_tools::{
     BoxFuture, EffectKind, Host, HostEffect, Lanes, Libraries, Outcome, Script, ScriptLimits,
 };
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -55,9 +59,20 @@ impl Host for Nothing {
     }
 }
 
-/// Returns the delays of the neighbour, sorted, and the end of the hostile script.
-async fn beside(body: &str) -> (Vec<Duration>, String) {
-    let lanes = Lanes::new(1);
+/// The hostile scripts beside the neighbour.
+#[derive(Clone, Copy)]
+struct Hostile {
+    scripts: usize,
+    lanes: usize,
+}
+
+/// The numbers of the two people.
+const HERS: Option<u64> = Some(1);
+const HIS: Option<u64> = Some(2);
+
+/// Returns the delays of the neighbour, sorted, and the ends of the hostile scripts.
+async fn beside(body: &str, hostile: Hostile) -> (Vec<Duration>, String) {
+    let lanes = Lanes::new(hostile.lanes);
     let script = |text: &str| Script::compile_on(Arc::clone(&lanes), "x", text, Libraries::new()).unwrap();
     let (waits, stop) = (Waits::default(), CancellationToken::new());
     let late = Arc::clone(&waits.late);
@@ -65,6 +80,7 @@ async fn beside(body: &str) -> (Vec<Duration>, String) {
         let (script, stop) = (script(NEIGHBOUR), stop.clone());
         let limits = ScriptLimits {
             effects: u64::MAX,
+            person: HERS,
             ..ScriptLimits::default()
         };
         tokio::spawn(async move { script.invoke(json!({}), Arc::new(waits), limits, stop).await })
@@ -72,18 +88,51 @@ async fn beside(body: &str) -> (Vec<Duration>, String) {
     let text = format!("function invoke(ctx) while true do pcall(function() {body} end) end end -- state");
     let limits = ScriptLimits {
         cpu: Duration::from_millis(500),
+        person: HIS,
         ..ScriptLimits::default()
     };
-    let hostile = script(&text);
-    let hostile = hostile.invoke(json!({}), Arc::new(Nothing), limits, CancellationToken::new());
-    let ended = hostile
-        .await
-        .map_or_else(|error| error.code(), |_| "ok".to_owned());
+    let ended = join_all((0..hostile.scripts).map(|_| async {
+        let (limits, cancel) = (limits.clone(), CancellationToken::new());
+        let result = script(&text)
+            .invoke(json!({}), Arc::new(Nothing), limits, cancel)
+            .await;
+        result.map_or_else(|error| error.code(), |_| "ok".to_owned())
+    }));
+    let mut ended = ended.await;
+    ended.sort_unstable();
+    ended.dedup();
     stop.cancel();
     let _ = neighbour.await;
     let mut late = std::mem::take(&mut *late.lock().unwrap());
     late.sort_unstable();
-    (late, ended)
+    (late, ended.join(", "))
+}
+
+/// Scripts that overrun their turns: a metamethod with so many iterations of a loop, called again and again.
+fn overrunning() -> impl Iterator<Item = String> {
+    [300_000, 1_000_000, 2_000_000, 3_000_000].into_iter().map(|iterations| {
+        format!(
+            "local t, sum = setmetatable({{}}, {{__index = function() local x = 0 for i = 1, {iterations} do x = x + i % 7 end \
+             return x end}}), 0 while true do sum += t.x end"
+        )
+    })
+}
+
+/// Prints the delays beside hostile scripts; returns the longest.
+fn measured(runtime: &tokio::runtime::Runtime, body: &str, hostile: Hostile) -> Duration {
+    let at_work = async { beside(body, hostile).await };
+    let (late, ended) = runtime.block_on(at_work);
+    let ms = |at: usize| {
+        late.get(at.min(late.len().saturating_sub(1)))
+            .copied()
+            .unwrap_or_default()
+    };
+    let (usual, most) = (ms(late.len() / 2), ms(late.len()));
+    let Hostile { scripts, lanes } = hostile;
+    println!(
+        "{most:>9.1?} at most, {usual:>9.1?} usually, beside {scripts} on {lanes} lanes, ended by {ended}: {body}"
+    );
+    most
 }
 
 fn main() {
@@ -98,15 +147,20 @@ fn main() {
         if word.as_ref().is_some_and(|word| !body.contains(word.as_str())) {
             continue;
         }
-        let (late, ended) = runtime.block_on(async { tokio::spawn(beside(body)).await.unwrap() });
-        let ms = |at: usize| {
-            late.get(at.min(late.len().saturating_sub(1)))
-                .copied()
-                .unwrap_or_default()
-        };
-        let (usual, most) = (ms(late.len() / 2), ms(late.len()));
-        worst = worst.max(most);
-        println!("{most:>9.1?} at most, {usual:>9.1?} usually, ended by {ended}: {body}");
+        let alone = Hostile { scripts: 1, lanes: 1 };
+        worst = worst.max(measured(&runtime, body, alone));
     }
     println!("{worst:.1?} at most in all");
+    if word.is_some_and(|word| word != "overruns") {
+        return;
+    }
+    for scripts in [1, 2, 6, 16] {
+        let bodies = overrunning();
+        let crowd = Hostile { scripts, lanes: 2 };
+        let worst = bodies.map(|body| measured(&runtime, &body, crowd)).max();
+        println!(
+            "{:.1?} at most beside {scripts} scripts that overrun their turns",
+            worst.unwrap_or_default()
+        );
+    }
 }

@@ -8,7 +8,7 @@
 #[path = "../tests/costs/calls.rs"]
 mod calls;
 #[path = "../tests/costs/table.rs"]
-mod table;
+pub(crate) mod table;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

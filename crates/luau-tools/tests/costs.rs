@@ -1,5 +1,6 @@
 //! Every function of the library, with arguments as large as memory allows, in a loop that continues after
-//! errors: the script ends by a limit, and a neighbour on the same thread still succeeds.
+//! errors: the script ends by a limit, and a neighbour on the same thread still succeeds. How long it waits is
+//! tested where a test can count turns: in `src/lanes/lane_worker/turn_tests.rs`.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "costs/table.rs"]
@@ -56,7 +57,7 @@ async fn invoke(lanes: &Arc<Lanes>, text: &str, limits: ScriptLimits) -> String 
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn no_function_holds_up_a_neighbour_beyond_the_limits() {
+async fn every_function_in_a_loop_ends_by_a_limit_and_its_neighbour_succeeds() {
     let lanes = Lanes::new(1);
     let mut wrong = Vec::new();
     for body in bodies() {

@@ -108,6 +108,16 @@ fn limits(set: ToolLimits, of_folder: bool) -> ScriptLimits {
     }
 }
 
+/// Returns the limits of one call. However many calls one person of a server makes, they take turns as one.
+fn of_call(limits: &ScriptLimits, context: &ToolContext) -> ScriptLimits {
+    ScriptLimits {
+        at_depth: context.journal.depth(),
+        spent: Duration::from_millis(context.journal.all().spent_ms),
+        person: Some(context.slots.number()),
+        ..limits.clone()
+    }
+}
+
 impl Tool for Luau {
     fn spec(&self) -> ToolSpec {
         self.spec.clone()
@@ -127,13 +137,7 @@ impl Tool for Luau {
 
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let (ground, script, before) = (self.ground.clone(), self.script.clone(), self.before);
-        let limits = ScriptLimits {
-            at_depth: context.journal.depth(),
-            spent: Duration::from_millis(context.journal.all().spent_ms),
-            // However many calls one person of a server makes, they take turns as one.
-            person: Some(context.slots.number()),
-            ..self.limits.clone()
-        };
+        let limits = of_call(&self.limits, &context);
         Box::pin(async move {
             let running = match ground.begin(&context) {
                 Ok(running) => running,
@@ -173,8 +177,38 @@ fn failed(error: &ScriptError) -> ToolOutcome {
 #[cfg(test)]
 mod tests {
     use agentx_agent_files::definition::Millis;
+    use agentx_runtime::{CallSlots, Journal, RequestValues, SessionBlobs, ToolOutputSink};
+    use agentx_testing::FaultyLog;
+    use agentx_types::{SessionId, ToolCallId};
+    use tokio_util::sync::CancellationToken;
 
     use super::*;
+
+    fn context(slots: &CallSlots) -> ToolContext {
+        let session_id = SessionId::new("ses_1");
+        ToolContext {
+            tool_call_id: ToolCallId::new("call_1"),
+            session_id: session_id.clone(),
+            workspace: std::env::temp_dir(),
+            outside_workspace: false,
+            output: ToolOutputSink::discard(),
+            journal: Journal::discard(),
+            blobs: Arc::new(SessionBlobs::new(Arc::new(FaultyLog::new()), session_id)),
+            cancel: CancellationToken::new(),
+            values: RequestValues::default(),
+            slots: slots.clone(),
+        }
+    }
+
+    #[test]
+    fn all_calls_of_one_person_take_turns_as_one() {
+        let all = CallSlots::default();
+        let (hers, his) = (all.part(16), all.part(16));
+        let of = |slots: &CallSlots| of_call(&ScriptLimits::default(), &context(slots)).person;
+        assert!(of(&hers).is_some());
+        assert_eq!(of(&hers), of(&hers));
+        assert_ne!(of(&hers), of(&his));
+    }
 
     #[test]
     fn a_file_of_a_folder_sets_no_limit_as_high_as_it_likes() {

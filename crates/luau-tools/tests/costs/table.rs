@@ -35,6 +35,8 @@ pub(crate) const COSTS: &[Row] = &[
         "pcall(function() while true do end end)",
         "xpcall(error, function() while true do end end)",
         "tostring(setmetatable({}, {__tostring = function() while true do end end}))",
+        "local t, sum = setmetatable({}, {__index = function() local x = 0 for i = 1, 3e6 do x += i % 7 end return x end}), 0
+         while true do sum += t.x end",
         "require('nothing')",
     ]),
     (Copies, "error next rawset unpack", &[
