@@ -120,8 +120,7 @@ fn overrunning() -> impl Iterator<Item = String> {
 
 /// Prints the delays beside hostile scripts; returns the longest.
 fn measured(runtime: &tokio::runtime::Runtime, body: &str, hostile: Hostile) -> Duration {
-    let at_work = async { beside(body, hostile).await };
-    let (late, ended) = runtime.block_on(at_work);
+    let (late, ended) = runtime.block_on(beside(body, hostile));
     let ms = |at: usize| {
         late.get(at.min(late.len().saturating_sub(1)))
             .copied()

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use agentx_runtime::{AGENTS, DELEGATE, apply, as_offered, delegation_tools, describe};
 use agentx_types::{
     AgentConfig, Api, ApprovalMode, ConfigChange, Guard, Limits, ModelSpec, Prices, RULES_VERSION, Rule,
-    RuleEffect, ServerRules, ToolSpec, stricter_limit,
+    RuleEffect, ServerRules, ToolSpec,
 };
 
-use crate::members::limit_bounds::{limits_of_change, wider_than, widest};
+use crate::members::limit_bounds::{MORE_TOKENS, limits_of_change, longer_answers, wider_than, widest};
 
 /// The bounds of a caller who is not the server's operator.
 #[derive(Clone, Debug)]
@@ -274,11 +274,11 @@ impl MemberBounds {
         if self.owns {
             return None;
         }
-        let (had, has) = (&before.params, &after.params);
-        let answers_more = had.max_output_tokens.is_some()
-            && stricter_limit(has.max_output_tokens, had.max_output_tokens) != has.max_output_tokens;
-        if answers_more || has.thinking_tokens.unwrap_or(0) > had.thinking_tokens.unwrap_or(0) {
-            return Some("`params` would allow answers more tokens".into());
+        let thinks_more =
+            after.params.thinking_tokens.unwrap_or(0) > before.params.thinking_tokens.unwrap_or(0);
+        let longer = longer_answers(before, after.params.max_output_tokens);
+        if let Some(what) = longer.or_else(|| thinks_more.then(|| MORE_TOKENS.to_owned())) {
+            return Some(what);
         }
         let known: Vec<&ModelSpec> = models_of(before).collect();
         for model in models_of(after) {

@@ -283,6 +283,34 @@ async fn a_change_that_widens_a_limit_is_refused_with_the_bound() {
     desk.changes(&desk.ann, &session, wider).await.ok();
 }
 
+/// The length of an answer that nobody set is up to the model's server, so any number may be more.
+#[tokio::test]
+async fn who_drives_sets_no_length_of_answers_where_there_was_none() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.operator).await;
+    desk.share(&desk.operator, &session, &desk.bob_id, json!("drive"))
+        .await;
+    let params = |most: Value| json!({"params": {"max_output_tokens": most}});
+    for most in [90_000, 1] {
+        let answer = desk.changes(&desk.bob, &session, params(json!(most))).await;
+        let detail = answered(&answer, 403, "denied");
+        assert!(
+            detail.contains("`params` would allow answers more tokens"),
+            "{detail}"
+        );
+    }
+    // Where the operator set one, it is the bound.
+    desk.changes(&desk.operator, &session, params(json!(500)))
+        .await
+        .ok();
+    desk.release(&desk.operator, &session).await;
+    for wider in [json!(501), Value::Null] {
+        let answer = desk.changes(&desk.bob, &session, params(wider)).await;
+        answered(&answer, 403, "denied");
+    }
+    desk.changes(&desk.bob, &session, params(json!(499))).await.ok();
+}
+
 /// A session may have wider limits than settings that became stricter; nothing is reduced silently.
 #[tokio::test]
 async fn a_limit_beyond_settings_that_became_stricter_is_refused_with_their_bound() {
