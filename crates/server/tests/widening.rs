@@ -183,7 +183,7 @@ fn limits() -> impl Strategy<Value = Limits> {
 }
 
 /// The models that the server lists: that of the settings, one that costs nothing, one that is 1,000 times as
-/// dear, one whose requests always say how long an answer may be.
+/// dear, one with shorter answers, and one whose server decides how long an answer is if no request says it.
 fn listed() -> Vec<ModelSpec> {
     let usual = fixture::config().model;
     let mut free = usual.clone();
@@ -191,9 +191,10 @@ fn listed() -> Vec<ModelSpec> {
     let mut dear = usual.clone();
     dear.id = "dear".into();
     dear.prices.output = usual.prices.output.max(1) * 1000;
-    let mut bounded = usual.clone();
-    (bounded.id, bounded.api, bounded.max_output_tokens) = ("bounded".into(), Api::Anthropic, 5);
-    vec![usual, free, dear, bounded]
+    let (mut short, mut unknown) = (usual.clone(), usual.clone());
+    (short.id, short.max_output_tokens) = ("short".into(), 5);
+    (unknown.id, unknown.api) = ("unknown".into(), Api::OpenaiChat);
+    vec![usual, free, dear, short, unknown]
 }
 
 /// Usually one of these models, or one that the server does not list.
