@@ -596,7 +596,7 @@ export interface Approval {
   decision: ApprovalDecision;
   /** A word to the model. */
   note?: string | null;
-  /** For `session` and `always`: the rule that is kept. */
+  /** For `session` and `always`: the rule that is kept. For `deny`: the rule that closed the question. */
   rule?: Rule | null;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;

@@ -126,11 +126,13 @@ impl ServerState {
                 continue;
             };
             let ruling = Ruling::of(&state.config, tool, &asked.input);
-            if !ruling.rules.iter().any(|rule| rule.effect == RuleEffect::Deny) {
+            let mut rules = ruling.rules.into_iter();
+            let Some(denies) = rules.find(|rule| rule.effect == RuleEffect::Deny) else {
                 continue;
-            }
+            };
             let refusal = ApprovalInput::new(asked.tool_call_id.clone(), ApprovalDecision::Deny)
                 .note(Some(format!("{}; it came while the call waited", ruling.because)))
+                .rule(Some(denies))
                 .by(Some(self.operator().clone()).filter(|operator| operator != owner));
             // It may have been answered in between.
             if let Err(error) = session.approve(refusal).await {

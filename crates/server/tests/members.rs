@@ -159,6 +159,11 @@ async fn rules_of_the_settings_hold_without_a_restart() {
             |frame: &Value| frame["event"] == "tool_failed" && frame["payload"]["status"] == "denied";
         let closed = client.find(is_closed).await["payload"]["error"].to_string();
         assert!(closed.contains("it came while the call waited"), "{closed}");
+        assert!(closed.contains("Not allowed: the rule"), "{closed}");
+        assert!(
+            !closed.contains("refused this call"),
+            "nobody refused it: {closed}"
+        );
     }
     assert!(!canary.exists());
     world.end().await;

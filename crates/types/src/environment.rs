@@ -169,7 +169,7 @@ payloads! {
         /// A word to the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         note: Option<String>,
-        /// For `session` and `always`: the rule that is kept.
+        /// For `session` and `always`: the rule that is kept. For `deny`: the rule that closed the question.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rule: Option<Box<Rule>>,
         /// The person, if not the session's owner.

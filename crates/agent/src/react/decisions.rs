@@ -8,7 +8,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use agentx_types::{
-    Approval, ApprovalDecision, OwnerId, RequestedCall, RuleEffect, ServerRules, ToolSpec, ToolStatus, since,
+    Approval, ApprovalDecision, OwnerId, RequestedCall, Rule, RuleEffect, ServerRules, ToolSpec, ToolStatus,
+    since,
 };
 use serde_json::Value;
 
@@ -42,9 +43,13 @@ impl ReactAgent {
             return;
         }
         let call = entry.call.clone();
-        if approval.decision != ApprovalDecision::Deny
-            && let Some(reason) = self.denied_meanwhile(&call)
+        let by_rule = self.is_closed_by_rule(approval);
+        if (by_rule || approval.decision != ApprovalDecision::Deny)
+            && let Some(mut reason) = self.denied_meanwhile(&call)
         {
+            if by_rule {
+                reason.push_str("; it came while the call waited");
+            }
             self.answer_open(index, ToolStatus::Denied, not_allowed(&reason), step);
             self.update_waiting_status(step);
             return;
@@ -96,6 +101,15 @@ impl ReactAgent {
             line.push_str(&said);
         }
         self.condenser.decisions.push((step.seq, line));
+    }
+
+    /// Returns whether this is no decision of a person: the server closes the question, because a new rule of its
+    /// settings denies the call.
+    pub(super) fn is_closed_by_rule(&self, approval: &Approval) -> bool {
+        let denies = |rule: &Rule| rule.effect == RuleEffect::Deny;
+        self.config.rules_version >= since::RULES_CLOSE_QUESTIONS
+            && approval.decision == ApprovalDecision::Deny
+            && approval.rule.as_deref().is_some_and(denies)
     }
 
     /// The person who decided, if it is not the owner of the session. Before version 9 everybody's decision

@@ -196,7 +196,10 @@ impl ReactAgent {
         let NestedStage::Asked(question) = &inner.stage else {
             return true;
         };
-        if approval.decision == ApprovalDecision::Deny {
+        let judged = inner.judge(&self.config);
+        if self.is_closed_by_rule(approval) && matches!(judged, Verdict::Deny { .. }) {
+            self.settle_nested_call(&inner.call.tool_call_id, decision_of(judged), step);
+        } else if approval.decision == ApprovalDecision::Deny {
             self.note_decision(&inner.call, approval, step);
             self.settle_nested_call(&inner.call.tool_call_id, refused(&inner.call, approval), step);
         } else if !(question.by_server && approval.limited) {

@@ -98,6 +98,49 @@ fn the_rule_that_a_person_writes_is_the_one_that_is_kept() {
     assert!(session.sent()[3].starts_with("tool: c2 = Not allowed: the rule \"deny bash: pwd\""));
 }
 
+/// A server closes the question when a rule of its settings denies the call meanwhile. Only such a rule is believed, and
+/// logs of older rules are read as they were written.
+#[test]
+fn a_question_that_a_new_rule_closes_is_answered_with_the_rule() {
+    let closes = |version: u32, new: Option<Rule>, named: Option<Rule>| {
+        let mut config = config(ApprovalMode::Ask, &[]);
+        config.rules_version = version;
+        let mut session = Session::new(config);
+        session.say("go");
+        session.calls(&[command("c1", "uname -a")]);
+        if let Some(rule) = new {
+            session.change(ConfigChange::RuleAdded(rule));
+        }
+        session.happens(Approval {
+            tool_call_id: "c1".into(),
+            decision: ApprovalDecision::Deny,
+            note: Some("a rule; it came while the call waited".into()),
+            rule: named.map(Box::new),
+            by: None,
+            limited: false,
+        });
+        session.check_replay();
+        session.sent().last().cloned().unwrap_or_default()
+    };
+    let denies = || Some(rule("deny bash: uname*"));
+    let refused = "tool: c1 = The person refused this call. They say: a rule";
+    let said = closes(RULES_VERSION, denies(), denies());
+    assert!(
+        said.starts_with("tool: c1 = Not allowed: the rule \"deny bash: uname*\"")
+            && said.ends_with("; it came while the call waited."),
+        "{said}"
+    );
+    for (version, new, named) in [
+        (8, denies(), denies()),
+        (RULES_VERSION, denies(), None),
+        (RULES_VERSION, None, denies()),
+        (RULES_VERSION, denies(), Some(rule("ask bash: uname*"))),
+    ] {
+        let said = closes(version, new, named);
+        assert!(said.starts_with(refused), "{said}");
+    }
+}
+
 /// A rule of the session or of its server, written while the question waits, holds when it is answered. Logs
 /// of older rules are read as they were written.
 #[test]

@@ -94,6 +94,9 @@ impl ActsOfOthers {
             ApprovalDecision::Once => format!("allowed {called} once"),
             ApprovalDecision::Session => format!("allowed {called}, and similar ones in this session"),
             ApprovalDecision::Always => format!("allowed {called}, and similar ones always"),
+            ApprovalDecision::Deny if approval.rule.is_some() => {
+                format!("closed the question about {called} by a rule that denies it")
+            }
             ApprovalDecision::Deny => format!("refused {called}"),
         }
     }

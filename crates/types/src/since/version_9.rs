@@ -239,6 +239,9 @@ pub const OPTIONS_OF_BUILD_TOOLS: u32 = 9;
 /// A part of a line that only says something (`echo ok`, `true`) or goes to the workspace itself needs no rule.
 pub const SAYING_NEEDS_NO_RULE: u32 = 9;
 
+/// A question that a new rule of a server closes is answered with that rule. Before, it read as the refusal of a person.
+pub const RULES_CLOSE_QUESTIONS: u32 = 9;
+
 /// The reason names what stands in front of a command that a rule allows: `CI=1`, `env -i`, `cd sub`.
 pub const FRONTS_ARE_NAMED: u32 = 9;
 
