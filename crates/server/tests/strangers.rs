@@ -192,6 +192,8 @@ async fn bodies_of_somebody_unknown_are_not_waited_for() {
         ("/v1/sessions", 10_000_000, 401),
         ("/v1/import", 10_000_000, 401),
         ("/v1/auth/token", 4_097, 413),
+        ("/v1/auth/challenge", 5_000, 413),
+        ("/v1/auth/challenge", 4_096, 200),
         ("/v1/nothing", 10_000_000, 404),
     ] {
         let mut bare = Bare::new(&world).await;

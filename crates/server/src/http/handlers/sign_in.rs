@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::auth::Identity;
 use crate::http::handlers::tokens::{McpTokenWish, on_disk};
-use crate::http::requests::body::JsonBody;
+use crate::http::requests::body::{JsonBody, UnreadBody};
 use crate::http::requests::extract::{AnonymousCaller, CanFail, ClientNonce, TokenOrVisitor};
 use crate::http::responses::JsonResponse;
 use crate::http::{ApiError, HandlerState};
@@ -58,6 +58,7 @@ pub(crate) struct Token {
 
 pub(crate) async fn challenge(
     app: HandlerState,
+    UnreadBody: UnreadBody,
     AnonymousCaller(address, _): AnonymousCaller,
     ClientNonce(nonce): ClientNonce,
 ) -> Result<JsonResponse<Challenge>, ApiError> {

@@ -4,8 +4,10 @@ use std::time::Duration;
 
 use agentx_types::OwnerId;
 use axum::body::{Body, Bytes};
-use axum::extract::{FromRequest, Request};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::request::Parts;
 use futures_util::StreamExt as _;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
@@ -46,20 +48,14 @@ pub(crate) struct JsonBody<T>(pub(crate) T);
 /// A body of JSON that may be left out.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
 
+/// A request whose body says nothing and is not read. One that announces more bytes than a body may have there is
+/// refused, as it is where bodies are read.
+pub(crate) struct UnreadBody;
+
 async fn body(request: Request, app: &HandlerState) -> Result<BodyRead, ApiError> {
     let kind = request.headers().get(CONTENT_TYPE);
     let is_json = kind.is_some_and(|kind| is_json(kind.as_bytes()));
-    let limit = if request.uri().path().starts_with(OPEN) {
-        OPEN_BYTES
-    } else {
-        app.state.options().limits.body_bytes
-    };
-    let said = request.headers().get(CONTENT_LENGTH);
-    let said = said.and_then(|said| said.to_str().ok()?.parse::<usize>().ok());
-    if said.is_some_and(|said| said > limit) {
-        // This is known before the body arrives.
-        return Err(too_large(limit));
-    }
+    let limit = announced(request.uri().path(), request.headers(), app)?;
     let owner = request.extensions().get::<BodyOwner>();
     let queue = owner.map(|BodyOwner(person)| app.state.body_turns().queue(person));
     let patience = app.state.options().limits.body;
@@ -69,6 +65,22 @@ async fn body(request: Request, app: &HandlerState) -> Result<BodyRead, ApiError
         bytes,
         _turn,
     })
+}
+
+/// Returns the largest size of a body at this path, or an error if the head announces a larger one: this is known
+/// before the body arrives.
+fn announced(path: &str, headers: &HeaderMap, app: &HandlerState) -> Result<usize, ApiError> {
+    let limit = if path.starts_with(OPEN) {
+        OPEN_BYTES
+    } else {
+        app.state.options().limits.body_bytes
+    };
+    let said = headers.get(CONTENT_LENGTH);
+    let said = said.and_then(|said| said.to_str().ok()?.parse::<usize>().ok());
+    match said.filter(|said| *said > limit) {
+        Some(_) => Err(too_large(limit)),
+        None => Ok(limit),
+    }
 }
 
 /// Reads a body to its end, and no further than its limit. A body of more than [`AT_ONCE_BYTES`] waits for a
@@ -182,6 +194,20 @@ impl<T: DeserializeOwned + Default> FromRequest<HandlerState> for OptionalJson<T
 impl<T: JsonSchema> HandlerInput for OptionalJson<T> {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         operation.json_body::<T>(schemas, false);
+    }
+}
+
+impl FromRequestParts<HandlerState> for UnreadBody {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, app: &HandlerState) -> Result<Self, ApiError> {
+        announced(parts.uri.path(), &parts.headers, app).map(|_| Self)
+    }
+}
+
+impl HandlerInput for UnreadBody {
+    fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
+        operation.add_failures(&[413]);
     }
 }
 
