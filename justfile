@@ -19,10 +19,13 @@ check *steps:
 quick:
     tests/run.sh quick
 
-# More random tests, with optimisations: for the night
-nightly cases="5000":
+# Everything that is random, for longer, and then each fuzzer for so many seconds: for the night, such as from cron
+nightly cases="5000" scripts="100000" histories="10000" seconds="1800":
     PROPTEST_CASES={{cases}} cargo test --release --locked -p agentx-types -p agentx-agent -p agentx-session -p agentx-llm -p agentx-bus
     PROPTEST_CASES={{cases}} cargo test --release --locked -p agentx-tests --test histories
+    AGENTX_STRICT_HISTORIES={{histories}} cargo test --release --locked -p agentx-testing --test histories
+    AGENTX_RANDOM_SCRIPTS={{scripts}} cargo test --release --locked -p agentx-luau-tools --test all handed::random_programs
+    {{just_executable()}} fuzz {{seconds}}
 
 # The tests alone
 test *args:
