@@ -15,8 +15,9 @@ use agentx_runtime::{
 };
 use agentx_testing::{FaultyLog, MemoryWorld, ModelScript};
 use agentx_types::{
-    Action, ActionBody, ActionKind, ContentPart, Envelope, EnvironmentEvent, OwnerId, RULES_VERSION, RunId,
-    RunStatus, RuntimeEvent, SessionId, Timestamp, ToolResult, ToolStatus,
+    AccessChanged, Action, ActionBody, ActionKind, ContentPart, Envelope, EnvironmentEvent, OwnerId,
+    RULES_VERSION, RunId, RunStatus, RuntimeEvent, SessionId, SessionRole, Source, Timestamp, ToolResult,
+    ToolStatus,
 };
 use tokio_util::sync::CancellationToken;
 
@@ -229,6 +230,32 @@ fn check_waits(facts: &[Arc<Envelope<EnvironmentEvent>>], imported: u64, asked: 
             imported - 1
         );
     }
+}
+
+#[tokio::test]
+async fn nobody_inherits_a_role_in_an_imported_session() {
+    let mut recorded = sessions("v9").remove("ruled").unwrap();
+    let (id, guest) = (recorded.session_id.clone(), OwnerId::new("own_guest"));
+    let mut shared = recorded.events.last().unwrap().clone();
+    shared.seq += 1;
+    shared.source = Source::System;
+    (shared.agent_state_id, shared.run_id, shared.cause) = (None, None, None);
+    shared.event = AccessChanged {
+        person: guest.clone(),
+        role: Some(SessionRole::Own),
+        by: None,
+    }
+    .into();
+    recorded.events.push(shared);
+    let (original, log) = (FaultyLog::new(), FaultyLog::new());
+    store(&original, recorded.clone()).await;
+    let role = original.access(&id, &guest).await.unwrap().1;
+    assert_eq!(role, Some(SessionRole::Own));
+    let document = cut(&recorded, recorded.events.len());
+    import(&log, &OwnerId::new("own_test"), document, Timestamp(1))
+        .await
+        .unwrap();
+    assert_eq!(log.access(&id, &guest).await.unwrap().1, None);
 }
 
 #[tokio::test]
