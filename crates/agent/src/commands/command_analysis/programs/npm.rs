@@ -70,7 +70,7 @@ mod tests {
             ("deploy", ""),
             ("", ""),
         ] {
-            let found: Vec<&str> = other_subcommands(word).collect();
+            let found = other_subcommands(word);
             assert_eq!(found.join(" "), expected, "{word}");
         }
     }
