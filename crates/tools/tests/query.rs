@@ -233,7 +233,7 @@ async fn no_statement_leads_out_of_the_file() {
         ] {
             let outcome = place.call(tool, asks(&sql)).await;
             assert!(matches!(outcome.status, Denied | Failed), "{tool}: {sql}");
-            let said = crate::support::text(&outcome);
+            let said = text(&outcome);
             assert!(said.starts_with("shop.db"), "{sql}: {said}");
         }
     }
