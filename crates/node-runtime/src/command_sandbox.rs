@@ -10,12 +10,13 @@
 //! | `sandbox.best_effort` | whether commands run although a step does not work |
 //! | `data_dir`, the folder of the person's configuration | never reached, wherever they lie |
 //!
-//! The home directory, `CARGO_HOME`, `RUSTUP_HOME` and `PATH` of this process say where toolchains are.
+//! The home directory, `CARGO_HOME`, `RUSTUP_HOME` and `PATH` of this process say where toolchains are, and variables
+//! such as `GOPATH` and `PIP_CACHE_DIR` where their caches are.
 
 use std::path::PathBuf;
 
 use agentx_config::Settings;
-use agentx_sandbox::{SandboxLauncher, SandboxMode, SandboxProfile};
+use agentx_sandbox::{SandboxLauncher, SandboxMode, SandboxProfile, caches_in_variables};
 
 /// Returns what starts commands in a sandbox, in the step that `mode` names instead of the settings. The helper
 /// is this program, whose `main` has to begin with `act_as_helper`.
@@ -32,6 +33,7 @@ pub fn command_sandbox(settings: &Settings, mode: SandboxMode) -> SandboxLaunche
         cargo_home: variable("CARGO_HOME"),
         rustup_home: variable("RUSTUP_HOME"),
         program_directories: std::env::split_paths(&path).collect(),
+        caches: caches_in_variables(variable),
         read: sandbox.read.clone(),
         write: sandbox.write.clone(),
         hidden: vec![

@@ -123,6 +123,7 @@ impl SandboxLauncher {
         if step == SandboxStep::None {
             return Ok(None);
         }
+        self.inner.profile.make_caches();
         let policy = self.policy(place)?;
         let mut arguments: Vec<OsString> = vec![HELPER.into(), "run".into(), policy.to_argument()?.into()];
         arguments.push(program.into());

@@ -9,6 +9,7 @@
 //! and `exec` in a program with many threads. Nothing is ever held less than asked for: where a step does not
 //! work, the helper ends with [`HELPER_FAILED`] and says why, unless the policy is best effort.
 
+mod caches;
 mod found_paths;
 mod helper;
 mod landlock_version;
@@ -21,7 +22,9 @@ mod profile;
 mod promises;
 mod repository;
 mod step;
+mod tool_settings;
 
+pub use caches::caches_in_variables;
 pub use helper::{HELPER, act_as_helper};
 pub use launcher::{CommandPlace, SandboxLauncher, SandboxedCommand};
 pub use policy::{SandboxLimits, SandboxPaths, SandboxPolicy, SymbolicLink};

@@ -4,8 +4,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::caches::make_caches;
 use crate::found_paths::FoundPaths;
 use crate::repository::repository;
+use crate::tool_settings::{TOOL_SETTINGS, has_no_password};
 use crate::{SandboxError, SandboxLimits, SandboxPaths, SandboxPolicy, SandboxStep};
 
 /// Read and executed.
@@ -89,11 +91,14 @@ const TOOLCHAINS: &[&str] = &[
 ];
 
 /// Below the home directory: caches that toolchains write.
-const CACHES: &[&str] = &[
+pub(crate) const CACHES: &[&str] = &[
     ".bun/install/cache",
     ".cache/bazel",
     ".cache/ccache",
+    ".cache/composer",
+    ".cache/coursier",
     ".cache/deno",
+    ".cache/fontconfig",
     ".cache/go-build",
     ".cache/node-gyp",
     ".cache/pip",
@@ -108,11 +113,15 @@ const CACHES: &[&str] = &[
     ".cargo/.package-cache-mutate",
     ".cargo/git",
     ".cargo/registry",
+    ".ccache",
     ".gradle/caches",
+    ".ivy2/cache",
     ".local/share/pnpm/store",
     ".m2/repository",
     ".npm",
+    ".nuget/packages",
     ".pnpm-store",
+    ".pub-cache",
     ".yarn/berry",
     "go/pkg",
 ];
@@ -143,7 +152,6 @@ const SECRETS: &[&str] = &[
     ".mozilla",
     ".netrc",
     ".node_repl_history",
-    ".npmrc",
     ".password-store",
     ".pypirc",
     ".python_history",
@@ -184,6 +192,8 @@ pub struct SandboxProfile {
     pub rustup_home: Option<PathBuf>,
     /// The directories in which programs are looked up: they can be read, and `../lib` beside each.
     pub program_directories: Vec<PathBuf>,
+    /// Caches of toolchains at another place than usual: see [`caches_in_variables`](crate::caches_in_variables).
+    pub caches: Vec<PathBuf>,
     /// More files and directories that can be read.
     pub read: Vec<PathBuf>,
     /// More files and directories that can be written.
@@ -248,10 +258,18 @@ impl SandboxProfile {
         policy.check().map(|()| policy)
     }
 
+    /// Makes the caches that the programs of this person make at their first use, so that commands can write them.
+    pub(crate) fn make_caches(&self) {
+        if let Some(home) = &self.home {
+            make_caches(home, self.cargo_home.as_deref(), &self.program_directories);
+        }
+    }
+
     fn read(&self, home: Option<&Path>) -> Vec<PathBuf> {
         let mut read: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
         if let Some(home) = home {
             read.extend(TOOLCHAINS.iter().map(|name| home.join(name)));
+            read.extend(tool_settings(home).filter(|path| has_no_password(path)));
         }
         read.extend(self.cargo_home.iter().chain(&self.rustup_home).cloned());
         for directory in &self.program_directories {
@@ -270,7 +288,7 @@ impl SandboxProfile {
         if let Some(cargo) = &self.cargo_home {
             write.extend(of_cargo.clone().map(|name| cargo.join(name)));
         }
-        write.extend(self.write.iter().cloned());
+        write.extend(self.caches.iter().chain(&self.write).cloned());
         write
     }
 
@@ -278,6 +296,7 @@ impl SandboxProfile {
         let mut hidden: Vec<PathBuf> = SYSTEM_SECRETS.iter().map(PathBuf::from).collect();
         if let Some(home) = home {
             hidden.extend(SECRETS.iter().map(|name| home.join(name)));
+            hidden.extend(tool_settings(home).filter(|path| !has_no_password(path)));
         }
         if let Some(cargo) = &self.cargo_home {
             hidden.extend(["credentials", "credentials.toml"].map(|name| cargo.join(name)));
@@ -285,6 +304,11 @@ impl SandboxProfile {
         hidden.extend(self.hidden.iter().cloned());
         hidden
     }
+}
+
+/// The settings of package managers in this home directory.
+fn tool_settings(home: &Path) -> impl Iterator<Item = PathBuf> {
+    TOOL_SETTINGS.iter().map(|name| home.join(name))
 }
 
 /// Leaves out what lies below another path of the list.
@@ -302,6 +326,8 @@ mod tests {
         for name in [".cargo/registry", ".ssh", ".npm", "work/.git/hooks", "own-data"] {
             fs::create_dir_all(home.join(name)).unwrap();
         }
+        fs::write(home.join(".npmrc"), "fund=false\n").unwrap();
+        fs::write(home.join(".yarnrc"), "_authToken made-up\n").unwrap();
         SandboxProfile {
             home: Some(home.to_owned()),
             hidden: vec![home.join("own-data")],
@@ -333,7 +359,8 @@ mod tests {
             !read.contains(&home),
             "a directory of programs that is the home directory"
         );
-        for name in [".ssh", "own-data"] {
+        assert!(read.contains(&home.join(".npmrc")) && !read.contains(&home.join(".yarnrc")));
+        for name in [".ssh", ".yarnrc", "own-data"] {
             assert!(hidden.contains(&home.join(name)), "{name}");
         }
         assert!(protected.contains(&home.join("work/.git/hooks")));
