@@ -201,6 +201,7 @@ impl ServerRequests {
             place: None,
             named: false,
             form: Some(Box::new(schema.clone())),
+            for_operator: false,
         };
         let decision = tokio::select! {
             decision = journal.ask(asked) => decision?,

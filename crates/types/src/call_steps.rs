@@ -126,6 +126,10 @@ payloads! {
         /// answer, as text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<Box<Value>>,
+        /// For a question to a person: whether only those may answer who decide for the operator of the server,
+        /// because a yes loosens what the operator's settings say.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        for_operator: bool,
     }
 }
 

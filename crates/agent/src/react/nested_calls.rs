@@ -13,7 +13,8 @@
 //! A tool may also ask a person for words, as an MCP server does: `inner_call_asked` then has a `form`, the
 //! JSON Schema of the answer. It is not a call, so rules and approval modes do not apply, and "always" keeps
 //! no rule. It belongs to the call that triggered it: if the rules of a server ask about that call, only who
-//! may allow it may answer. The answer is the note of the person's approval, and the tool reads it. If the session asks
+//! may allow it may answer; a question `for_operator` is always for those who decide for the operator. The
+//! answer is the note of the person's approval, and the tool reads it. If the session asks
 //! nobody, the question is refused at once, so that a tool never waits for an absent person; it is also
 //! refused if the session no longer asks anybody by the time of the answer.
 //!
@@ -45,6 +46,9 @@ pub struct NestedCall {
     /// Whether the file of the asking tool names the tool that is called: then its author vouches for it
     /// (`approval::decide_nested`).
     named: bool,
+    /// Whether it is a question that only those may answer who decide for the operator of the server.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    for_operator: bool,
 }
 
 /// Whether a call that a running tool wants to make is decided.
@@ -164,7 +168,7 @@ impl ReactAgent {
             Verdict::Ask(mut question) => {
                 question.reason = why_asked(&question, asked);
                 if asked.form.is_some() {
-                    question.by_server = self.came_up_by_server(&call.tool_call_id);
+                    question.by_server = asked.for_operator || self.came_up_by_server(&call.tool_call_id);
                 }
                 step.request_approval(&call, &question);
                 NestedStage::Asked(question)
@@ -180,6 +184,7 @@ impl ReactAgent {
             stage,
             tool: asked.tool.as_ref().clone(),
             named: asked.named,
+            for_operator: asked.for_operator,
         });
         self.update_waiting_status(step);
     }
@@ -252,7 +257,7 @@ impl ReactAgent {
     pub(super) fn bind_inner(&mut self) {
         let by_server = |inner: &NestedCall| {
             if inner.is_question() {
-                self.came_up_by_server(&inner.call.tool_call_id)
+                inner.for_operator || self.came_up_by_server(&inner.call.tool_call_id)
             } else {
                 approval::asked_by_server(&self.config, &inner.tool, &inner.call.input)
             }

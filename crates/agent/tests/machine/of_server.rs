@@ -163,6 +163,11 @@ fn asking(approval: ApprovalMode) -> Session {
 
 /// The same with another configuration.
 fn asking_under(approval: ApprovalMode, change: impl FnOnce(&mut AgentConfig)) -> Session {
+    asking_whom(approval, change, false)
+}
+
+/// The same with a question that may be for those alone who decide for the operator.
+fn asking_whom(approval: ApprovalMode, change: impl FnOnce(&mut AgentConfig), for_operator: bool) -> Session {
     let mut config = config(ApprovalMode::Auto, &[]);
     change(&mut config);
     let mut session = Session::new(config);
@@ -186,6 +191,7 @@ fn asking_under(approval: ApprovalMode, change: impl FnOnce(&mut AgentConfig)) -
         place: None,
         named: false,
         form: Some(Box::new(json!({"type": "object"}))),
+        for_operator,
     };
     session.fact(Some(&cause), None, asked);
     session
@@ -273,6 +279,25 @@ fn who_may_not_allow_a_call_answers_no_question_that_came_up_in_it() {
                 answers,
                 usize::from(!limited || counts),
                 "{effect:?}, limited: {limited}"
+            );
+        }
+        session.check_replay();
+    }
+}
+
+#[test]
+fn who_does_not_decide_for_the_operator_answers_no_question_that_is_for_them() {
+    for for_operator in [true, false] {
+        let mut session = asking_whom(ApprovalMode::Ask, |_| {}, for_operator);
+        // Rules that change do not open the question to others.
+        session.change(ConfigChange::Approval(ApprovalMode::Ask));
+        for limited in [true, false] {
+            session.happens(allowed("c1/1", Some("Ada"), limited));
+            let answers = told(&session).len();
+            let expected = usize::from(!limited || !for_operator);
+            assert_eq!(
+                answers, expected,
+                "for the operator: {for_operator}, limited: {limited}"
             );
         }
         session.check_replay();

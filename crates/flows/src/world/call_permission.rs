@@ -134,6 +134,7 @@ pub(super) fn permit(
         by: call.tool.clone(),
         place: call.origin.place(effect),
         form: None,
+        for_operator: false,
     };
     let (call, step) = (call.clone(), effect.step);
     Some(Box::pin(async move {

@@ -226,6 +226,7 @@ fn inner_call(place: Option<&str>, named: bool) -> InnerCallAsked {
         place: place.map(str::to_owned),
         named,
         form: None,
+        for_operator: false,
     }
 }
 
@@ -258,6 +259,12 @@ fn steps() -> Vec<EnvironmentEvent> {
             form: Some(Box::new(
                 json!({"type": "object", "properties": {"name": {"type": "string"}}}),
             )),
+            ..inner_call(None, false)
+        }
+        .into(),
+        InnerCallAsked {
+            form: Some(Box::new(json!({"type": "object"}))),
+            for_operator: true,
             ..inner_call(None, false)
         }
         .into(),
