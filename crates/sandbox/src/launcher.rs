@@ -37,8 +37,8 @@ pub struct CommandPlace<'a> {
 /// the command can read those of its helper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxedCommand {
-    /// What holds the command.
-    pub step: SandboxStep,
+    /// What it may reach, and the step that holds it.
+    pub policy: SandboxPolicy,
     /// The program to start.
     pub program: PathBuf,
     /// Its arguments.
@@ -129,7 +129,7 @@ impl SandboxLauncher {
         arguments.push(program.into());
         arguments.extend(words.iter().map(|word| (*word).to_owned()));
         Ok(Some(SandboxedCommand {
-            step,
+            policy,
             program: self.inner.helper.clone(),
             arguments,
         }))

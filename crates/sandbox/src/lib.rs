@@ -20,6 +20,7 @@ mod policy;
 mod probe;
 mod profile;
 mod promises;
+mod refusal;
 mod repository;
 mod step;
 mod tool_settings;
@@ -31,6 +32,7 @@ pub use policy::{SandboxLimits, SandboxPaths, SandboxPolicy, SymbolicLink};
 pub use probe::SandboxSupport;
 pub use profile::{SandboxProfile, hidden_variables};
 pub use promises::{Promise, promises};
+pub use refusal::SandboxRefusal;
 pub use step::{SandboxError, SandboxMode, SandboxStep};
 
 /// The exit code of the helper if it could not hold the command, and so did not start it.

@@ -127,3 +127,37 @@ fn done(step: SandboxStep, work: &Work) -> Result<(), String> {
     let is_done = output.status.success() && text.lines().any(|line| line == work.says);
     if is_done { Ok(()) } else { Err(text) }
 }
+
+#[test]
+fn a_toolchain_finds_its_cache_at_its_first_use() {
+    if find("cargo").is_none() {
+        eprintln!("cargo is not on this machine");
+        return;
+    }
+    for step in steps() {
+        let world = World::new();
+        let line = "touch \"$HOME/.cargo/registry/index\" && echo kept";
+        let output = world.run(step, line);
+        assert!(output.status.success(), "{step}: {}", said(&output));
+        assert!(
+            world.path("home/.cargo/registry/index").exists(),
+            "{step}: it is the person's own cache"
+        );
+    }
+}
+
+#[test]
+fn settings_of_a_package_manager_are_read_without_passwords() {
+    for step in steps() {
+        for (settings, is_read) in [
+            ("fund=false\n", true),
+            ("//localhost/:_authToken=made-up\n", false),
+        ] {
+            let world = World::new();
+            fs::write(world.path("home/.npmrc"), settings).unwrap();
+            let output = world.run(step, "cat \"$HOME/.npmrc\"");
+            let text = String::from_utf8_lossy(&output.stdout);
+            assert_eq!(text == settings, is_read, "{step}: {}", said(&output));
+        }
+    }
+}

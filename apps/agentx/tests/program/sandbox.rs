@@ -6,6 +6,7 @@
 use serde_json::Value;
 
 use crate::common::Sandbox;
+use crate::pty::Pty;
 
 /// Made up.
 const SECRET: &str = "planted-secret-4711";
@@ -77,6 +78,48 @@ fn commands_are_held_and_the_log_says_by_what() {
     );
     assert!(
         ["landlock", "namespace"].contains(&facts[0]["step"].as_str().unwrap()),
+        "{facts:?}"
+    );
+}
+
+#[test]
+fn a_person_may_have_a_refused_command_run_again_outside() {
+    const NOTE: &str = "words-of-a-note";
+    let Some(sandbox) = held() else { return };
+    sandbox.write("home/notes", NOTE);
+    let line = format!("run cat {}", sandbox.path("home/notes").display());
+    for (answer, is_shown, outside) in [("n\r", false, "refused"), ("y\r", true, "ran")] {
+        let mut chat = Pty::start(&sandbox, &["chat", &line], 200, 50);
+        chat.wait_for("bash wants to run");
+        chat.keys("y\r");
+        chat.wait_for("sandbox asks you");
+        chat.wait_for("is not let in");
+        chat.wait_for("answer?");
+        chat.keys(answer);
+        chat.wait_for_last("›");
+        let lines = chat.lines().join("\n");
+        assert_eq!(lines.contains(NOTE), is_shown, "{lines}");
+        chat.keys("\u{4}");
+        chat.end();
+        let facts = facts(&sandbox);
+        assert!(
+            facts.iter().any(|held| held["outside"] == outside),
+            "{answer:?}: {facts:?}"
+        );
+    }
+}
+
+#[test]
+fn nobody_but_a_person_has_a_command_run_outside() {
+    const NOTE: &str = "words-of-a-note";
+    let Some(sandbox) = held() else { return };
+    sandbox.write("home/notes", NOTE);
+    let ran = demo(&sandbox, &format!("cat {}", sandbox.path("home/notes").display()));
+    assert!(!ran.contains(NOTE) && !ran.contains("asks you"), "{ran}");
+    let facts = facts(&sandbox);
+    assert!(
+        facts.iter().all(|held| held["outside"].is_null())
+            && facts.iter().any(|held| held["refused"].is_string()),
         "{facts:?}"
     );
 }

@@ -4,10 +4,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use agentx_sandbox::{CommandPlace, SandboxError, SandboxStep, hidden_variables};
+use agentx_sandbox::{CommandPlace, SandboxError, hidden_variables};
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 
+use super::command_sandbox::CommandSandbox;
 use super::direct_command::{DirectCommand, direct};
 use super::events::OutputEvents;
 use super::group::ProcessGroup;
@@ -69,7 +70,7 @@ impl Shell {
         if let Some(records) = &options.records {
             records.prepare();
         }
-        let (mut child, step) = self.start(command, workspace, options, &mark)?;
+        let (mut child, sandbox) = self.start(command, workspace, options, &mark)?;
         let leader = child
             .id()
             .and_then(|id| i32::try_from(id).ok())
@@ -89,7 +90,7 @@ impl Shell {
             OutputPump::new(stdout, stderr, record, events),
             options,
         )
-        .held_by(step))
+        .held_by(sandbox))
     }
 
     /// Starts the line as the options say. Returns what holds it.
@@ -99,20 +100,20 @@ impl Shell {
         workspace: &Path,
         options: &BashOptions,
         mark: &ProcessMark,
-    ) -> Result<(Child, SandboxStep), ToolFailure> {
+    ) -> Result<(Child, Option<CommandSandbox>), ToolFailure> {
         let held = self.held(line, workspace, options, mark);
-        if let Some((mut command, step)) = held.map_err(|error| ToolFailure::failed(error.to_string()))? {
+        if let Some((mut command, sandbox)) = held.map_err(|error| ToolFailure::failed(error.to_string()))? {
             prepare(&mut command, workspace, options, &mark.to_string()).env("PWD", workspace);
             for name in hidden_variables() {
                 command.env_remove(name);
             }
             let child = command.spawn();
             let child = child.map_err(|error| spawn_failure(line, workspace, &error))?;
-            return Ok((child, step));
+            return Ok((child, Some(sandbox)));
         }
         let child = self.start_bare(line, workspace, options, &mark.to_string());
         let child = child.map_err(|error| spawn_failure(line, workspace, &error))?;
-        Ok((child, SandboxStep::None))
+        Ok((child, None))
     }
 
     /// Returns the command that starts the line in a sandbox, if there is one.
@@ -122,7 +123,7 @@ impl Shell {
         workspace: &Path,
         options: &BashOptions,
         mark: &ProcessMark,
-    ) -> Result<Option<(Command, SandboxStep)>, SandboxError> {
+    ) -> Result<Option<(Command, CommandSandbox)>, SandboxError> {
         let Some(launcher) = &options.sandbox else {
             return Ok(None);
         };
@@ -143,7 +144,7 @@ impl Shell {
         Ok(held.map(|held| {
             let mut command = Command::new(&held.program);
             command.arg0("agentx").args(&held.arguments);
-            (command, held.step)
+            (command, CommandSandbox::new(held.policy, workspace))
         }))
     }
 

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_runtime::{BlobStore, ToolOutcome};
+use agentx_sandbox::SandboxRefusal;
 use agentx_types::ToolStatus;
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 use super::capture::{Capture, OutputView};
 use super::command_end::CommandEnd;
-use super::command_sandbox::{CommandSandbox, refusal};
+use super::command_sandbox::CommandSandbox;
 use crate::text;
 
 /// The end of a command, and the fate of its remaining processes.
@@ -58,32 +59,39 @@ impl LeftProcesses {
 }
 
 impl CommandReport {
-    /// Returns the outcome of the call. Output that is too long for the model is kept in the blob store.
-    pub(super) async fn outcome(&self, capture: Capture, blobs: &Arc<dyn BlobStore>) -> ToolOutcome {
+    /// Returns the outcome of the call, and what its sandbox refused. Output that is too long for the model is kept
+    /// in the blob store.
+    pub(super) async fn outcome(
+        &self,
+        capture: Capture,
+        blobs: &Arc<dyn BlobStore>,
+    ) -> (ToolOutcome, Option<SandboxRefusal>) {
         let total = capture.total();
         let (mut text, blob) = shown(capture, blobs).await;
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        let refused = self
-            .sandbox
-            .and_then(|_| refusal(&text).filter(|_| !self.is_success()));
+        let refused = match &self.sandbox {
+            Some(sandbox) if !self.is_success() => sandbox.refusal(&text).await,
+            _ => None,
+        };
         text.push_str(&format!("[{}]{}", self.sentence(total), self.rest.sentence()));
-        if let (Some(sandbox), Some(_)) = (self.sandbox, refused) {
-            text.push_str(&sandbox.sentence());
+        if let (Some(sandbox), Some(refused)) = (&self.sandbox, &refused) {
+            text.push_str(&sandbox.sentence(refused));
         }
         let mut details = exit_details(self.end);
         details["duration_ms"] = json!(u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX));
         details["output_bytes"] = json!(total);
         details["blob"] = blob;
         details["job"] = json!(self.rest.job());
-        if let Some(sandbox) = self.sandbox {
-            details["sandbox"] = sandbox.details(refused);
+        if let Some(sandbox) = &self.sandbox {
+            details["sandbox"] = sandbox.details(refused.as_ref());
         }
-        ToolOutcome {
+        let outcome = ToolOutcome {
             status: status(self.end),
             ..ToolOutcome::success(text).with_details(details)
-        }
+        };
+        (outcome, refused)
     }
 
     fn is_success(&self) -> bool {

@@ -22,6 +22,7 @@ mod jobs;
 mod left_running;
 mod links;
 mod orphans;
+mod outside;
 mod piped_program;
 mod process_mark;
 mod processes;
@@ -31,6 +32,7 @@ mod running_command;
 use std::time::{Duration, Instant};
 
 use agentx_runtime::{ToolContext, ToolOutcome};
+use agentx_sandbox::SandboxStep;
 use agentx_types::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -41,6 +43,7 @@ use capture::Capture;
 use command::Shell;
 pub use command_records::CommandRecords;
 use command_report::{CommandReport, LeftProcesses};
+use command_sandbox::CommandSandbox;
 use events::OutputEvents;
 pub use group::kill_all_commands;
 pub(crate) use job::JobTool;
@@ -48,6 +51,7 @@ pub(crate) use jobs::JobTable;
 pub use left_running::RemainingProcess;
 pub use links::refused_link;
 pub(crate) use orphans::{any as any_left_running, end as end_left_running, named as left_running};
+use outside::{OutsideAnswer, OutsideOffer};
 pub use piped_program::{PipedCommand, PipedProgram, ProgramPipes};
 use process_mark::ProcessMark;
 pub use process_mark::{is_in_a_call, own_command_mark};
@@ -98,8 +102,10 @@ impl BashTool {
         }
     }
 
+    /// Starts the command as these `options` say: its own, or those without a sandbox.
     fn spawn(
         &self,
+        options: &BashOptions,
         input: &BashInput,
         context: &ToolContext,
         record: OutputDestination,
@@ -109,11 +115,18 @@ impl BashTool {
         self.shell.spawn(
             &input.command,
             &context.workspace,
-            &self.options,
+            options,
             mark,
             (record, events),
         )
     }
+}
+
+/// A command that ran to its end.
+struct Attempt {
+    outcome: ToolOutcome,
+    /// The step of the sandbox that refused it something, and why that is known.
+    refused: Option<(SandboxStep, String)>,
 }
 
 impl TypedTool for BashTool {
@@ -157,7 +170,13 @@ impl BashTool {
         timeout: Option<Duration>,
     ) -> Result<ToolOutcome, ToolFailure> {
         self.jobs.check_room(&context.session_id)?;
-        let running = self.spawn(input, context, OutputDestination::Nothing, OutputEvents::none())?;
+        let running = self.spawn(
+            &self.options,
+            input,
+            context,
+            OutputDestination::Nothing,
+            OutputEvents::none(),
+        )?;
         let sandbox = running.sandbox();
         let job = self.jobs.adopt(
             &context.session_id,
@@ -170,23 +189,57 @@ impl BashTool {
         let mut details = json!({ "job": id, "running": true });
         if let Some(sandbox) = sandbox {
             details["sandbox"] = sandbox.details(None);
+        } else if self.options.sandbox.is_some() {
+            details["sandbox"] = command_sandbox::unheld();
         }
         Ok(ToolOutcome::success(text).with_details(details))
     }
 
+    /// Runs the command. If its sandbox refused it something, a person may have it run once more without one.
     async fn foreground(
         &self,
         input: &BashInput,
         context: &ToolContext,
         timeout: Duration,
     ) -> Result<ToolOutcome, ToolFailure> {
+        let held = self.attempt(&self.options, input, context, timeout).await?;
+        let Some((step, reason)) = held.refused else {
+            return Ok(held.outcome);
+        };
+        let offer = OutsideOffer {
+            command: &input.command,
+            step,
+            reason: &reason,
+        };
+        match offer.ask(context).await {
+            OutsideAnswer::None => Ok(held.outcome),
+            OutsideAnswer::Leave => Ok(offer.left(held.outcome)),
+            OutsideAnswer::Run => {
+                let outside = BashOptions {
+                    sandbox: None,
+                    ..self.options.clone()
+                };
+                let again = self.attempt(&outside, input, context, timeout).await?;
+                Ok(offer.ran(again.outcome))
+            }
+        }
+    }
+
+    async fn attempt(
+        &self,
+        options: &BashOptions,
+        input: &BashInput,
+        context: &ToolContext,
+        timeout: Duration,
+    ) -> Result<Attempt, ToolFailure> {
         let started = Instant::now();
         let record = OutputDestination::Call(Capture::new(&self.options));
         let events = OutputEvents::new(context.output.clone(), &self.options);
-        let mut running = self.spawn(input, context, record, events)?;
+        let mut running = self.spawn(options, input, context, record, events)?;
         let end = running.run(&context.cancel, Some(timeout)).await;
         let (capture, duration) = (running.take_capture(), started.elapsed());
         let sandbox = running.sandbox();
+        let step = sandbox.as_ref().map(CommandSandbox::step);
         let rest = if end.is_exit() && running.is_left() {
             self.adopt_rest(input, context, running).await
         } else {
@@ -199,7 +252,12 @@ impl BashTool {
             rest,
             sandbox,
         };
-        Ok(report.outcome(capture, &context.blobs).await)
+        let (mut outcome, refused) = report.outcome(capture, &context.blobs).await;
+        if let (None, Some(_), Some(details)) = (step, &options.sandbox, &mut outcome.details) {
+            details["sandbox"] = command_sandbox::unheld();
+        }
+        let refused = step.zip(refused.and_then(|refused| refused.reason));
+        Ok(Attempt { outcome, refused })
     }
 
     /// Turns the processes that the shell left behind into a job; if there is no room for another one, kills

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_sandbox::SandboxStep;
 use tokio::process::Child;
 use tokio_util::sync::CancellationToken;
 
@@ -20,7 +19,7 @@ pub(super) struct RunningCommand {
     group: Arc<ProcessGroup>,
     pump: OutputPump,
     options: BashOptions,
-    step: SandboxStep,
+    sandbox: Option<CommandSandbox>,
 }
 
 /// The interval of checks whether the processes that a shell left behind have ended, when no pipe shows it.
@@ -41,26 +40,18 @@ impl RunningCommand {
             group,
             pump,
             options: options.clone(),
-            step: SandboxStep::None,
+            sandbox: None,
         }
     }
 
     /// Notes what holds the command.
-    pub(super) fn held_by(self, step: SandboxStep) -> Self {
-        Self { step, ..self }
+    pub(super) fn held_by(self, sandbox: Option<CommandSandbox>) -> Self {
+        Self { sandbox, ..self }
     }
 
     /// The sandbox that holds the command, for people and programs; `None` if nothing does.
     pub(super) fn sandbox(&self) -> Option<CommandSandbox> {
-        let launcher = self
-            .options
-            .sandbox
-            .as_ref()
-            .filter(|_| self.step != SandboxStep::None)?;
-        Some(CommandSandbox {
-            step: self.step,
-            network: launcher.profile().network,
-        })
+        self.sandbox.clone()
     }
 
     pub(super) fn group(&self) -> Arc<ProcessGroup> {

@@ -1,0 +1,292 @@
+//! What a sandbox refused a command, as far as it can be known. The kernel reports nothing, so the output of a command
+//! that failed is searched for the words with which programs say that they were refused; and a path or a lack of a
+//! network that such a line names is compared with the policy. What the command says is a claim: it decides nothing,
+//! and a person reads it.
+
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use crate::{SandboxPolicy, SandboxStep};
+
+/// A refusal that the output of a command names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SandboxRefusal {
+    /// The words of the program.
+    pub words: &'static str,
+    /// Why it was the sandbox that refused; `None` if only the words say so.
+    pub reason: Option<String>,
+}
+
+/// How a program is refused something.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A file, or something that no path names.
+    Refused,
+    /// A file that cannot be written.
+    Unwritable,
+    /// A file that is not there: so looks what `namespace` does not let in.
+    Missing,
+    /// There is no way to another machine.
+    Network,
+}
+
+/// Words of programs that were refused something.
+const WORDS: &[(&str, Kind)] = &[
+    ("Permission denied", Kind::Refused),
+    ("permission denied", Kind::Refused),
+    ("Operation not permitted", Kind::Refused),
+    ("Read-only file system", Kind::Unwritable),
+    ("read-only file system", Kind::Unwritable),
+    ("Device or resource busy", Kind::Unwritable),
+    ("Network is unreachable", Kind::Network),
+    ("network is unreachable", Kind::Network),
+    ("Temporary failure in name resolution", Kind::Network),
+    ("Could not resolve host", Kind::Network),
+    ("EACCES", Kind::Refused),
+    ("EPERM", Kind::Refused),
+    ("EROFS", Kind::Unwritable),
+    ("EBUSY", Kind::Unwritable),
+    ("ENETUNREACH", Kind::Network),
+    ("EAI_AGAIN", Kind::Network),
+    ("No such file or directory", Kind::Missing),
+    ("no such file or directory", Kind::Missing),
+    ("ENOENT", Kind::Missing),
+    ("Cannot connect to", Kind::Missing),
+    ("does not appear to be a git repository", Kind::Missing),
+];
+
+/// The most of an output that is searched: its end.
+const SEARCHED: usize = 64 << 10;
+
+/// The most paths that are looked up.
+const MOST_PATHS: usize = 32;
+
+/// What stands around a path in the words of programs.
+const AROUND: &[char] = &[
+    ' ', '\t', '\'', '"', '`', ',', ';', '(', ')', '[', ']', '<', '>', '=', ':',
+];
+
+impl SandboxPolicy {
+    /// Finds what the sandbox refused a command that ran in `workspace`, failed, and said `output`. Looks up files
+    /// that the output names, so it may block.
+    ///
+    /// Without a reason, the words alone are returned; words that many commands say without a sandbox ("No such
+    /// file") count only with one.
+    pub fn refusal(&self, output: &str, workspace: &Path) -> Option<SandboxRefusal> {
+        if self.step == SandboxStep::None {
+            return None;
+        }
+        let mut paths = 0;
+        let mut bare = None;
+        for line in end_of(output).lines() {
+            for (words, kind) in WORDS.iter().filter(|(words, _)| line.contains(*words)) {
+                let words = *words;
+                let reason = match kind {
+                    Kind::Network => (!self.network).then(|| "there is no network".to_owned()),
+                    kind => paths_in(line, self.paths.home.as_deref(), workspace)
+                        .take_while(|_| {
+                            paths += 1;
+                            paths <= MOST_PATHS
+                        })
+                        .find_map(|path| self.refuses(&path, *kind)),
+                };
+                if reason.is_some() {
+                    return Some(SandboxRefusal { words, reason });
+                }
+                let alone = *kind != Kind::Missing && !(*kind == Kind::Network && self.network);
+                if alone && bare.is_none() {
+                    bare = Some(SandboxRefusal { words, reason: None });
+                }
+            }
+        }
+        bare
+    }
+
+    /// Says why a command cannot do at a path what this process can; `None` if it can, or if this process cannot
+    /// either.
+    fn refuses(&self, path: &Path, kind: Kind) -> Option<String> {
+        let path = real(path)?;
+        let shown = path.display();
+        if self.paths.hidden.iter().any(|hidden| path.starts_with(hidden)) {
+            return Some(format!("{shown} is never let in"));
+        }
+        let holds = |paths: &[PathBuf]| paths.iter().any(|above| path.starts_with(above));
+        let is_protected = self.step == SandboxStep::Namespace && holds(&self.paths.protected);
+        let is_own = holds(&self.paths.write) || path.starts_with(&self.paths.temporary);
+        if is_own && !is_protected {
+            return None;
+        }
+        let is_readable = is_own || holds(&self.paths.read);
+        // A command in a namespace has directories of its own there.
+        let has_another =
+            self.step == SandboxStep::Namespace && ["/dev", "/tmp"].iter().any(|own| path.starts_with(own));
+        let counts = kind == Kind::Missing || !has_another;
+        if !is_readable && counts && fs::symlink_metadata(&path).is_ok() {
+            return Some(format!("{shown} is not let in"));
+        }
+        if !is_readable && has_another {
+            return None;
+        }
+        (kind != Kind::Missing && can_write(&path)).then(|| format!("{shown} cannot be written"))
+    }
+}
+
+/// The last part of an output.
+fn end_of(output: &str) -> &str {
+    let mut from = output.len().saturating_sub(SEARCHED);
+    while !output.is_char_boundary(from) {
+        from += 1;
+    }
+    &output[from..]
+}
+
+/// Returns what may be paths in a line, absolute.
+fn paths_in<'a>(
+    line: &'a str,
+    home: Option<&'a Path>,
+    workspace: &'a Path,
+) -> impl Iterator<Item = PathBuf> + 'a {
+    let words = line.split(AROUND).map(|word| word.trim_end_matches('.'));
+    words.filter(|word| word.contains('/')).filter_map(move |word| {
+        let path = match word.strip_prefix("~/") {
+            Some(below) => home?.join(below),
+            None => workspace.join(word),
+        };
+        (path != Path::new("/")).then_some(path)
+    })
+}
+
+/// Returns where a path leads: that of its deepest directory that is there, and the rest. `None` if it goes up behind
+/// that.
+fn real(path: &Path) -> Option<PathBuf> {
+    let there = path
+        .ancestors()
+        .find(|above| fs::symlink_metadata(above).is_ok())?;
+    let rest = path.strip_prefix(there).ok()?;
+    if rest.components().any(|part| matches!(part, Component::ParentDir)) {
+        return None;
+    }
+    let there = fs::canonicalize(there).ok()?;
+    Some(if rest.as_os_str().is_empty() {
+        there
+    } else {
+        there.join(rest)
+    })
+}
+
+/// Returns whether this process could write a file, or make it in its directory.
+#[cfg(target_os = "linux")]
+fn can_write(path: &Path) -> bool {
+    use nix::unistd::{AccessFlags, access};
+    let place = if path.exists() { Some(path) } else { path.parent() };
+    place.is_some_and(|place| access(place, AccessFlags::W_OK).is_ok())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn can_write(_: &Path) -> bool {
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{SandboxLimits, SandboxPaths};
+
+    fn policy(root: &Path, step: SandboxStep) -> SandboxPolicy {
+        for name in ["work/.git/hooks", "lib", "home/.ssh", "outside"] {
+            fs::create_dir_all(root.join(name)).unwrap();
+        }
+        for name in ["outside/file", "lib/file", "home/.ssh/key", "work/file"] {
+            fs::write(root.join(name), "").unwrap();
+        }
+        SandboxPolicy {
+            step,
+            best_effort: false,
+            network: false,
+            paths: SandboxPaths {
+                read: vec![root.join("lib")],
+                write: vec![root.join("work")],
+                protected: vec![root.join("work/.git/hooks")],
+                hidden: vec![root.join("home/.ssh")],
+                temporary: root.join("temporary"),
+                home: Some(root.join("home")),
+                ..SandboxPaths::default()
+            },
+            limits: SandboxLimits::default(),
+        }
+    }
+
+    #[test]
+    fn a_path_that_a_line_names_is_compared_with_the_policy() {
+        let root = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        let at = |name: &str| root.join(name).display().to_string();
+        use SandboxStep::{Landlock, Namespace};
+        for (step, line, expected) in [
+            (
+                Landlock,
+                format!("touch: cannot touch '{}': Permission denied", at("outside/new")),
+                Some(format!("{} cannot be written", at("outside/new"))),
+            ),
+            (
+                Namespace,
+                format!("cat: {}: No such file or directory", at("outside/file")),
+                Some(format!("{} is not let in", at("outside/file"))),
+            ),
+            (
+                Landlock,
+                "cat: ~/.ssh/key: Permission denied".to_owned(),
+                Some(format!("{} is never let in", at("home/.ssh/key"))),
+            ),
+            (
+                Namespace,
+                "sh: 1: cannot create .git/hooks/pre-commit: Read-only file system".to_owned(),
+                Some(format!("{} cannot be written", at("work/.git/hooks/pre-commit"))),
+            ),
+            (
+                Namespace,
+                format!("open {}: read-only file system", at("lib/file")),
+                Some(format!("{} cannot be written", at("lib/file"))),
+            ),
+            (
+                Landlock,
+                "ping: Network is unreachable".to_owned(),
+                Some("there is no network".to_owned()),
+            ),
+        ] {
+            let found = policy(&root, step).refusal(&line, &root.join("work"));
+            assert_eq!(found.and_then(|found| found.reason), expected, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_a_sandbox_does_not_refuse_has_no_reason() {
+        let root = tempfile::tempdir().unwrap();
+        let root = fs::canonicalize(root.path()).unwrap();
+        let outside = root.join("outside/gone").display().to_string();
+        for (line, words) in [
+            ("cat: ./file: Permission denied", Some("Permission denied")),
+            ("strace: Operation not permitted", Some("Operation not permitted")),
+            (&format!("cat: {outside}: No such file or directory"), None),
+            ("cat: ./gone: No such file or directory", None),
+            ("error: it does not compile", None),
+        ] {
+            let found = policy(&root, SandboxStep::Namespace).refusal(line, &root.join("work"));
+            let expected = words.map(|words| SandboxRefusal { words, reason: None });
+            assert_eq!(found, expected, "{line}");
+        }
+        let none = policy(&root, SandboxStep::None);
+        assert_eq!(none.refusal("Permission denied", &root.join("work")), None);
+        let open = SandboxPolicy {
+            network: true,
+            ..policy(&root, SandboxStep::Landlock)
+        };
+        assert_eq!(open.refusal("Network is unreachable", &root.join("work")), None);
+    }
+
+    #[test]
+    fn only_the_end_of_a_long_output_is_searched() {
+        let long = format!("Permission denied\n{}", "é".repeat(SEARCHED));
+        assert!(!end_of(&long).contains("denied") && end_of(&long).len() <= SEARCHED);
+    }
+}
