@@ -231,6 +231,36 @@ fn loops_are_counted_as_the_settings_say() {
 }
 
 #[test]
+fn the_network_of_a_sandbox_follows_from_its_mode_and_a_folder_only_takes_it_away() {
+    for (user, folder, expected) in [
+        ("sandbox: {mode: everyday}\n", "", true),
+        ("sandbox: {mode: everyday, network: off}\n", "", false),
+        ("sandbox: {mode: everyday}\n", "sandbox: {network: off}\n", false),
+        ("sandbox: {mode: auto}\n", "", false),
+        ("sandbox: {mode: auto}\n", "sandbox: {network: on}\n", false),
+        ("sandbox: {mode: auto}\n", "sandbox: {mode: everyday}\n", false),
+        ("sandbox: {mode: auto, network: on}\n", "", true),
+        ("sandbox: {mode: everyday}\n", "sandbox: {mode: auto}\n", false),
+        ("sandbox: {mode: everyday}\n", "sandbox: {mode: none}\n", true),
+        ("sandbox: {mode: everyday}\n", "sandbox: {mode: landlock}\n", true),
+    ] {
+        for trusted in ["", "1"] {
+            let desk = Desk::new().user(user).workspace(folder);
+            let loaded = desk.env("AGENTX_TRUST_FOLDER", trusted).load().unwrap();
+            let network = loaded.settings.sandbox.network;
+            assert_eq!(network, expected, "{user}{folder}trusted: {trusted}");
+        }
+    }
+    let desk = Desk::new()
+        .user("sandbox: {mode: auto}\n")
+        .env("AGENTX_SANDBOX", "everyday");
+    assert!(
+        desk.load().unwrap().settings.sandbox.network,
+        "the variable is the person's"
+    );
+}
+
+#[test]
 fn a_folder_turns_memory_off_and_never_on() {
     let memory = |user: &str, folder: &str, trusted: &str| {
         let desk = Desk::new().user(user).workspace(folder);

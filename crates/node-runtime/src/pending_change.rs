@@ -69,7 +69,8 @@ impl NodeRuntime {
         if asked.name == "bash" {
             let background = self.toolbox().background();
             // The first look at the machine starts a process.
-            let held = tokio::task::spawn_blocking(move || background?.sandbox()).await;
+            let workspace = PathBuf::from(&state.config.workspace);
+            let held = tokio::task::spawn_blocking(move || background?.sandbox(&workspace)).await;
             return Ok(FileChangePreview {
                 sandbox: held.unwrap_or_default(),
                 ..FileChangePreview::default()

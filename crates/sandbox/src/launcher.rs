@@ -98,6 +98,18 @@ impl SandboxLauncher {
             .choose(self.inner.mode, self.inner.profile.best_effort)
     }
 
+    /// The step that holds the next command in this directory. In the mode `everyday`, nothing holds commands in the
+    /// home directory and above it, where no sandbox can.
+    ///
+    /// # Errors
+    /// Returns an error if the wanted step does not work here.
+    pub fn step_in(&self, workspace: &Path) -> Result<SandboxStep, SandboxError> {
+        if self.inner.mode == SandboxMode::Everyday && self.inner.profile.is_around_home(workspace) {
+            return Ok(SandboxStep::None);
+        }
+        self.step()
+    }
+
     /// The policy of a command.
     ///
     /// # Errors
@@ -119,8 +131,7 @@ impl SandboxLauncher {
         words: &[&OsStr],
         place: CommandPlace<'_>,
     ) -> Result<Option<SandboxedCommand>, SandboxError> {
-        let step = self.step()?;
-        if step == SandboxStep::None {
+        if self.step_in(place.workspace)? == SandboxStep::None {
             return Ok(None);
         }
         self.inner.profile.make_caches();

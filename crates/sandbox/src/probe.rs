@@ -66,6 +66,7 @@ impl SandboxSupport {
     pub fn choose(&self, mode: SandboxMode, best_effort: bool) -> Result<SandboxStep, SandboxError> {
         let wanted = match mode {
             SandboxMode::None => return Ok(SandboxStep::None),
+            SandboxMode::Everyday => return Ok(self.everyday()),
             SandboxMode::Step(step) => step,
             SandboxMode::Auto => SandboxStep::Namespace,
         };
@@ -75,12 +76,22 @@ impl SandboxSupport {
         let weaker = SandboxStep::ALL.into_iter().rev().filter(|step| *step < wanted);
         let may_be = |step: &SandboxStep| match mode {
             SandboxMode::Auto => best_effort || *step > SandboxStep::None,
-            SandboxMode::None | SandboxMode::Step(_) => best_effort,
+            SandboxMode::None | SandboxMode::Everyday | SandboxMode::Step(_) => best_effort,
         };
         weaker
             .filter(may_be)
             .find(|step| self.why_not(*step).is_none())
             .ok_or(SandboxError::Unsupported { step: wanted, why })
+    }
+
+    /// The step that disturbs no everyday work. `landlock` is none: programs can open no Unix sockets, no terminals and no
+    /// files in `/tmp`.
+    fn everyday(&self) -> SandboxStep {
+        if self.namespaces.is_ok() {
+            SandboxStep::Namespace
+        } else {
+            SandboxStep::None
+        }
     }
 }
 
@@ -127,7 +138,7 @@ mod tests {
 
     #[test]
     fn nothing_weaker_is_chosen_in_silence() {
-        use SandboxMode::{Auto, Step};
+        use SandboxMode::{Auto, Everyday, Step};
         use SandboxStep::{Landlock, Namespace, None};
         let machine = |landlock_abi, namespaces: bool| SandboxSupport {
             landlock_abi,
@@ -144,6 +155,8 @@ mod tests {
             (7, false, Step(Namespace), false, Option::None),
             (7, false, Step(Namespace), true, Some(Landlock)),
             (0, false, SandboxMode::None, false, Some(None)),
+            (7, true, Everyday, false, Some(Namespace)),
+            (7, false, Everyday, false, Some(None)),
         ] {
             let found = machine(abi, namespaces).choose(mode, best_effort).ok();
             assert_eq!(found, chosen, "{abi} {namespaces} {mode:?} {best_effort}");

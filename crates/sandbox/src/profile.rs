@@ -258,6 +258,15 @@ impl SandboxProfile {
         policy.check().map(|()| policy)
     }
 
+    /// Returns whether a directory is the home directory, or lies above it.
+    pub(crate) fn is_around_home(&self, directory: &Path) -> bool {
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let home = self.home.as_deref().and_then(real);
+        real(directory).is_some_and(|directory| {
+            directory == Path::new("/") || home.is_some_and(|home| home.starts_with(directory))
+        })
+    }
+
     /// Makes the caches that the programs of this person make at their first use, so that commands can write them.
     pub(crate) fn make_caches(&self) {
         if let Some(home) = &self.home {

@@ -42,6 +42,9 @@ pub enum SandboxMode {
     /// No sandbox.
     #[default]
     None,
+    /// Namespaces if they work on this machine, else no sandbox: for work that nobody chose a sandbox for. Commands
+    /// keep the network unless a person takes it away.
+    Everyday,
     /// This step.
     Step(SandboxStep),
     /// The strongest step that works on this machine; if none does, commands do not run.
@@ -49,14 +52,16 @@ pub enum SandboxMode {
 }
 
 impl SandboxMode {
-    /// The words of the setting, loosest first.
-    pub const WORDS: &'static [&'static str] = &["none", "landlock", "auto", "namespace"];
+    /// The words of the setting, loosest first; `everyday` and `landlock` cannot be compared, because the first is
+    /// stronger on some machines and the second on others.
+    pub const WORDS: &'static [&'static str] = &["none", "everyday", "landlock", "auto", "namespace"];
 
     /// Reads a word of the setting.
     pub fn parse(word: &str) -> Option<Self> {
         match word {
             "none" => Some(Self::None),
             "auto" => Some(Self::Auto),
+            "everyday" => Some(Self::Everyday),
             word => {
                 let step = SandboxStep::ALL.into_iter().find(|step| step.as_str() == word)?;
                 Some(Self::Step(step))

@@ -1,5 +1,7 @@
 //! The background processes of a toolbox, for callers that do not choose its tools.
 
+use std::path::Path;
+
 use agentx_runtime::BoxFuture;
 use agentx_types::{LeftRunning, SessionId, ToolCallId};
 
@@ -27,9 +29,10 @@ pub trait Background: Send + Sync {
     /// Ends one job on request of a person. Returns whether it ran.
     fn stop<'a>(&'a self, session: &'a SessionId, job: &'a str) -> BoxFuture<'a, bool>;
 
-    /// Returns the sandbox step that holds the next command, as a word of settings; `None` if there is no
-    /// sandbox, or "unavailable" if it does not work, so that the command will not run.
-    fn sandbox(&self) -> Option<String> {
+    /// Returns the sandbox step that holds the next command in this directory, as a word of settings: "none" if the
+    /// settings let it run although no sandbox works, or "unavailable" if it will not run for that. `None` if there is no
+    /// sandbox.
+    fn sandbox(&self, _workspace: &Path) -> Option<String> {
         None
     }
 

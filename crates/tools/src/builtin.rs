@@ -1,5 +1,6 @@
 //! The built-in tools as a toolbox, with the background processes of their commands.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use agentx_runtime::{BoxFuture, Tool};
@@ -67,10 +68,10 @@ impl Background for Commands {
         Box::pin(self.0.stop(session, job))
     }
 
-    fn sandbox(&self) -> Option<String> {
+    fn sandbox(&self, workspace: &Path) -> Option<String> {
         let launcher = self.0.options().sandbox.as_ref()?;
-        let step = launcher.step().map(SandboxStep::as_str);
-        Some(step.unwrap_or("unavailable").to_owned()).filter(|step| step != SandboxStep::None.as_str())
+        let step = launcher.step_in(workspace).map(SandboxStep::as_str);
+        Some(step.unwrap_or("unavailable").to_owned())
     }
 
     fn shutdown<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, ()> {

@@ -25,8 +25,10 @@ pub(super) fn sandbox(settings: &Settings) -> DoctorCheck {
     };
     let launcher = command_sandbox(settings, mode);
     let found = summary(settings, &launcher);
-    match (settings.sandbox.mode, launcher.step()) {
-        (SandboxMode::None, _) => DoctorCheck::note(name, found),
+    match (settings.sandbox.mode, launcher.step_in(&settings.workspace)) {
+        (SandboxMode::None, _) | (SandboxMode::Everyday, Ok(SandboxStep::None)) => {
+            DoctorCheck::note(name, found)
+        }
         (_, Ok(SandboxStep::None)) => DoctorCheck::warn(
             name,
             found,

@@ -200,6 +200,10 @@ fn held(request: &ApprovalRequested, file: &FileChangePreview, style: AnsiStyle)
             let words = "  the sandbox does not work here, so this call will fail: see `agentx doctor`";
             format!("{}\n", style.warn(words))
         }
+        Some("none") => {
+            let words = "  not in a sandbox, because none works here: see `agentx doctor`";
+            format!("{}\n", style.warn(words))
+        }
         Some(step) => format!("{}\n", style.dim(&format!("  in the sandbox: {}", visible(step)))),
     }
 }
@@ -443,6 +447,8 @@ mod tests {
         request.suggested.tool = "bash@0123".to_owned();
         assert!(!told(&request, &file).contains("sandbox"));
         request.suggested.tool = "bash".to_owned();
+        file.sandbox = Some("none".to_owned());
+        assert!(told(&request, &file).contains("  not in a sandbox, because none works here"));
         file.sandbox = Some("unavailable".to_owned());
         assert!(told(&request, &file).contains("the sandbox does not work here, so this call will fail"));
     }

@@ -48,6 +48,8 @@ pub(crate) struct StatusSummary {
     pub(crate) session: String,
     /// The directory it works in.
     pub(crate) workspace: String,
+    /// The step of the sandbox that holds commands; empty if it is not shown, or that of another machine.
+    pub(crate) sandbox: String,
     /// The approval mode, which decides about calls.
     pub(crate) approval: ApprovalMode,
     /// Whether plan mode is on.
@@ -80,6 +82,7 @@ impl StatusSummary {
             "session" => self.session.clone(),
             "workspace" => self.workspace.clone(),
             "approval" => self.unusual().unwrap_or("ask").to_owned(),
+            "sandbox" => self.sandbox.clone(),
             _ => String::new(),
         }
     }

@@ -74,6 +74,13 @@ pub fn show(settings: &Settings, as_json: bool, console: &mut Console) -> Result
     Ok(Exit::Ok)
 }
 
+/// Returns the step that holds commands in the working directory, as a word of settings; "unavailable" if they do not
+/// run because it does not work.
+pub(crate) fn step_word(settings: &Settings) -> String {
+    let step = command_sandbox(settings, settings.sandbox.mode).step_in(&settings.workspace);
+    step.map_or("unavailable", SandboxStep::as_str).to_owned()
+}
+
 /// Describes the current sandbox for commands, and the possible ones.
 pub(crate) fn summary(settings: &Settings, launcher: &SandboxLauncher) -> String {
     let support = launcher.support();
@@ -84,20 +91,23 @@ pub(crate) fn summary(settings: &Settings, launcher: &SandboxLauncher) -> String
             Some(why) => format!("{step} does not work here: {why}"),
         })
         .collect();
-    let now = match (settings.sandbox.mode, launcher.step()) {
+    let network = if settings.sandbox.network {
+        "with"
+    } else {
+        "without"
+    };
+    let now = match (settings.sandbox.mode, launcher.step_in(&settings.workspace)) {
         (SandboxMode::None, _) => "none: commands run without a sandbox (`sandbox.mode` is none)".to_owned(),
+        (SandboxMode::Everyday, Ok(SandboxStep::None)) => {
+            let why = support.why_not(SandboxStep::Namespace);
+            let why = why.unwrap_or_else(|| "this is your home directory, or one above it".into());
+            format!("none: commands run without a sandbox: {why} (`sandbox.mode` is everyday)")
+        }
         (_, Ok(SandboxStep::None)) => {
             "none: no step works on this machine, and `sandbox.best_effort` allows running without one"
                 .to_owned()
         }
-        (_, Ok(step)) => {
-            let network = if settings.sandbox.network {
-                "with"
-            } else {
-                "without"
-            };
-            format!("{step}: commands of `bash` run in a sandbox, {network} a network")
-        }
+        (_, Ok(step)) => format!("{step}: commands of `bash` run in a sandbox, {network} a network"),
         (_, Err(error)) => format!("commands do not run: {error}"),
     };
     format!("{now}\n{}", here.join("\n"))
@@ -169,6 +179,9 @@ pub fn run_held(
         .command(Path::new(program), &words, place)
         .map_err(|error| refused(&error))?;
     let is_held = held.is_some();
+    if !is_held && settings.sandbox.mode == SandboxMode::Everyday {
+        console.say("it runs without a sandbox, because none works here: see `agentx sandbox show`\n");
+    }
     let mut command = match held {
         Some(held) => {
             let mut command = std::process::Command::new(held.program);

@@ -12,7 +12,20 @@ const LOOSER_MEMORY: &str = "only your own settings may turn memory on or let it
 /// Returns why a folder, trusted or not, may not set this; `None` if it may.
 pub(crate) fn why_not(path: &SettingPath, value: &Value, own: &MergedSettings) -> Option<&'static str> {
     let why = why_never(path)?;
-    (!is_stricter(path, value, own.get(path)?)).then_some(why)
+    let may = match own.get(path) {
+        Some(present) => is_stricter(path, value, present),
+        None => is_stricter_than_unset(path, value),
+    };
+    (!may).then_some(why)
+}
+
+/// Returns whether a value is as strict as that of a key that no layer has set, or stricter. A key of the sandbox that
+/// has no default follows from others, so that only its strictest value is.
+pub(crate) fn is_stricter_than_unset(path: &SettingPath, value: &Value) -> bool {
+    match value {
+        Value::Text(word) if path.0 == ["sandbox", "network"] => word == "off",
+        _ => true,
+    }
 }
 
 /// Returns why trust in a folder does not cover a looser value of this key; `None` if it does.
@@ -66,7 +79,15 @@ fn is_stricter_memory(path: &SettingPath, new: &str, old: &str) -> bool {
 
 /// Returns whether a word of a setting of the sandbox is as strict as another, or stricter.
 fn is_stricter_sandbox(path: &SettingPath, new: &str, old: &str) -> bool {
-    let strictness = |word: &str| match path.0.last().map(String::as_str) {
+    let key = path.0.last().map(String::as_str);
+    // Which one is stricter depends on the machine.
+    if key == Some("mode")
+        && ["everyday", "landlock"].contains(&old)
+        && ["everyday", "landlock"].contains(&new)
+    {
+        return new == old;
+    }
+    let strictness = |word: &str| match key {
         Some("mode") => SandboxMode::WORDS.iter().position(|known| *known == word),
         Some("best_effort") => ["true", "false"].iter().position(|known| *known == word),
         Some("network") => ["on", "off"].iter().position(|known| *known == word),
@@ -108,6 +129,14 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_gives_no_network_to_a_sandbox_whose_network_nobody_set() {
+        let network = SettingPath::dotted("sandbox.network");
+        let word = |word: &str| Value::Text(word.into());
+        assert!(is_stricter_than_unset(&network, &word("off")));
+        assert!(!is_stricter_than_unset(&network, &word("on")));
+    }
+
+    #[test]
     fn steps_have_an_order() {
         let check =
             |key: &str, new: &str, old: &str| is_stricter_sandbox(&SettingPath::dotted(key), new, old);
@@ -118,7 +147,8 @@ mod tests {
         ] {
             for (at, new) in words.iter().enumerate() {
                 for (before, old) in words.iter().enumerate() {
-                    assert_eq!(check(key, new, old), at >= before, "{key} {new} {old}");
+                    let differ = [*new, *old] == ["landlock", "everyday"];
+                    assert_eq!(check(key, new, old), at >= before && !differ, "{key} {new} {old}");
                 }
             }
         }

@@ -7,7 +7,7 @@
 
 use agentx_types::RuleEffect;
 
-use crate::folders::strictness::{is_stricter, why_never};
+use crate::folders::strictness::{is_stricter, is_stricter_than_unset, why_never};
 use crate::layers::MergedSettings;
 use crate::layers::keys::{SettingPath, WorkspaceMay};
 use crate::layers::read::SettingsLayer;
@@ -74,10 +74,11 @@ fn tighten(
         return;
     }
     let sourced = Sourced::new(value, origin);
-    if below
-        .get(&path)
-        .is_none_or(|present| is_stricter(&path, &sourced.value, present))
-    {
+    let may = match below.get(&path) {
+        Some(present) => is_stricter(&path, &sourced.value, present),
+        None => is_stricter_than_unset(&path, &sourced.value),
+    };
+    if may {
         kept.entries.push((path, sourced));
     } else {
         let (why, waits_for_trust) = match why_never(&path) {

@@ -93,6 +93,7 @@ pub const STATUS_NAMES: &[&str] = &[
     "session",
     "workspace",
     "approval",
+    "sandbox",
 ];
 
 use WorkspaceMay::{Never, Set, SetIfTrusted, Tighten};
@@ -131,9 +132,9 @@ pub const KEYS: &[SettingSpec] = &[
     key("tools.ask_user", ValueKind::Choice(ASK_USER), SetIfTrusted, Some("decide"), "whether the model may ask questions with `ask_user`; if nobody is there to answer, `decide` tells the model so, and `wait` keeps the question open"),
     key("tools.environment", ValueKind::Names("GITHUB_TOKEN"), SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
     key("tools.optional", ValueKind::Names("query_write"), Never, None, "tools to offer that are off by default: `query_write`, `test_tool`; if `tools.enabled` is set, it has to name them, too"),
-    key("sandbox.mode", ValueKind::Choice(SANDBOXES), Tighten, Some("none"), "what holds the commands of `bash`: nothing, Landlock, namespaces, or with `auto` the strongest of them that works"),
+    key("sandbox.mode", ValueKind::Choice(SANDBOXES), Tighten, Some("none"), "what holds the commands of `bash`: nothing, Landlock, namespaces, with `auto` the strongest of them that works, or with `everyday` namespaces if they work and else nothing"),
     key("sandbox.best_effort", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether to run commands even if the sandbox does not fully work on this machine"),
-    key("sandbox.network", ValueKind::Choice(ON_OR_OFF), Tighten, Some("off"), "whether commands in the sandbox have a network"),
+    key("sandbox.network", ValueKind::Choice(ON_OR_OFF), Tighten, None, "whether commands in the sandbox have a network; `on` by default with `sandbox.mode: everyday`, otherwise `off`"),
     key("sandbox.read", ValueKind::Names("~/notes"), Never, None, "files and directories that commands in the sandbox can read, besides the system and the toolchains"),
     key("sandbox.write", ValueKind::Names("~/build"), Never, None, "files and directories that commands in the sandbox can write, besides the workspace"),
     key("secrets.redact", ValueKind::Choice(YES_OR_NO), Never, Some("true"), "whether secrets are replaced before anything is recorded, shown or sent to a model; the published forms of keys too"),
@@ -191,7 +192,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("models.*.prices.output", ValueKind::Price, SetIfTrusted, None, "US dollars per million output tokens"),
     key("models.*.prices.cache_read", ValueKind::Price, SetIfTrusted, None, "US dollars per million tokens read from the cache"),
     key("models.*.prices.cache_write", ValueKind::Price, SetIfTrusted, None, "US dollars per million tokens written to the cache"),
-    key("chat.status", ValueKind::Template(STATUS_NAMES), SetIfTrusted, Some("{model} · {context} · {cost}"), "the status row of a chat; may contain `{model}`, `{context}`, `{tokens}`, `{cost}`, `{iterations}`, `{time}`, `{session}`, `{workspace}`, `{approval}`"),
+    key("chat.status", ValueKind::Template(STATUS_NAMES), SetIfTrusted, Some("{model} · {context} · {cost}"), "the status row of a chat; may contain `{model}`, `{context}`, `{tokens}`, `{cost}`, `{iterations}`, `{time}`, `{session}`, `{workspace}`, `{approval}`, `{sandbox}`"),
     key("chat.status_command", ValueKind::Text, SetIfTrusted, None, "a command whose first line of output replaces the status row; it reads the state of the chat as JSON from standard input"),
     key("chat.status_interval", ValueKind::Duration, SetIfTrusted, Some("10s"), "minimum time between two runs of that command"),
     key("chat.thinking", ValueKind::Choice(THINKING), Set, Some("folded"), "how reasoning is shown: in full, as one line with its length, or not at all"),
@@ -240,6 +241,7 @@ pub const OTHER_VARIABLES: [(&str, &str); 2] = [
 pub const VARIABLES: &[(&str, &str)] = &[
     ("AGENTX_MODEL", "model"),
     ("AGENTX_APPROVAL", "approval"),
+    ("AGENTX_SANDBOX", "sandbox.mode"),
     ("AGENTX_MAX_ITERATIONS", "limits.max_iterations"),
     ("AGENTX_MAX_COST", "limits.max_cost"),
     ("AGENTX_TIMEOUT", "limits.timeout"),

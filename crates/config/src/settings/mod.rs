@@ -183,7 +183,7 @@ pub struct SandboxSettings {
     pub mode: SandboxMode,
     /// Whether commands run although the step, or a part of it, does not work here. `false` by default.
     pub best_effort: bool,
-    /// Whether commands have a network. `false` by default.
+    /// Whether commands have a network. By default only in the mode `everyday`.
     pub network: bool,
     /// Files and directories, absolute, that can be read besides the system and the toolchains.
     pub read: Vec<PathBuf>,

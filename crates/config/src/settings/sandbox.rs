@@ -13,10 +13,16 @@ use crate::settings::getter::SettingsGetter;
 pub(crate) fn settings(get: &SettingsGetter<'_>) -> SandboxSettings {
     let text = |key: &str| get.text(key);
     let mode = text("sandbox.mode").and_then(|word| SandboxMode::parse(&word));
+    let mode = mode.unwrap_or_default();
+    // A sandbox that somebody chose has no network unless they want one.
+    let network = match text("sandbox.network").as_deref() {
+        Some(word) => word == "on",
+        None => mode == SandboxMode::Everyday,
+    };
     SandboxSettings {
-        mode: mode.unwrap_or_default(),
+        mode,
         best_effort: text("sandbox.best_effort").as_deref() == Some("true"),
-        network: text("sandbox.network").as_deref() == Some("on"),
+        network,
         read: paths(get, "sandbox.read"),
         write: paths(get, "sandbox.write"),
     }

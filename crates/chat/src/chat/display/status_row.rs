@@ -14,6 +14,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::render::clean::visible;
 use crate::session_status::summary::StatusSummary;
+use crate::tools::command_sandbox::step_word;
 
 /// Maximum running time of the command of this row.
 const LIMIT: Duration = Duration::from_secs(2);
@@ -48,6 +49,8 @@ fn filled(template: &str, stand: &StatusSummary) -> String {
 #[derive(Debug)]
 pub(crate) struct StatusRow {
     template: String,
+    /// The step of the sandbox on this machine, if the template shows it.
+    sandbox: String,
     command: Option<StatusScript>,
 }
 
@@ -79,11 +82,23 @@ impl StatusRow {
             file.key == "chat.status_command" && !settings.workspace_root.join(&file.path).is_dir()
         };
         let files = settings.named_files.iter().filter(is_named).cloned().collect();
-        Self::new(
+        let row = Self::new(
             &settings.chat,
             environment,
             (settings.workspace_root.clone(), files),
-        )
+        );
+        // To find out what works here takes some milliseconds.
+        let sandbox = if row.template.contains("{sandbox}") {
+            step_word(settings)
+        } else {
+            String::new()
+        };
+        Self { sandbox, ..row }
+    }
+
+    /// The step of the sandbox that holds commands on this machine; empty if the template does not show it.
+    pub(crate) fn sandbox(&self) -> &str {
+        &self.sandbox
     }
 
     fn new(
@@ -106,6 +121,7 @@ impl StatusRow {
         });
         Self {
             template: settings.status.clone(),
+            sandbox: String::new(),
             command,
         }
     }
@@ -391,5 +407,15 @@ mod tests {
                 .is_some_and(|what| what.contains("exit status: 3"))
         );
         assert_eq!((row.text(&stand()).as_str(), row.complaint()), ("opus", None));
+    }
+
+    #[test]
+    fn a_template_shows_what_holds_commands() {
+        let held = StatusSummary {
+            sandbox: "namespace".into(),
+            ..stand()
+        };
+        assert_eq!(filled("{model} · {sandbox}", &held), "opus · namespace");
+        assert_eq!(filled("{sandbox}", &stand()), "", "it is not known");
     }
 }

@@ -89,6 +89,9 @@ impl Chat<'_> {
         let mut stand = self.status.activity.summary(session);
         let catalog = &self.settings.catalog;
         stand.auto_approve = self.approvals.auto_approve;
+        if self.place.remote().is_none() {
+            self.display.status_row.sandbox().clone_into(&mut stand.sandbox);
+        }
         stand.is_assumed = catalog.assumes_window(&stand.provider, &stand.model, stand.window);
         self.display.status_row.tell(&stand);
         if let Some(what) = self.display.status_row.complaint() {
