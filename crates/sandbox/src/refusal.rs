@@ -187,7 +187,7 @@ fn can_write(_: &Path) -> bool {
     false
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use crate::{SandboxLimits, SandboxPaths};

@@ -256,7 +256,10 @@ impl BashTool {
         if let (None, Some(_), Some(details)) = (step, &options.sandbox, &mut outcome.details) {
             details["sandbox"] = command_sandbox::unheld();
         }
-        let refused = step.zip(refused.and_then(|refused| refused.reason));
+        // Of one that was stopped, it is not known that it failed.
+        let refused = step
+            .filter(|_| end.is_exit())
+            .zip(refused.and_then(|refused| refused.reason));
         Ok(Attempt { outcome, refused })
     }
 
