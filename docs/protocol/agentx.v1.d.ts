@@ -953,6 +953,11 @@ export interface InnerCallAsked {
    * answer, as text.
    */
   form?: unknown;
+  /**
+   * For a question to a person: whether only those may answer who decide for the operator of the server,
+   * because a yes loosens what the operator's settings say.
+   */
+  for_operator?: boolean;
 }
 
 /** A tool as the model and the approval rules see it. */
