@@ -224,7 +224,7 @@ fn no_star_stands_for_a_remote_that_may_be_a_repository_on_this_machine() {
         "git fetch --depth 1 origin",
         "git fetch --all",
         "git pull -X theirs origin",
-        "git clone -b main https://example.com/x ../x",
+        "git clone -b main https://example.com/x x",
         "git ls-remote origin",
     ] {
         assert!(judged(&config, line).0, "{line}: {}", judged(&config, line).1);

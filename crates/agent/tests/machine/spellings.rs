@@ -272,29 +272,29 @@ fn what_was_kept_holds_in_its_project_alone() {
 #[test]
 fn what_was_kept_in_a_project_allows_no_part_of_a_line_that_goes_out_of_it() {
     let mut config = now(&["allow bash: cd *", "allow bash: pushd *"]);
-    let rule = kept(&config, "make x");
+    let rule = kept(&config, "make test");
     config.rules.push(rule);
     let older = AgentConfig {
         rules_version: 8,
         ..config.clone()
     };
     for line in [
-        "make x",
-        "cd sub && make x",
-        "cd /ws/sub; make x",
-        "cd ./a/.. && make x",
+        "make test",
+        "cd sub && make test",
+        "cd /ws/sub; make test",
+        "cd ./a/.. && make test",
     ] {
         assert!(is_allowed(&config, line), "{line}");
     }
     for line in [
-        "cd /other && make x",
-        "cd /ws2 && make x",
-        "cd ../other && make x",
-        "cd sub && cd ../../other && make x",
-        "cd && make x",
-        "cd ~/other && make x",
-        "cd /ws/* && make x",
-        "pushd /other; make x",
+        "cd /other && make test",
+        "cd /ws2 && make test",
+        "cd ../other && make test",
+        "cd sub && cd ../../other && make test",
+        "cd && make test",
+        "cd ~/other && make test",
+        "cd /ws/* && make test",
+        "pushd /other; make test",
     ] {
         assert!(!is_allowed(&config, line), "{line}");
         assert!(
@@ -304,7 +304,7 @@ fn what_was_kept_in_a_project_allows_no_part_of_a_line_that_goes_out_of_it() {
     }
     // A person who wrote it for all folders meant them.
     config.rules.push(crate::rules::rule("allow bash: make *"));
-    assert!(is_allowed(&config, "cd /other && make x"));
+    assert!(is_allowed(&config, "cd /other && make test"));
 }
 
 /// A program that may write `.git/config` can make an allowed `git status` run anything.

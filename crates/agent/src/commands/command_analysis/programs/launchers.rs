@@ -171,7 +171,7 @@ mod tests {
         for (line, expected) in [
             ("uv run rm -r x", "rm -r x"),
             ("uv run --extra dev rm x", "dev rm x|rm x"),
-            ("npx --yes rm x", "rm x"),
+            ("npx --yes rm x", "rm x|x"),
             ("npx -c 'rm x'", "[rm x]|rm x"),
             ("npm exec -- rm x", "rm x"),
             ("pnpm -r exec rm x", "rm x"),

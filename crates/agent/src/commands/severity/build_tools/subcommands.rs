@@ -50,8 +50,8 @@ const KNOWN: &[(&str, &str)] = &[
     ("uv",
      "build cache/dir export help init lock pip/check pip/freeze pip/list pip/show pip/tree remove run sync tree venv version/"),
     ("yarn",
-     "add bin check config/get config/list exec help install licenses/list list outdated remove run start test why \
-      workspaces/info workspaces/list"),
+     "bin check config/get config/list exec help licenses/list list outdated remove run start test why workspaces/info \
+      workspaces/list"),
 ];
 
 /// Words behind which the subcommand of the same program stands: the program, the word, and the number of words that
