@@ -93,6 +93,7 @@ impl Session {
                 ActionStarted {
                     kind: action.body.kind(),
                     tool_call_id,
+                    due_at: None,
                 },
             );
             match action.body.kind() {

@@ -71,6 +71,7 @@ impl Build {
         let started = ActionStarted {
             kind: ActionKind::CallModel,
             tool_call_id: None,
+            due_at: None,
         };
         self.say(Source::Environment, started);
         let start = StreamStart {

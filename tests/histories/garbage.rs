@@ -237,6 +237,7 @@ fn from_tools(what: u8, a: u8, b: u8) -> EnvironmentEvent {
         0 => ActionStarted {
             kind: pick(&kinds, a),
             tool_call_id: (b > 90).then(|| call_id(b)),
+            due_at: None,
         }
         .into(),
         1 => ToolOutputChunk {

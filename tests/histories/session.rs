@@ -516,6 +516,7 @@ fn consequence(action: &Action) -> Option<EventDraft<Event>> {
     let started = |tool_call_id| ActionStarted {
         kind: action.body.kind(),
         tool_call_id,
+        due_at: None,
     };
     let event: Event = match &action.body {
         ActionBody::CallModel(_) | ActionBody::StartTimer(_) => started(None).into(),

@@ -59,6 +59,7 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         tool_search: _,
         answer_schema: _,
         ask_user: _,
+        wait: _,
         stuck: _,
         plan_mode: _,
     } = config;

@@ -8,7 +8,9 @@
 //! performs it; any other is ignored (invariant 8). Providers refuse a conversation in which a call has no
 //! result, or two; so the ledger is empty only between rounds, and is emptied at once.
 
-use agentx_types::{ActionId, AgentStateId, ContentPart, RequestedCall, ToolCallId, ToolResult, ToolStatus};
+use agentx_types::{
+    ActionId, AgentStateId, ContentPart, RequestedCall, Timestamp, ToolCallId, ToolResult, ToolStatus,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::permissions::approval::Question;
@@ -18,10 +20,11 @@ use crate::permissions::approval::Question;
 /// ```text
 /// AwaitingApproval ─▶ Running ───────────────▶ Resolved
 ///                  ─▶ Delegated ─▶ Answering ─▶ Resolved
+///                  ─▶ Waiting ───▶ Answering ─▶ Resolved
 ///                  ─▶ Answering ──────────────▶ Resolved
 /// ```
 ///
-/// A call begins at any of the first four. One that ran when its program died goes from `Running` to
+/// A call begins at any of them but `Resolved`. One that ran when its program died goes from `Running` to
 /// `Answering`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum CallStage {
@@ -53,6 +56,13 @@ pub enum CallStage {
         /// The agent that works on it.
         child: AgentStateId,
     },
+    /// It waits for a time: a timer runs in this program, and the next program starts it again.
+    Waiting {
+        /// The action of the timer.
+        action_id: ActionId,
+        /// The time at which it ends.
+        due_at: Timestamp,
+    },
     /// The call has its result.
     Resolved {
         /// The content that the model reads.
@@ -71,7 +81,8 @@ impl CallStage {
             Self::Running { action_id, .. }
             | Self::Answering { action_id, .. }
             | Self::Delegated { action_id, .. } => Some(action_id),
-            Self::AwaitingApproval(_) | Self::Resolved { .. } => None,
+            // The timer brings no result: the agent answers the call when it is due.
+            Self::AwaitingApproval(_) | Self::Waiting { .. } | Self::Resolved { .. } => None,
         }
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentx_agent::ask_user::ASK_USER;
+use agentx_agent::wait::WAIT;
 use agentx_agent_files::definition::{
     AgentDefinition, AgentUse, Generator, MachineKind as FileKind, RuleDefinition, RuleUse, ToolUse,
     VariableType,
@@ -124,6 +125,7 @@ impl Assembly<'_> {
         }
         let asks = agent.tools.iter().any(|used| used.name() == ASK_USER);
         config.ask_user = config.ask_user.filter(|_| asks && depth == 0);
+        config.wait = depth == 0 && self.has_own_wait(&agent.tools);
         let mut tools = self.tools(&agent.tools).map_err(missing)?;
         tools.extend(self.delegation_tools(agent, origin, &config));
         config.tools = Arc::from(tools);
@@ -174,12 +176,26 @@ impl Assembly<'_> {
             spec.quit |= matches!(used, ToolUse::Ref { quit: true, .. });
             Ok(spec)
         };
-        let others = uses.iter().filter(|used| used.name() != ASK_USER);
+        let waits = self.has_own_wait(uses);
+        let others = uses
+            .iter()
+            .filter(|used| used.name() != ASK_USER && !(waits && used.name() == WAIT));
         others.map(spec).collect()
+    }
+
+    /// Returns whether these tools name the machine's own `wait`: the settings turn it on, and no file describes a
+    /// tool of this name.
+    fn has_own_wait(&self, uses: &[ToolUse]) -> bool {
+        let is_own = !self.base.tools.iter().any(|tool| tool.name == WAIT);
+        is_own && self.base.wait && uses.iter().any(|used| used.name() == WAIT)
     }
 
     /// Explains why no usable definition has this name.
     fn lacks(&self, what: &str, name: &str) -> String {
+        if (what, name) == ("tool", WAIT) {
+            return "the tool \"wait\" is off; `tools.optional: [wait]` in your configuration turns it on"
+                .into();
+        }
         let mistakes = mistakes_of(self.library.check(), name);
         if mistakes.is_empty() {
             format!("there is no {what} {name:?}")

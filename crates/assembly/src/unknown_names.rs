@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use agentx_agent::pattern::fits;
 use agentx_agent::unmatchable_rules::never_about;
+use agentx_agent::wait::WAIT;
 use agentx_agent::{AGENTS, DELEGATE, MCP, RECALL};
 use agentx_config::{
     ConfigMistake, FolderTrust, Loaded, SKILL_TOOL, SettingOrigin, Settings, WrittenRule, nearest, show_rule,
@@ -70,7 +71,7 @@ struct KnownNames<'a> {
 
 impl<'a> KnownNames<'a> {
     fn of(settings: &'a Settings) -> Self {
-        let own = [RECALL, DELEGATE, AGENTS, SKILL_TOOL].map(str::to_owned);
+        let own = [RECALL, DELEGATE, AGENTS, SKILL_TOOL, WAIT].map(str::to_owned);
         let built_in = built_in_tools();
         Self {
             settings,

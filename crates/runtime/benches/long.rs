@@ -73,7 +73,14 @@ impl Bench {
             self.held.push_back(action);
             self.held.drain(..self.held.len().saturating_sub(HELD));
             let tool_call_id = None;
-            self.say(Some(id), ActionStarted { kind, tool_call_id });
+            self.say(
+                Some(id),
+                ActionStarted {
+                    kind,
+                    tool_call_id,
+                    due_at: None,
+                },
+            );
         }
     }
 

@@ -11,19 +11,24 @@ use agentx_types::{
 /// `None` if the action has no fact of its own (`cancel`, `decide_inner_call`), and for `check_answer`, whose
 /// fact needs a validator of schemas.
 pub fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
-    let started = |tool_call_id| {
+    let started = |tool_call_id, due_at| {
         ActionStarted {
             kind: action.body.kind(),
             tool_call_id,
+            due_at,
         }
         .into()
     };
     let event: EnvironmentEvent = match &action.body {
-        ActionBody::CallModel(_)
-        | ActionBody::Condense(_)
-        | ActionBody::BuildContext(_)
-        | ActionBody::StartTimer(_) => started(None),
-        ActionBody::CallTool(call) => started(Some(call.tool_call_id.clone())),
+        ActionBody::CallModel(_) | ActionBody::Condense(_) | ActionBody::BuildContext(_) => {
+            started(None, None)
+        }
+        ActionBody::StartTimer(timer) => {
+            let wait = timer.wait.as_ref();
+            let call = wait.map(|wait| wait.tool_call_id.clone());
+            started(call, wait.map(|wait| wait.due_at))
+        }
+        ActionBody::CallTool(call) => started(Some(call.tool_call_id.clone()), None),
         ActionBody::AnswerCall(answer) => ToolResult {
             tool_call_id: answer.tool_call_id.clone(),
             result: answer.content.clone(),

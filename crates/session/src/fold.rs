@@ -278,7 +278,7 @@ impl SessionFold {
             agent.condensing() == Some(action)
                 || agent.run().is_some_and(|run| run.pending.model_call.as_ref() == Some(action) || run.pending.timer.as_ref() == Some(action) || run.pending.context.iter().any(|open| open.action_id == *action))
                 || agent.calls().iter().any(|entry| {
-                    matches!(&entry.stage, CallStage::Running { action_id, .. } | CallStage::Answering { action_id, .. } if action_id == action)
+                    matches!(&entry.stage, CallStage::Running { action_id, .. } | CallStage::Answering { action_id, .. } | CallStage::Waiting { action_id, .. } if action_id == action)
                 })
         })
     }
@@ -349,6 +349,7 @@ impl SessionFold {
             config: AgentConfig::clone(agent.config()),
             run,
             pending_approvals: self.pending_approvals(),
+            waits: self.waits(),
             queued: agent
                 .waiting()
                 .map(|input| (input.message.message_id.clone(), input.message.text()))

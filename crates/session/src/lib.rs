@@ -33,6 +33,7 @@ mod state;
 mod tool_fold;
 mod tree;
 mod ui;
+mod waits;
 
 pub use configured_tools::as_offered;
 pub use consequence::consequence;
@@ -47,3 +48,4 @@ pub use session_reader::{
 pub use sharing::{Sharing, SharingFact};
 pub use state::{PendingApproval, RunState, SessionState, ToolsChange, WaitingInputs};
 pub use ui::UiProjection;
+pub use waits::{OpenWait, WaitKind};

@@ -11,7 +11,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::Sharing;
+use crate::{OpenWait, Sharing};
 
 /// The state of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -25,6 +25,9 @@ pub struct SessionState {
     pub run: Option<RunState>,
     /// Calls that a person has to decide about.
     pub pending_approvals: Vec<PendingApproval>,
+    /// What the session waits for that has a known time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub waits: Vec<OpenWait>,
     /// Inputs that wait: message id and text.
     pub queued: Vec<(agentx_types::MessageId, String)>,
     /// The people who sent queued inputs, by message id; without those of the session's owner.

@@ -241,6 +241,7 @@ fn history() -> Vec<Fact> {
                 2 => ActionStarted {
                     kind: ActionKind::CallTool,
                     tool_call_id: Some(call()),
+                    due_at: None,
                 }
                 .into(),
                 3 => ToolResult {

@@ -98,6 +98,7 @@ pub fn config() -> AgentConfig {
         all_tools: false,
         tool_search: None,
         ask_user: None,
+        wait: false,
         plan_mode: None,
         stuck: None,
         answer_schema: None,
@@ -240,6 +241,7 @@ pub fn actions() -> Vec<Arc<Action>> {
         ActionBody::StartTimer(StartTimer {
             after_ms: 0,
             timer: Timer::RunLimit,
+            wait: None,
         }),
         ActionBody::Cancel(Cancel {
             action_id: ActionId::following(3, 0),

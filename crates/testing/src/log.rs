@@ -90,6 +90,7 @@ impl LogBuilder {
             ActionStarted {
                 kind,
                 tool_call_id: tool_call_id.map(ToolCallId::new),
+                due_at: None,
             },
         )
     }

@@ -82,6 +82,7 @@ fn guarded(
         all_tools: false,
         tool_search: None,
         ask_user: None,
+        wait: false,
         plan_mode: None,
         stuck: None,
         context_sources: Vec::new(),

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::{
     ActionId, AgentConfig, AgentStateId, AnswerSchema, BuildContext, Condense, ContentPart, EnvironmentEvent,
     FallbackAsked, MessageId, ModelRequest, NestedDecision, RecordedEffects, RunId, ScriptValues, SharedSet,
-    ToolCallId, ToolStatus, UserMessage,
+    Timestamp, ToolCallId, ToolStatus, UserMessage,
 };
 
 /// An action with its context.
@@ -236,12 +236,24 @@ pub struct CheckAnswer {
 }
 
 /// Wake the agent later.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartTimer {
     /// Milliseconds from now.
     pub after_ms: u64,
     /// The purpose of the timer.
     pub timer: Timer,
+    /// The call that waits for it, if it is a wait of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<CallWait>,
+}
+
+/// A call of the tool `wait`: it ends at a time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CallWait {
+    /// The call.
+    pub tool_call_id: ToolCallId,
+    /// The time at which it ends, also if no program is there before.
+    pub due_at: Timestamp,
 }
 
 /// The purpose of a timer.
@@ -253,6 +265,8 @@ pub enum Timer {
     RunLimit,
     /// A sign of life is due.
     Heartbeat,
+    /// A wait of the model is over.
+    Wait,
     /// Something of a newer version, in a log.
     Unknown,
 }

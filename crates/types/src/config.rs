@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::since::RULES_VERSION;
 use crate::{
     AnswerSchema, AskUser, Condensing, ContextSource, ModelParams, ModelSpec, NanoUsd, Routing,
-    StuckSettings, ToolSpec,
+    StuckSettings, ToolSearch, ToolSpec,
 };
 
 /// Maximum depth of nested agents below the root agent: those of files, and those that scripts create.
@@ -96,6 +96,10 @@ pub struct AgentConfig {
     /// have this tool, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_user: Option<AskUser>,
+    /// Whether the agent has the tool `wait`, which suspends its run until a time; `false` in logs older than
+    /// this field.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub wait: bool,
     /// When the agent counts as stuck in a loop; `None` if never, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck: Option<StuckSettings>,
@@ -107,21 +111,6 @@ pub struct AgentConfig {
     /// this one makes ask for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_sources: Vec<ContextSource>,
-}
-
-/// When tools of MCP servers are found by searching instead of being listed in each request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ToolSearch {
-    /// The share of the model's context window, in percent, beyond which the tools are searched. Tokens are
-    /// estimated.
-    pub at_percent: u8,
-}
-
-impl Default for ToolSearch {
-    fn default() -> Self {
-        Self { at_percent: 10 }
-    }
 }
 
 impl AgentConfig {
@@ -152,6 +141,7 @@ impl AgentConfig {
             tool_search: None,
             answer_schema: None,
             ask_user: None,
+            wait: false,
             plan_mode: None,
             stuck: None,
             context_sources: Vec::new(),

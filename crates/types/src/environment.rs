@@ -15,7 +15,7 @@ use crate::{
     ContextCondensed, ContextRestored, EffectEnded, EffectStarted, FilesRestored, FilesRestoring,
     InnerCallAsked, InputMode, InputPinned, InputRevised, InterruptRequested, InvalidInput, MessageId,
     OutputChannel, OwnerId, Prices, RequestRecorded, Rule, SessionForked, SessionImported, StopReason,
-    SystemCommand, Timer, ToolCallId, ToolStatus, Usage, WheelChanged, WriterAttached,
+    SystemCommand, Timer, Timestamp, ToolCallId, ToolStatus, Usage, WheelChanged, WriterAttached,
 };
 
 vocabulary! {
@@ -274,9 +274,12 @@ payloads! {
     ActionStarted {
         /// The kind of action.
         kind: ActionKind,
-        /// The call, for tools.
+        /// The call, for tools and for a wait of the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tool_call_id: Option<ToolCallId>,
+        /// The time at which a wait of the model ends: the next program that opens the session ends it then.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due_at: Option<Timestamp>,
     }
     /// Output of a tool while it runs.
     ToolOutputChunk {

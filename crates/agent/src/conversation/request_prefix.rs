@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx_types::{AgentConfig, Api, ToolSpec, since};
 
 use crate::token_estimate::{estimate_text, estimate_tool};
-use crate::tools::{ask_user, plan_mode, recall, tool_search};
+use crate::tools::{ask_user, plan_mode, recall, tool_search, wait};
 
 /// The beginning of every request, until the configuration changes.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,15 +18,16 @@ pub(super) struct RequestPrefix {
 }
 
 impl RequestPrefix {
-    /// Makes the beginning of requests; `ask_user`, `present_plan`, `recall` and `find_tools` are among the
-    /// tools if they are offered. `found` are tools of MCP servers that the model has found.
+    /// Makes the beginning of requests; `ask_user`, `present_plan`, `recall`, `find_tools` and `wait` are among
+    /// the tools if they are offered. `found` are tools of MCP servers that the model has found.
     pub(super) fn of(config: &AgentConfig, condensed: bool, left_out: &[String], found: &[String]) -> Self {
         let system = system_parts(config);
         let recall = recall::offered(config, condensed);
         let find = tool_search::offered(config);
         let ask = ask_user::offered(config);
         let plan = plan_mode::offered(config);
-        let is_plain = ask.is_none() && plan.is_none() && left_out.is_empty();
+        let wait = wait::offered(config);
+        let is_plain = ask.is_none() && plan.is_none() && wait.is_none() && left_out.is_empty();
         let tools: Arc<[ToolSpec]> = if is_plain && recall.is_none() && find.is_none() {
             config.tools.clone()
         } else {
@@ -41,6 +42,7 @@ impl RequestPrefix {
                 .chain(find)
                 .chain(recall)
                 .chain(plan)
+                .chain(wait)
                 .chain(found.cloned());
             all.filter(|tool| !left_out.contains(&tool.name)).collect()
         };

@@ -166,6 +166,7 @@ impl ReactAgent {
     /// Reports whether the run waits for a person, or else for a tool. Reports nothing while it is being
     /// stopped, or if no call is open.
     pub(super) fn update_waiting_status(&mut self, step: &mut RunStep<'_>) {
+        self.note_pause(step);
         let stopping = self.lifecycle.is_stopping();
         if stopping || self.ledger.is_settled() {
             return;

@@ -14,6 +14,7 @@
 //! | [`config_change`], [`fallback`] | changes of the configuration; another model for the rest of a run |
 //! | [`condense`], [`overflow`], [`repair`] | summaries, conversations that do not fit, requests that are refused |
 //! | [`stuck`] | agents that repeat themselves |
+//! | [`waits`] | calls that wait for a time |
 //! | [`stop`], [`recover`] | interrupts, limits and errors; open work of another process |
 //! | [`request_now`] | no facts: the request that a model call would send now |
 //!
@@ -56,6 +57,7 @@ mod script_steps;
 mod stop;
 mod stream;
 mod stuck;
+mod waits;
 
 use std::sync::Arc;
 
@@ -199,6 +201,7 @@ impl ReactAgent {
                 let taken = self.lifecycle.revise(revised);
                 self.follow_input(taken, step);
             }
+            E::TimerFired(_) if self.end_wait(fact, step) => {}
             E::InterruptRequested(_) | E::Interrupted(_) | E::TimerFired(_) | E::AgentClosed(_) => {
                 let max = self.config.limits.max_wall_ms;
                 let follows = self.lifecycle.on_stop_fact(fact, max, step);

@@ -1,5 +1,5 @@
 //! The tools that the machine itself answers: `recall` and `find_tools` from its state, `ask_user` and
-//! `present_plan` by asking the person. No effector knows them.
+//! `present_plan` by asking the person, `wait` by a timer. No effector knows them.
 
 use agentx_types::{ContentPart, RequestedCall, ToolSpec, ToolStatus, since};
 
@@ -10,7 +10,8 @@ use crate::tools::ask_user::ASK_USER;
 use crate::tools::plan_mode::PRESENT_PLAN;
 use crate::tools::recall::RECALL;
 use crate::tools::tool_search::FIND_TOOLS;
-use crate::tools::{ask_user, plan_mode, recall, tool_search};
+use crate::tools::wait::WAIT;
+use crate::tools::{ask_user, plan_mode, recall, tool_search, wait};
 
 impl ReactAgent {
     /// The machine's own tool of this name, if that is on offer: `recall` only once something was condensed,
@@ -21,6 +22,7 @@ impl ReactAgent {
             FIND_TOOLS => tool_search::offered(&self.config),
             ASK_USER => ask_user::offered(&self.config),
             PRESENT_PLAN => plan_mode::offered(&self.config),
+            WAIT => wait::offered(&self.config),
             _ => None,
         };
         let is_checked = self.config.rules_version >= since::OWN_ARGUMENTS_ARE_CHECKED;
@@ -38,6 +40,7 @@ impl ReactAgent {
         self.own_tool(&call.name)?;
         let found = match call.name.as_str() {
             ASK_USER | PRESENT_PLAN => return Some(self.ask_person(call, step)),
+            WAIT => return Some(self.begin_wait(call, step)),
             FIND_TOOLS => tool_search::answer(&self.config, &call.input),
             _ => recall::answer(
                 &self.conversation.originals(),
@@ -57,6 +60,7 @@ impl ReactAgent {
         let recall = self.config.rules_version >= since::RECALL_IS_A_TOOL && self.own_tool(RECALL).is_some();
         names.extend(self.own_tool(ASK_USER).map(|_| ASK_USER));
         names.extend(self.own_tool(PRESENT_PLAN).map(|_| PRESENT_PLAN));
+        names.extend(self.own_tool(WAIT).map(|_| WAIT));
         names.extend(recall.then_some(RECALL));
         names.extend(searches.then_some(FIND_TOOLS));
         let more = if searches { ", and those that it finds" } else { "" };

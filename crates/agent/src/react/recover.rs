@@ -12,6 +12,7 @@
 //! | a check of an answer | a new check |
 //! | a context that is being built | a new request |
 //! | a question | nothing: it stays open |
+//! | a wait for a time | a timer for the rest; none is left of a wait that is due |
 //! | a child's work | the child itself |
 //! | a run that was being stopped | answers to its calls, and its end |
 
@@ -230,10 +231,16 @@ impl ReactAgent {
                 let text = with_output(text, attached, &action_id);
                 self.answer_open(index, ToolStatus::Unknown, text, step);
             }
-            CallStage::AwaitingApproval(_) | CallStage::Running { .. } if stopping => {
+            CallStage::AwaitingApproval(_) | CallStage::Waiting { .. } | CallStage::Running { .. }
+                if stopping =>
+            {
                 self.answer_open(index, ToolStatus::Interrupted, STOPPED.to_owned(), step);
             }
             CallStage::AwaitingApproval(_) => {}
+            CallStage::Waiting { due_at, .. } => {
+                let stage = self.start_wait(&entry.call, due_at, step);
+                self.ledger.entries_mut()[index].stage = stage;
+            }
             CallStage::Running {
                 outside_workspace, ..
             } => {

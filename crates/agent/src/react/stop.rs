@@ -52,6 +52,7 @@ impl ReactAgent {
         });
         if let Some(run) = self.lifecycle.active() {
             run.pending.refused = refused;
+            run.pending.retry_at = failed.retry_in_ms.map(|ms| step.at.after_millis(ms));
         }
         if let Some(overflow) = &failed.overflow
             && !self.refused_by_other_model()
@@ -160,6 +161,10 @@ impl ReactAgent {
                 CallStage::AwaitingApproval(_) => {
                     self.answer_open(index, ToolStatus::Interrupted, not_run.to_owned(), step)
                 }
+                CallStage::Waiting { action_id, .. } => {
+                    running.push(action_id.clone());
+                    self.answer_open(index, ToolStatus::Interrupted, STOPPED.to_owned(), step);
+                }
                 CallStage::Running { action_id, .. } => running.push(action_id.clone()),
                 CallStage::Answering { .. } | CallStage::Delegated { .. } | CallStage::Resolved { .. } => {}
             }
@@ -167,6 +172,7 @@ impl ReactAgent {
         for action_id in running {
             step.request_action(&run_id, ActionBody::Cancel(Cancel { action_id }));
         }
+        self.note_pause(step);
         self.interrupt_children(&why, step);
         self.proceed(step);
     }

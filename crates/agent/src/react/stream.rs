@@ -43,6 +43,7 @@ impl ReactAgent {
             EnvironmentEvent::StreamStart(start) => {
                 if let Some(run) = self.lifecycle.active() {
                     run.pending.partial = None;
+                    run.pending.retry_at = None;
                 }
                 step.stream(StreamOutput::MessageStart {
                     message_id: start.message_id.clone(),

@@ -5,7 +5,7 @@
 //! `RunLifecycle`. A machine decides what a run does; `RunLifecycle` implements the parts that both machines
 //! share. Each part has its own file beside this one: [`inputs`] for waiting inputs, [`stops`] for interrupts
 //! and errors, [`spending`] for the bill, [`wall_time`] for the timer, [`asked_time`] for the
-//! time in which a run waits for a person, and [`config_change`] for a configuration that changes while a run
+//! time in which a run waits for a person, [`paused_time`] for the time that does not count, and [`config_change`] for a configuration that changes while a run
 //! continues.
 //!
 //! ```text
@@ -19,6 +19,7 @@
 mod asked_time;
 mod config_change;
 mod inputs;
+mod paused_time;
 mod refused_request;
 mod run;
 mod spending;
@@ -184,6 +185,7 @@ impl RunLifecycle {
         };
         self.assembler.set_model(&model.id);
         run.pending.model = Some(model.clone());
+        run.pending.retry_at = None;
         run.pending.model_call = Some(step.request_model_call(&run.id, request));
         run.bill.model_calls += 1;
         self.set_status(RunStatus::AwaitingLlm, step);

@@ -38,8 +38,15 @@ pub struct Run {
     pub started_at: Timestamp,
     /// The time of the last fact that a running program committed for it.
     pub seen_at: Timestamp,
-    /// Milliseconds in which no program was there to continue with it: they count against no limit.
+    /// Milliseconds in which no program was there to continue with it, or in which it waited for a time: they count
+    /// against no limit.
     pub away_ms: u64,
+    /// The time since which all its open calls wait for a time; `None` while they do not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub paused_at: Option<Timestamp>,
+    /// Whether a wait of it was over: nobody may be there who would continue it after a crash.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_waited: bool,
     /// The time since which it waits for the answer of a person; `None` while it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<Timestamp>,
@@ -116,6 +123,9 @@ pub struct PendingRun {
     /// The check of the answer that would end the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub check: Option<PendingCheck>,
+    /// The time of the next attempt to ask the model, between a failed attempt and that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retry_at: Option<Timestamp>,
     /// The number of answers in a row that were paused, the last one among them. Any other answer sets it
     /// back to 0.
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]
@@ -157,6 +167,8 @@ impl Run {
             started_at,
             seen_at: started_at,
             away_ms: 0,
+            paused_at: None,
+            has_waited: false,
             asked_at: None,
             asked_ms: 0,
             bill: RunCost::default(),
@@ -166,17 +178,6 @@ impl Run {
             checked_answers: 0,
             last_text: String::new(),
         }
-    }
-
-    /// Milliseconds until `at` that count against its limit: those in which a program was there.
-    pub(crate) fn used_ms(&self, at: Timestamp) -> u64 {
-        at.millis_since(self.started_at).saturating_sub(self.away_ms)
-    }
-
-    /// Another program continues with the run: the time between the last fact and now counts as away.
-    pub(super) fn come_back(&mut self, at: Timestamp) {
-        self.away_ms = self.away_ms.saturating_add(at.millis_since(self.seen_at));
-        self.skip_waiting(self.seen_at, at);
     }
 
     /// The spending that counts against its limits: its own bill and the shared one.

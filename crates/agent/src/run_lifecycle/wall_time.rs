@@ -16,6 +16,7 @@ impl Run {
             let timer = StartTimer {
                 after_ms: max.saturating_sub(self.used_ms(step.at)),
                 timer: Timer::RunLimit,
+                wait: None,
             };
             step.request_action(&self.id, ActionBody::StartTimer(timer))
         });

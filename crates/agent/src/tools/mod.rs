@@ -9,3 +9,4 @@ pub mod plan_mode;
 pub(crate) mod recall;
 pub(crate) mod tool_ranking;
 pub mod tool_search;
+pub mod wait;

@@ -2,16 +2,16 @@
 
 use agentx_types::ToolSpec;
 
-use crate::tools::{ask_user, plan_mode, recall};
+use crate::tools::{ask_user, plan_mode, recall, wait};
 
-/// Returns the specs of the tools that agents answer by themselves: `ask_user`, `present_plan` and
-/// `recall`. No runtime lists them, because an agent has them by its settings and its conversation.
+/// Returns the specs of the tools that agents answer by themselves: `ask_user`, `present_plan`,
+/// `recall` and `wait`. No runtime lists them, because an agent has them by its settings and its conversation.
 ///
 /// ```
 /// let own = agentx_agent::own_tools();
 /// let names: Vec<&str> = own.iter().map(|tool| tool.name.as_str()).collect();
-/// assert_eq!(names, ["ask_user", "present_plan", "recall"]);
+/// assert_eq!(names, ["ask_user", "present_plan", "recall", "wait"]);
 /// ```
 pub fn own_tools() -> Vec<ToolSpec> {
-    vec![ask_user::tool(), plan_mode::tool(), recall::tool()]
+    vec![ask_user::tool(), plan_mode::tool(), recall::tool(), wait::tool()]
 }

@@ -157,6 +157,7 @@ impl Session {
         let started = |tool_call_id| ActionStarted {
             kind: action.body.kind(),
             tool_call_id,
+            due_at: None,
         };
         match &action.body {
             ActionBody::Cancel(cancel) => {
@@ -174,6 +175,15 @@ impl Session {
             _ if self.by_hand => {}
             ActionBody::CallTool(call) => {
                 let event = started(Some(call.tool_call_id.clone()));
+                self.fact(Some(&action.action_id), action.run_id.clone(), event);
+            }
+            ActionBody::StartTimer(timer) => {
+                let wait = timer.wait.as_ref();
+                let event = ActionStarted {
+                    kind: action.body.kind(),
+                    tool_call_id: wait.map(|wait| wait.tool_call_id.clone()),
+                    due_at: wait.map(|wait| wait.due_at),
+                };
                 self.fact(Some(&action.action_id), action.run_id.clone(), event);
             }
             _ => self.fact(Some(&action.action_id), action.run_id.clone(), started(None)),

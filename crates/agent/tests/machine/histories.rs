@@ -172,6 +172,7 @@ fn stray(session: &mut Session, a: u8, b: u8, c: u8) {
         5 => ActionStarted {
             kind: ActionKind::CallTool,
             tool_call_id: Some("call_0".into()),
+            due_at: None,
         }
         .into(),
         6 => serde_json::from_value(json!({"event": "from_the_future", "payload": input(c)})).unwrap(),

@@ -86,3 +86,5 @@ mod tool_search;
 mod tools;
 mod uncovered;
 mod unread;
+#[cfg(test)]
+mod waits;

@@ -227,6 +227,7 @@ pub(crate) fn consequence(action: &Action) -> Option<EventDraft<Event>> {
             let started = ActionStarted {
                 kind: action.body.kind(),
                 tool_call_id: None,
+                due_at: None,
             };
             (&action.agent_state_id, started.into())
         }

@@ -131,7 +131,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("tools.find_tools_at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("10"), "how much of the model's context window the tools of MCP servers may take, in percent, before the model gets `find_tools` in their place; `0` always gives it `find_tools`, `none` always all tools"),
     key("tools.ask_user", ValueKind::Choice(ASK_USER), SetIfTrusted, Some("decide"), "whether the model may ask questions with `ask_user`; if nobody is there to answer, `decide` tells the model so, and `wait` keeps the question open"),
     key("tools.environment", ValueKind::Names("GITHUB_TOKEN"), SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
-    key("tools.optional", ValueKind::Names("query_write"), Never, None, "tools to offer that are off by default: `query_write`, `test_tool`; if `tools.enabled` is set, it has to name them, too"),
+    key("tools.optional", ValueKind::Names("query_write"), Never, None, "tools to offer that are off by default: `query_write`, `test_tool`, `wait`; if `tools.enabled` is set, it has to name them, too"),
     key("sandbox.mode", ValueKind::Choice(SANDBOXES), Tighten, Some("none"), "what holds the commands of `bash`: nothing, Landlock, namespaces, with `auto` the strongest of them that works, or with `everyday` namespaces if they work and else nothing"),
     key("sandbox.best_effort", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether to run commands even if the sandbox does not fully work on this machine"),
     key("sandbox.network", ValueKind::Choice(ON_OR_OFF), Tighten, None, "whether commands in the sandbox have a network; `on` by default with `sandbox.mode: everyday`, otherwise `off`"),

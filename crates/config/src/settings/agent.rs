@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentx_agent::ask_user::ASK_USER;
+use agentx_agent::wait::WAIT;
 use agentx_types::{Access, AgentConfig, ModelSpec, Rule, RuleEffect, ToolSpec};
 
 use crate::{
@@ -168,6 +169,7 @@ impl Settings {
             plan_mode: None,
             context_sources: self.memory.context_sources(),
             ask_user: self.ask_user.filter(|_| self.tools.offers(ASK_USER)),
+            wait: self.tools.asks_for(WAIT) && self.tools.offers(WAIT),
             ..AgentConfig::react(model)
         }
     }

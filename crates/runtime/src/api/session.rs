@@ -117,7 +117,8 @@ pub trait Session: Send + Sync {
     /// Returns the events after `after_seq`, then live events, without gaps or duplicates.
     fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
 
-    /// Stops the current run, commits its last facts and releases the session, which can be opened again.
+    /// Stops the current run, commits its last facts and releases the session, which can be opened again. A run
+    /// that only waits for a time is not stopped: the next process that opens the session ends its wait.
     /// Queued inputs are held back until somebody sends an input or revises one of them.
     ///
     /// If the log accepts no more facts, running work is still stopped, but that is not recorded, and the

@@ -370,15 +370,17 @@ impl SessionDriver {
     }
 
     /// Interrupts the current run and waits, within a bound, until it has ended. Queued inputs are held back,
-    /// even if this process dies meanwhile.
+    /// even if this process dies meanwhile. A run that only waits for a time stays: the next program ends the wait.
     async fn stop_all(&mut self) -> Result<(), LogError> {
+        if self.fold.only_waits() {
+            return Ok(());
+        }
         if self.fold.is_busy() {
-            let reason = Some("the session was closed".to_owned());
             let draft = EventDraft::new(
                 Source::System,
                 self.fold.root().cloned(),
                 InterruptRequested {
-                    reason,
+                    reason: Some("the session was closed".to_owned()),
                     hold: true,
                     by: None,
                 },

@@ -168,6 +168,7 @@ impl MemberBounds {
             tool_search: _,
             answer_schema: _,
             ask_user: _,
+            wait: _,
             stuck: _,
             plan_mode,
             context_sources: _,

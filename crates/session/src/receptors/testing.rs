@@ -80,6 +80,7 @@ pub(super) fn config() -> AgentConfig {
         all_tools: false,
         tool_search: None,
         ask_user: None,
+        wait: false,
         plan_mode: None,
         stuck: None,
         context_sources: Vec::new(),
@@ -114,6 +115,7 @@ pub(super) fn model_asked() -> EnvironmentEvent {
     ActionStarted {
         kind: ActionKind::CallModel,
         tool_call_id: None,
+        due_at: None,
     }
     .into()
 }
@@ -153,6 +155,7 @@ pub(super) fn tool_started(id: &str) -> EnvironmentEvent {
     ActionStarted {
         kind: ActionKind::CallTool,
         tool_call_id: Some(id.into()),
+        due_at: None,
     }
     .into()
 }

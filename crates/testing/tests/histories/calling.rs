@@ -257,6 +257,7 @@ pub(super) fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent
     let started = |tool_call_id| ActionStarted {
         kind: action.body.kind(),
         tool_call_id,
+        due_at: None,
     };
     let event: EnvironmentEvent = match &action.body {
         ActionBody::CallTool(call) => started(Some(call.tool_call_id.clone())).into(),

@@ -318,6 +318,7 @@ fn doing() -> Vec<EnvironmentEvent> {
         ActionStarted {
             kind: ActionKind::CallTool,
             tool_call_id: Some("call_1".into()),
+            due_at: Some(Timestamp(1_763_629_200_123_456)),
         }
         .into(),
         output.into(),
@@ -699,6 +700,7 @@ fn small_facts() -> Vec<EnvironmentEvent> {
         ActionStarted {
             kind: ActionKind::CallModel,
             tool_call_id: None,
+            due_at: None,
         }
         .into(),
         result.into(),

@@ -295,6 +295,10 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
         ActionBody::StartTimer(StartTimer {
             after_ms: 60_000,
             timer: Timer::RunLimit,
+            wait: Some(CallWait {
+                tool_call_id: "call_1".into(),
+                due_at: Timestamp(1_763_629_200_123_456),
+            }),
         }),
         ActionBody::Cancel(Cancel {
             action_id: ActionId::following(12, 0),
@@ -387,6 +391,7 @@ pub(crate) fn whole_actions() -> Vec<Action> {
     let timer = ActionBody::StartTimer(StartTimer {
         after_ms: 1,
         timer: Timer::Heartbeat,
+        wait: None,
     });
     let action = |run_id, body| Action {
         action_id: ActionId::following(12, 1),

@@ -346,6 +346,7 @@ fn childless() -> AgentConfig {
         tool_search: Some(ToolSearch { at_percent: 10 }),
         answer_schema: None,
         ask_user: Some(AskUser::Decide),
+        wait: true,
         plan_mode: Some(true),
         stuck: Some(StuckSettings::default()),
         context_sources: vec![ContextSource {
@@ -380,6 +381,7 @@ pub(crate) fn small_config() -> AgentConfig {
         all_tools: false,
         tool_search: None,
         ask_user: None,
+        wait: false,
         plan_mode: None,
         stuck: None,
         context_sources: Vec::new(),

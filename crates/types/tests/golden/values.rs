@@ -38,7 +38,7 @@ words! {
     ActionKind {
         CallModel, Condense, BuildContext, CallTool, AnswerCall, CheckAnswer, StartTimer, Cancel, DecideInnerCall, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent, Unknown,
     }
-    Timer { RunLimit, Heartbeat, Unknown }
+    Timer { RunLimit, Heartbeat, Wait, Unknown }
     AgentKind { React, Match, Unknown }
     ApprovalMode { Ask, Auto, Deny }
     AskUser { Decide, Wait }

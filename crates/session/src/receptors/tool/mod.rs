@@ -30,7 +30,7 @@ const HEAD_CHARS: usize = 160;
 /// | --- | --- | --- |
 /// | `tool_call_start`, or `tool_call` without one | `tool_planned` | its arguments stream in |
 /// | `tool_call` | – | it is asked for: a person may have to decide |
-/// | `action_started` of it | `tool_executing`, with the arguments | it runs |
+/// | `action_started` of it, or of the timer that it waits for | `tool_executing`, with the arguments | it runs |
 /// | `tool_output_chunk` | `tool_output` | |
 /// | `tool_result` | `tool_completed`, or `tool_failed` with how | it is forgotten |
 ///
@@ -176,7 +176,8 @@ impl OpenCalls {
 
     /// The tool begins: the log has this fact before the tool acts.
     fn run(&mut self, started: &ActionStarted, at: Timestamp, out: &mut Vec<RuntimeEvent>) {
-        let (ActionKind::CallTool, Some(id)) = (started.kind, &started.tool_call_id) else {
+        let (ActionKind::CallTool | ActionKind::StartTimer, Some(id)) = (started.kind, &started.tool_call_id)
+        else {
             return;
         };
         let Some(call) = self.open.get_mut(id) else { return };

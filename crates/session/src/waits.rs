@@ -1,0 +1,93 @@
+//! What a session waits for that has a known time: calls of the tool `wait`, and a model that asked to wait. Another
+//! program may continue the session then; a list of such sessions needs only their folds.
+
+use agentx_agent::{Agent, CallStage, wait};
+use agentx_types::{RunStatus, Timestamp, ToolCallId};
+use serde::{Deserialize, Serialize};
+
+use crate::SessionFold;
+
+/// The kind of thing that a session waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WaitKind {
+    /// A call of the tool `wait`.
+    Call,
+    /// The next attempt to ask a model that was overloaded or asked to wait.
+    Retry,
+    /// A run that goes on after a wait: if its program dies, nobody may be there who continues it.
+    Resumed,
+}
+
+/// Something that a session waits for until a known time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OpenWait {
+    /// The kind.
+    pub kind: WaitKind,
+    /// The time at which it is over.
+    pub due_at: Timestamp,
+    /// The call that waits; absent for other kinds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+    /// The reason in the words of the model; empty for other kinds.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
+}
+
+impl SessionFold {
+    /// What the session waits for, the earliest first.
+    pub fn waits(&self) -> Vec<OpenWait> {
+        let mut found: Vec<OpenWait> = self.agents().flat_map(waits_of).collect();
+        found.sort_by_key(|wait| wait.due_at);
+        found
+    }
+
+    /// Returns whether nothing happens in the session until a wait is over: no model is asked, no tool runs, nobody
+    /// has to decide. Then a program may leave the session as it is.
+    pub fn only_waits(&self) -> bool {
+        let busy = |agent: &&Agent| agent.run().is_some_and(|run| !run.status.is_final());
+        let mut busy = self.agents().filter(busy).peekable();
+        let is_paused = |agent: &Agent| {
+            let run = agent.run();
+            run.is_some_and(|run| run.paused_at.is_some() && run.status != RunStatus::Stopping)
+                && agent.condensing().is_none()
+        };
+        busy.peek().is_some() && busy.all(is_paused)
+    }
+}
+
+fn waits_of(agent: &Agent) -> Vec<OpenWait> {
+    let Some(run) = agent
+        .run()
+        .filter(|run| !run.status.is_final() && run.status != RunStatus::Stopping)
+    else {
+        return Vec::new();
+    };
+    let mut found: Vec<OpenWait> = agent
+        .calls()
+        .iter()
+        .filter_map(|entry| match entry.stage {
+            CallStage::Waiting { due_at, .. } => Some(OpenWait {
+                kind: WaitKind::Call,
+                due_at,
+                tool_call_id: Some(entry.call.tool_call_id.clone()),
+                reason: wait::reason(&entry.call.input),
+            }),
+            _ => None,
+        })
+        .collect();
+    let other = |kind, due_at| OpenWait {
+        kind,
+        due_at,
+        tool_call_id: None,
+        reason: String::new(),
+    };
+    if let Some(due_at) = run.pending.retry_at.filter(|_| run.pending.model_call.is_some()) {
+        found.push(other(WaitKind::Retry, due_at));
+    } else if run.has_waited && found.is_empty() && run.status != RunStatus::AwaitingApproval {
+        found.push(other(WaitKind::Resumed, run.seen_at));
+    }
+    found
+}
