@@ -14,6 +14,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("types", &[]),
     // The files that AgentX keeps for itself: replaced, locked and closed to others in one way.
     ("files", &[]),
+    // Prompts that are run at set times: when, and by which process.
+    ("schedule", &["types", "files"]),
     ("bus", &["types"]),
     ("agent", &["types"]),
     ("session", &["types", "agent"]),
@@ -103,7 +105,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("testing", &["types", "bus", "agent", "llm", "runtime"]),
     ("agentx", LIBRARIES),
-    ("chat", &["agentx", "files", "terminal"]),
+    ("chat", &["agentx", "files", "schedule", "terminal"]),
     ("cli", &["agentx", "chat", "server", "terminal"]),
     ("mock", &["testing"]),
 ];

@@ -22,8 +22,8 @@ use agentx_history::import;
 use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, FactRecorder as _, FileChangePreview, LogError, ModelInfo, NamedAgent,
     OpenRequest, ReactorInfo, ReplayReport, RestorePlan, RestoreReport, RestoreRequest, Runtime,
-    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, StoredSize, Subscription,
-    UsageQuery, UsageRow, VerifyReport, View, check_title, has_blob, watch_log,
+    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, SessionWaits, StoredSize,
+    Subscription, UsageQuery, UsageRow, VerifyReport, View, check_title, has_blob, watch_log,
 };
 use agentx_types::{
     AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, SessionTitled, ToolCallId, ToolSpec,
@@ -71,6 +71,10 @@ impl Runtime for NodeRuntime {
 
     fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>> {
         Box::pin(self.list(query))
+    }
+
+    fn waits(&self) -> BoxFuture<'_, Result<Vec<SessionWaits>, RuntimeError>> {
+        Box::pin(self.waiting_until())
     }
 
     fn info(&self, session: &SessionId) -> BoxFuture<'_, Result<SessionInfo, RuntimeError>> {

@@ -85,6 +85,7 @@ mod session_inspection;
 mod skill_tool;
 mod tool_effector;
 mod try_tool;
+mod waits;
 
 #[cfg(feature = "settings")]
 pub use agentx_sqlite_log::{Examined, FORMAT as DATABASE_FORMAT, examine as examine_database};

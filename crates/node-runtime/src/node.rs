@@ -21,6 +21,7 @@ use crate::ids;
 use crate::node_parts::{KeptBytes, NodeParts, WireOptionsOf};
 use crate::replay;
 use crate::tool_effector::ToolEffector;
+use crate::waits::KnownWaits;
 
 /// Maximum number of sessions without an event that a list may have to skip.
 const UNBORN: usize = 16;
@@ -48,6 +49,8 @@ pub struct NodeRuntime {
     pub(crate) kept_bytes: KeptBytes,
     /// The reactors that come and go while sessions run.
     pub(crate) reactors: AttachedReactors,
+    /// What sessions waited for at the last look.
+    pub(crate) known_waits: Arc<KnownWaits>,
 }
 
 impl NodeRuntime {
@@ -87,6 +90,7 @@ impl NodeRuntime {
             agents: Arc::new(NoAgents),
             data_dir: parts.data_dir,
             kept_bytes: Arc::new(|_| Ok(0)),
+            known_waits: Arc::default(),
         }
     }
 
@@ -107,6 +111,7 @@ impl NodeRuntime {
             data_dir: self.data_dir.clone(),
             kept_bytes: self.kept_bytes.clone(),
             reactors: self.reactors.clone(),
+            known_waits: Arc::default(),
         }
     }
 

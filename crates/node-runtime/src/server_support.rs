@@ -148,7 +148,7 @@ impl NodeRuntime {
 }
 
 /// Logs an unreadable session and continues: it must not hide the others.
-fn pass_over(session: &SessionId, error: &RuntimeError) {
+pub(crate) fn pass_over(session: &SessionId, error: &RuntimeError) {
     tracing::warn!(%session, %error, "cannot be read and is skipped");
 }
 

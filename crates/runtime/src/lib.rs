@@ -50,9 +50,10 @@ pub use agentx_agent::{
 };
 pub use agentx_secrets::Redactor;
 pub use agentx_session::{
-    Delivery, Derived, DerivedDigest, Digest, EventCursor, Fact, LiveContent, PastRequest, PendingApproval,
-    Projection, RunState, SessionFold, SessionReader, SessionState, Sharing, SharingFact, SourceItem,
-    SourceStart, ToolsChange, UiProjection, View, WaitingInputs, as_offered, bridge, receptors,
+    Delivery, Derived, DerivedDigest, Digest, EventCursor, Fact, LiveContent, OpenWait, PastRequest,
+    PendingApproval, Projection, RunState, SessionFold, SessionReader, SessionState, Sharing, SharingFact,
+    SourceItem, SourceStart, ToolsChange, UiProjection, View, WaitKind, WaitingInputs, as_offered, bridge,
+    receptors,
 };
 #[cfg(feature = "answers")]
 pub use answer_schema::SchemaValidator;

@@ -1,5 +1,6 @@
 //! The reports of a session log on its sessions: lists, search hits, and results of checks.
 
+use agentx_session::OpenWait;
 use agentx_types::{NanoUsd, OwnerId, Role, RunStatus, SessionId, Timestamp, Usage};
 use serde::{Deserialize, Serialize};
 
@@ -147,6 +148,16 @@ pub struct SessionQuery {
     pub limit: usize,
     /// Only sessions whose last event is older than this.
     pub before: Option<Timestamp>,
+}
+
+/// A session that waits until a known time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SessionWaits {
+    /// The session, as lists show it.
+    pub session: SessionInfo,
+    /// What it waits for, the earliest first.
+    pub waits: Vec<OpenWait>,
 }
 
 /// A place where searched words were found.

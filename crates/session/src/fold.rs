@@ -350,6 +350,7 @@ impl SessionFold {
             run,
             pending_approvals: self.pending_approvals(),
             waits: self.waits(),
+            only_waits: self.only_waits(),
             queued: agent
                 .waiting()
                 .map(|input| (input.message.message_id.clone(), input.message.text()))

@@ -28,6 +28,9 @@ pub struct SessionState {
     /// What the session waits for that has a known time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<OpenWait>,
+    /// Whether nothing happens until a wait is over: no model is asked, no tool runs, nobody has to decide.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub only_waits: bool,
     /// Inputs that wait: message id and text.
     pub queued: Vec<(agentx_types::MessageId, String)>,
     /// The people who sent queued inputs, by message id; without those of the session's owner.

@@ -325,6 +325,7 @@ impl RunArgs {
             streams: self.streams,
             quiet: self.quiet,
             typed: self.schema.is_some(),
+            longest_wait: self.longest_wait,
         }
     }
 }

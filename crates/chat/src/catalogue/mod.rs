@@ -11,7 +11,7 @@ use agentx::runtime::{LogError, RuntimeError};
 
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::exit::run_failure::{ANSWER_NEEDED, NEEDED, exit_of, hint_after_run};
+use crate::exit::run_failure::{ANSWER_NEEDED, NEEDED, WAITS, exit_of, hint_after_run};
 
 pub(crate) use examples::all;
 
@@ -223,13 +223,13 @@ fn page() -> String {
         let hint = hint_after_run(exit, code, "").unwrap_or_default();
         text.push_str(&format!("| `{code}` | {} | {} |\n", exit.code(), cell(&hint)));
     }
-    for code in [NEEDED, ANSWER_NEEDED] {
-        let hint = hint_after_run(Exit::Denied, code, "").unwrap_or_default();
-        text.push_str(&format!(
-            "| `{code}` | {} | {} |\n",
-            Exit::Denied.code(),
-            cell(&hint)
-        ));
+    for (exit, code) in [
+        (Exit::Denied, NEEDED),
+        (Exit::Denied, ANSWER_NEEDED),
+        (Exit::Waits, WAITS),
+    ] {
+        let hint = hint_after_run(exit, code, "").unwrap_or_default();
+        text.push_str(&format!("| `{code}` | {} | {} |\n", exit.code(), cell(&hint)));
     }
     for (exit, words) in [
         (Exit::Limit, "a limit of the run"),

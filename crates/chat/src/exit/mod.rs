@@ -33,6 +33,8 @@ pub enum Exit {
     Storage,
     /// The server cannot be reached, or refuses.
     Server,
+    /// The run waits for a time, and another program continues it.
+    Waits,
     /// Ctrl-C stopped the program.
     Interrupted,
     /// The terminal was closed.
@@ -81,6 +83,11 @@ pub const TABLE: &[(Exit, u8, &str)] = &[
         Exit::Server,
         10,
         "the server is unreachable or refused the request",
+    ),
+    (
+        Exit::Waits,
+        11,
+        "the run waits for a time that is further away than this command waits",
     ),
     (
         Exit::HungUp,

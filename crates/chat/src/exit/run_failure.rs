@@ -15,6 +15,8 @@ const STUCK: &str = "stuck";
 pub const NEEDED: &str = "operator_needed";
 /// The code of a run that ends because a question of the model waits for an answer.
 pub(crate) const ANSWER_NEEDED: &str = "answer_needed";
+/// The code of a run that ends because it waits for a time.
+pub(crate) const WAITS: &str = "waits";
 
 /// The exit of a run that failed with this code.
 pub fn exit_of(code: &str) -> Exit {
@@ -48,6 +50,7 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<St
             "answer it there and the run continues; with `tools.ask_user: decide` the model decides for itself".into()
         }
         Exit::Denied => "allow it in this folder with a rule, as `agentx approvals add allow bash 'COMMAND' --here`, or run with --yes".into(),
+        Exit::Waits => "`agentx waits run` continues what is due; `agentx serve` does that by itself".into(),
         Exit::Interrupted if code == "gave_up" => {
             "`agentx show ID` shows whether it arrived; in a chat that stays open it is in the line again".into()
         }

@@ -11,6 +11,7 @@ pub mod result;
 mod run_start;
 mod shown_answer;
 mod typed_answer;
+mod waits;
 
 use std::sync::Arc;
 
@@ -39,6 +40,7 @@ pub use output_options::{Format, OutputOptions};
 use run_start::AnswerOutput;
 use shown_answer::ShownAnswer;
 pub use typed_answer::{held_to, read_schema};
+use waits::RunWaits;
 
 /// Sends the prompt in an open session and follows the run; without one, the last run.
 pub async fn with_session(
@@ -79,7 +81,9 @@ pub async fn with_session(
     headless.questions_wait = before.config.ask_user == Some(AskUser::Wait);
     headless.cast = headless.cast.with_first(&before.config.name);
     headless.transcript.max_cost = before.config.limits.max_cost;
+    headless.waits.longest = manner.longest_wait;
     headless.asked_before(&before, console).await?;
+    headless.leave_long_wait(&before);
     let (link, away, signals) = ends;
     let ends = (link, &mut *away, signals);
     let mut result = headless.follow(events, facts, ends, console).await?;
@@ -119,6 +123,8 @@ struct Headless {
     is_onward: bool,
     /// Whether a question of the model stays open if there is no person to answer it.
     questions_wait: bool,
+    /// The waits of the run for a time.
+    waits: RunWaits,
     /// Events up to here are not shown.
     shown_from: u64,
     /// Questions of events up to here were put before.
@@ -154,6 +160,7 @@ impl Headless {
             agent: None,
             is_onward: false,
             questions_wait: false,
+            waits: RunWaits::default(),
             shown_from: 0,
             asked_until: 0,
             format: manner.format,
@@ -320,6 +327,9 @@ impl Headless {
                 self.asked(request, console).await?;
             }
             RuntimeEvent::MessageStop(_) => self.print_whole(console)?,
+            RuntimeEvent::ToolExecuting(_) | RuntimeEvent::ToolCompleted(_) if self.waits.concern(event) => {
+                self.leave_if_it_waits().await?;
+            }
             RuntimeEvent::ToolFailed(failed) if self.approver.lacks_terminal() => {
                 self.ending.tool_failed(failed)
             }

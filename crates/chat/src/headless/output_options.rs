@@ -1,4 +1,6 @@
-//! The form and the parts of a run's standard output.
+//! The form and the parts of a run's standard output, and how long a run waits.
+
+use std::time::Duration;
 
 use agentx::runtime::View;
 
@@ -26,4 +28,7 @@ pub struct OutputOptions {
     pub quiet: bool,
     /// Whether the answer is one JSON document, which is printed when the run has ended.
     pub typed: bool,
+    /// The longest wait of the model for a time that the command waits for too; by default as long as the run may
+    /// take, or 10 minutes.
+    pub longest_wait: Option<Duration>,
 }

@@ -22,7 +22,7 @@ use agentx_types::{AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, ToolCal
 use agentx_session::View;
 
 use crate::future::BoxFuture;
-use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
+use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, SessionWaits, VerifyReport};
 
 pub use agents::*;
 pub use answers::*;
@@ -74,6 +74,16 @@ pub trait Runtime: Send + Sync {
     /// # Errors
     /// Returns an error if the list cannot be read.
     fn sessions(&self, query: SessionQuery) -> BoxFuture<'_, Result<Vec<SessionInfo>, RuntimeError>>;
+
+    /// The sessions that wait until a known time, those first that are due first.
+    ///
+    /// # Errors
+    /// Returns an error if they cannot be read, or the runtime does not tell.
+    fn waits(&self) -> BoxFuture<'_, Result<Vec<SessionWaits>, RuntimeError>> {
+        Box::pin(ready(Err(RuntimeError::not_offered(
+            "does not tell what sessions wait for",
+        ))))
+    }
 
     /// Returns the row of one session in lists.
     ///

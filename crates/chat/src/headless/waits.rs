@@ -1,0 +1,113 @@
+//! Waits of a run for a time (the tool `wait`): a command waits for a short one in place, and leaves a longer one to
+//! the next program.
+
+use std::time::Duration;
+
+use agentx::runtime::{SessionState, WaitKind};
+use agentx::types::{RuntimeEvent, SessionId, Timestamp};
+
+use super::Headless;
+use crate::error::ChatError;
+use crate::exit::Exit;
+use crate::exit::run_failure::WAITS;
+use crate::render::units;
+
+/// The tool that waits.
+const WAIT: &str = "wait";
+/// The longest wait in place of a run without a limit of time.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// What a command knows about the waits of its run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct RunWaits {
+    /// The longest wait in place; by default as long as the run may take.
+    pub(super) longest: Option<Duration>,
+    /// Whether a call of the run has begun to wait.
+    has_begun: bool,
+}
+
+impl RunWaits {
+    /// Returns whether after this event the run may only wait for a time.
+    pub(super) fn concern(&mut self, event: &RuntimeEvent) -> bool {
+        self.has_begun |= matches!(event, RuntimeEvent::ToolExecuting(call) if call.name == WAIT);
+        self.has_begun
+    }
+
+    /// Returns the time until which a session only waits, if that is too long to wait in place.
+    fn too_long(self, state: &SessionState, now: Timestamp) -> Option<Timestamp> {
+        let due_at = due_of(state)?;
+        let limit = state.config.limits.max_wall_ms.map(Duration::from_millis);
+        let longest = self.longest.or(limit).unwrap_or(LONGEST);
+        (u128::from(due_at.millis_since(now)) > longest.as_millis()).then_some(due_at)
+    }
+}
+
+impl Headless {
+    /// Leaves the session if it only waits, and for longer than this command does.
+    pub(super) fn leave_long_wait(&mut self, state: &SessionState) {
+        let now = units::now();
+        if let Some(due_at) = self.waits.too_long(state, now) {
+            self.ending.left(waits_until(self.session.id(), due_at, now));
+        }
+    }
+
+    /// The same after an event, for which the state is read.
+    pub(super) async fn leave_if_it_waits(&mut self) -> Result<(), ChatError> {
+        let state = self.session.state().await?;
+        self.leave_long_wait(&state);
+        Ok(())
+    }
+}
+
+/// The time at which the first wait is over, if the session does nothing else.
+fn due_of(state: &SessionState) -> Option<Timestamp> {
+    let mut waits = state.waits.iter().filter(|wait| wait.kind == WaitKind::Call);
+    waits.next().filter(|_| state.only_waits).map(|wait| wait.due_at)
+}
+
+/// The end of a run that waits for a time: the session keeps the wait.
+fn waits_until(session: &SessionId, due_at: Timestamp, now: Timestamp) -> ChatError {
+    ChatError::Run {
+        exit: Exit::Waits,
+        code: WAITS.into(),
+        message: format!(
+            "the agent waits until {} (in {}); `agentx run --session {session}` without a prompt continues it then",
+            due_at.rfc3339(),
+            units::duration(due_at.millis_since(now))
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use agentx::types::ToolExecuting;
+
+    #[test]
+    fn a_run_looks_at_its_state_only_after_a_call_of_it_has_begun_to_wait() {
+        let executing = |name: &str| {
+            RuntimeEvent::from(ToolExecuting {
+                tool_call_id: "call_1".into(),
+                name: name.into(),
+                input: serde_json::Value::Null,
+            })
+        };
+        let mut waits = RunWaits::default();
+        assert!(!waits.concern(&executing("bash")));
+        assert!(waits.concern(&executing("wait")));
+        assert!(
+            waits.concern(&executing("bash")),
+            "the state is read after any later call"
+        );
+    }
+
+    #[test]
+    fn the_end_of_a_run_that_waits_names_the_time_and_the_command_that_continues_it() {
+        let now = Timestamp(1_763_629_200_000_000);
+        let told = waits_until(&SessionId::new("ses_1"), now.after_millis(7_200_000), now);
+        assert_eq!(told.exit(), Exit::Waits);
+        let told = told.to_string();
+        assert!(told.contains("2025-11-20T11:00:00Z"), "{told}");
+        assert!(told.contains("agentx run --session ses_1"), "{told}");
+    }
+}

@@ -1,0 +1,142 @@
+//! A schedule: a prompt, when it is run, and how far it has come.
+
+use agentx_types::{SessionId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::{ScheduleError, Timetable};
+
+/// Maximum number of characters of the name of a schedule.
+pub const MAX_NAME_CHARS: usize = 40;
+/// Maximum number of characters of its prompt.
+pub const MAX_PROMPT_CHARS: usize = 20_000;
+/// The number of missed times that are counted; more are "at least" so many.
+pub(crate) const MOST_MISSED: u32 = 1_000;
+
+/// A prompt that is run at set times.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schedule {
+    /// The name, unique in its data directory; it is the title of the sessions.
+    pub name: String,
+    /// The cron pattern.
+    pub pattern: String,
+    /// The time zone of the pattern.
+    pub zone: String,
+    /// The agent of a file, or the default agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    /// The model, if it is not that of the settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The prompt.
+    pub prompt: String,
+    /// The directory that it works in.
+    pub workspace: String,
+    /// The time at which it was made: earlier times do not count.
+    pub created_at: Timestamp,
+    /// The latest time for which it was begun, or which was passed over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_due: Option<Timestamp>,
+    /// Set from before a run begins until it has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun: Option<BegunTime>,
+    /// The session of the last run that has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_session: Option<SessionId>,
+}
+
+/// A time for which a schedule was begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BegunTime {
+    /// The time of the pattern.
+    pub due_at: Timestamp,
+    /// The time at which the turn was taken: the session of the run is not older.
+    pub begun_at: Timestamp,
+    /// The number of earlier times that were missed, and are not run.
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
+    pub missed: u32,
+}
+
+impl Schedule {
+    /// The times of its pattern.
+    ///
+    /// # Errors
+    /// Returns an error if the pattern is none, or this machine does not know the zone.
+    pub fn timetable(&self) -> Result<Timetable, ScheduleError> {
+        Timetable::new(&self.pattern, &self.zone)
+    }
+
+    /// The time for which it is run next: one that has begun and not ended, or the first time after the last.
+    ///
+    /// # Errors
+    /// Returns an error for the same reasons as [`Self::timetable`].
+    pub fn next_due(&self) -> Result<Option<Timestamp>, ScheduleError> {
+        match self.begun {
+            Some(begun) => Ok(Some(begun.due_at)),
+            None => Ok(self.timetable()?.next_after(self.counts_after())),
+        }
+    }
+
+    /// The time for which it is due now, with the number of earlier times that were missed; `None` if it is not due.
+    ///
+    /// # Errors
+    /// Returns an error for the same reasons as [`Self::timetable`].
+    pub(crate) fn due_now(&self, now: Timestamp) -> Result<Option<BegunTime>, ScheduleError> {
+        let table = self.timetable()?;
+        let after = self.counts_after();
+        let latest = table.latest_until(now).filter(|latest| *latest > after);
+        let Some(due_at) = latest else { return Ok(None) };
+        let first = table.next_after(after);
+        let all = std::iter::successors(first, |last| table.next_after(*last));
+        let missed = all.take_while(|time| *time < due_at).take(MOST_MISSED as usize);
+        Ok(Some(BegunTime {
+            due_at,
+            begun_at: now,
+            missed: u32::try_from(missed.count()).unwrap_or(MOST_MISSED),
+        }))
+    }
+
+    /// Times until this one do not count any more.
+    fn counts_after(&self) -> Timestamp {
+        self.last_due.unwrap_or(self.created_at)
+    }
+}
+
+/// Checks a schedule before it is kept.
+///
+/// # Errors
+/// Returns an error if its name, its prompt, its pattern or its zone cannot be used, or it is never due.
+pub fn check_schedule(schedule: &Schedule) -> Result<(), ScheduleError> {
+    let refused = |what| {
+        Err(ScheduleError::Name {
+            name: schedule.name.clone(),
+            what,
+        })
+    };
+    let is_plain = |char: char| char.is_ascii_alphanumeric() || "-_".contains(char);
+    if schedule.name.is_empty() {
+        return refused("it is empty");
+    }
+    if schedule.name.chars().count() > MAX_NAME_CHARS {
+        return refused("it has more than 40 characters");
+    }
+    if !schedule.name.chars().all(is_plain) {
+        return refused("only letters and digits of ASCII, `-` and `_` are allowed");
+    }
+    let what = match schedule.prompt.chars().count() {
+        _ if schedule.prompt.trim().is_empty() => Some("is empty".to_owned()),
+        _ if schedule.prompt.trim() == "-" => Some("cannot be read from standard input".to_owned()),
+        length if length > MAX_PROMPT_CHARS => Some(format!(
+            "has {length} characters; at most {MAX_PROMPT_CHARS} are allowed"
+        )),
+        _ => None,
+    };
+    if let Some(what) = what {
+        return Err(ScheduleError::Prompt { what });
+    }
+    match schedule.next_due()? {
+        Some(_) => Ok(()),
+        None => Err(ScheduleError::Never {
+            pattern: schedule.pattern.clone(),
+        }),
+    }
+}

@@ -1,0 +1,120 @@
+//! The schedules of a data directory: one file, which is replaced as a whole under a lock.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agentx_files::{FileLock, ReplaceOptions, make_private_directory, replace_locked};
+use serde::{Deserialize, Serialize};
+
+use crate::{Schedule, ScheduleError, check_schedule};
+
+/// Maximum number of schedules of a data directory.
+pub const MAX_SCHEDULES: usize = 100;
+/// The name of the file.
+const FILE: &str = "schedules.json";
+/// The longest wait for the lock of the file; nobody holds it for longer than a write.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The schedules of a data directory.
+#[derive(Clone, Debug)]
+pub struct ScheduleStore {
+    data_dir: PathBuf,
+}
+
+/// The content of the file.
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    schedules: Vec<Schedule>,
+}
+
+impl ScheduleStore {
+    /// The store of this data directory. Nothing is read or created yet.
+    pub fn at(data_dir: &Path) -> Self {
+        Self {
+            data_dir: data_dir.to_owned(),
+        }
+    }
+
+    /// All schedules, in the order in which they were made.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or has another content.
+    pub fn list(&self) -> Result<Vec<Schedule>, ScheduleError> {
+        let path = self.file();
+        match std::fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .map(|kept: Kept| kept.schedules)
+                .map_err(|error| ScheduleError::file(&path, error)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(ScheduleError::file(&path, error)),
+        }
+    }
+
+    /// Adds a schedule.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be used, its name is taken, there are too many, or the file cannot be changed.
+    pub fn add(&self, schedule: Schedule) -> Result<(), ScheduleError> {
+        check_schedule(&schedule)?;
+        self.change(|schedules| {
+            if schedules.iter().any(|known| known.name == schedule.name) {
+                return Err(ScheduleError::Exists(schedule.name));
+            }
+            if schedules.len() >= MAX_SCHEDULES {
+                return Err(ScheduleError::Full(MAX_SCHEDULES));
+            }
+            schedules.push(schedule);
+            Ok(())
+        })
+    }
+
+    /// Removes the schedule of this name, and returns it. A run of it that has begun goes on.
+    ///
+    /// # Errors
+    /// Returns an error if there is none, or the file cannot be changed.
+    pub fn remove(&self, name: &str) -> Result<Schedule, ScheduleError> {
+        self.change(|schedules| {
+            let found = schedules.iter().position(|known| known.name == name);
+            let index = found.ok_or_else(|| ScheduleError::NotFound(name.to_owned()))?;
+            Ok(schedules.remove(index))
+        })
+    }
+
+    /// Reads the schedules, changes them, and writes them if they are different, under one lock. Nothing is written
+    /// after an error.
+    pub(crate) fn change<R>(
+        &self,
+        work: impl FnOnce(&mut Vec<Schedule>) -> Result<R, ScheduleError>,
+    ) -> Result<R, ScheduleError> {
+        let path = self.file();
+        let failed = |error: std::io::Error| ScheduleError::file(&path, error);
+        make_private_directory(&self.data_dir).map_err(failed)?;
+        let lock = FileLock::wait(&FileLock::path_for(&path), PATIENCE).map_err(failed)?;
+        let lock = lock.ok_or_else(|| ScheduleError::Busy {
+            path: path.display().to_string(),
+        })?;
+        let before = self.list()?;
+        let mut schedules = before.clone();
+        let done = work(&mut schedules)?;
+        if schedules == before {
+            return Ok(done);
+        }
+        let bytes = serde_json::to_vec_pretty(&Kept { schedules })
+            .map_err(|error| ScheduleError::file(&path, error))?;
+        let options = ReplaceOptions {
+            durable: true,
+            ..ReplaceOptions::default()
+        };
+        replace_locked(&path, &bytes, options, &lock).map_err(failed)?;
+        Ok(done)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.data_dir.join(FILE)
+    }
+
+    /// The lock that a process has while it runs this schedule.
+    pub(crate) fn turn_lock(&self, name: &str) -> PathBuf {
+        self.data_dir.join(format!("schedule-{name}.lock"))
+    }
+}

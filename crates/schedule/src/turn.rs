@@ -1,0 +1,240 @@
+//! The right to run a schedule for one time.
+//!
+//! ```text
+//! take: lock of the schedule ─▶ the file has the time as begun ─▶ the run ─▶ finish: the file has its session
+//! dies: the lock ends with the process ─▶ the next one that takes the turn gets the same time, `is_again`
+//! ```
+//!
+//! The lock lets one process run a schedule at a time. The time in the file is what no other process begins again.
+
+use agentx_files::FileLock;
+use agentx_types::{SessionId, Timestamp};
+
+use crate::{BegunTime, Schedule, ScheduleError, ScheduleStore};
+
+/// The right of this process to run a schedule for one time. It ends when this value is dropped, or the process dies;
+/// if [`finish`](Self::finish) was not called, the next process gets the same time.
+#[derive(Debug)]
+pub struct ScheduleTurn {
+    store: ScheduleStore,
+    schedule: Schedule,
+    begun: BegunTime,
+    is_again: bool,
+    /// Held until the turn ends.
+    _lock: FileLock,
+}
+
+impl ScheduleStore {
+    /// Takes the turn of a schedule, if it is due. `None` if it is not, does not exist, or another process runs it.
+    ///
+    /// # Errors
+    /// Returns an error if its pattern or its zone cannot be used, or the files cannot be read, written or locked.
+    pub fn take_turn(&self, name: &str, now: Timestamp) -> Result<Option<ScheduleTurn>, ScheduleError> {
+        let path = self.turn_lock(name);
+        let lock = FileLock::take(&path).map_err(|error| ScheduleError::file(&path, error))?;
+        let Some(lock) = lock else { return Ok(None) };
+        let found = self.change(|schedules| {
+            let Some(schedule) = schedules.iter_mut().find(|known| known.name == name) else {
+                return Ok(None);
+            };
+            if let Some(begun) = schedule.begun {
+                return Ok(Some((schedule.clone(), begun, true)));
+            }
+            let Some(begun) = schedule.due_now(now)? else {
+                return Ok(None);
+            };
+            schedule.last_due = Some(begun.due_at);
+            schedule.begun = Some(begun);
+            Ok(Some((schedule.clone(), begun, false)))
+        })?;
+        Ok(found.map(|(schedule, begun, is_again)| ScheduleTurn {
+            store: self.clone(),
+            schedule,
+            begun,
+            is_again,
+            _lock: lock,
+        }))
+    }
+}
+
+impl ScheduleTurn {
+    /// The schedule.
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    /// The time for which it is run.
+    pub fn begun(&self) -> BegunTime {
+        self.begun
+    }
+
+    /// Returns whether a process that died had begun this time: its run may exist.
+    pub fn is_again(&self) -> bool {
+        self.is_again
+    }
+
+    /// Ends the turn: the run has ended, in this session if there is one.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be changed; then the next process gets the same time.
+    pub fn finish(self, session: Option<SessionId>) -> Result<(), ScheduleError> {
+        self.store.change(|schedules| {
+            let mut own = schedules
+                .iter_mut()
+                .filter(|known| known.name == self.schedule.name);
+            // It may have been removed, and another one made with its name.
+            if let Some(schedule) = own.find(|known| known.begun == Some(self.begun)) {
+                schedule.begun = None;
+                schedule.last_session = session.or(schedule.last_session.take());
+            }
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    const START: &str = "2026-11-30T07:00:00Z";
+
+    fn at(text: &str) -> Timestamp {
+        Timestamp::from_rfc3339(text).unwrap()
+    }
+
+    fn schedule(name: &str) -> Schedule {
+        Schedule {
+            name: name.into(),
+            pattern: "0 8 * * *".into(),
+            zone: "UTC".into(),
+            agent: None,
+            model: None,
+            prompt: "what is new?".into(),
+            workspace: "/w".into(),
+            created_at: at(START),
+            last_due: None,
+            begun: None,
+            last_session: None,
+        }
+    }
+
+    fn stored() -> (tempfile::TempDir, ScheduleStore) {
+        let folder = tempfile::tempdir().unwrap();
+        let store = ScheduleStore::at(folder.path());
+        store.add(schedule("news")).unwrap();
+        (folder, store)
+    }
+
+    #[test]
+    fn a_schedule_is_run_once_for_each_time() {
+        let (_folder, store) = stored();
+        assert!(
+            store
+                .take_turn("news", at("2026-11-30T07:59:59Z"))
+                .unwrap()
+                .is_none()
+        );
+        let turn = store
+            .take_turn("news", at("2026-11-30T08:00:00Z"))
+            .unwrap()
+            .unwrap();
+        assert_eq!(turn.begun().due_at, at("2026-11-30T08:00:00Z"));
+        assert!(!turn.is_again());
+        turn.finish(Some("ses_1".into())).unwrap();
+        assert!(
+            store
+                .take_turn("news", at("2026-11-30T09:00:00Z"))
+                .unwrap()
+                .is_none()
+        );
+        let kept = store.list().unwrap().remove(0);
+        assert_eq!(kept.last_session, Some("ses_1".into()));
+        assert_eq!(kept.next_due().unwrap(), Some(at("2026-12-01T08:00:00Z")));
+    }
+
+    #[test]
+    fn one_process_at_a_time_runs_a_schedule_and_what_died_is_begun_again() {
+        let (_folder, store) = stored();
+        let now = at("2026-11-30T08:00:30Z");
+        let turn = store.take_turn("news", now).unwrap().unwrap();
+        assert!(
+            store.take_turn("news", now).unwrap().is_none(),
+            "another process runs it"
+        );
+        let begun = turn.begun();
+        // As if the process died: the lock ends, and nothing was finished.
+        drop(turn);
+        let turn = store
+            .take_turn("news", at("2026-12-05T00:00:00Z"))
+            .unwrap()
+            .unwrap();
+        assert_eq!((turn.begun(), turn.is_again()), (begun, true));
+        turn.finish(None).unwrap();
+        let turn = store
+            .take_turn("news", at("2026-12-05T00:00:00Z"))
+            .unwrap()
+            .unwrap();
+        assert_eq!(turn.begun().due_at, at("2026-12-04T08:00:00Z"));
+    }
+
+    #[test]
+    fn times_that_were_missed_are_caught_up_by_one_run() {
+        let (_folder, store) = stored();
+        let now = at("2026-12-04T12:00:00Z");
+        let turn = store.take_turn("news", now).unwrap().unwrap();
+        assert_eq!(turn.begun().due_at, at("2026-12-04T08:00:00Z"));
+        assert_eq!(turn.begun().missed, 4);
+        turn.finish(None).unwrap();
+        assert!(store.take_turn("news", now).unwrap().is_none());
+    }
+
+    #[test]
+    fn of_processes_that_race_for_a_time_exactly_one_gets_it() {
+        let (_folder, store) = stored();
+        let now = at("2026-11-30T08:00:00Z");
+        let runs = std::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..10 {
+                        if let Some(turn) = store.take_turn("news", now).unwrap() {
+                            assert!(!turn.is_again());
+                            runs.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                            turn.finish(None).unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(runs.into_inner(), 1);
+    }
+
+    #[test]
+    fn a_schedule_that_cannot_be_run_is_not_kept() {
+        let (_folder, store) = stored();
+        let refused = |change: fn(&mut Schedule)| {
+            let mut wrong = schedule("other");
+            change(&mut wrong);
+            store.add(wrong).unwrap_err().to_string()
+        };
+        assert!(refused(|wrong| wrong.name = "news".into()).contains("already"));
+        assert!(refused(|wrong| wrong.name = "a/b".into()).contains("only letters"));
+        assert!(refused(|wrong| wrong.name = "x".repeat(41)).contains("more than 40"));
+        assert!(refused(|wrong| wrong.prompt = " ".into()).contains("is empty"));
+        assert!(refused(|wrong| wrong.prompt = "x".repeat(20_001)).contains("20001"));
+        assert!(refused(|wrong| wrong.pattern = "0 0 30 2 *".into()).contains("matches no time"));
+        assert!(refused(|wrong| wrong.zone = "Mars".into()).contains("no time zone"));
+        assert_eq!(store.list().unwrap().len(), 1);
+        assert!(
+            store
+                .remove("other")
+                .unwrap_err()
+                .to_string()
+                .contains("there is no schedule")
+        );
+        store.remove("news").unwrap();
+        assert!(store.list().unwrap().is_empty());
+    }
+}
