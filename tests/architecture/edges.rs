@@ -106,7 +106,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("testing", &["types", "bus", "agent", "llm", "runtime"]),
     ("agentx", LIBRARIES),
     ("chat", &["agentx", "files", "schedule", "terminal"]),
-    ("cli", &["agentx", "chat", "server", "terminal"]),
+    ("cli", &["agentx", "chat", "schedule", "server", "terminal"]),
     ("mock", &["testing"]),
 ];
 

@@ -22,7 +22,7 @@ use agentx_chat::{
     other_server, parameter_names, passphrase, picker, place, provider_keys, reactor_list, refreshed_models,
     render, rules, sandbox_arguments, script_output, secret_scan, seen_notes, server_patience,
     session_opening, sessions_here, show, signals, spectator, spending, stored_sessions, terminal,
-    untrusted_files, unwritten,
+    untrusted_files, unwritten, waits,
 };
 use console::Console;
 

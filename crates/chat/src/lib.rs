@@ -31,7 +31,8 @@
 //! | [`show`] | a session that is over or goes on elsewhere, whole or step by step | |
 //! | [`terminal`] | standard output and error, signals, and the terminal in raw mode | [`console`], [`passphrase`], [`signals`] |
 //! | `testing` | helpers for the tests of this crate | |
-//! | `tools` | tools, and what serves them, outside of a session | [`command_sandbox`], [`parameter_names`], [`reactor_list`], [`sandbox_arguments`], [`script_output`] |
+//! | `tools` | tools, and what serves them, outside of a session | [`command_sandbox`], [`file_arguments`], [`parameter_names`], [`reactor_list`], [`sandbox_arguments`], [`script_output`] |
+//! | [`waits`] | sessions that wait for a time, and prompts that are run at set times | |
 //!
 //! Files beside them: [`chat_opening`] opens a chat at a place and prints the farewell, [`spectator`] shows a session that
 //! somebody else drives, [`mcp_serving`] is `agentx mcp serve`, [`demo`] answers if no model is connected,
@@ -73,6 +74,7 @@ pub mod terminal;
 mod testing;
 mod tools;
 pub mod unwritten;
+pub mod waits;
 
 pub use command_line::{failure, numbers, other_programs, refused_line};
 pub use exit::run_failure;
@@ -85,4 +87,6 @@ pub use sessions::{
     branches, cache_why, export, import, secret_scan, seen_notes, sessions_here, spending, stored_sessions,
 };
 pub use terminal::{console, passphrase, signals};
-pub use tools::{command_sandbox, parameter_names, reactor_list, sandbox_arguments, script_output};
+pub use tools::{
+    command_sandbox, file_arguments, parameter_names, reactor_list, sandbox_arguments, script_output,
+};

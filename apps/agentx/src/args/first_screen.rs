@@ -20,7 +20,7 @@ const SCREEN: [(&str, &[&str]); 6] = [
             "approvals",
         ],
     ),
-    ("servers", &["serve", "mirror", "identity"]),
+    ("servers", &["serve", "mirror", "identity", "waits", "schedule"]),
     ("settings", &["config", "doctor", "sandbox", "completions", "man"]),
     ("more", &["debug", "help"]),
 ];

@@ -1,48 +1,48 @@
 //! The command line as it is typed. Each command interprets its own arguments.
 
 mod agent;
-mod approvals;
 mod branches;
 mod config;
 mod debug;
 mod failure;
-mod files;
 mod first_screen;
 mod identity;
 mod mcp;
 mod remote;
+mod run;
 mod sessions;
 mod shortcuts;
 mod upkeep;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::time::Duration;
 
 pub(crate) use agent::{AgentArgs, Approve, SessionArgs};
-pub(crate) use approvals::{AddRuleArgs, ApprovalsCommand, TrialArgs};
+pub(crate) use agentx_chat::file_arguments::{
+    AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, ToolsCommand,
+};
+pub(crate) use agentx_chat::rules::{AddRuleArgs, ApprovalsCommand, TrialArgs};
 pub(crate) use branches::{DiffArgs, ForkArgs, RewindArgs};
 pub(crate) use config::{ConfigCommand, TrustArgs};
 pub(crate) use debug::{ApiArg, DebugCommand};
-pub(crate) use files::{AgentKindArg, AgentsCommand, NewAgentArgs, ToolKindArg, ToolsCommand};
 pub(crate) use identity::{IdentityCommand, TrustArg};
 pub(crate) use mcp::{McpCommand, TokenArgs};
 pub(crate) use remote::{LimitArgs, MirrorArgs, MirrorStart, ServeArgs, ShareArgs, WatchArgs};
+pub(crate) use run::{OutputFormat, RunArgs};
 pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
 pub(crate) use upkeep::{CacheCommand, CompleteArg, CompletionsArgs, DoctorArgs, ModelsCommand, UsageArgs};
 
 use agentx::config::Settings;
-use agentx::runtime::View;
 use agentx::types::SessionId;
-use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand, ValueEnum};
+use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::error::ChatError;
-use crate::headless::{Format, OutputOptions};
 use crate::memory::MemoryCommand;
 use crate::numbers;
 use crate::place::Place;
 pub(crate) use crate::sandbox_arguments::SandboxCommand;
 use crate::session_opening::{self, Target};
+use crate::waits::{ScheduleCommand, WaitsCommand};
 
 /// Run agents: chat in a terminal, headless runs, sessions that keep every event.
 #[derive(Debug, Parser)]
@@ -234,6 +234,18 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<MemoryCommand>,
     },
+    /// List sessions that wait for a time, and continue what is due
+    Waits {
+        /// What to do; lists them by default
+        #[command(subcommand)]
+        command: Option<WaitsCommand>,
+    },
+    /// Run prompts at set times, as cron does
+    Schedule {
+        /// What to do; lists the schedules by default
+        #[command(subcommand)]
+        command: Option<ScheduleCommand>,
+    },
     /// Print a shell completion script
     Completions(CompletionsArgs),
     /// Print completion words for a shell
@@ -269,87 +281,6 @@ pub(crate) struct ChatArgs {
     pub(crate) session: SessionArgs,
     #[command(flatten)]
     pub(crate) agent: AgentArgs,
-}
-
-/// `agentx run`
-#[derive(Args, Debug)]
-pub(crate) struct RunArgs {
-    /// The prompt; `-` or nothing reads it from standard input
-    pub(crate) prompt: Vec<String>,
-    /// Send this picture along, as `@FILE` in the prompt does; may be repeated
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub(crate) image: Vec<PathBuf>,
-    /// JSON Schema that the answer must match; standard output is then one JSON document
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub(crate) schema: Option<PathBuf>,
-    /// Format of standard output
-    #[arg(long, value_name = "FORMAT", default_value = "text")]
-    pub(crate) output_format: OutputFormat,
-    /// Which events stream-json prints
-    #[arg(long, value_name = "VIEW", default_value = "runtime", hide_short_help = true)]
-    pub(crate) view: ViewArg,
-    /// Print the text of each agent separately, with its name before each line
-    #[arg(long, hide_short_help = true)]
-    pub(crate) streams: bool,
-    /// Do not print progress
-    #[arg(short, long)]
-    pub(crate) quiet: bool,
-    /// How long to wait for a server's operator to decide about a call, for example 90s
-    #[arg(long, alias = "wait", value_name = "TIME", default_value = "10m", value_parser = numbers::time, hide_short_help = true)]
-    pub(crate) approval_timeout: Duration,
-    #[command(flatten)]
-    pub(crate) session: SessionArgs,
-    #[command(flatten)]
-    pub(crate) agent: AgentArgs,
-}
-
-impl RunArgs {
-    /// Whether to stay silent while waiting for a server: the user wants no progress, or a program reads the
-    /// output.
-    pub(crate) fn tells_nothing(&self) -> bool {
-        self.quiet || self.output_format != OutputFormat::Text
-    }
-
-    /// Returns the options of the output.
-    pub(crate) fn manner(&self) -> OutputOptions {
-        OutputOptions {
-            format: match self.output_format {
-                OutputFormat::Text => Format::Text,
-                OutputFormat::Json => Format::Json,
-                OutputFormat::StreamJson => Format::StreamJson,
-            },
-            view: match self.view {
-                ViewArg::Environment => View::Environment,
-                ViewArg::Runtime => View::Runtime,
-            },
-            streams: self.streams,
-            quiet: self.quiet,
-            typed: self.schema.is_some(),
-            longest_wait: self.longest_wait,
-        }
-    }
-}
-
-/// Format of standard output.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum OutputFormat {
-    /// The answer
-    #[default]
-    Text,
-    /// One object with the answer, its cost, and the error if there was one
-    Json,
-    /// Every event as it arrives, one JSON object per line; the last line is the object of `json`
-    StreamJson,
-}
-
-/// The events to print.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ViewArg {
-    /// The stored events
-    Environment,
-    /// Events derived from the stored ones
-    #[default]
-    Runtime,
 }
 
 /// `agentx resume`

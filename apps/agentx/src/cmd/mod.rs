@@ -26,6 +26,7 @@ pub(crate) mod sessions;
 mod tool_restrictions;
 pub(crate) mod tools;
 pub(crate) mod usage;
+pub(crate) mod waiting;
 pub(crate) mod watch;
 
 use std::future::Future;
@@ -45,6 +46,7 @@ use crate::exit::Exit;
 use crate::logging;
 use crate::reactor_list::list_reactors;
 use crate::session_opening::Target;
+use crate::waits::WaitsCommand;
 use crate::{attach, cache_why, show, spending, start};
 
 /// Runs the command, and prints its error if it failed.
@@ -148,6 +150,15 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             let loaded = start::settings_to_look(global)?;
             crate::memory::run(command, &loaded.settings, global.json, console)
         }
+        Command::Waits { command } => {
+            only_here("waits", global)?;
+            waiting::run(command.unwrap_or(WaitsCommand::List), global, console)
+        }
+        Command::Schedule { command } => {
+            only_here("schedule", global)?;
+            let loaded = start::settings_to_look(global)?;
+            crate::waits::run_schedules(command, &loaded.settings, global.json, console)
+        }
         Command::Completions(args) => completions::run(&args, console),
         Command::Complete { what } => complete::run(what, global, console),
         Command::Man { command } => manual::page(&command, console),
@@ -216,6 +227,8 @@ fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Resu
         | Command::Doctor(_)
         | Command::Memory { .. }
         | Command::Sandbox { .. }
+        | Command::Schedule { .. }
+        | Command::Waits { .. }
         | Command::Completions(_)
         | Command::Complete { .. }
         | Command::Man { .. }

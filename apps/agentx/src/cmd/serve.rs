@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::args::{AgentArgs, Global, LimitArgs, ServeArgs};
-use crate::cmd::agents;
+use crate::cmd::{agents, waiting};
 use crate::compose::build_node;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -51,6 +51,7 @@ async fn serve(
     let node = build_node(settings).await?;
     agents::warn_of_mistakes(&node.mistakes, console);
     let node = Arc::new(node.runtime);
+    let watched = node.clone();
     let server = agentx_server::open(node, settings, options(args))
         .await
         .map_err(serve_error)?
@@ -60,7 +61,13 @@ async fn serve(
         console.flush()?;
     }
     console.say(&greeting(settings, args, &server));
-    until_told(server, signals, console).await
+    let watching = waiting::beside_server(global, watched, &settings.data_dir)?;
+    let ended = until_told(server, signals, console).await;
+    if ended.is_ok() {
+        // The signal that ended the server ends the run that the watch may have begun.
+        let _ = tokio::task::spawn_blocking(move || watching.join()).await;
+    }
+    ended
 }
 
 /// Reads the settings again if one of their files has changed.

@@ -1,6 +1,7 @@
 //! Approval rules for `agentx approvals` and the chat: renders them, tests calls against them, and removes
 //! them from their files.
 
+mod arguments;
 mod trial;
 
 use agentx::config::{SettingOrigin, remove_rule, show_rule};
@@ -10,6 +11,7 @@ use agentx::types::{AgentConfig, ApprovalMode, ApprovalRequested, Rule, ToolSpec
 use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::table::whole;
+pub use arguments::{AddRuleArgs, ApprovalsCommand, TrialArgs};
 pub use trial::TestedCall;
 
 /// The rules of an agent and the defaults, as a table, each with the number by which it is removed, and where

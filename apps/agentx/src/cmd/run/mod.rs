@@ -3,7 +3,7 @@
 
 mod opening;
 mod prompt;
-mod session;
+pub(crate) mod session;
 
 use agentx::types::SessionId;
 

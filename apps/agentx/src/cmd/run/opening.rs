@@ -97,5 +97,9 @@ pub(super) async fn open(
     if asks && !has_person {
         agent.refuse();
     }
-    Ok((agent.open(place.runtime()).await?, asks, u64::MAX))
+    let session = agent.open(place.runtime()).await?;
+    if let Some(title) = &args.title {
+        session.rename(title.clone()).await?;
+    }
+    Ok((session, asks, u64::MAX))
 }

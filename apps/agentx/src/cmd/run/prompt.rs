@@ -32,7 +32,8 @@ pub(crate) async fn read(
     } else {
         words.join(" ")
     };
-    let (input, hint) = if console.terminal.input {
+    // A watch begins this run, and its standard input is not the prompt.
+    let (input, hint) = if console.terminal.input || args.longest_wait.is_some() {
         (String::new(), "give one: agentx run \"list the files here\"")
     } else {
         let input = standard_input(console).await?;

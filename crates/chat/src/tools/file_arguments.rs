@@ -4,7 +4,7 @@ use clap::{Args, Subcommand, ValueEnum};
 
 /// `agentx agents`
 #[derive(Debug, Subcommand)]
-pub(crate) enum AgentsCommand {
+pub enum AgentsCommand {
     /// List the agents defined in files
     #[command(alias = "ls")]
     List,
@@ -21,20 +21,20 @@ pub(crate) enum AgentsCommand {
 
 /// `agentx agents new`
 #[derive(Args, Debug)]
-pub(crate) struct NewAgentArgs {
+pub struct NewAgentArgs {
     /// Name of the new file
-    pub(crate) name: String,
+    pub name: String,
     /// Type of agent
     #[arg(long = "type", value_name = "TYPE", default_value = "react")]
-    pub(crate) kind: AgentKindArg,
+    pub kind: AgentKindArg,
     /// Write it to your own files, for use in every workspace
     #[arg(long)]
-    pub(crate) user: bool,
+    pub user: bool,
 }
 
 /// The type of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AgentKindArg {
+pub enum AgentKindArg {
     /// Reasons and calls tools
     React,
     /// Routes messages to other agents by pattern
@@ -43,7 +43,7 @@ pub(crate) enum AgentKindArg {
 
 /// `agentx tools`
 #[derive(Debug, Subcommand)]
-pub(crate) enum ToolsCommand {
+pub enum ToolsCommand {
     /// List the tools available to an agent
     #[command(alias = "ls")]
     List,
@@ -74,20 +74,20 @@ pub(crate) enum ToolsCommand {
 
 /// `agentx tools new`
 #[derive(Args, Debug)]
-pub(crate) struct NewToolArgs {
+pub struct NewToolArgs {
     /// Name of the new file
-    pub(crate) name: String,
+    pub name: String,
     /// Type of tool
     #[arg(long = "type", value_name = "TYPE", default_value = "luau")]
-    pub(crate) kind: ToolKindArg,
+    pub kind: ToolKindArg,
     /// Write it to your own files, for use in every workspace
     #[arg(long)]
-    pub(crate) user: bool,
+    pub user: bool,
 }
 
 /// The type of a tool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ToolKindArg {
+pub enum ToolKindArg {
     /// A Luau script in its own file
     Luau,
     /// A Luau script inside a YAML file

@@ -2,11 +2,11 @@
 
 use clap::{Args, Subcommand};
 
-use super::numbers;
+use crate::numbers;
 
 /// `agentx approvals`
 #[derive(Debug, Subcommand)]
-pub(crate) enum ApprovalsCommand {
+pub enum ApprovalsCommand {
     /// List every rule and where it comes from
     #[command(alias = "ls")]
     List {
@@ -40,43 +40,43 @@ pub(crate) enum ApprovalsCommand {
 
 impl ApprovalsCommand {
     /// `agentx approvals` alone.
-    pub(crate) const ALL: Self = Self::List { session: None };
+    pub const ALL: Self = Self::List { session: None };
 }
 
 /// `agentx approvals add`
 #[derive(Args, Debug)]
-pub(crate) struct AddRuleArgs {
+pub struct AddRuleArgs {
     /// The effect: allow, ask or deny
-    pub(crate) effect: String,
+    pub effect: String,
     /// The tool's name; `*` matches any characters
-    pub(crate) tool: String,
+    pub tool: String,
     /// The command line, for bash, or SERVER/TOOL, for mcp; same as --argument
     #[arg(value_name = "PATTERN", conflicts_with = "argument")]
-    pub(crate) command: Option<String>,
+    pub command: Option<String>,
     /// The command line, or the arguments as JSON
     #[arg(long, value_name = "PATTERN")]
-    pub(crate) argument: Option<String>,
+    pub argument: Option<String>,
     /// The path in the call
     #[arg(long, value_name = "PATTERN")]
-    pub(crate) path: Option<String>,
+    pub path: Option<String>,
     /// Apply the rule in this folder only, not in every folder
     #[arg(long)]
-    pub(crate) here: bool,
+    pub here: bool,
 }
 
 /// `agentx approvals replay`
 #[derive(Args, Debug)]
-pub(crate) struct TrialArgs {
+pub struct TrialArgs {
     /// The rule: 'deny bash: git push*', 'allow edit in src/**'
     #[arg(long, value_name = "RULE")]
-    pub(crate) rule: String,
+    pub rule: String,
     /// Check this session only
     #[arg(long, value_name = "ID", conflicts_with = "sessions")]
-    pub(crate) session: Option<String>,
+    pub session: Option<String>,
     /// Check the N latest sessions, or `all`
     #[arg(long, alias = "last", value_name = "N", default_value = "20", value_parser = numbers::count_or_all, allow_negative_numbers = true)]
-    pub(crate) sessions: usize,
+    pub sessions: usize,
     /// Show at most N calls
     #[arg(long, value_name = "N", default_value_t = 100)]
-    pub(crate) limit: usize,
+    pub limit: usize,
 }

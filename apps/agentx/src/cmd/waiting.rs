@@ -1,0 +1,89 @@
+//! `agentx waits`, and the watch of a server: runs what is due with the words of `agentx run`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use agentx::node::NodeRuntime;
+use agentx_chat::waits::{WaitsCommand, WantedRun, WatchLimit, list_waits, watch};
+use agentx_schedule::ScheduleStore;
+use clap::Parser as _;
+
+use crate::args::{Cli, Command, Global};
+use crate::cmd::{block_on, run, with_runtime};
+use crate::console::Console;
+use crate::error::ChatError;
+use crate::exit::Exit;
+use crate::headless::result::RunResult;
+
+/// The longest wait in place of a run that a watch began; a longer one is left, and continued when it is due.
+const IN_PLACE: Duration = Duration::from_secs(5);
+
+/// Lists what waits, or continues what is due.
+pub(crate) fn run(command: WaitsCommand, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
+    let limit = match command {
+        WaitsCommand::List => {
+            return with_runtime(global, console, async |place, _, console| {
+                list_waits(place.runtime(), global.json, console).await
+            });
+        }
+        WaitsCommand::Run {
+            until_empty: true,
+            time,
+        } => WatchLimit::UntilEmpty(time),
+        WaitsCommand::Run { time, .. } => time.map_or(WatchLimit::Once, WatchLimit::For),
+    };
+    with_runtime(global, console, async |place, loaded, console| {
+        let store = ScheduleStore::at(&loaded.settings.data_dir);
+        let run = async |wanted: WantedRun, console: &mut Console| one(wanted, global, console).await;
+        watch(place.runtime(), &store, limit, run, console).await
+    })
+}
+
+/// Watches beside a server, with its runtime, until a signal ends both.
+pub(crate) fn beside_server(
+    global: &Global,
+    node: Arc<NodeRuntime>,
+    data_dir: &Path,
+) -> std::io::Result<JoinHandle<()>> {
+    let (global, store) = (global.clone(), ScheduleStore::at(data_dir));
+    let watching = move || {
+        let mut console = Console::of_process();
+        // Nobody is asked at the terminal of a server.
+        console.terminal.input = false;
+        let run = async |wanted: WantedRun, console: &mut Console| one(wanted, &global, console).await;
+        let watching = watch(&*node, &store, WatchLimit::UntilStopped, run, &mut console);
+        if let Err(error) = block_on(watching) {
+            tracing::error!(%error, "waits and schedules are not continued any more");
+        }
+    };
+    std::thread::Builder::new().name("waits".into()).spawn(watching)
+}
+
+/// Does one run.
+async fn one(wanted: WantedRun, global: &Global, console: &mut Console) -> Result<RunResult, ChatError> {
+    let words = ["agentx", "run"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain(wanted.words);
+    let read = Cli::try_parse_from(words).map_err(|error| ChatError::Input {
+        what: error.to_string(),
+    })?;
+    let Some(Command::Run(mut args)) = read.command else {
+        return Err(ChatError::Input {
+            what: "the words of a run make no run".into(),
+        });
+    };
+    args.longest_wait = Some(IN_PLACE);
+    let cwd: Option<PathBuf> = wanted.workspace.or_else(|| global.cwd.clone());
+    run::session::run(
+        &Global {
+            cwd,
+            ..global.clone()
+        },
+        &args,
+        console,
+    )
+    .await
+}

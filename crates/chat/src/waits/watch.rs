@@ -1,0 +1,250 @@
+//! The watch: continues what is due, and waits for what will be, within a limit.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use agentx::runtime::{Runtime, SessionWaits};
+use agentx::types::{SessionId, Timestamp};
+use agentx_schedule::{ScheduleStore, ScheduleTurn};
+
+use super::WantedRun;
+use super::due_schedules::{TurnWork, note_of, work_of};
+use super::schedules::failed;
+use crate::error::ChatError;
+use crate::exit::Exit;
+use crate::headless::result::RunResult;
+use crate::render::units;
+use crate::terminal::console::Console;
+use crate::terminal::signals::Signals;
+
+/// The longest time between two looks: other programs leave sessions that wait.
+const BETWEEN_LOOKS: Duration = Duration::from_secs(10);
+/// The shortest time between two looks.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+/// The time before the first look of a server's watch: the server itself continues the sessions that it had open.
+const FIRST_LOOK: Duration = Duration::from_secs(1);
+/// The time after which a session that could not be continued is tried again.
+const AGAIN_AFTER: Duration = Duration::from_secs(600);
+/// The longest watch until nothing waits.
+const LONGEST: Duration = Duration::from_secs(24 * 3600);
+
+/// How long a watch goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WatchLimit {
+    /// It does what is due now.
+    Once,
+    /// It watches for so long.
+    For(Duration),
+    /// It watches until no session waits any more; for so long at most, by default a day.
+    UntilEmpty(Option<Duration>),
+    /// It watches until the program is stopped.
+    UntilStopped,
+}
+
+impl WatchLimit {
+    /// The time that is left at the beginning; `None` if there is no limit.
+    fn longest(self) -> Option<Duration> {
+        match self {
+            Self::Once => Some(Duration::ZERO),
+            Self::For(time) => Some(time),
+            Self::UntilEmpty(time) => Some(time.unwrap_or(LONGEST)),
+            Self::UntilStopped => None,
+        }
+    }
+}
+
+/// Continues sessions and schedules that are due, each by `run`, until the limit. Returns the exit code of the first run
+/// that failed, or of the signal that ended the watch.
+///
+/// # Errors
+/// Returns an error if the sessions or the schedules cannot be read, or the output cannot be written.
+pub async fn watch(
+    runtime: &dyn Runtime,
+    store: &ScheduleStore,
+    limit: WatchLimit,
+    run: impl AsyncFnMut(WantedRun, &mut Console) -> Result<RunResult, ChatError>,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
+    let mut watch = Watch {
+        runtime,
+        store,
+        run,
+        tried: BTreeMap::new(),
+        first_failure: None,
+    };
+    let mut signals = Signals::listen()?;
+    let end = limit.longest().map(|longest| Instant::now() + longest);
+    let mut pause = match limit {
+        WatchLimit::UntilStopped => FIRST_LOOK,
+        _ => Duration::ZERO,
+    };
+    loop {
+        // A signal during a run has ended that run; nothing more begins then.
+        tokio::select! {
+            biased;
+            exit = signals.next() => return Ok(exit),
+            () = tokio::time::sleep(pause) => {}
+        }
+        let found = runtime.waits().await?;
+        if watch.fire_session(&found, console).await? || watch.fire_schedule(console).await? {
+            pause = Duration::ZERO;
+            continue;
+        }
+        let is_over = end.is_some_and(|end| Instant::now() >= end);
+        let is_empty = matches!(limit, WatchLimit::UntilEmpty(_)) && found.is_empty();
+        if is_over || is_empty {
+            return Ok(watch.first_failure.unwrap_or(Exit::Ok));
+        }
+        pause = watch.pause(&found, end)?;
+    }
+}
+
+struct Watch<'a, R> {
+    runtime: &'a dyn Runtime,
+    store: &'a ScheduleStore,
+    run: R,
+    /// The sessions that were tried, each with its last event then and the time.
+    tried: BTreeMap<SessionId, (u64, Instant)>,
+    first_failure: Option<Exit>,
+}
+
+impl<R> Watch<'_, R>
+where
+    R: AsyncFnMut(WantedRun, &mut Console) -> Result<RunResult, ChatError>,
+{
+    /// Continues the first session that is due. Returns whether one was continued.
+    async fn fire_session(
+        &mut self,
+        found: &[SessionWaits],
+        console: &mut Console,
+    ) -> Result<bool, ChatError> {
+        for of in found {
+            let now = units::now();
+            let is_due = of.waits.first().is_some_and(|wait| wait.due_at <= now);
+            if !is_due || of.session.writer.is_some() || self.was_tried(of) {
+                continue;
+            }
+            let session = &of.session.session_id;
+            self.tried
+                .insert(session.clone(), (of.session.last_seq, Instant::now()));
+            console.say(&format!("· the wait of {session} is over\n"));
+            let ended = (self.run)(WantedRun::of_session(session.as_str()), console).await;
+            if self.ended(ended, console)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Returns whether a session was tried lately, and nothing has happened in it since.
+    fn was_tried(&self, of: &SessionWaits) -> bool {
+        let tried = self.tried.get(&of.session.session_id);
+        tried.is_some_and(|(seq, at)| *seq == of.session.last_seq && at.elapsed() < AGAIN_AFTER)
+    }
+
+    /// Runs the first schedule that is due. Returns whether one was run.
+    async fn fire_schedule(&mut self, console: &mut Console) -> Result<bool, ChatError> {
+        for schedule in self.store.list().map_err(failed)? {
+            let now = units::now();
+            let is_due = match schedule.next_due() {
+                Ok(due_at) => due_at.is_some_and(|due_at| due_at <= now),
+                Err(error) => {
+                    tracing::warn!(schedule = %schedule.name, %error, "cannot be run");
+                    false
+                }
+            };
+            if is_due && let Some(turn) = self.store.take_turn(&schedule.name, now).map_err(failed)? {
+                console.say(&note_of(&turn));
+                self.take(turn, console).await?;
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Does the work of a turn, and ends the turn.
+    async fn take(&mut self, turn: ScheduleTurn, console: &mut Console) -> Result<(), ChatError> {
+        let session = match work_of(&turn, self.runtime).await? {
+            TurnWork::Done(info) => Some(info.session_id),
+            TurnWork::Run(wanted) => {
+                let ended = (self.run)(wanted, console).await;
+                self.ended(ended, console)?.and_then(|result| result.session_id)
+            }
+        };
+        turn.finish(session).map_err(failed)
+    }
+
+    /// Reports the end of a run. `None` if it did not begin: another process was first.
+    fn ended(
+        &mut self,
+        ended: Result<RunResult, ChatError>,
+        console: &mut Console,
+    ) -> Result<Option<RunResult>, ChatError> {
+        let result = match ended {
+            Err(ChatError::ClosedOutput) => return Err(ChatError::ClosedOutput),
+            Err(error) => RunResult::failed(error),
+            Ok(result) => result,
+        };
+        match &result.error {
+            Some(error) if error.kind() == BUSY => return Ok(None),
+            // It waits again: that is no failure.
+            Some(error) if error.exit() == Exit::Waits => console.say(&format!("· {error}\n")),
+            Some(error) => {
+                console.complain(error);
+                self.first_failure.get_or_insert(error.exit());
+            }
+            None => {}
+        }
+        Ok(Some(result))
+    }
+
+    /// The time until the next look.
+    fn pause(&self, found: &[SessionWaits], end: Option<Instant>) -> Result<Duration, ChatError> {
+        let now = units::now();
+        let waits = found
+            .iter()
+            .flat_map(|of| of.waits.iter().map(|wait| wait.due_at));
+        let schedules = self.store.list().map_err(failed)?;
+        let times = schedules
+            .iter()
+            .filter_map(|schedule| schedule.next_due().ok().flatten());
+        let next = waits.chain(times).filter(|due_at| *due_at > now).min();
+        let left = end.map(|end| end.saturating_duration_since(Instant::now()));
+        Ok(shortest(next, now)
+            .min(left.unwrap_or(BETWEEN_LOOKS))
+            .max(SHORTEST_PAUSE))
+    }
+}
+
+/// The kind of the error of a session that another process writes.
+const BUSY: &str = "session_busy";
+
+/// The time until what is due next, at most that between two looks.
+fn shortest(next: Option<Timestamp>, now: Timestamp) -> Duration {
+    next.map_or(BETWEEN_LOOKS, |next| {
+        Duration::from_millis(next.millis_since(now).saturating_add(1)).min(BETWEEN_LOOKS)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_watch_looks_when_something_is_due_and_from_time_to_time() {
+        let now = Timestamp(1_000_000);
+        assert_eq!(shortest(None, now), BETWEEN_LOOKS);
+        assert_eq!(
+            shortest(Some(now.after_millis(500)), now),
+            Duration::from_millis(501)
+        );
+        assert_eq!(shortest(Some(now.after_millis(3_600_000)), now), BETWEEN_LOOKS);
+    }
+
+    #[test]
+    fn every_watch_but_that_of_a_server_has_a_limit() {
+        assert_eq!(WatchLimit::Once.longest(), Some(Duration::ZERO));
+        assert_eq!(WatchLimit::UntilEmpty(None).longest(), Some(LONGEST));
+        assert_eq!(WatchLimit::UntilStopped.longest(), None);
+    }
+}
