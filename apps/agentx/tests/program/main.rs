@@ -76,6 +76,7 @@ mod trust;
 mod typed_answer;
 mod upkeep;
 mod waiting_questions;
+mod waits;
 mod watch;
 mod web_pages;
 mod writing;

@@ -18,7 +18,7 @@ use crate::terminal::console::Console;
 use crate::terminal::signals::Signals;
 
 /// The longest time between two looks: other programs leave sessions that wait.
-const BETWEEN_LOOKS: Duration = Duration::from_secs(10);
+const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
 /// The shortest time between two looks.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 /// The time before the first look of a server's watch: the server itself continues the sessions that it had open.

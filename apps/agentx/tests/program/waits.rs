@@ -1,0 +1,263 @@
+//! Runs that wait for a time, and prompts that are run at set times: each goes on once, whatever dies, and however many
+//! processes look for what is due.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test: it fails by panicking, and reads files"
+)]
+
+use std::io::{BufRead as _, BufReader};
+use std::process::Child;
+
+use agentx_testing::StrictServer;
+use agentx_testing::vendors::{AnswerPart, ChatServer, Dialect, ModelAnswer};
+use serde_json::{Value, json};
+
+use crate::common::{Ran, Sandbox};
+
+/// The number of processes that race.
+const RACERS: usize = 4;
+
+/// A model that waits for so many seconds, and then says that it is done.
+async fn model_that_waits(seconds: u64) -> StrictServer {
+    let answer = move |body: &Value| {
+        if body.to_string().contains("The wait is over") {
+            return ModelAnswer::text("done");
+        }
+        ModelAnswer::default().then(AnswerPart::Call {
+            id: "call_1".into(),
+            name: "wait".into(),
+            input: json!({ "seconds": seconds, "reason": "the build" }),
+        })
+    };
+    StrictServer::chat(ChatServer::new(Dialect::LlamaCpp), answer).await
+}
+
+fn sandbox_of(server: &StrictServer) -> Sandbox {
+    let sandbox = Sandbox::new();
+    sandbox.config(&format!(
+        "providers:\n  mine: {{base_url: '{}/v1', auth: none}}\nmodels:\n  m: {{provider: mine}}\nmodel: m\ntools: {{optional: [wait]}}\n",
+        server.url()
+    ));
+    sandbox
+}
+
+/// The waits of all sessions.
+fn waits(sandbox: &Sandbox) -> Vec<Value> {
+    let listed = sandbox.run(&["waits", "list", "--json"]);
+    assert_eq!(listed.code, Some(0), "{listed}");
+    serde_json::from_str(&listed.stdout).unwrap()
+}
+
+/// Starts processes that race, and waits for all of them; returns what they printed on standard error.
+fn race(sandbox: &Sandbox, args: &[&str]) -> String {
+    let racers: Vec<Child> = (0..RACERS)
+        .map(|_| sandbox.command(args).spawn().unwrap())
+        .collect();
+    let ends = racers.into_iter().map(|racer| racer.wait_with_output().unwrap());
+    let told = ends.map(|end| {
+        let told = String::from_utf8_lossy(&end.stderr).into_owned();
+        assert!(end.status.success(), "{told}");
+        told
+    });
+    told.collect()
+}
+
+/// The facts of the only session.
+fn facts(sandbox: &Sandbox) -> String {
+    let id = crate::rewind::id_of(sandbox, 0);
+    let shown = sandbox.run(&["sessions", "show", "--json", &id]);
+    assert_eq!(shown.code, Some(0), "{shown}");
+    shown.stdout
+}
+
+/// Checks that the only wait of the only session has ended once, and the run after it.
+fn has_ended_once(sandbox: &Sandbox) {
+    let facts = facts(sandbox);
+    assert_eq!(facts.matches("\"timer_fired\"").count(), 1, "{facts}");
+    assert_eq!(facts.matches("\"tool_result\"").count(), 1, "{facts}");
+    assert!(facts.contains("done"), "{facts}");
+    assert_eq!(waits(sandbox), Vec::<Value>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_waits_for_long_is_left_and_says_how_to_continue() {
+    let server = model_that_waits(7_200).await;
+    tokio::task::block_in_place(|| {
+        let sandbox = sandbox_of(&server);
+        let ran = sandbox.run(&["run", "--output-format", "json", "go"]);
+        assert_eq!(ran.code, Some(11), "{ran}");
+        let error = &ran.result()["error"];
+        assert_eq!(error["kind"], "waits", "{ran}");
+        assert!(
+            error["message"].to_string().contains("agentx run --session"),
+            "{ran}"
+        );
+        let listed = waits(&sandbox);
+        assert_eq!(listed.len(), 1);
+        assert_eq!(
+            (&listed[0]["kind"], &listed[0]["reason"]),
+            (&json!("call"), &json!("the build"))
+        );
+        let ran = sandbox.run(&["waits", "run"]);
+        assert_eq!(ran.code, Some(0), "nothing is due: {ran}");
+        assert_eq!(waits(&sandbox).len(), 1);
+        let shown = sandbox.run(&["waits"]);
+        assert!(shown.stdout.contains("the build"), "{shown}");
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_four_processes_that_watch_exactly_one_ends_a_wait() {
+    let server = model_that_waits(4).await;
+    tokio::task::block_in_place(|| {
+        let sandbox = sandbox_of(&server);
+        let ran = sandbox.run(&["run", "--timeout", "2s", "go"]);
+        assert_eq!(ran.code, Some(11), "{ran}");
+        race(&sandbox, &["waits", "run", "--until-empty", "--for", "1m"]);
+        has_ended_once(&sandbox);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_wait_ends_once_although_its_program_was_killed() {
+    let server = model_that_waits(3).await;
+    tokio::task::block_in_place(|| {
+        let sandbox = sandbox_of(&server);
+        let mut child = sandbox
+            .command(&["run", "--output-format", "stream-json", "go"])
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let mut line = String::new();
+        while !line.contains("\"tool_executing\"") {
+            line.clear();
+            assert!(out.read_line(&mut line).unwrap() > 0, "it ended before it waited");
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(waits(&sandbox).len(), 1);
+        race(&sandbox, &["waits", "run", "--until-empty", "--for", "1m"]);
+        has_ended_once(&sandbox);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_short_wait_is_waited_for_in_place() {
+    let server = model_that_waits(1).await;
+    tokio::task::block_in_place(|| {
+        let sandbox = sandbox_of(&server);
+        let ran = sandbox.run(&["run", "go"]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+        has_ended_once(&sandbox);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_waits_only_if_the_settings_turn_that_on() {
+    let server = model_that_waits(1).await;
+    tokio::task::block_in_place(|| {
+        let sandbox = sandbox_of(&server);
+        let config = std::fs::read_to_string(sandbox.path("home/.config/agentx/config.yaml")).unwrap();
+        sandbox.config(&config.replace("tools: {optional: [wait]}", "limits: {max_iterations: 1}"));
+        let ran = sandbox.run(&["run", "go"]);
+        assert_eq!(ran.code, Some(6), "{ran}");
+        assert!(facts(&sandbox).contains("There is no tool"), "{ran}");
+    });
+}
+
+/// Adds a schedule that has been due since the first of January, as if it had been made two years ago.
+fn due_schedule(sandbox: &Sandbox) {
+    let added: Ran = sandbox.run(&[
+        "schedule",
+        "add",
+        "0 0 1 1 *",
+        "hello",
+        "--name",
+        "greeting",
+        "--zone",
+        "UTC",
+    ]);
+    assert_eq!(added.code, Some(0), "{added}");
+    let path = sandbox.path("home/.local/share/agentx/schedules.json");
+    let mut kept: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let created = kept["schedules"][0]["created_at"].as_i64().unwrap();
+    kept["schedules"][0]["created_at"] = json!(created - 2 * 366 * 86_400 * 1_000_000);
+    std::fs::write(&path, kept.to_string()).unwrap();
+}
+
+fn titles(sandbox: &Sandbox) -> Vec<Value> {
+    let listed = sandbox.run(&["sessions", "list", "--json"]);
+    let listed: Vec<Value> = serde_json::from_str(&listed.stdout).unwrap();
+    listed
+        .into_iter()
+        .map(|session| session["title"].clone())
+        .collect()
+}
+
+#[test]
+fn of_four_processes_exactly_one_runs_a_schedule_and_missed_times_are_caught_up_once() {
+    let sandbox = Sandbox::new();
+    due_schedule(&sandbox);
+    let told = race(&sandbox, &["waits", "run"]);
+    assert_eq!(told.matches("greeting is due since").count(), 1, "{told}");
+    assert!(told.contains("missed, and"), "{told}");
+    assert_eq!(titles(&sandbox), [json!("greeting")]);
+    let again = sandbox.run(&["waits", "run"]);
+    assert_eq!(again.code, Some(0), "{again}");
+    assert_eq!(titles(&sandbox).len(), 1);
+    let listed = sandbox.run(&["schedule", "list", "--json"]);
+    let listed: Vec<Value> = serde_json::from_str(&listed.stdout).unwrap();
+    assert_eq!(listed[0]["is_running"], false, "{listed:?}");
+    assert!(listed[0]["last_session"].is_string(), "{listed:?}");
+}
+
+#[test]
+fn a_schedule_whose_program_died_before_its_prompt_is_run_once() {
+    let sandbox = Sandbox::new();
+    due_schedule(&sandbox);
+    let path = sandbox.path("home/.local/share/agentx/schedules.json");
+    let mut kept: Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    // As if a process had begun the time and died before it opened a session.
+    let created = kept["schedules"][0]["created_at"].clone();
+    kept["schedules"][0]["begun"] = json!({ "due_at": created, "begun_at": created });
+    kept["schedules"][0]["last_due"] = json!(i64::MAX);
+    std::fs::write(&path, kept.to_string()).unwrap();
+    let told = race(&sandbox, &["waits", "run"]);
+    assert_eq!(told.matches("begun by a program that died").count(), 1, "{told}");
+    assert_eq!(titles(&sandbox), [json!("greeting")]);
+}
+
+#[test]
+fn a_schedule_is_kept_listed_and_removed_and_a_wrong_one_is_refused() {
+    let sandbox = Sandbox::new();
+    let added = sandbox.run(&[
+        "schedule",
+        "add",
+        "0 8 * * 1-5",
+        "what",
+        "is",
+        "new?",
+        "--zone",
+        "Europe/Berlin",
+    ]);
+    assert_eq!(added.code, Some(0), "{added}");
+    let listed = sandbox.run(&["schedule"]);
+    assert!(listed.stdout.contains("0 8 * * 1-5 Europe/Berlin"), "{listed}");
+    assert!(listed.stdout.contains("what is new?"), "{listed}");
+    for (args, words) in [
+        (&["schedule", "add", "every day", "x"][..], "is no cron pattern"),
+        (
+            &["schedule", "add", "@daily", "x", "--zone", "Mars"],
+            "no time zone",
+        ),
+        (&["schedule", "add", "@daily", "x"], "there is a schedule"),
+        (&["schedule", "remove", "none"], "there is no schedule"),
+    ] {
+        let refused = sandbox.run(args);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(refused.stderr.contains(words), "{refused}");
+    }
+    assert_eq!(sandbox.run(&["schedule", "remove", "schedule"]).code, Some(0));
+    assert!(sandbox.run(&["schedule", "list"]).stdout.is_empty());
+}
