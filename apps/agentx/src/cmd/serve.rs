@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx::config::{Loaded, Settings};
+use agentx::runtime::Runtime;
 use agentx_server::{Reload, Server, ServerError, ServerLimits, ServerOptions};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -51,7 +52,7 @@ async fn serve(
     let node = build_node(settings).await?;
     agents::warn_of_mistakes(&node.mistakes, console);
     let node = Arc::new(node.runtime);
-    let watched = node.clone();
+    let watched: Arc<dyn Runtime> = node.clone();
     let server = agentx_server::open(node, settings, options(args))
         .await
         .map_err(serve_error)?

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use agentx::node::NodeRuntime;
+use agentx::runtime::Runtime;
 use agentx_chat::waits::{WaitsCommand, WantedRun, WatchLimit, list_waits, watch};
 use agentx_schedule::ScheduleStore;
 use clap::Parser as _;
@@ -44,7 +44,7 @@ pub(crate) fn run(command: WaitsCommand, global: &Global, console: &mut Console)
 /// Watches beside a server, with its runtime, until a signal ends both.
 pub(crate) fn beside_server(
     global: &Global,
-    node: Arc<NodeRuntime>,
+    runtime: Arc<dyn Runtime>,
     data_dir: &Path,
 ) -> std::io::Result<JoinHandle<()>> {
     let (global, store) = (global.clone(), ScheduleStore::at(data_dir));
@@ -53,7 +53,7 @@ pub(crate) fn beside_server(
         // Nobody is asked at the terminal of a server.
         console.terminal.input = false;
         let run = async |wanted: WantedRun, console: &mut Console| one(wanted, &global, console).await;
-        let watching = watch(&*node, &store, WatchLimit::UntilStopped, run, &mut console);
+        let watching = watch(&*runtime, &store, WatchLimit::UntilStopped, run, &mut console);
         if let Err(error) = block_on(watching) {
             tracing::error!(%error, "waits and schedules are not continued any more");
         }

@@ -71,10 +71,11 @@ fn code(sandbox: &Sandbox, args: &[&str]) -> Option<i32> {
 
 /// A run whose model waits for longer than the command does.
 fn waiting_for_an_hour() -> Option<i32> {
-    let arguments = r#"{\"seconds\":3600,\"reason\":\"the build\"}"#;
-    let answer = format!(
-        "data: {{\"choices\":[{{\"index\":0,\"finish_reason\":\"tool_calls\",\"delta\":{{\"tool_calls\":[{{\"index\":0,\"id\":\"c1\",\"function\":{{\"name\":\"wait\",\"arguments\":\"{arguments}\"}}}}]}}}}]}}\n\ndata: [DONE]\n\n"
-    );
+    let arguments = serde_json::json!({ "seconds": 3_600, "reason": "the build" }).to_string();
+    let call = serde_json::json!({ "choices": [{ "index": 0, "finish_reason": "tool_calls", "delta": { "tool_calls": [
+        { "index": 0, "id": "call_1", "type": "function", "function": { "name": "wait", "arguments": arguments } }
+    ] } }] });
+    let answer = format!("data: {call}\n\ndata: [DONE]\n\n");
     let sandbox = Sandbox::new();
     sandbox.config(&format!(
         "providers:\n  mine: {{base_url: '{}/v1', auth: none}}\nmodels:\n  m: {{provider: mine}}\nmodel: m\ntools: {{optional: [wait]}}\n",
@@ -101,8 +102,8 @@ fn ended_with(wanted: u8) -> Option<i32> {
         7 => code(&sandbox, &["run", "run wc -l notes.txt"]),
         8 => code(&sandbox, &["sessions", "show", "ses_none"]),
         9 => code(&world("AGENTX_DATA", "/dev/null/data"), &["sessions", "list"]),
-        11 => waiting_for_an_hour(),
         10 => code(&sandbox, &["--connect", "http://127.0.0.1:1", "sessions", "list"]),
+        11 => waiting_for_an_hour(),
         129 => stopped_by(Signal::SIGHUP),
         130 => stopped_by(Signal::SIGINT),
         131 => stopped_by(Signal::SIGQUIT),

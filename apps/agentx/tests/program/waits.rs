@@ -87,7 +87,8 @@ async fn a_run_that_waits_for_long_is_left_and_says_how_to_continue() {
         let sandbox = sandbox_of(&server);
         let ran = sandbox.run(&["run", "--output-format", "json", "go"]);
         assert_eq!(ran.code, Some(11), "{ran}");
-        let error = &ran.result()["error"];
+        let result = ran.result();
+        let error = &result["error"];
         assert_eq!(error["kind"], "waits", "{ran}");
         assert!(
             error["message"].to_string().contains("agentx run --session"),
