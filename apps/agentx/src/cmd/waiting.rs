@@ -10,7 +10,7 @@ use agentx_chat::waits::{WaitsCommand, WantedRun, WatchLimit, list_waits, watch}
 use agentx_schedule::ScheduleStore;
 use clap::Parser as _;
 
-use crate::args::{Cli, Command, Global};
+use crate::args::{Cli, Command, Global, OutputFormat};
 use crate::cmd::{block_on, run, with_runtime};
 use crate::console::Console;
 use crate::error::ChatError;
@@ -47,7 +47,12 @@ pub(crate) fn beside_server(
     runtime: Arc<dyn Runtime>,
     data_dir: &Path,
 ) -> std::io::Result<JoinHandle<()>> {
-    let (global, store) = (global.clone(), ScheduleStore::at(data_dir));
+    // Answers belong to the sessions, not to the output of the server.
+    let global = Global {
+        json: true,
+        ..global.clone()
+    };
+    let store = ScheduleStore::at(data_dir);
     let watching = move || {
         let mut console = Console::of_process();
         // Nobody is asked at the terminal of a server.
@@ -76,6 +81,9 @@ async fn one(wanted: WantedRun, global: &Global, console: &mut Console) -> Resul
         });
     };
     args.longest_wait = Some(IN_PLACE);
+    if global.json {
+        args.output_format = OutputFormat::Json;
+    }
     let cwd: Option<PathBuf> = wanted.workspace.or_else(|| global.cwd.clone());
     run::session::run(
         &Global {
