@@ -4,3 +4,4 @@ mod fold;
 mod newer;
 mod reading;
 mod ui;
+mod waits;

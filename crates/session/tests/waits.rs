@@ -1,0 +1,158 @@
+//! What a session waits for that has a known time, as its fold tells it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use agentx_session::{Derived, SessionFold, WaitKind, consequence};
+use agentx_testing::fixture;
+use agentx_types::*;
+use serde_json::json;
+
+const MINUTE: u64 = 60_000;
+
+/// A session whose model was asked.
+struct World {
+    fold: SessionFold,
+    last: Derived,
+    asked: Action,
+    now: Timestamp,
+}
+
+impl World {
+    fn asked() -> Self {
+        let mut fold = SessionFold::new("ses_1".into());
+        let config = AgentConfig {
+            wait: true,
+            ..fixture::config()
+        };
+        let opened = SessionOpened {
+            owner: "own_1".into(),
+            config: Box::new(config),
+            program: "test".into(),
+        };
+        let said = UserMessage {
+            message_id: "msg_1".into(),
+            content: vec![ContentPart::text("hello")],
+            mode: InputMode::Queue,
+            idempotency_key: None,
+            by: None,
+            answer_schema: None,
+        };
+        let mut last = Derived::default();
+        for event in [EnvironmentEvent::from(opened), said.into()] {
+            let draft = EventDraft::<EnvironmentEvent>::new(Source::User, Some("agt_1".into()), event);
+            let fact = fold.mint(draft, Timestamp(0));
+            last = fold.apply(&fact);
+        }
+        let asked = last.actions[0].clone();
+        let now = Timestamp(0);
+        Self {
+            fold,
+            last,
+            asked,
+            now,
+        }
+    }
+
+    /// A fact that answers an action.
+    fn answers(&mut self, action: &Action, event: impl Into<EnvironmentEvent>) {
+        let mut draft = EventDraft::new(Source::Environment, Some("agt_1".into()), event.into());
+        draft.run_id.clone_from(&action.run_id);
+        draft.cause = Some(action.action_id.clone());
+        let fact = self.fold.mint(draft, self.now);
+        self.last = self.fold.apply(&fact);
+    }
+
+    fn model_says(&mut self, event: impl Into<EnvironmentEvent>) {
+        let asked = self.asked.clone();
+        self.answers(&asked, event);
+    }
+
+    fn model_calls(&mut self, calls: &[(&str, &str, serde_json::Value)]) {
+        self.model_says(StreamStart {
+            message_id: "msg_2".into(),
+            model: "m".into(),
+            attempt: 1,
+        });
+        for (id, name, input) in calls {
+            self.model_says(ToolCall {
+                tool_call_id: (*id).into(),
+                name: (*name).to_owned(),
+                input: input.clone(),
+                invalid: None,
+            });
+        }
+        self.model_says(StreamEnd {
+            stop_reason: StopReason::ToolUse,
+            raw: None,
+        });
+    }
+}
+
+#[test]
+fn a_call_that_waits_is_told_with_its_time_and_its_reason() {
+    let mut world = World::asked();
+    world.model_calls(&[("c1", "wait", json!({"seconds": 60, "reason": "the build"}))]);
+    let [wait] = &world.fold.waits()[..] else {
+        panic!("one wait: {:?}", world.fold.waits())
+    };
+    assert_eq!(
+        (wait.kind, wait.due_at),
+        (WaitKind::Call, Timestamp(0).after_millis(MINUTE))
+    );
+    assert_eq!(wait.reason, "the build");
+    assert!(world.fold.only_waits());
+    let timer = world.last.actions[0].clone();
+    let fact = consequence(&timer).map(|draft| draft.event);
+    assert!(
+        matches!(&fact, Some(EnvironmentEvent::ActionStarted(started)) if started.due_at == Some(wait.due_at)),
+        "{fact:?}"
+    );
+    world.now = world.now.after_millis(MINUTE);
+    world.answers(&timer, TimerFired { timer: Timer::Wait });
+    let resumed: Vec<WaitKind> = world.fold.waits().iter().map(|wait| wait.kind).collect();
+    assert_eq!(resumed, [WaitKind::Resumed]);
+    assert!(!world.fold.only_waits());
+}
+
+#[test]
+fn a_session_with_another_call_under_way_does_not_only_wait() {
+    let mut world = World::asked();
+    world.model_calls(&[
+        ("c1", "wait", json!({"seconds": 60, "reason": "the build"})),
+        ("c2", "bash", json!({"command": "make"})),
+    ]);
+    assert_eq!(world.fold.waits().len(), 1);
+    assert!(!world.fold.only_waits());
+}
+
+#[test]
+fn a_model_that_is_asked_again_later_is_waited_for_until_its_answer_begins() {
+    let mut world = World::asked();
+    assert!(world.fold.waits().is_empty());
+    world.model_says(AttemptFailed {
+        attempt: 1,
+        code: "overloaded".into(),
+        message: "try later".into(),
+        status: Some(529),
+        retry_in_ms: Some(MINUTE),
+        gives_up_in_ms: None,
+        overflow: None,
+        refused: None,
+        longest_answer: None,
+        most_media: None,
+        no_thinking: false,
+    });
+    let waits: Vec<_> = world
+        .fold
+        .waits()
+        .iter()
+        .map(|wait| (wait.kind, wait.due_at))
+        .collect();
+    assert_eq!(waits, [(WaitKind::Retry, Timestamp(0).after_millis(MINUTE))]);
+    assert!(!world.fold.only_waits(), "its program asks again by itself");
+    world.model_says(StreamStart {
+        message_id: "msg_2".into(),
+        model: "m".into(),
+        attempt: 2,
+    });
+    assert!(world.fold.waits().is_empty());
+}
