@@ -54,7 +54,7 @@ impl World {
 
     /// A fact that answers an action.
     fn answers(&mut self, action: &Action, event: impl Into<EnvironmentEvent>) {
-        let mut draft = EventDraft::new(Source::Environment, Some("agt_1".into()), event.into());
+        let mut draft = EventDraft::<EnvironmentEvent>::new(Source::Environment, Some("agt_1".into()), event);
         draft.run_id.clone_from(&action.run_id);
         draft.cause = Some(action.action_id.clone());
         let fact = self.fold.mint(draft, self.now);
@@ -91,9 +91,9 @@ impl World {
 fn a_call_that_waits_is_told_with_its_time_and_its_reason() {
     let mut world = World::asked();
     world.model_calls(&[("c1", "wait", json!({"seconds": 60, "reason": "the build"}))]);
-    let [wait] = &world.fold.waits()[..] else {
-        panic!("one wait: {:?}", world.fold.waits())
-    };
+    let waits = world.fold.waits();
+    assert_eq!(waits.len(), 1, "{waits:?}");
+    let wait = &waits[0];
     assert_eq!(
         (wait.kind, wait.due_at),
         (WaitKind::Call, Timestamp(0).after_millis(MINUTE))
