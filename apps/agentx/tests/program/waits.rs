@@ -143,6 +143,30 @@ async fn a_wait_ends_once_although_its_program_was_killed() {
     });
 }
 
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_that_is_left_keeps_the_wait() {
+    let server = model_that_waits(7_200).await;
+    tokio::task::block_in_place(|| {
+        let sandbox = sandbox_of(&server);
+        let mut chat = crate::pty::Pty::start(&sandbox, &[], 100, 40);
+        chat.wait_for_last("›");
+        chat.keys("go\r");
+        let begun = (0..1_000).any(|_| !waits(&sandbox).is_empty());
+        assert!(begun, "{:#?}", chat.lines());
+        chat.keys("\u{4}");
+        chat.wait_for("the agent waits for a time; press Ctrl-D again to leave");
+        chat.keys("\u{4}");
+        assert_eq!(chat.end(), Some(0));
+        assert!(
+            chat.lines().iter().any(|line| line.contains("it waits until")),
+            "{:#?}",
+            chat.lines()
+        );
+        assert_eq!(waits(&sandbox).len(), 1);
+    });
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_short_wait_is_waited_for_in_place() {
     let server = model_that_waits(1).await;

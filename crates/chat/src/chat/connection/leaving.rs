@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use agentx::runtime::Session;
+use agentx::types::Timestamp;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use tokio::time::Instant;
 
@@ -24,10 +25,13 @@ const RUNS: &str = "something is still running; press Ctrl-D again to stop it an
 const ASKED: &str = "a question is open; press Ctrl-D again to leave without answering it";
 /// The same for a question that waits for an answer.
 const STAYS: &str = "the question stays open; press Ctrl-D again to leave";
+/// The same if the agent only waits for a time, which needs no chat.
+const WAITS: &str = "the agent waits for a time; press Ctrl-D again to leave";
 /// The notices for a word that leaves, while something runs or a question is open.
 const RUNS_BY_WORD: &str = "something is still running; enter it again to stop it and leave";
 const ASKED_BY_WORD: &str = "a question is open; enter it again to leave without running the call";
 const STAYS_BY_WORD: &str = "the question stays open; enter it again to leave";
+const WAITS_BY_WORD: &str = "the agent waits for a time; enter it again to leave";
 /// The notice for Ctrl-D where something is written: it deletes forward.
 const NOT_EMPTY: &str = "the line is not empty; Ctrl-C clears it";
 /// The notice for an interrupt where nothing runs.
@@ -108,9 +112,11 @@ impl Chat<'_> {
             // Everything else that ends is named at once, so that the second press leaves.
             let _ = self.leave();
             let stays = self.question_stays().await;
+            let waits = self.waits_until().await.is_some();
             self.hint(match self.status.question() {
                 Some(_) if stays => STAYS,
                 Some(_) => ASKED,
+                None if waits => WAITS,
                 None => RUNS,
             });
             return ChatFlow::Continue;
@@ -125,9 +131,11 @@ impl Chat<'_> {
         if is_asked && self.ends_a_run() && !self.approvals.attention.leaves_by_word(Instant::now()) {
             let _ = self.leave();
             let stays = self.question_stays().await;
+            let waits = self.waits_until().await.is_some();
             let notice = match self.status.question() {
                 Some(_) if stays => STAYS_BY_WORD,
                 Some(_) => ASKED_BY_WORD,
+                None if waits => WAITS_BY_WORD,
                 None => RUNS_BY_WORD,
             };
             self.display.transcript.print_notice(notice);
@@ -198,7 +206,13 @@ impl Chat<'_> {
     /// their questions stay open.
     pub(in crate::chat) async fn say_what_was_not_answered(&mut self) {
         if self.status.is_busy() && self.connection.lost.is_none() && self.status.question().is_none() {
-            let note = format!("· {} stopped", self.status.activity.what_runs());
+            let note = match self.waits_until().await {
+                Some(at) => format!(
+                    "· it waits until {}; `agentx waits run` goes on then",
+                    at.rfc3339()
+                ),
+                None => format!("· {} stopped", self.status.activity.what_runs()),
+            };
             self.display.transcript.aside(&self.display.style().warn(&note));
         }
         let names: Vec<String> = self
@@ -216,6 +230,13 @@ impl Chat<'_> {
             format!("· not answered, so not run: {names}; the agent is informed")
         };
         self.display.transcript.aside(&self.display.style().warn(&note));
+    }
+
+    /// Returns the time until which the session only waits, if it does: then leaving stops nothing.
+    async fn waits_until(&self) -> Option<Timestamp> {
+        let state = self.connection.session()?.state().await.ok()?;
+        let first = state.waits.first().filter(|_| state.only_waits);
+        first.map(|wait| wait.due_at)
     }
 
     /// Returns whether the session keeps its open question when the chat leaves it.
