@@ -10,3 +10,4 @@ mod ingress;
 mod journals;
 mod reactors;
 mod streams;
+mod waits;

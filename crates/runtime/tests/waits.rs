@@ -1,0 +1,96 @@
+//! A session whose agent waits for a time: it outlives its writers, and the wait ends once. The clock is a simulated
+//! one, so nothing here takes time.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_runtime::{Delivery, OpenRequest, Session, UserInput, View, WaitKind};
+use agentx_testing::{MemoryWorld, ModelScript, SimulatedClock, fixture, run_ended};
+use agentx_types::{AgentConfig, RunStatus, RuntimeEvent};
+use serde_json::json;
+
+/// The number of writers that are lost during one wait.
+const LOSSES: u32 = 300;
+/// The length of the wait.
+const WAIT: Duration = Duration::from_secs(7_200);
+
+struct World {
+    inner: MemoryWorld,
+    clock: SimulatedClock,
+}
+
+impl World {
+    fn new() -> Self {
+        let call = json!({ "seconds": WAIT.as_secs(), "reason": "the build" });
+        let mut inner = MemoryWorld::new([
+            ModelScript::call("call_1", "wait", call),
+            ModelScript::text("done"),
+        ]);
+        let clock = SimulatedClock::default();
+        inner.parts.clock = Arc::new(clock.clone());
+        Self { inner, clock }
+    }
+
+    /// A session whose agent has begun to wait.
+    async fn waiting(&self) -> Arc<dyn Session> {
+        let config = AgentConfig {
+            wait: true,
+            ..fixture::config()
+        };
+        let session = self.inner.open_new(config).await;
+        let mut events = session.subscribe(0, View::Runtime).await.unwrap();
+        session.send(UserInput::text("go")).await.unwrap();
+        loop {
+            if let Delivery::Runtime(event) = events.next().await.unwrap()
+                && matches!(&event.event, RuntimeEvent::ToolExecuting(call) if call.name == "wait")
+            {
+                return session;
+            }
+        }
+    }
+
+    async fn resumed(&self, session: &Arc<dyn Session>) -> Arc<dyn Session> {
+        let request = OpenRequest::Resume(session.id().clone(), vec![]);
+        self.inner.open(request).await.unwrap()
+    }
+
+    fn count(&self, tag: &str) -> usize {
+        self.inner.tags().iter().filter(|found| *found == tag).count()
+    }
+}
+
+#[tokio::test]
+async fn a_wait_ends_once_although_its_writer_is_lost_three_hundred_times() {
+    let world = World::new();
+    let mut session = world.waiting().await;
+    for _ in 0..LOSSES {
+        session.suspend().await;
+        world.clock.advance(WAIT / LOSSES / 2);
+        session = world.resumed(&session).await;
+    }
+    let state = session.state().await.unwrap();
+    assert!(state.only_waits);
+    assert_eq!(state.waits.len(), 1, "{:?}", state.waits);
+    assert_eq!(state.waits[0].kind, WaitKind::Call);
+    assert_eq!(world.count("timer_fired"), 0);
+    session.suspend().await;
+    world.clock.advance(WAIT);
+    let session = world.resumed(&session).await;
+    assert_eq!(run_ended(&*session, 0).await, RunStatus::Completed);
+    assert_eq!((world.count("timer_fired"), world.count("tool_result")), (1, 1));
+}
+
+#[tokio::test]
+async fn a_session_that_only_waits_is_not_stopped_when_it_is_closed() {
+    let world = World::new();
+    let session = world.waiting().await;
+    session.close().await;
+    assert_eq!(world.count("interrupted"), 0);
+    let session = world.resumed(&session).await;
+    let state = session.state().await.unwrap();
+    assert_eq!(state.waits.len(), 1, "{:?}", state.waits);
+    session.halt(None).await.unwrap();
+    assert_eq!(run_ended(&*session, 0).await, RunStatus::Interrupted);
+    assert_eq!((world.count("timer_fired"), world.count("tool_result")), (0, 1));
+}
