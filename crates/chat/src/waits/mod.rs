@@ -1,7 +1,7 @@
 //! What waits for a time: sessions whose agent waits (`agentx waits`), and prompts that are run at set times
 //! (`agentx schedule`).
 //!
-//! Both are continued by a watch ([`watch`]): it looks for what is due and has each run done by the program, one after
+//! Both are continued by a watch ([`watch()`]): it looks for what is due and has each run done by the program, one after
 //! another, with the words of `agentx run`. So a run that nobody started may do what `agentx run` may do without a
 //! person, and nothing more. Whoever has the lease of a session, or the turn of a schedule, is the one that runs it:
 //! several watches do nothing twice.
