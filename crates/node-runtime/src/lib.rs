@@ -65,6 +65,7 @@ mod ids;
 mod inline_media;
 #[cfg(feature = "settings")]
 mod known_secrets;
+mod known_waits;
 #[cfg(feature = "settings")]
 mod local_owner;
 #[cfg(feature = "settings")]

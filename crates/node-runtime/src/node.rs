@@ -18,10 +18,10 @@ use agentx_types::{
 use crate::attached_reactors::AttachedReactors;
 use crate::blobs::load_blobs;
 use crate::ids;
+use crate::known_waits::KnownWaits;
 use crate::node_parts::{KeptBytes, NodeParts, WireOptionsOf};
 use crate::replay;
 use crate::tool_effector::ToolEffector;
-use crate::waits::KnownWaits;
 
 /// Maximum number of sessions without an event that a list may have to skip.
 const UNBORN: usize = 16;

@@ -2,31 +2,12 @@
 //! sessions that have not changed since the last look are not made again.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
-use agentx_runtime::{LogError, OpenWait, RuntimeError, SessionWaits};
+use agentx_runtime::{LogError, RuntimeError, SessionWaits};
 use agentx_types::SessionId;
 
 use crate::NodeRuntime;
 use crate::server_support::pass_over;
-
-/// What sessions waited for at the last look, with the last event of each.
-#[derive(Debug, Default)]
-pub(crate) struct KnownWaits(Mutex<BTreeMap<SessionId, (u64, Vec<OpenWait>)>>);
-
-impl KnownWaits {
-    /// The waits of a session up to this event, if they are known.
-    fn get(&self, session: &SessionId, last_seq: u64) -> Option<Vec<OpenWait>> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let (seq, waits) = known.get(session)?;
-        (*seq == last_seq).then(|| waits.clone())
-    }
-
-    /// Replaces everything that is known.
-    fn set(&self, waits: BTreeMap<SessionId, (u64, Vec<OpenWait>)>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = waits;
-    }
-}
 
 impl NodeRuntime {
     /// The owner's sessions that wait for a known time, those first that are due first. One that cannot be read is

@@ -46,6 +46,5 @@ pub use session_reader::{
     SourceStart, View,
 };
 pub use sharing::{Sharing, SharingFact};
-pub use state::{PendingApproval, RunState, SessionState, ToolsChange, WaitingInputs};
+pub use state::{OpenWait, PendingApproval, RunState, SessionState, ToolsChange, WaitKind, WaitingInputs};
 pub use ui::UiProjection;
-pub use waits::{OpenWait, WaitKind};

@@ -6,12 +6,12 @@ use agentx_agent::InputBacklog;
 use agentx_agent::approval::Question;
 use agentx_types::{
     AgentConfig, ApprovalDecision, AskedQuestion, NanoUsd, OwnerId, RequestedCall, Rule, RunId, RunStatus,
-    ToolCallId, Usage,
+    Timestamp, ToolCallId, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{OpenWait, Sharing};
+use crate::Sharing;
 
 /// The state of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -59,6 +59,35 @@ pub struct SessionState {
     /// The changes that the program made to its tools when it opened the session, until the next input.
     #[serde(default, skip_serializing_if = "ToolsChange::is_nothing")]
     pub tools_change: ToolsChange,
+}
+
+/// The kind of thing that a session waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum WaitKind {
+    /// A call of the tool `wait`.
+    Call,
+    /// The next attempt to ask a model that was overloaded or asked to wait.
+    Retry,
+    /// A run that goes on after a wait: if its program dies, nobody may be there who continues it.
+    Resumed,
+}
+
+/// Something that a session waits for until a known time.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct OpenWait {
+    /// The kind.
+    pub kind: WaitKind,
+    /// The time at which it is over.
+    pub due_at: Timestamp,
+    /// The call that waits; absent for other kinds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_call_id: Option<ToolCallId>,
+    /// The reason in the words of the model; empty for other kinds.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub reason: String,
 }
 
 /// The inputs that wait for the agent that people talk to.

@@ -2,39 +2,9 @@
 //! program may continue the session then; a list of such sessions needs only their folds.
 
 use agentx_agent::{Agent, CallStage, wait};
-use agentx_types::{RunStatus, Timestamp, ToolCallId};
-use serde::{Deserialize, Serialize};
+use agentx_types::RunStatus;
 
-use crate::SessionFold;
-
-/// The kind of thing that a session waits for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum WaitKind {
-    /// A call of the tool `wait`.
-    Call,
-    /// The next attempt to ask a model that was overloaded or asked to wait.
-    Retry,
-    /// A run that goes on after a wait: if its program dies, nobody may be there who continues it.
-    Resumed,
-}
-
-/// Something that a session waits for until a known time.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct OpenWait {
-    /// The kind.
-    pub kind: WaitKind,
-    /// The time at which it is over.
-    pub due_at: Timestamp,
-    /// The call that waits; absent for other kinds.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool_call_id: Option<ToolCallId>,
-    /// The reason in the words of the model; empty for other kinds.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub reason: String,
-}
+use crate::{OpenWait, SessionFold, WaitKind};
 
 impl SessionFold {
     /// What the session waits for, the earliest first.
