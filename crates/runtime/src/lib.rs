@@ -75,6 +75,7 @@ pub use log::blob_store::{BlobStore, blob_id};
 pub use log::blobs::{SessionBlobs, blobs_of, has_blob};
 pub use log::folding::fold_until;
 pub use log::log_in_memory::MemoryLog;
+pub use log::redacting::{RedactedSession, Redaction, RedactionPlan};
 pub use log::stored_rows::{Adoption, LogPart, LogPlace, LogRow, LogRows};
 pub use log::titles::{MAX_TITLE_CHARS, check_title, is_own_command, title_from};
 pub use log::writing::{Batch, NewLog, Writer};

@@ -188,4 +188,7 @@ pub struct VerifyReport {
     pub head: String,
     /// The problems, for people; empty if there are none.
     pub problems: Vec<String>,
+    /// The number of events that a [redaction](crate::Redaction) replaced, each as its record says.
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
+    pub redacted_events: u64,
 }

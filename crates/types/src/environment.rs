@@ -14,8 +14,8 @@ use crate::{
     AttemptFailed, CommandRan, CondenseRequested, CondensingFailed, ConfigChange, ContentPart, ContextBuilt,
     ContextCondensed, ContextRestored, EffectEnded, EffectStarted, FilesRestored, FilesRestoring,
     InnerCallAsked, InputMode, InputPinned, InputRevised, InterruptRequested, InvalidInput, MessageId,
-    OutputChannel, OwnerId, Prices, RequestRecorded, Rule, SessionForked, SessionImported, StopReason,
-    SystemCommand, Timer, Timestamp, ToolCallId, ToolStatus, Usage, WheelChanged, WriterAttached,
+    OutputChannel, OwnerId, Prices, RequestRecorded, Rule, SessionForked, SessionImported, SessionRedacted,
+    StopReason, SystemCommand, Timer, Timestamp, ToolCallId, ToolStatus, Usage, WheelChanged, WriterAttached,
 };
 
 vocabulary! {
@@ -93,6 +93,8 @@ vocabulary! {
         SessionImported = "session_imported",
         /// The session has a title.
         SessionTitled = "session_titled",
+        /// Texts were taken out of the session: the named events are stored without them.
+        SessionRedacted = "session_redacted",
         /// Another person drives.
         WheelChanged = "wheel_changed",
         /// A person may do more or less than before.

@@ -47,6 +47,7 @@ impl EnvironmentEvent {
         !matches!(
             self,
             Self::SessionTitled(_)
+                | Self::SessionRedacted(_)
                 | Self::AccessChanged(_)
                 | Self::WheelChanged(_)
                 | Self::ConfigChanged(_)
@@ -111,6 +112,7 @@ impl EnvironmentEvent {
             | Self::SessionForked(_)
             | Self::SessionImported(_)
             | Self::SessionTitled(_)
+            | Self::SessionRedacted(_)
             | Self::WheelChanged(_)
             | Self::AccessChanged(_)
             | Self::FilesRestoring(_)

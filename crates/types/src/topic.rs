@@ -52,6 +52,7 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         | E::SessionForked(_)
         | E::SessionImported(_)
         | E::SessionTitled(_)
+        | E::SessionRedacted(_)
         | E::WheelChanged(_)
         | E::AccessChanged(_)
         | E::FilesRestoring(_)

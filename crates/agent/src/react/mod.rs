@@ -249,6 +249,7 @@ impl ReactAgent {
             | E::RequestRecorded(_)
             | E::SessionClosed(_)
             | E::SessionOpened(_)
+            | E::SessionRedacted(_)
             | E::SessionTitled(_)
             | E::SystemCommand(_)
             | E::ToolOutputChunk(_)

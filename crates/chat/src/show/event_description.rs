@@ -3,7 +3,7 @@
 use agentx::types::{
     ActionKind, AnswerChecked, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart,
     ContextBuilt, EffectEnded, EffectOutcome, EnvironmentEvent, FallbackAsked, InnerCallAsked, OwnerId,
-    SessionOpened, Vocabulary as _,
+    SessionOpened, SessionRedacted, Vocabulary as _,
 };
 
 use crate::render::clean::visible;
@@ -69,6 +69,7 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
             let by = by(titled.by.as_ref());
             format!("renamed{by}: {}", short(&titled.title))
         }
+        E::SessionRedacted(redacted) => redaction(redacted),
         E::SessionClosed(closed) => format!("the session ends: {}", short(&closed.reason)),
         E::ConfigChanged(changed) => config(&changed.change) + &by(changed.by.as_ref()),
         E::AgentSpawned(spawned) => format!("an agent starts: {}", spawned.agent_state_id),
@@ -91,6 +92,11 @@ fn opening(opened: &SessionOpened) -> String {
     let config = &opened.config;
     let (model, workspace) = (visible(&config.model.id), visible(&config.workspace));
     format!("the session begins, with {model} in {workspace}")
+}
+
+fn redaction(redacted: &SessionRedacted) -> String {
+    let events = units::counted(redacted.events().count(), "event");
+    format!("taken out of {events}: {}", short(&redacted.names.join(", ")))
 }
 
 fn step_ended(effect: &EffectEnded) -> String {

@@ -54,6 +54,10 @@ pub struct ReplayReport {
     pub digest: String,
     /// The first batch whose derived events differ: `(first seq, last seq)`.
     pub divergence: Option<(u64, u64)>,
+    /// Events whose recorded digests were not compared, because they were made with texts that a redaction
+    /// replaced since: the first replaced event, and the last one before the record of the redaction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redacted: Option<(u64, u64)>,
 }
 
 /// The request that a model got.

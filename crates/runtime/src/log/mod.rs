@@ -5,6 +5,7 @@ pub(crate) mod blob_store;
 pub(crate) mod blobs;
 pub(crate) mod folding;
 pub(crate) mod log_in_memory;
+pub(crate) mod redacting;
 pub(crate) mod stored_rows;
 pub(crate) mod titles;
 pub(crate) mod writing;
@@ -20,6 +21,7 @@ use agentx_types::{BlobId, Envelope, EnvironmentEvent, OwnerId, SessionId, Sessi
 use crate::api::{StoredSize, UsageQuery, UsageRow};
 use crate::future::BoxFuture;
 use crate::log::blob_store::BlobStore;
+use crate::log::redacting::{Redaction, RedactionPlan};
 use crate::log::stored_rows::{Adoption, LogRows};
 use crate::log::writing::{Batch, NewLog, Writer};
 use crate::log_error::LogError;
@@ -304,6 +306,41 @@ pub trait SessionLog: BlobStore {
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, LogError>> {
         let _ = session;
         Box::pin(ready(Err(LogError::without("hashes to check"))))
+    }
+
+    /// Returns what it would replace to store these facts in place of those with the same numbers. Changes
+    /// nothing. A log that cannot replace facts returns an error.
+    ///
+    /// # Errors
+    /// Returns an error if the session does not exist, is damaged there, or a fact has no number of its.
+    fn plan_redaction(
+        &self,
+        session: &SessionId,
+        facts: Vec<Fact>,
+    ) -> BoxFuture<'_, Result<RedactionPlan, LogError>> {
+        let _ = (session, facts);
+        Box::pin(ready(Err(LogError::without("redactions"))))
+    }
+
+    /// Replaces facts, in one step: the segments of the [plan](Self::plan_redaction), their blobs, the read
+    /// models and, where it is given, the record of it. The hashes that the chain goes on from stay.
+    ///
+    /// # Errors
+    /// Returns an error if a session has another writer, or the plan is no longer the recorded one. Nothing
+    /// was changed then.
+    fn redact(&self, redaction: Redaction) -> BoxFuture<'_, Result<(), LogError>> {
+        let _ = redaction;
+        Box::pin(ready(Err(LogError::without("redactions"))))
+    }
+
+    /// Overwrites what removed data left behind: free space in the store, words in its index, and its
+    /// write-ahead log. Returns whether all of it could be overwritten; another program that reads the store
+    /// may prevent that for a while.
+    ///
+    /// # Errors
+    /// Returns an error if the store cannot be written.
+    fn erase_remains(&self) -> BoxFuture<'_, Result<bool, LogError>> {
+        Box::pin(ready(Ok(true)))
     }
 
     /// Checks that the store was not removed or replaced since it was opened: later writes to it would be

@@ -12,6 +12,7 @@ use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 use crate::api::{StoredSize, UsageQuery, UsageRow};
 use crate::future::BoxFuture;
 use crate::log::blob_store::{BlobStore, blob_id};
+use crate::log::redacting::{Redaction, RedactionPlan};
 use crate::log::stored_rows::{Adoption, LogRows};
 use crate::log::writing::{Batch, NewLog, Writer};
 use crate::log::{SessionLog, TakeFact};
@@ -176,6 +177,22 @@ impl SessionLog for RedactingLog {
 
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, LogError>> {
         self.log.verify(session)
+    }
+
+    fn plan_redaction(
+        &self,
+        session: &SessionId,
+        facts: Vec<Fact>,
+    ) -> BoxFuture<'_, Result<RedactionPlan, LogError>> {
+        self.log.plan_redaction(session, facts)
+    }
+
+    fn redact(&self, redaction: Redaction) -> BoxFuture<'_, Result<(), LogError>> {
+        self.log.redact(redaction)
+    }
+
+    fn erase_remains(&self) -> BoxFuture<'_, Result<bool, LogError>> {
+        self.log.erase_remains()
     }
 
     fn check_place(&self) -> Result<(), LogError> {

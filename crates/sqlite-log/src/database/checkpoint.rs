@@ -151,6 +151,15 @@ impl Checkpoints {
     }
 }
 
+/// Moves all commits into the database and empties the write-ahead log. Returns whether it is empty: a reader may
+/// need it for longer than `patience`. `usual` is the time that the connection waits for others otherwise.
+pub(crate) fn empty_log(connection: &Connection, patience: Duration, usual: Duration) -> Result<bool, Fault> {
+    connection.busy_timeout(patience)?;
+    let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+    connection.busy_timeout(usual)?;
+    Ok(is_busy? == 0)
+}
+
 /// Writing the first page of a new log waits for the disk: better on this thread than in the next append. If
 /// somebody is writing, they have begun it, or there is more to move: then the next checkpoint must not wait
 /// for this one.

@@ -75,7 +75,7 @@ pub(crate) fn connect(location: &Location, options: &LogOptions) -> Result<Conne
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     connection.execute_batch(
         "PRAGMA temp_store = MEMORY; PRAGMA mmap_size = 0; PRAGMA cache_size = -2048;
-         PRAGMA journal_size_limit = 134217728; PRAGMA wal_autocheckpoint = 0;",
+         PRAGMA journal_size_limit = 134217728; PRAGMA wal_autocheckpoint = 0; PRAGMA secure_delete = FAST;",
     )?;
     set_durability(&connection, options)?;
     if let Some(bytes) = options.max_bytes {

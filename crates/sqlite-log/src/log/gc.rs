@@ -30,12 +30,35 @@ pub(crate) fn step(
     stage: GcStage,
     blobs_before: i64,
 ) -> Result<(u64, GcStage), Fault> {
-    // Data that a person deleted is overwritten, not only unlinked; appends, which pack rows all the time,
-    // skip that.
+    overwriting(connection, |connection| one_step(connection, stage, blobs_before))
+}
+
+/// Does `work` so that data that goes is overwritten, not only unlinked. Appends, which pack rows all the time,
+/// overwrite only what they need not write another page for.
+pub(super) fn overwriting<T>(
+    connection: &Connection,
+    work: impl FnOnce(&Connection) -> Result<T, Fault>,
+) -> Result<T, Fault> {
     connection.pragma_update(None, "secure_delete", true)?;
-    let done = one_step(connection, stage, blobs_before);
-    connection.pragma_update(None, "secure_delete", false)?;
+    let done = work(connection);
+    connection.pragma_update(None, "secure_delete", "FAST")?;
     done
+}
+
+/// Number of pages of the index of words that are merged at once.
+const MERGED_PAGES: i64 = 256;
+
+/// Merges a part of the index of words, so that words of removed messages go. Returns whether there is more to
+/// do. The first step begins a merge of everything.
+pub(super) fn merge_words(connection: &Connection, is_first: bool) -> Result<bool, Fault> {
+    let pages = if is_first { -MERGED_PAGES } else { MERGED_PAGES };
+    let changes = || connection.query_row("SELECT total_changes()", [], |row| row.get::<_, i64>(0));
+    let before = changes()?;
+    connection
+        .prepare_cached("INSERT INTO words (words, rank) VALUES ('merge', ?1)")?
+        .execute([pages])?;
+    // The row that gives the command counts as one change.
+    Ok(changes()?.saturating_sub(before) > 1)
 }
 
 fn one_step(connection: &Connection, stage: GcStage, blobs_before: i64) -> Result<(u64, GcStage), Fault> {

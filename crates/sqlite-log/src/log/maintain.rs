@@ -63,13 +63,15 @@ impl SqliteLog {
         let grace = i64::try_from(self.options.blob_grace.as_micros()).unwrap_or(i64::MAX);
         let before = now.0.saturating_sub(grace);
         let mut stage = GcStage::Sessions;
-        let mut freed = 0;
+        let (mut freed, mut is_trimmed) = (0, false);
         while !matches!(stage, GcStage::Done) {
             let step = move |core: &mut WriterState| {
                 core.transaction(|connection| gc::step(connection, stage, before))
             };
             let (bytes, next) = self.change(step).await?;
             freed += bytes;
+            // Another step for sessions follows only if this one removed something.
+            is_trimmed |= matches!(next, GcStage::Sessions);
             stage = next;
         }
         let locks = self.locks.clone();
@@ -79,6 +81,9 @@ impl SqliteLog {
         })
         .await?;
         let given = self.give_back().await?;
+        if is_trimmed || freed > 0 {
+            self.erase_briefly().await?;
+        }
         Ok(if freed > 0 { freed } else { given })
     }
 

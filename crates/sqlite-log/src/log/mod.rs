@@ -2,16 +2,18 @@
 //! for the answer.
 
 mod blob_store;
+mod erase;
 mod gc;
+mod lock_guard;
 mod maintain;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use agentx_runtime::{
-    Adoption, Batch, BoxFuture, Digest, Fact, LogError, LogRows, NewLog, SearchHit, SessionInfo, SessionLog,
-    SessionQuery, StoredSize, TakeFact, UsageQuery, UsageRow, VerifyReport, Writer,
+    Adoption, Batch, BoxFuture, Digest, Fact, LogError, LogRows, NewLog, Redaction, RedactionPlan, SearchHit,
+    SessionInfo, SessionLog, SessionQuery, StoredSize, TakeFact, UsageQuery, UsageRow, VerifyReport, Writer,
 };
 use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 use rusqlite::Connection;
@@ -29,9 +31,11 @@ use crate::read::spending;
 use crate::read::stored_rows;
 use crate::read::verify;
 use crate::write::adopt;
+use crate::write::redact;
 use crate::write::sessions;
 use crate::write::writer::{Append, Job, Released, WriterState, WriterThread};
 use crate::{keys, read, search};
+use lock_guard::LockGuard;
 
 /// The session log in one SQLite database.
 ///
@@ -45,24 +49,6 @@ pub struct SqliteLog {
     /// `None` for a database in memory: there the writer thread reads too.
     readers: Option<Readers>,
     released: Released,
-}
-
-/// Releases the lock of a session, and lets the writer thread forget its state.
-struct LockGuard {
-    _lock: SessionLock,
-    session: SessionId,
-    epoch: u64,
-    released: Released,
-}
-
-impl Drop for LockGuard {
-    fn drop(&mut self) {
-        let released = (self.session.clone(), self.epoch);
-        self.released
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(released);
-    }
 }
 
 impl SqliteLog {
@@ -225,12 +211,7 @@ impl SessionLog for SqliteLog {
             let of = session_id.clone();
             let (epoch, last_seq) = self.change(move |core| sessions::take_over(core, &of)).await?;
             let (session, released) = (session_id.clone(), self.released.clone());
-            let guard = Box::new(LockGuard {
-                _lock: lock,
-                session,
-                epoch,
-                released,
-            });
+            let guard = LockGuard::new(lock, session, epoch, released);
             Ok(Writer::new(session_id, epoch, last_seq, guard))
         })
     }
@@ -385,6 +366,23 @@ impl SessionLog for SqliteLog {
     ) -> BoxFuture<'_, Result<BTreeMap<BlobId, u64>, LogError>> {
         let (owner, session) = (owner.clone(), session.cloned());
         Box::pin(self.read_with(move |connection| spending::blobs(connection, &owner, session.as_ref())))
+    }
+
+    fn plan_redaction(
+        &self,
+        session: &SessionId,
+        facts: Vec<Fact>,
+    ) -> BoxFuture<'_, Result<RedactionPlan, LogError>> {
+        let session = session.clone();
+        Box::pin(self.read_with(move |connection| redact::plan(connection, &session, &facts)))
+    }
+
+    fn redact(&self, redaction: Redaction) -> BoxFuture<'_, Result<(), LogError>> {
+        Box::pin(self.change(move |core| redact::redact(core, &redaction)))
+    }
+
+    fn erase_remains(&self) -> BoxFuture<'_, Result<bool, LogError>> {
+        Box::pin(self.erase_all())
     }
 
     fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, LogError>> {

@@ -1,6 +1,7 @@
 //! The read models: data of lists, messages, spending. The writer changes them in the transaction that
 //! appends their facts; they can be dropped and rebuilt.
 
+pub(crate) mod reworded;
 pub(crate) mod word_index;
 
 use agentx_runtime::{Projection, is_own_command, title_from};

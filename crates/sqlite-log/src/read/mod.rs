@@ -6,6 +6,7 @@
 //! the error.
 
 pub(crate) mod message_text;
+pub(crate) mod redactions;
 pub(crate) mod scan;
 pub(crate) mod spending;
 pub(crate) mod stored_rows;

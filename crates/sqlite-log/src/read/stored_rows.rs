@@ -107,7 +107,7 @@ impl RowsRead<'_> {
             at: Timestamp(row.at),
             hash: row.hash,
             derived: row.derived,
-            data: row.data.to_vec(),
+            data: row.stored.to_vec(),
         };
         let taken = self.shared(chain, row, whole)?;
         self.bytes += taken.data.len() + ROW_BYTES;

@@ -5,11 +5,12 @@
 use std::ops::ControlFlow;
 
 use agentx_runtime::{Digest, VerifyReport};
-use agentx_types::SessionId;
+use agentx_types::{EnvironmentEvent, SessionId};
 use rusqlite::Connection;
 
 use crate::error::Fault;
 use crate::keys::{digest, int, last_row, session_row, unsigned};
+use crate::read::redactions::{MarkedSegment, OtherBase, RedactionsFound};
 use crate::read::{self, ChainStop, Damage, SessionRange};
 use crate::rows::blobs;
 use crate::rows::codec::StoredBody;
@@ -23,12 +24,20 @@ pub(crate) fn verify(connection: &Connection, session: &SessionId) -> Result<Ver
     let mut last_seq = 0;
     let mut head = Digest::default();
     let mut shared: Option<Digest> = None;
+    let mut holder = None;
+    let mut redactions = RedactionsFound::default();
     for (index, part) in parts.iter().enumerate() {
         if part.upto <= part.after && index + 1 < parts.len() {
             continue;
         }
-        check_base(connection, part, shared, &mut findings)?;
-        (last_seq, head) = check_part(connection, part, &mut findings)?;
+        if is_other_base(connection, part, shared, &mut findings)? {
+            redactions.bases.push(OtherBase {
+                part: part.clone(),
+                holder: holder.take(),
+            });
+        }
+        (last_seq, head) = check_part(connection, part, &mut findings, &mut redactions)?;
+        holder = Some(part.clone());
         check_references(connection, part, &mut findings)?;
         shared = match parts.get(index + 1) {
             Some(next) => tolerate(
@@ -40,6 +49,8 @@ pub(crate) fn verify(connection: &Connection, session: &SessionId) -> Result<Ver
         };
     }
     check_read_models(connection, row, last_seq, &mut findings)?;
+    let (redacted_events, unexplained) = redactions.compared(connection)?;
+    unexplained.into_iter().for_each(|damage| findings.add(damage));
     Ok(VerifyReport {
         session_id: session.clone(),
         good_events: findings
@@ -48,6 +59,7 @@ pub(crate) fn verify(connection: &Connection, session: &SessionId) -> Result<Ver
         last_seq,
         head: blake3::Hash::from_bytes(head).to_hex().to_string(),
         problems: findings.problems,
+        redacted_events,
     })
 }
 
@@ -79,13 +91,13 @@ fn tolerate<T>(result: Result<T, ChainStop>, findings: &mut VerifyFindings) -> R
     }
 }
 
-/// Checks that a chain begins with the hash of its session's id and the shared events.
-fn check_base(
+/// Returns whether a chain begins with something else than the hash of its session's id and the shared events.
+fn is_other_base(
     connection: &Connection,
     part: &SessionRange,
     shared: Option<Digest>,
     findings: &mut VerifyFindings,
-) -> Result<(), Fault> {
+) -> Result<bool, Fault> {
     let is_fork: bool = connection
         .prepare_cached("SELECT base IS NOT NULL FROM sessions WHERE id = ?1")?
         .query_row([part.session], |row| row.get(0))?;
@@ -95,17 +107,9 @@ fn check_base(
             seq: part.after + 1,
             what,
         });
-    } else if base_hash(part.name(), shared.as_ref()) != part.base_hash {
-        let what = format!(
-            "session {} does not follow the events that it was forked from",
-            part.name()
-        );
-        findings.add(Damage {
-            seq: part.after + 1,
-            what,
-        });
+        return Ok(false);
     }
-    Ok(())
+    Ok(base_hash(part.name(), shared.as_ref()) != part.base_hash)
 }
 
 /// Checks the rows of a part. Returns their end.
@@ -113,17 +117,25 @@ fn check_part(
     connection: &Connection,
     part: &SessionRange,
     findings: &mut VerifyFindings,
+    redactions: &mut RedactionsFound,
 ) -> Result<(u64, Digest), Fault> {
     let mut end = (part.after, part.base_hash);
     let walked = read::rows(connection, part, part.after + 1, |chain, row| {
         end = (chain.last_seq, chain.head);
+        redactions
+            .segments
+            .extend(MarkedSegment::of(&row, chain.last_seq, part));
         read::events(chain, &row, |seq, decoder, body, _| {
             let payload = match body {
                 StoredBody::InBlob { hash, .. } => Some(read::blob_payload(connection, hash, seq)?),
                 _ => None,
             };
-            body.event(payload.as_deref())
+            let decoded = body
+                .event(payload.as_deref())
                 .map_err(|what| Damage { seq, what })?;
+            if let EnvironmentEvent::SessionRedacted(record) = decoded.event {
+                redactions.records.push(record);
+            }
             decoder.context().map_err(|what| Damage { seq, what })?;
             Ok(ControlFlow::Continue(()))
         })

@@ -8,6 +8,7 @@ use rusqlite::Row;
 use crate::error::Fault;
 use crate::keys::{self, digest, unsigned};
 use crate::rows::codec::SegmentDecoder;
+use crate::rows::redaction_mark;
 use crate::rows::segment::seal;
 
 /// The reason why a walk over rows ended early: the first event that cannot be trusted, and its fault.
@@ -75,7 +76,12 @@ pub(crate) struct GoodRow<'a> {
     pub(crate) hash: Digest,
     pub(crate) at: i64,
     pub(crate) derived: Option<Digest>,
+    /// The records, without the mark of a redaction.
     pub(crate) data: &'a [u8],
+    /// All stored bytes.
+    pub(crate) stored: &'a [u8],
+    /// The hash of the records, if events in them were replaced: `hash` is that of the earlier ones.
+    pub(crate) redacted: Option<Digest>,
 }
 
 impl Chain {
@@ -135,9 +141,11 @@ impl Chain {
             self.hasher.update(&self.head);
             self.decoder = SegmentDecoder::default();
         }
-        self.hasher.update(row.data);
+        let (redacted, data) = redaction_mark::split(row.data);
+        self.hasher.update(data);
         let seal = seal(&self.hasher, row.derived.as_ref(), row.last_seq, row.at);
-        if row.last_seq < row.first_seq || seal != row.hash {
+        let is_whole = redacted.is_none() || row.starts;
+        if row.last_seq < row.first_seq || !is_whole || seal != redacted.unwrap_or(row.hash) {
             let what = "its stored data does not match its stored hash".to_owned();
             return Err(Damage { seq: expected, what });
         }
@@ -150,7 +158,9 @@ impl Chain {
             hash: row.hash,
             at: row.at,
             derived: row.derived,
-            data: row.data,
+            data,
+            stored: row.data,
+            redacted,
         })
     }
 }

@@ -169,6 +169,14 @@ pub(crate) enum StoredBody<'a> {
 }
 
 impl StoredBody<'_> {
+    /// Returns whether the event has this tag.
+    pub(crate) fn has_tag(&self, wanted: &str) -> bool {
+        match self {
+            Self::Inline { tag, .. } | Self::InBlob { tag, .. } => *tag == wanted,
+            Self::Text(_) | Self::Thinking(_) => false,
+        }
+    }
+
     /// Returns the number of bytes in its row.
     pub(crate) fn len(&self) -> usize {
         match self {

@@ -6,4 +6,5 @@ pub(crate) mod blobs;
 mod bytes;
 pub(crate) mod chain;
 pub(crate) mod codec;
+pub(crate) mod redaction_mark;
 pub(crate) mod segment;

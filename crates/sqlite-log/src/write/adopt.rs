@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension as _};
 
 use crate::error::Fault;
 use crate::keys::{LAST_SEQ, digest, key, last_row, unsigned};
-use crate::read::{self, Chain, ChainStop, SessionRange};
+use crate::read::{self, Chain, ChainStop, SessionRange, redactions};
 use crate::rows::ancestor_names::OF;
 use crate::rows::blobs::{self, EncodedBlobs};
 use crate::rows::chain::StoredRow;
@@ -81,6 +81,11 @@ impl AdoptionInProgress<'_> {
         self.check_before(connection, here, own, links)?;
         let checked = self.check(connection, rows)?;
         let rest = self.rest(connection, last.last_seq)?;
+        let records = if links {
+            redactions::records_in(connection, self.session)?
+        } else {
+            Vec::new()
+        };
         connection
             .prepare_cached("DELETE FROM batches WHERE id BETWEEN ?1 AND ?2")?
             .execute([key(self.row, before.seq + 1), key(self.row, LAST_SEQ)])?;
@@ -92,7 +97,15 @@ impl AdoptionInProgress<'_> {
         if links {
             let parent = self.adoption.parent.as_ref();
             let parent = parent.map(|(parent, _)| parent);
-            copied_fork::link(connection, self.session, self.row, &checked, own, parent)?;
+            copied_fork::link(
+                connection,
+                self.session,
+                self.row,
+                &checked,
+                own,
+                parent,
+                &records,
+            )?;
         }
         let mut tail = LogEnd::new(
             last.last_seq,

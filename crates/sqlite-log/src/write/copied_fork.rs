@@ -5,17 +5,17 @@
 //! conflict with a copy of the ancestor itself, and is collected when the fork is deleted.
 
 use agentx_runtime::LogPart;
-use agentx_types::SessionId;
+use agentx_types::{SessionId, SessionRedacted};
 use rusqlite::{Connection, params};
 
 use crate::error::Fault;
 use crate::keys::{int, now};
-use crate::read::{self, ChainStop, SessionRange};
+use crate::read::{self, ChainStop, SessionRange, redactions};
 use crate::rows::ancestor_names::OF;
 use crate::rows::segment::base_hash;
 use crate::write::checked_rows::{CheckedRows, put, refused};
 
-/// Keeps the shared rows, and lets the session continue from them.
+/// Keeps the shared rows, and lets the session continue from them. `records` are those of its redactions.
 pub(crate) fn link(
     connection: &Connection,
     session: &SessionId,
@@ -23,11 +23,12 @@ pub(crate) fn link(
     checked: &[CheckedRows<'_>],
     own: &LogPart,
     parent: Option<&SessionId>,
+    records: &[SessionRedacted],
 ) -> Result<(), Fault> {
     let mut base: Option<i64> = None;
     let mut shared = None;
     for part in checked.iter().filter(|checked| checked.part != own) {
-        check_base(session, part.part, shared.as_ref())?;
+        check_base(session, part.part, shared.as_ref(), records)?;
         let ancestor = keep_ancestor(connection, session, row, part, base)?;
         let hash = read::hash_at(connection, &ancestor, ancestor.upto).map_err(|stop| match stop {
             ChainStop::Fault(fault) => fault,
@@ -35,7 +36,7 @@ pub(crate) fn link(
         })?;
         (base, shared) = (Some(ancestor.session), hash);
     }
-    check_base(session, own, shared.as_ref())?;
+    check_base(session, own, shared.as_ref(), records)?;
     connection
         .prepare_cached(
             "UPDATE sessions SET parent = ?2, at_seq = ?3, base = ?4, base_hash = ?5,
@@ -56,8 +57,20 @@ fn check_base(
     session: &SessionId,
     part: &LogPart,
     shared: Option<&agentx_runtime::Digest>,
+    records: &[SessionRedacted],
 ) -> Result<(), Fault> {
     if base_hash(part.session_id.as_str(), shared) == part.base_hash {
+        return Ok(());
+    }
+    // It was forked before the events were redacted.
+    let begun = SessionRange {
+        session: 0,
+        id: part.session_id.to_string(),
+        base_hash: part.base_hash,
+        after: part.after_seq,
+        upto: part.upto_seq,
+    };
+    if redactions::begins_with(records, &begun) {
         return Ok(());
     }
     let id = &part.session_id;

@@ -7,5 +7,7 @@ mod checked_rows;
 mod copied_fork;
 mod open_session;
 mod pack;
+pub(crate) mod redact;
+mod rewritten;
 pub(crate) mod sessions;
 pub(crate) mod writer;

@@ -27,6 +27,23 @@ pub(crate) fn samples() -> Vec<EnvironmentEvent> {
     .concat()
 }
 
+fn session_redacted() -> SessionRedacted {
+    SessionRedacted {
+        names: vec!["DEPLOY_TOKEN".into()],
+        segments: vec![RedactedSegment {
+            first_seq: 1,
+            last_seq: 9,
+            hash: "aa".into(),
+            redacted_hash: "bb".into(),
+            events: vec![3, 4],
+            forks: vec![ForkPoint {
+                seq: 5,
+                hash: "cc".into(),
+            }],
+        }],
+    }
+}
+
 /// Events that people cause, each by a person who does not own the session.
 fn by_others() -> Vec<EnvironmentEvent> {
     let by = Some(OwnerId::new("own_2"));
@@ -413,6 +430,7 @@ fn system() -> Vec<EnvironmentEvent> {
             by: None,
         }
         .into(),
+        session_redacted().into(),
         SessionClosed {
             reason: "deleted".into(),
         }

@@ -376,6 +376,7 @@ impl StoredSession {
             last_seq: self.info.last_seq,
             head: String::new(),
             problems: Vec::new(),
+            redacted_events: 0,
         }
     }
 }
