@@ -8,6 +8,7 @@
 //! | --- | --- | --- |
 //! | `open`, `open_named` | yes: it takes the lease | `session_opened` or `writer_attached` |
 //! | `rename` | yes | `session_titled` |
+//! | `redact` | yes, and all that share its events | facts anew, `session_redacted` |
 //! | `restore` | yes, or the open session as `open` | `files_restoring`, `files_restored` |
 //! | `delete` | yes | `session_closed`, then the rows are removed |
 //! | `fork` | no | a new log that begins with its parent's events |
@@ -21,9 +22,10 @@ use std::sync::Arc;
 use agentx_history::import;
 use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, FactRecorder as _, FileChangePreview, LogError, ModelInfo, NamedAgent,
-    OpenRequest, ReactorInfo, ReplayReport, RestorePlan, RestoreReport, RestoreRequest, Runtime,
-    RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery, SessionWaits, StoredSize,
-    Subscription, UsageQuery, UsageRow, VerifyReport, View, check_title, has_blob, watch_log,
+    OpenRequest, ReactorInfo, RedactionReport, Redactor, ReplayReport, RestorePlan, RestoreReport,
+    RestoreRequest, Runtime, RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery,
+    SessionWaits, StoredSize, Subscription, UsageQuery, UsageRow, VerifyReport, View, check_title, has_blob,
+    redact_session, watch_log,
 };
 use agentx_types::{
     AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, SessionTitled, ToolCallId, ToolSpec,
@@ -241,6 +243,18 @@ impl Runtime for NodeRuntime {
                 0 => Err(LogError::NotFound(session.to_string()).into()),
                 _ => Ok(self.log().verify(&session).await?),
             }
+        })
+    }
+
+    fn redact(
+        &self,
+        session: &SessionId,
+        redactor: Redactor,
+    ) -> BoxFuture<'_, Result<RedactionReport, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            redact_session(self.log(), &session, &redactor, &*self.driver.clock).await
         })
     }
 

@@ -10,7 +10,9 @@
 //! before the first writer of this kind have no digest and are counted without being compared.
 
 use agentx_runtime::{DerivedDigest, ReplayReport, RuntimeError, SessionFold, SessionLog};
-use agentx_types::{ActionBody, CondensedRange, EnvironmentEvent, ModelRequest, SessionId, WindowFill, hex};
+use agentx_types::{
+    ActionBody, CondensedRange, EnvironmentEvent, ModelRequest, SessionId, SessionRedacted, WindowFill, hex,
+};
 use std::sync::Arc;
 
 /// Number of facts in a page: besides the fold, only one page is in memory.
@@ -31,6 +33,7 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
         derived: 0,
         digest: String::new(),
         divergence: None,
+        redacted: None,
     };
     let mut good_until = 0;
     // A digest covers everything derived since the last writer took over; before the first one nothing was
@@ -50,6 +53,9 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
                     | EnvironmentEvent::WriterAttached(_)
                     | EnvironmentEvent::SessionForked(_)
             );
+            if let EnvironmentEvent::SessionRedacted(record) = &fact.event {
+                excuse(&mut report, record, fact.seq);
+            }
             report.facts += 1;
             report.derived += derived.events.len() as u64;
             if let Some((last_seq, expected)) = recorded.next_if(|(last_seq, _)| *last_seq <= fact.seq) {
@@ -66,6 +72,18 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
     }
     report.digest = hex(&digest.value());
     Ok(report)
+}
+
+/// Leaves out a difference that follows from a redaction: between the first event that it replaced and its record,
+/// digests were made with the texts before it.
+fn excuse(report: &mut ReplayReport, record: &SessionRedacted, recorded_at: u64) {
+    let Some(first) = record.events().min() else {
+        return;
+    };
+    let last = recorded_at - 1;
+    report.divergence = report.divergence.filter(|(_, end)| *end < first);
+    let from = report.redacted.map_or(first, |(from, _)| from.min(first));
+    report.redacted = Some((from, last));
 }
 
 /// The request of the last model call until some event.

@@ -86,7 +86,8 @@ pub use reactors::observers::{RunCounts, event_logger, logs_events, run_counter}
 pub use reactors::serving::{ServedBy, Serving};
 pub use reactors::system_bus::SystemBus;
 pub use redaction::{
-    FactRedactor, RedactedFacts, RedactingLog, RedactingModels, redact_outcome, redact_request,
+    FactRedactor, RecordedText, RedactedFacts, RedactingLog, RedactingModels, is_piece, recorded_texts,
+    redact_outcome, redact_request,
 };
 pub use ruling::{
     Ruling, RulingKind, allows_everything, always_asked, names_a_tool, offered_patterns, refused_by_the_tool,
@@ -97,6 +98,7 @@ pub use session::local_session::LocalSession;
 pub use session::offline_writer::{FactRecorder, OfflineWriter};
 pub use session::opening::{SessionIds, open_session};
 pub use session::picture_support::{cannot_see, do_not_fit, takes_no_pictures};
+pub use session::recorded_redaction::{redact_session, replace_copied_facts};
 pub use session_lists::*;
 pub use system_events::{AgentEvent, AgentEventBus, SystemEvent, SystemEvents};
 pub use tools::call_approver::{CallApprover, CallInQuestion};

@@ -12,12 +12,14 @@
 //! - A copy that continues first checks that the server has the same facts, by the first and the last one
 //!   here. If not, nothing is changed, and the error names the difference.
 //! - A kill loses no committed fact. The next mirror continues after the last one.
+//! - A redaction on the server is followed: the copy replaces the same facts before it has the record of it.
 //! - Blobs come before the facts that name them. A blob that the server has lost is counted
 //!   ([`MirrorProgress::missing_blobs`]) and does not stop the copy.
 //!
 //! The progress is reported by a [`MirrorProgress`] whenever it changes. `seq` is the last committed fact;
 //! `rows` follows it at a distance, and reaches it when the session is idle.
 
+mod redactions;
 mod rows;
 mod start;
 
@@ -28,7 +30,7 @@ use agentx_runtime::{
     Batch, Delivery, DerivedDigest, Fact, LogError, Projection, Runtime as _, RuntimeError, SessionFold,
     SessionLog, Subscription, View, Writer, blobs_of,
 };
-use agentx_types::{BlobId, SessionId};
+use agentx_types::{BlobId, EnvironmentEvent, SessionId};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
@@ -277,6 +279,13 @@ impl MirrorKeeper {
                 Delivery::Environment(_) | Delivery::Runtime(_) => {}
             }
         }
+        // Facts before the record of a redaction are here when it replaces them.
+        let is_record = |fact: &Fact| matches!(fact.event, EnvironmentEvent::SessionRedacted(_));
+        while let Some(at) = facts.iter().skip(1).position(is_record) {
+            let rest = facts.split_off(at + 1);
+            self.commit(facts).await?;
+            facts = rest;
+        }
         self.commit(facts).await?;
         match cut_off {
             Some(why) => Err(RuntimeError::Refused(why)),
@@ -290,6 +299,7 @@ impl MirrorKeeper {
             self.say();
             return Ok(());
         }
+        self.follow_redactions(&facts).await?;
         let mut projections = Vec::new();
         for fact in &facts {
             for blob in blobs_of(&fact.event) {

@@ -62,6 +62,17 @@ impl MirrorRows {
         }
     }
 
+    /// Forgets rows that are on their way.
+    pub(super) fn begin_again(&mut self) {
+        self.asking = None;
+        self.came = None;
+    }
+
+    /// The event after which the session's own rows begin.
+    pub(super) fn base(&self) -> u64 {
+        self.base
+    }
+
     /// Requests rows at the next opportunity.
     pub(super) fn want(&mut self, wanted: bool) {
         self.wanted |= wanted;

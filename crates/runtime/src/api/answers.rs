@@ -60,6 +60,28 @@ pub struct ReplayReport {
     pub redacted: Option<(u64, u64)>,
 }
 
+/// What a redaction of a session did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RedactionReport {
+    /// The session.
+    pub session_id: SessionId,
+    /// The number of events that were replaced.
+    pub events: u64,
+    /// The number of stored contents that were replaced or removed.
+    pub blobs: u64,
+    /// The names of what was taken out.
+    pub names: Vec<String>,
+    /// Events in which a secret is in a place that cannot be replaced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unreplaced: Vec<u64>,
+    /// Other sessions that share replaced events, and have the record of it too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shared_with: Vec<SessionId>,
+    /// Whether what the earlier data left in free space was overwritten too.
+    pub erased: bool,
+}
+
 /// The request that a model got.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use agentx_types::{AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, ToolCallId, ToolSpec};
 
+use agentx_secrets::Redactor;
 use agentx_session::View;
 
 use crate::future::BoxFuture;
@@ -255,6 +256,23 @@ pub trait Runtime: Send + Sync {
     /// Returns an error if the session does not exist or cannot be read. Damage is a part of the report, not
     /// an error.
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>>;
+
+    /// Takes the secrets that `redactor` knows out of a session that nobody has open, and out of what others
+    /// share with it. Its chain of hashes still verifies.
+    ///
+    /// # Errors
+    /// Returns an error if the session does not exist, a process writes it or one that shares its events, or
+    /// the runtime does not change recorded sessions.
+    fn redact(
+        &self,
+        session: &SessionId,
+        redactor: Redactor,
+    ) -> BoxFuture<'_, Result<RedactionReport, RuntimeError>> {
+        let _ = (session, redactor);
+        Box::pin(ready(Err(RuntimeError::not_offered(
+            "does not change recorded sessions",
+        ))))
+    }
 
     /// Derives everything of a session again, without any model, and compares it with the live session.
     ///

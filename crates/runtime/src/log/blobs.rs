@@ -17,6 +17,8 @@ use crate::log_error::LogError;
 
 /// The fields in which the details of a tool's outcome name blobs.
 const DETAILS: [&str; 3] = ["blob", "pre_image", "post_image"];
+/// Those of them that name contents of files.
+const EXACT: [&str; 2] = ["pre_image", "post_image"];
 /// The fields in which an entry of `pages` in these details names blobs: the page as it was fetched, and its text.
 const PAGE: [&str; 2] = ["blob", "text_blob"];
 
@@ -58,6 +60,18 @@ pub fn blobs_of(event: &EnvironmentEvent) -> BTreeSet<BlobId> {
         _ => {}
     }
     found
+}
+
+/// The blobs of a fact that are of use only unchanged: contents of files, which are put back.
+pub(crate) fn exact_blobs_of(event: &EnvironmentEvent) -> BTreeSet<BlobId> {
+    let details = match event {
+        EnvironmentEvent::FilesRestoring(_) => return blobs_of(event),
+        EnvironmentEvent::ToolResult(result) => result.details.as_ref(),
+        EnvironmentEvent::EffectEnded(ended) => ended.details.as_deref(),
+        _ => None,
+    };
+    let named = |key: &&str| details?.get(key)?.as_str().map(BlobId::new);
+    EXACT.iter().filter_map(named).collect()
 }
 
 /// Adds the blobs that the details of a tool's outcome name: in fields of their own, and those of each fetched page

@@ -11,6 +11,8 @@ mod event;
 mod facts;
 mod log;
 mod models;
+mod recorded;
+mod recorded_text;
 mod values;
 
 pub use log::RedactingLog;
@@ -18,6 +20,8 @@ pub use models::{RedactingModels, redact_request};
 
 pub use content::redact_outcome;
 pub use facts::{FactRedactor, RedactedFacts};
+pub use recorded_text::{RecordedText, is_piece, recorded_texts};
 
 pub(crate) use content::redact_input;
 pub(crate) use event::redact_event;
+pub(crate) use recorded::{ReplacedFacts, replaced_facts};

@@ -7,3 +7,4 @@ pub(crate) mod local_session;
 pub(crate) mod offline_writer;
 pub(crate) mod opening;
 pub(crate) mod picture_support;
+pub(crate) mod recorded_redaction;
