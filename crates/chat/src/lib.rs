@@ -25,9 +25,10 @@
 //! | [`place`] | the runtime of this process, or a server | [`connection_watch`], [`follow`], [`server_patience`] |
 //! | [`render`] | renders events and data as text | |
 //! | [`rules`] | approval rules: shown, tested and removed | |
+//! | [`secrets`] | values that a person marked as secret: marked, listed, forgotten | |
 //! | [`session_opening`] | opens a session, or continues one | [`mod@new_agent`] |
 //! | `session_status` | the status of a session, as a fold of its events | |
-//! | `sessions` | stored sessions: found, read, changed, exported and imported | [`branches`], [`cache_why`], [`export`], [`import`], [`secret_scan`], [`seen_notes`], [`sessions_here`], [`spending`], [`stored_sessions`] |
+//! | `sessions` | stored sessions: found, read, changed, exported and imported | [`branches`], [`cache_why`], [`export`], [`import`], [`redacting`], [`secret_scan`], [`seen_notes`], [`sessions_here`], [`spending`], [`stored_sessions`] |
 //! | [`show`] | a session that is over or goes on elsewhere, whole or step by step | |
 //! | [`terminal`] | standard output and error, signals, and the terminal in raw mode | [`console`], [`passphrase`], [`signals`] |
 //! | `testing` | helpers for the tests of this crate | |
@@ -64,6 +65,7 @@ pub mod picker;
 pub mod place;
 pub mod render;
 pub mod rules;
+pub mod secrets;
 pub mod session_opening;
 mod session_status;
 mod sessions;
@@ -84,7 +86,8 @@ pub use models::{default_model, model_facts, other_server, provider_keys, refres
 pub use place::{connection_watch, follow, server_patience};
 pub use session_opening::new_agent;
 pub use sessions::{
-    branches, cache_why, export, import, secret_scan, seen_notes, sessions_here, spending, stored_sessions,
+    branches, cache_why, export, import, redacting, secret_scan, seen_notes, sessions_here, spending,
+    stored_sessions,
 };
 pub use terminal::{console, passphrase, signals};
 pub use tools::{

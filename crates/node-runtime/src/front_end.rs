@@ -23,8 +23,8 @@ use agentx_history::import;
 use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, FactRecorder as _, FileChangePreview, LogError, ModelInfo, NamedAgent,
     OpenRequest, ReactorInfo, RedactionReport, Redactor, ReplayReport, RestorePlan, RestoreReport,
-    RestoreRequest, Runtime, RuntimeError, SearchHit, Session, SessionExport, SessionInfo, SessionQuery,
-    SessionWaits, StoredSize, Subscription, UsageQuery, UsageRow, VerifyReport, View, check_title, has_blob,
+    RestoreRequest, Runtime, RuntimeError, SearchHit, SecretSet, Session, SessionExport, SessionInfo,
+    SessionQuery, SessionWaits, StoredSize, Subscription, UsageQuery, UsageRow, VerifyReport, View, check_title, has_blob,
     redact_session, watch_log,
 };
 use agentx_types::{
@@ -256,6 +256,11 @@ impl Runtime for NodeRuntime {
             self.owned(&session).await?;
             redact_session(self.log(), &session, &redactor, &*self.driver.clock).await
         })
+    }
+
+    fn learn_secrets(&self, secrets: &SecretSet) -> bool {
+        let redactor = self.redactor();
+        redactor.inspect(|redactor| redactor.learn(secrets)).is_some()
     }
 
     fn replay(&self, session: &SessionId) -> BoxFuture<'_, Result<ReplayReport, RuntimeError>> {

@@ -12,6 +12,8 @@ use agentx_runtime::Redactor;
 use agentx_secrets::{Origin, SecretSet};
 use agentx_tools::ProgramEnvironment;
 
+use crate::marked_secrets::marked_secrets;
+
 /// Files with variables, in the workspace.
 const ENV_FILES: &[&str] = &[
     ".env",
@@ -56,6 +58,9 @@ pub fn known_secrets(settings: &Settings) -> SecretSet {
         add_key(&mut set, "key", key);
     }
     add_servers(&mut set, settings);
+    for marked in marked_secrets(&settings.data_dir) {
+        set.add(&marked.name, Origin::Person, marked.value.expose());
+    }
     let environment = ProgramEnvironment::default();
     let text = |text: std::ffi::OsString| text.into_string().ok();
     let variables =

@@ -69,6 +69,8 @@ mod known_waits;
 #[cfg(feature = "settings")]
 mod local_owner;
 #[cfg(feature = "settings")]
+mod marked_secrets;
+#[cfg(feature = "settings")]
 mod memory;
 mod model_router;
 #[cfg(not(feature = "tools"))]
@@ -96,6 +98,8 @@ pub use command_sandbox::command_sandbox;
 pub use from_settings::{built_in_tools, open_log, program_environment};
 #[cfg(feature = "settings")]
 pub use known_secrets::{known_secrets, redactor};
+#[cfg(feature = "settings")]
+pub use marked_secrets::{MARKED_SECRETS, MarkedSecret, marked_secrets, marked_text};
 #[cfg(feature = "settings")]
 pub use memory::open_memories;
 pub use node::NodeRuntime;

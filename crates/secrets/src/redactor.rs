@@ -2,16 +2,16 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::SecretPlace;
 use crate::encodings::{base64_forms, plain_forms};
-use crate::patterns::PATTERNS;
+use crate::patterns::{PATTERNS, TokenForm};
 use crate::secret_set::SecretSet;
 use crate::stream::StreamRedactor;
 use crate::word_tables::{NamedForms, Tables, WordAutomaton};
 
-/// Replaces secrets in text by `[secret NAME]`. Clones share the same tables.
+/// Replaces secrets in text by `[secret NAME]`. Clones share the same tables, and [learn](Self::learn) together.
 ///
 /// It finds each known value as it is, in base64 (at each alignment, in both alphabets), percent-encoded,
 /// escaped for JSON (once and twice) and in hexadecimal, and keys by their published form. Its time is linear
@@ -19,6 +19,8 @@ use crate::word_tables::{NamedForms, Tables, WordAutomaton};
 #[derive(Clone)]
 pub struct Redactor {
     tables: Arc<Tables>,
+    /// The one that knows more, once there is one.
+    later: Arc<OnceLock<Redactor>>,
 }
 
 impl Redactor {
@@ -27,6 +29,18 @@ impl Redactor {
     /// # Panics
     /// Panics if the values have more than about 100 MB together.
     pub fn new(set: &SecretSet) -> Self {
+        Self::of_forms(set, PATTERNS)
+    }
+
+    /// A redactor of these values alone.
+    ///
+    /// # Panics
+    /// Panics if the values have more than about 100 MB together.
+    pub fn of_values(set: &SecretSet) -> Self {
+        Self::of_forms(set, &[])
+    }
+
+    fn of_forms(set: &SecretSet, forms: &'static [TokenForm]) -> Self {
         let (mut plain, mut base64) = (NamedForms::new(), NamedForms::new());
         for secret in set.iter() {
             let name: Arc<str> = secret.name().into();
@@ -40,13 +54,53 @@ impl Redactor {
         Self {
             tables: Arc::new(Tables {
                 plain: WordAutomaton::of(&plain, &[]),
-                prefixes: WordAutomaton::of(&NamedForms::new(), PATTERNS),
+                prefixes: WordAutomaton::of(&NamedForms::new(), forms),
                 base64: WordAutomaton::of(&base64, &[]),
                 has_blanks: set
                     .iter()
                     .any(|secret| secret.value().contains(|c: char| c.is_ascii_whitespace())),
             }),
+            later: Arc::default(),
         }
+    }
+
+    /// Knows these values instead, from the next text on; so do all clones. A text that has begun to arrive in
+    /// pieces is not affected.
+    ///
+    /// ```
+    /// use agentx_secrets::{Origin, Redactor, SecretSet};
+    /// let redactor = Redactor::new(&SecretSet::default());
+    /// let clone = redactor.clone();
+    /// let mut set = SecretSet::default();
+    /// assert!(set.add("PIN", Origin::Person, "8204175936"));
+    /// redactor.learn(&set);
+    /// assert_eq!(clone.redact("it is 8204175936"), "it is [secret PIN]");
+    /// assert_eq!(clone.version(), 1);
+    /// ```
+    pub fn learn(&self, set: &SecretSet) {
+        let mut next = Self::new(set);
+        while let Err(refused) = self.latest().0.later.set(next) {
+            // Somebody else was first.
+            next = refused;
+        }
+    }
+
+    /// Counts how often it learned: what had no secret for an earlier version may have one now.
+    pub fn version(&self) -> usize {
+        self.latest().1
+    }
+
+    /// The redactor that knows most, and how many there were before it.
+    fn latest(&self) -> (&Self, usize) {
+        let (mut latest, mut count) = (self, 0);
+        while let Some(later) = latest.later.get() {
+            (latest, count) = (later, count + 1);
+        }
+        (latest, count)
+    }
+
+    fn tables(&self) -> &Arc<Tables> {
+        &self.latest().0.tables
     }
 
     /// Replaces all secrets in `text`. Borrowed if there is none.
@@ -72,7 +126,7 @@ impl Redactor {
             prefixes,
             base64,
             ..
-        } = &*self.tables;
+        } = &**self.tables();
         plain.is_in(text) || prefixes.is_in(text) || base64.is_in(text) || {
             base64.has_words() && has_line_ends(text) && base64.is_in_lines(text)
         }
@@ -91,13 +145,14 @@ impl Redactor {
 
     /// A redactor for one text that arrives in pieces.
     pub fn stream(&self) -> StreamRedactor {
-        StreamRedactor::new(self.tables.clone())
+        StreamRedactor::new(self.tables().clone())
     }
 }
 
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let words = self.tables.plain.names.len() + self.tables.base64.names.len();
+        let tables = self.tables();
+        let words = tables.plain.names.len() + tables.base64.names.len();
         f.debug_struct("Redactor")
             .field("words", &words)
             .finish_non_exhaustive()

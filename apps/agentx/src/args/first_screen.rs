@@ -21,7 +21,10 @@ const SCREEN: [(&str, &[&str]); 6] = [
         ],
     ),
     ("servers", &["serve", "mirror", "identity", "waits", "schedule"]),
-    ("settings", &["config", "doctor", "sandbox", "completions", "man"]),
+    (
+        "settings",
+        &["config", "secrets", "doctor", "sandbox", "completions", "man"],
+    ),
     ("more", &["debug", "help"]),
 ];
 

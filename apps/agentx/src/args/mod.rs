@@ -41,6 +41,7 @@ use crate::memory::MemoryCommand;
 use crate::numbers;
 use crate::place::Place;
 pub(crate) use crate::sandbox_arguments::SandboxCommand;
+use crate::secrets::SecretsCommand;
 use crate::session_opening::{self, Target};
 use crate::waits::{ScheduleCommand, WaitsCommand};
 
@@ -245,6 +246,12 @@ pub(crate) enum Command {
         /// What to do; lists the schedules by default
         #[command(subcommand)]
         command: Option<ScheduleCommand>,
+    },
+    /// Mark values as secret, so that they are never recorded, and list them
+    Secrets {
+        /// What to do; lists them by default
+        #[command(subcommand)]
+        command: Option<SecretsCommand>,
     },
     /// Print a shell completion script
     Completions(CompletionsArgs),

@@ -6,6 +6,7 @@ use agentx::types::SessionId;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{IdArgs, ShareArgs, numbers};
+use crate::redacting::RedactArguments;
 use crate::session_opening::Target;
 use crate::show::ShowRequest;
 
@@ -54,7 +55,12 @@ pub(crate) enum SessionsCommand {
     Scan {
         /// Session id, or a prefix of it; all sessions by default
         id: Option<String>,
+        /// All sessions
+        #[arg(long, conflicts_with = "id")]
+        all: bool,
     },
+    /// Take secrets out of a session, which still verifies
+    Redact(RedactArguments),
     /// Change the title of a session
     Rename(RenameArgs),
     /// Export a session, to read it or to import it elsewhere

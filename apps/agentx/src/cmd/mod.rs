@@ -159,6 +159,11 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             let loaded = start::settings_to_look(global)?;
             crate::waits::run_schedules(command, &loaded.settings, global.json, console)
         }
+        Command::Secrets { command } => {
+            only_here("secrets", global)?;
+            let loaded = start::settings_to_look(global)?;
+            crate::secrets::run(command, &loaded.settings, global.json, console)
+        }
         Command::Completions(args) => completions::run(&args, console),
         Command::Complete { what } => complete::run(what, global, console),
         Command::Man { command } => manual::page(&command, console),
@@ -229,6 +234,7 @@ fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Resu
         | Command::Sandbox { .. }
         | Command::Schedule { .. }
         | Command::Waits { .. }
+        | Command::Secrets { .. }
         | Command::Completions(_)
         | Command::Complete { .. }
         | Command::Man { .. }

@@ -32,6 +32,11 @@ pub(crate) async fn run(
             report.digest
         ))?;
     }
+    if let Some((first, last)) = report.redacted {
+        console.say(&format!(
+            "note: events {first} to {last} were not compared: texts were taken out of some of them since\n"
+        ));
+    }
     match report.divergence {
         None => Ok(Exit::Ok),
         Some((first, last)) => Err(ChatError::Diverged {

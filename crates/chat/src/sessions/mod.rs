@@ -4,6 +4,7 @@ pub mod branches;
 pub mod cache_why;
 pub mod export;
 pub mod import;
+pub mod redacting;
 pub mod secret_scan;
 pub mod seen_notes;
 pub mod sessions_here;

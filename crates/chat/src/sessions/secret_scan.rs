@@ -1,13 +1,16 @@
 //! Finds secrets in sessions that are already recorded: `agentx sessions scan`. It reports places and
 //! names, and never a value.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::fmt;
 
 use agentx::config::Settings;
 use agentx::history::export;
 use agentx::node::known_secrets;
-use agentx::runtime::{Redactor, Runtime, RuntimeError, SessionExport, SessionQuery, blobs_of};
-use agentx::types::{ActionId, Envelope, EnvironmentEvent, SessionId};
+use agentx::runtime::{
+    Redactor, Runtime, RuntimeError, SessionExport, SessionQuery, blobs_of, is_piece, recorded_texts,
+};
+use agentx::types::SessionId;
 use base64::Engine as _;
 use serde::Serialize;
 use serde_json::Value;
@@ -17,10 +20,20 @@ use serde_json::Value;
 pub struct FoundSecret {
     /// The session that contains the secret.
     pub session: SessionId,
-    /// The event that has it, or names the stored content that has it.
+    /// The event that has it, or names the stored content that has it; 0 for the title.
     pub seq: u64,
     /// The name of the secret, or of the published form that it has.
     pub name: String,
+}
+
+impl fmt::Display for FoundSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { session, seq, name } = self;
+        match seq {
+            0 => write!(f, "{session} · title · {name}"),
+            seq => write!(f, "{session} · event {seq} · {name}"),
+        }
+    }
 }
 
 /// Searches one session, or all of the person's sessions on this machine or server, for the secrets known
@@ -49,9 +62,22 @@ pub async fn scan(
     };
     let mut found = Vec::new();
     for session in sessions {
-        found.extend(in_session(&redactor, &export(runtime, &session).await?));
+        found.extend(scan_for(runtime, &redactor, &session).await?);
     }
     Ok(found)
+}
+
+/// Searches one session for what this redactor knows.
+///
+/// # Errors
+/// Returns an error if the session does not exist or cannot be read.
+pub async fn scan_for(
+    runtime: &dyn Runtime,
+    redactor: &Redactor,
+    session: &SessionId,
+) -> Result<Vec<FoundSecret>, RuntimeError> {
+    let found = in_session(redactor, &export(runtime, session).await?);
+    Ok(found.into_iter().collect())
 }
 
 /// The findings as lines, and what to do about them.
@@ -59,35 +85,28 @@ pub fn describe(found: &[FoundSecret]) -> String {
     if found.is_empty() {
         return "no known secret is recorded\n".to_owned();
     }
-    let lines = found.iter().map(|found| {
-        let FoundSecret { session, seq, name } = found;
-        format!("{session} · event {seq} · {name}\n")
-    });
-    let lines: String = lines.collect();
+    let lines: String = found.iter().map(|found| format!("{found}\n")).collect();
     format!(
-        "{lines}hint: `agentx sessions show ID --at SEQ` shows the place, `agentx sessions delete ID` removes a session; replace a key that others may have read\n"
+        "{lines}hint: `agentx sessions show ID --at SEQ` shows the place, `agentx sessions redact ID --found` takes out what was found; replace a key that others may have read\n"
     )
 }
 
 /// The secrets in one session, each place once.
 fn in_session(redactor: &Redactor, session: &SessionExport) -> BTreeSet<FoundSecret> {
     let mut places: BTreeSet<(u64, String)> = BTreeSet::new();
-    let mut streams: BTreeMap<StreamKey, StreamText> = BTreeMap::new();
-    for fact in &session.events {
-        if let Some((key, text)) = piece_of(fact) {
-            streams.entry(key).or_default().push(fact.seq, text);
-            continue;
-        }
+    for fact in session.events.iter().filter(|fact| !is_piece(&fact.event)) {
         if let Ok(value) = serde_json::to_value(&fact.event) {
             let mut names = Vec::new();
             names_in(redactor, &value, &mut names);
             places.extend(names.into_iter().map(|name| (fact.seq, name)));
         }
     }
-    for stream in streams.values() {
-        let found = redactor.find(&stream.text).into_iter();
-        places.extend(found.map(|found| (stream.seq_at(found.start), found.name)));
+    for text in recorded_texts(&session.events) {
+        let found = redactor.find(text.text()).into_iter();
+        places.extend(found.map(|found| (text.seq_at(found.start), found.name)));
     }
+    let title = redactor.find(&session.title).into_iter();
+    places.extend(title.map(|found| (0, found.name)));
     places.extend(in_blobs(redactor, session));
     let place = |(seq, name)| FoundSecret {
         session: session.session_id.clone(),
@@ -123,43 +142,4 @@ fn names_in(redactor: &Redactor, value: &Value, names: &mut Vec<String>) {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
-}
-
-/// Which text a piece belongs to: the kind of piece, its action and its call.
-type StreamKey = (&'static str, Option<ActionId>, String);
-
-/// A text that was recorded in pieces.
-#[derive(Default)]
-struct StreamText {
-    text: String,
-    /// The place at which each event's piece begins.
-    pieces: Vec<(usize, u64)>,
-}
-
-impl StreamText {
-    fn push(&mut self, seq: u64, piece: &str) {
-        self.pieces.push((self.text.len(), seq));
-        self.text.push_str(piece);
-    }
-
-    /// The event that has the byte at this place.
-    fn seq_at(&self, place: usize) -> u64 {
-        let after = self.pieces.partition_point(|(start, _)| *start <= place);
-        let piece = after.checked_sub(1).and_then(|at| self.pieces.get(at));
-        piece.map_or(0, |(_, seq)| *seq)
-    }
-}
-
-fn piece_of(fact: &Envelope<EnvironmentEvent>) -> Option<(StreamKey, &str)> {
-    let (kind, call, text) = match &fact.event {
-        EnvironmentEvent::TextChunk(chunk) => ("text", String::new(), &chunk.text),
-        EnvironmentEvent::ThinkingChunk(chunk) => ("thinking", String::new(), &chunk.text),
-        EnvironmentEvent::ToolCallChunk(chunk) => ("arguments", chunk.tool_call_id.to_string(), &chunk.json),
-        EnvironmentEvent::ToolOutputChunk(chunk) => {
-            let call = format!("{} {:?}", chunk.tool_call_id, chunk.channel);
-            ("output", call, &chunk.text)
-        }
-        _ => return None,
-    };
-    Some(((kind, fact.cause.clone(), call), text))
 }

@@ -171,7 +171,11 @@ pub async fn verify(
             1 => "its 1 event is intact".to_owned(),
             count => format!("all {count} events are intact"),
         };
-        console.out(&format!("{id}: {all}\nhead {}\n", report.head))?;
+        let redacted = match report.redacted_events {
+            0 => String::new(),
+            count => format!("; texts were taken out of {}", units::counted(count, "event")),
+        };
+        console.out(&format!("{id}: {all}{redacted}\nhead {}\n", report.head))?;
     }
     if report.problems.is_empty() {
         return Ok(());

@@ -1,7 +1,9 @@
-//! Asks on the terminal for the passphrase of a key: hidden from the first moment on, and up to three times.
+//! Asks on the terminal for the passphrase of a key, or for a secret: hidden from the first moment on. A passphrase
+//! is asked for up to three times.
 
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};
+use std::time::{Duration, Instant};
 
 use agentx::identity::{KeyError, SecretKey};
 
@@ -36,6 +38,18 @@ pub fn read_encrypted(file: &[u8], prompt: &str) -> Result<SecretKey, String> {
     Err(format!("{wrong}; it was wrong {TRIES} times"))
 }
 
+/// Asks for a value that is not shown while it is typed, for this long at most.
+///
+/// # Errors
+/// Returns an error, in words, if there is no terminal, nobody answers, or the question is ended with Ctrl-C.
+pub fn ask_hidden(prompt: &str, patience: Duration) -> Result<String, String> {
+    let hidden = HiddenInput::begin().map_err(|error| error.to_string())?;
+    let until = Instant::now() + patience;
+    hidden
+        .ask_until(prompt, Some(until))
+        .map_err(|error| error.to_string())
+}
+
 /// Hides typed text on the terminal until this is dropped.
 struct HiddenInput;
 
@@ -49,7 +63,15 @@ impl HiddenInput {
     /// Asks, and reads a line. Ctrl-C ends the question, and the terminal is put back before the program
     /// ends.
     fn ask(&self, prompt: &str) -> io::Result<String> {
-        let input = Typed(File::open("/dev/tty")?);
+        self.ask_until(prompt, None)
+    }
+
+    /// The same, until some time.
+    fn ask_until(&self, prompt: &str, until: Option<Instant>) -> io::Result<String> {
+        let input = Typed {
+            terminal: File::open("/dev/tty")?,
+            until,
+        };
         let config = rpassword::ConfigBuilder::new()
             .input_reader(input)
             .output_file_path("/dev/tty");
@@ -74,11 +96,40 @@ impl Drop for HiddenInput {
 
 /// The typed text, up to Ctrl-C: the library would end the program with it and leave the terminal in raw
 /// mode.
-struct Typed(File);
+struct Typed {
+    terminal: File,
+    until: Option<Instant>,
+}
+
+impl Typed {
+    /// Waits for a key, as long as there is time.
+    #[cfg(unix)]
+    fn wait(&self) -> io::Result<()> {
+        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+        let Some(until) = self.until else { return Ok(()) };
+        let left = until.saturating_duration_since(Instant::now());
+        let left = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+        let mut asked = [PollFd::new(
+            std::os::fd::AsFd::as_fd(&self.terminal),
+            PollFlags::POLLIN,
+        )];
+        match poll(&mut asked, left) {
+            Ok(0) => Err(io::Error::other("nobody answered")),
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn wait(&self) -> io::Result<()> {
+        Ok(())
+    }
+}
 
 impl Read for Typed {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let count = self.0.read(bytes)?;
+        self.wait()?;
+        let count = self.terminal.read(bytes)?;
         match bytes.get(..count) {
             Some(typed) if typed.contains(&CTRL_C) => Err(io::Error::other("interrupted")),
             _ => Ok(count),

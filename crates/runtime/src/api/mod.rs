@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use agentx_types::{AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, ToolCallId, ToolSpec};
 
-use agentx_secrets::Redactor;
+use agentx_secrets::{Redactor, SecretSet};
 use agentx_session::View;
 
 use crate::future::BoxFuture;
@@ -272,6 +272,13 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Err(RuntimeError::not_offered(
             "does not change recorded sessions",
         ))))
+    }
+
+    /// Knows these secrets from now on, in sessions that are open too. Returns whether it replaces secrets; a
+    /// server knows its own.
+    fn learn_secrets(&self, secrets: &SecretSet) -> bool {
+        let _ = secrets;
+        false
     }
 
     /// Derives everything of a session again, without any model, and compares it with the live session.

@@ -14,23 +14,34 @@ pub(super) type ConversationKey = (SessionId, AgentStateId);
 
 /// The messages of the conversations that called a model last; the latest conversation is last.
 #[derive(Default)]
-pub(super) struct CheckedConversations(VecDeque<(ConversationKey, CheckedMessages)>);
+pub(super) struct CheckedConversations {
+    known: VecDeque<(ConversationKey, CheckedMessages)>,
+    /// The version of the redactor that checked them.
+    version: usize,
+}
 
 impl CheckedConversations {
+    /// Forgets all if another version of the redactor checked them.
+    pub(super) fn keep_of(&mut self, version: usize) {
+        if std::mem::replace(&mut self.version, version) != version {
+            self.known.clear();
+        }
+    }
+
     /// Removes and returns the messages of a conversation that are known to have no secret.
     pub(super) fn take(&mut self, key: &ConversationKey) -> CheckedMessages {
-        let at = self.0.iter().position(|(known, _)| known == key);
-        let found = at.and_then(|at| self.0.remove(at));
+        let at = self.known.iter().position(|(known, _)| known == key);
+        let found = at.and_then(|at| self.known.remove(at));
         found.map(|(_, messages)| messages).unwrap_or_default()
     }
 
     /// Remembers the messages of a conversation, and forgets the conversation that was used longest ago if there
     /// are too many.
     pub(super) fn put(&mut self, key: ConversationKey, messages: CheckedMessages) {
-        if self.0.len() == CONVERSATIONS {
-            self.0.pop_front();
+        if self.known.len() == CONVERSATIONS {
+            self.known.pop_front();
         }
-        self.0.push_back((key, messages));
+        self.known.push_back((key, messages));
     }
 }
 
@@ -76,6 +87,21 @@ mod tests {
             !known.has(0, &message("a")),
             "an equal message may be another one"
         );
+    }
+
+    #[test]
+    fn nothing_is_known_once_the_redactor_has_learned() {
+        let key = (SessionId::new("ses_1"), AgentStateId::new("main"));
+        let first = message("a");
+        let mut conversations = CheckedConversations::default();
+        for (version, is_known) in [(0, true), (1, false)] {
+            conversations.put(
+                key.clone(),
+                CheckedMessages([&first].map(Arc::downgrade).to_vec()),
+            );
+            conversations.keep_of(version);
+            assert_eq!(conversations.take(&key).has(0, &first), is_known, "{version}");
+        }
     }
 
     #[test]

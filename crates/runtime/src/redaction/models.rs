@@ -37,11 +37,18 @@ impl RedactingModels {
         session: Option<&SessionId>,
     ) -> Option<CallModel> {
         let conversation = session.map(|session| (session.clone(), agent.clone()));
+        let version = self.redactor.version();
         let known = conversation
             .as_ref()
-            .map(|of| self.lock().take(of))
+            .map(|of| {
+                let mut checked = self.lock();
+                checked.keep_of(version);
+                checked.take(of)
+            })
             .unwrap_or_default();
         let request = redacted_request(&self.redactor, &call.request, &known);
+        // It may have learned meanwhile.
+        let conversation = conversation.filter(|_| self.redactor.version() == version);
         if let (None, Some(of)) = (&request, conversation) {
             self.lock().put(of, CheckedMessages::all_of(&call.request));
         }

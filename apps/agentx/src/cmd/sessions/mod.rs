@@ -18,7 +18,7 @@ use crate::exit::Exit;
 use crate::render::sessions::render_list;
 use crate::render::units;
 use crate::stored_sessions::{collect, delete, rename, search, verify};
-use crate::{secret_scan, session_opening, show};
+use crate::{redacting, secret_scan, session_opening, show};
 
 /// Runs one of the commands.
 pub(crate) async fn run(
@@ -66,13 +66,16 @@ pub(crate) async fn run(
         SessionsCommand::Export(args) => export::export(place, args, &loaded.settings, json, console).await?,
         SessionsCommand::Import(args) => export::import(place, args, &loaded.settings, json, console).await?,
         SessionsCommand::Stats(args) => stats::run(runtime, args, json, console).await?,
-        SessionsCommand::Scan { id } => {
+        SessionsCommand::Scan { id, all: _ } => {
             let found = secret_scan::scan(runtime, &loaded.settings, id.as_deref()).await?;
             if json {
                 console.out_pretty(&found)?
             } else {
                 console.out(&secret_scan::describe(&found))?
             }
+        }
+        SessionsCommand::Redact(args) => {
+            redacting::redact(runtime, &loaded.settings, args, json, console).await?
         }
         SessionsCommand::Gc => {
             let freed = collect(runtime, data_dir).await.map_err(operator_only_error)?;

@@ -5,6 +5,7 @@ pub(super) mod effort;
 mod project;
 mod prompt_files;
 mod retry;
+mod secret;
 pub(super) mod session_change;
 
 use agentx::config::{FolderTrust, Loaded, SettingOrigin, Sourced};
@@ -20,8 +21,7 @@ use crate::render::clean::visible;
 use crate::render::sessions::render_list;
 use crate::render::table::table;
 use crate::render::units;
-use crate::session_opening::CommandLineOverrides;
-use crate::session_opening::new_agent::NewAgent;
+use crate::session_opening::{CommandLineOverrides, new_agent::NewAgent};
 use crate::{models, session_opening};
 
 /// The settings and overrides that the program was started with, for commands that need them again.
@@ -102,6 +102,7 @@ impl Chat<'_> {
             Slash::Mcp(None) => Ok(self.mcp_servers()),
             Slash::Mcp(Some(name)) => self.try_mcp_server(&name).await,
             Slash::Memory(line) => self.memory(&line),
+            Slash::Secret(words) => self.secret(words.as_deref()).await,
             Slash::Pin(wish) => self.pin(wish).await,
         }
     }

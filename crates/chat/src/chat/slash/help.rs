@@ -155,6 +155,7 @@ Setup
 /memory edit N TEXT       reword a proposal or a memory
 /memory [list|show N|search WORDS]  show memories
 /memory [add TEXT|delete N]  add or delete a memory
+/secret [NAME|remove NAME]  mark a value as secret, typed unseen, so that it is replaced from now on; or list them
 /who                      list who is in this session of a server
 /wheel [take|ask|give WHO|release]  show who may send messages; take, ask for, give or release that role
 /help [COMMAND|keys|all]  explain a command, list the keys, or show everything
@@ -180,7 +181,7 @@ mod tests {
 
     /// The commands that only `/help all` names.
     const RARE: &[&str] = &[
-        "exit", "todo", "thinking", "sessions", "title", "fork", "pin", "unpin", "who", "wheel",
+        "exit", "secret", "todo", "thinking", "sessions", "title", "fork", "pin", "unpin", "who", "wheel",
     ];
 
     fn split_words(text: &str) -> Vec<String> {

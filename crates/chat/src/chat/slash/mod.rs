@@ -4,11 +4,13 @@ use agentx::config::nearest;
 use agentx::runtime::UsageBy;
 use agentx::types::ApprovalMode;
 
+mod arguments;
 mod foreign_commands;
 mod help;
 mod only_shows;
 pub mod prompt_commands;
 
+use arguments::{mcp_server, usage_by};
 pub use foreign_commands::{FOREIGN_COMMANDS, ForeignCommands};
 use foreign_commands::{instead_of, instead_of_slash};
 
@@ -89,6 +91,8 @@ pub(crate) enum Slash {
     Mcp(Option<String>),
     /// Shows the inbox of memories, or changes memories as these words say.
     Memory(String),
+    /// Lists what is marked as secret, marks a value with this name, or forgets one.
+    Secret(Option<String>),
     /// Pins an input, so that condensing leaves it as it is, or unpins it.
     Pin(PinCommand),
 }
@@ -179,6 +183,7 @@ pub const NAMES: &[&str] = &[
     "doctor",
     "mcp",
     "memory",
+    "secret",
     "quit",
     "exit",
     "status",
@@ -263,6 +268,7 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "doctor" => Slash::Doctor,
         "mcp" => Slash::Mcp(mcp_server(argument)?),
         "memory" => Slash::Memory(argument.to_owned()),
+        "secret" => Slash::Secret(given),
         "pin" | "unpin" => Slash::Pin(PinCommand {
             number: number(name, argument)?,
             stays: name == "pin",
@@ -292,31 +298,6 @@ fn unknown(name: &str) -> String {
         "there is no command /{name};{} /help lists the commands",
         near.unwrap_or_default()
     )
-}
-
-/// The server that `/mcp try` starts; `None` for the list.
-fn mcp_server(argument: &str) -> Result<Option<String>, String> {
-    match argument.split_once(' ') {
-        None if argument.is_empty() => Ok(None),
-        Some(("try", name)) => Ok(Some(name.trim().to_owned())),
-        _ => Err(format!("/mcp takes nothing or try NAME, not `{argument}`")),
-    }
-}
-
-/// Returns the unit by which `/usage` adds up; `None` for this session alone.
-fn usage_by(argument: &str) -> Result<Option<UsageBy>, String> {
-    Ok(match argument {
-        "" => None,
-        "session" | "sessions" => Some(UsageBy::Session),
-        "day" => Some(UsageBy::Day),
-        "model" => Some(UsageBy::Model),
-        "cause" => Some(UsageBy::Cause),
-        other => {
-            return Err(format!(
-                "unknown grouping `{other}`; use session, day, model or cause"
-            ));
-        }
-    })
 }
 
 /// The number that a command takes, if one is given.

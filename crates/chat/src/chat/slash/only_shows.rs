@@ -23,6 +23,7 @@ impl Slash {
             | Self::Config(_)
             | Self::Doctor
             | Self::Mcp(None)
+            | Self::Secret(None)
             | Self::Wheel(WheelCommand::Know)
             | Self::Queue(QueueCommand::List)
             | Self::Approvals(Rules::List | Rules::Test(_)) => true,
@@ -48,6 +49,7 @@ impl Slash {
             | Self::Init
             | Self::Mcp(_)
             | Self::Memory(_)
+            | Self::Secret(_)
             | Self::Pin(_) => false,
         }
     }
