@@ -8,6 +8,7 @@ mod forks;
 mod garbage;
 mod models;
 mod newer;
+mod redaction;
 mod round_trip;
 mod said;
 mod spending;

@@ -55,6 +55,7 @@ mod planted;
 mod prompt_files;
 mod provider;
 mod reading;
+mod redaction;
 mod remote;
 mod remote_agents;
 mod remote_chat;

@@ -102,12 +102,13 @@ fn trim(connection: &Connection, session: i64, needed: Option<u64>) -> Result<u6
         .query_row([from, key(session + 1, 0), STEP_ROWS], |row| {
             Ok((unsigned(row, 0)?, row.get::<_, Option<i64>>(1)?))
         })?;
+    let mut blobs = 0;
     match (lowest, needed) {
         (Some(lowest), _) => {
+            blobs = forget_references(connection, session, first_seq(lowest))?;
             connection
                 .prepare_cached("DELETE FROM batches WHERE id >= ?1 AND id < ?2")?
                 .execute([lowest, key(session + 1, 0)])?;
-            forget_references(connection, session, first_seq(lowest))?;
         }
         (None, None) => {
             forget_references(connection, session, 0)?;
@@ -117,15 +118,33 @@ fn trim(connection: &Connection, session: i64, needed: Option<u64>) -> Result<u6
         }
         (None, Some(_)) => {}
     }
-    Ok(freed)
+    Ok(freed + blobs)
 }
 
-/// Gives up the blobs that a session names first at `seq` or later.
-fn forget_references(connection: &Connection, session: i64, seq: u64) -> Result<(), Fault> {
+/// A blob that was stored later than this after the event that names it may be one that another session is about to
+/// name, in microseconds.
+const NAMED_AT_ONCE: i64 = 5_000_000;
+
+/// Gives up the blobs that a session names first at `seq` or later, whose rows are still there. Removes those that
+/// only this session named and that were stored for it; others wait for the grace period. Returns their bytes.
+fn forget_references(connection: &Connection, session: i64, seq: u64) -> Result<u64, Fault> {
+    let mut statement = connection.prepare_cached(
+        "DELETE FROM blobs WHERE id IN (
+           SELECT b.id FROM blob_refs r JOIN blobs b ON b.hash = r.hash WHERE r.session = ?1 AND r.seq >= ?2
+             AND NOT EXISTS (SELECT 1 FROM blob_refs o WHERE o.hash = r.hash AND o.session <> ?1)
+             AND b.touched_at <= ?3 + (SELECT w.at FROM batches w WHERE w.id BETWEEN ?4 AND ?4 + r.seq
+               ORDER BY w.id DESC LIMIT 1))
+         RETURNING size",
+    )?;
+    let removed = statement.query_map(
+        params![session, int(seq), NAMED_AT_ONCE, key(session, 0)],
+        |row| unsigned(row, 0),
+    )?;
+    let removed = removed.collect::<Result<Vec<u64>, _>>()?;
     connection
         .prepare_cached("DELETE FROM blob_refs WHERE session = ?1 AND seq >= ?2")?
         .execute([session, int(seq)])?;
-    Ok(())
+    Ok(removed.iter().sum())
 }
 
 fn remove_blobs(connection: &Connection, after: i64, before: i64) -> Result<(u64, GcStage), Fault> {
