@@ -523,6 +523,7 @@ export type EnvironmentEvent =
   | { event: "session_forked"; payload: SessionForked }
   | { event: "session_imported"; payload: SessionImported }
   | { event: "session_titled"; payload: SessionTitled }
+  | { event: "session_redacted"; payload: SessionRedacted }
   | { event: "wheel_changed"; payload: WheelChanged }
   | { event: "access_changed"; payload: AccessChanged }
   | { event: "files_restoring"; payload: FilesRestoring }
@@ -1550,6 +1551,38 @@ export interface SessionTitled {
   title: string;
   /** The person, if not the session's owner. */
   by?: OwnerId | null;
+}
+
+/** Texts were taken out of the session. */
+export interface SessionRedacted {
+  /** The names of what was taken out, without the values. */
+  names: string[];
+  /** The segments in which events were replaced. */
+  segments: RedactedSegment[];
+}
+
+/** A segment of the log in which events were replaced. */
+export interface RedactedSegment {
+  /** Its first event. */
+  first_seq: number;
+  /** Its last event. */
+  last_seq: number;
+  /** The hash at its end before, in hexadecimal: the chain goes on from it. */
+  hash: string;
+  /** The hash of what is stored now, in hexadecimal. */
+  redacted_hash: string;
+  /** The events that were replaced. */
+  events: number[];
+  /** The forks that continue from an event inside the segment, with the hash from which their chains begin. */
+  forks?: ForkPoint[];
+}
+
+/** An event from which a fork continues. */
+export interface ForkPoint {
+  /** The last event that both have. */
+  seq: number;
+  /** The hash of everything up to it before the redaction, in hexadecimal. */
+  hash: string;
 }
 
 /** The driver changed. */
