@@ -29,7 +29,9 @@ pub(crate) use identity::{IdentityCommand, TrustArg};
 pub(crate) use mcp::{McpCommand, TokenArgs};
 pub(crate) use remote::{LimitArgs, MirrorArgs, MirrorStart, ServeArgs, ShareArgs, WatchArgs};
 pub(crate) use run::{OutputFormat, RunArgs};
-pub(crate) use sessions::{ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs};
+pub(crate) use sessions::{
+    ContextArgs, ExportArgs, ExportFormat, ImportArgs, SessionsCommand, ShowArgs, StatsArgs,
+};
 pub(crate) use upkeep::{CacheCommand, CompleteArg, CompletionsArgs, DoctorArgs, ModelsCommand, UsageArgs};
 
 use agentx::config::Settings;
@@ -319,20 +321,4 @@ impl IdArgs {
         let target = self.id.clone().map_or(Target::Last, Target::Id);
         session_opening::find_existing(place, settings, &target).await
     }
-}
-
-/// `agentx context`
-#[derive(Args, Debug)]
-pub(crate) struct ContextArgs {
-    #[command(flatten)]
-    pub(crate) session: IdArgs,
-    /// Show the request at or before this event
-    #[arg(long, value_name = "SEQ", value_parser = numbers::event, allow_negative_numbers = true)]
-    pub(crate) at: Option<u64>,
-    /// Show how the context window is used instead: instructions, tools, messages, results
-    #[arg(long, conflicts_with = "summary")]
-    pub(crate) parts: bool,
-    /// Show the Nth summary of condensed messages, counted from the first
-    #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
-    pub(crate) summary: Option<usize>,
 }

@@ -183,3 +183,19 @@ pub(crate) struct StatsArgs {
     /// Session id, or a prefix of it; without it, all sessions together
     pub(crate) id: Option<String>,
 }
+
+/// `agentx context`
+#[derive(Args, Debug)]
+pub(crate) struct ContextArgs {
+    #[command(flatten)]
+    pub(crate) session: IdArgs,
+    /// Show the request at or before this event
+    #[arg(long, value_name = "SEQ", value_parser = numbers::event, allow_negative_numbers = true)]
+    pub(crate) at: Option<u64>,
+    /// Show how the context window is used instead: instructions, tools, messages, results
+    #[arg(long, conflicts_with = "summary")]
+    pub(crate) parts: bool,
+    /// Show the Nth summary of condensed messages, counted from the first
+    #[arg(long, value_name = "N", value_parser = numbers::count, allow_negative_numbers = true)]
+    pub(crate) summary: Option<usize>,
+}

@@ -107,16 +107,17 @@ impl Typed {
     fn wait(&self) -> io::Result<()> {
         use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
         let Some(until) = self.until else { return Ok(()) };
-        let left = until.saturating_duration_since(Instant::now());
-        let left = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
-        let mut asked = [PollFd::new(
-            std::os::fd::AsFd::as_fd(&self.terminal),
-            PollFlags::POLLIN,
-        )];
-        match poll(&mut asked, left) {
-            Ok(0) => Err(io::Error::other("nobody answered")),
-            Ok(_) => Ok(()),
-            Err(error) => Err(error.into()),
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            let left = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
+            let terminal = std::os::fd::AsFd::as_fd(&self.terminal);
+            match poll(&mut [PollFd::new(terminal, PollFlags::POLLIN)], left) {
+                Ok(0) => return Err(io::Error::other("nobody answered")),
+                Ok(_) => return Ok(()),
+                // Another size of the terminal, for example.
+                Err(nix::errno::Errno::EINTR) => {}
+                Err(error) => return Err(error.into()),
+            }
         }
     }
 

@@ -14,6 +14,7 @@
 //! | `0x80…` text chunk | low six bits: length (63: varint with the rest), zigzag varint time step, the text |
 //! | `0xc0…` thinking chunk | the same |
 //!
+//! A row may begin with a mark before its records: see [`crate::rows::redaction_mark`].
 //! A segment begins with a time and a context, so it can be read without the bytes before it.
 
 use agentx_runtime::{Digest, Fact};

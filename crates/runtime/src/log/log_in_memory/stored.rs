@@ -302,10 +302,8 @@ impl StoredSession {
     /// Returns whether these are the first words of a person, after commands only, one of which is the title.
     fn are_first_words(&self, message: &StoredMessage) -> bool {
         let is_said = |message: &StoredMessage| message.role == Role::User && !is_own_command(&message.text);
-        let mut others = self
-            .messages
-            .iter()
-            .filter(|known| !known.shared && known.id != message.id);
+        let known = self.messages.iter();
+        let mut others = known.filter(|known| !known.shared && known.id != message.id);
         self.info.title.starts_with('!') && is_said(message) && !others.any(is_said)
     }
 
