@@ -24,8 +24,8 @@ use agentx_runtime::{
     AgentInfo, BoxFuture, ContextView, FactRecorder as _, FileChangePreview, LogError, ModelInfo, NamedAgent,
     OpenRequest, ReactorInfo, RedactionReport, Redactor, ReplayReport, RestorePlan, RestoreReport,
     RestoreRequest, Runtime, RuntimeError, SearchHit, SecretSet, Session, SessionExport, SessionInfo,
-    SessionQuery, SessionWaits, StoredSize, Subscription, UsageQuery, UsageRow, VerifyReport, View, check_title, has_blob,
-    redact_session, watch_log,
+    SessionQuery, SessionWaits, StoredSize, Subscription, UsageQuery, UsageRow, VerifyReport, View,
+    check_title, has_blob, redact_session, watch_log,
 };
 use agentx_types::{
     AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, SessionTitled, ToolCallId, ToolSpec,
