@@ -27,7 +27,6 @@ pub struct ScriptLimits {
     pub cpu: Duration,
     /// Time for which the script may compute while it cannot yield its turn, such as in a metamethod or in
     /// one call of a text function: 32 ms of the processor's time. Scripts on the same thread wait meanwhile.
-    /// A run that spends more than a quarter of its time so ends after twelve times this limit in all.
     pub turn: Duration,
     /// Time from the start to the end, waiting included: 5 minutes.
     pub wall: Duration,
@@ -94,8 +93,6 @@ pub enum LimitExceeded {
     Cpu(Duration),
     /// [`ScriptLimits::turn`].
     Turn(Duration),
-    /// A multiple of [`ScriptLimits::turn`], which the run used up in many turns that it could not yield.
-    Turns(Duration),
     /// [`ScriptLimits::wall`].
     Wall(Duration),
     /// [`ScriptLimits::effects`].
@@ -121,7 +118,7 @@ impl LimitExceeded {
         match self {
             Self::Memory(_) => "memory",
             Self::Cpu(_) => "cpu",
-            Self::Turn(_) | Self::Turns(_) => "turn",
+            Self::Turn(_) => "turn",
             Self::Wall(_) => "wall",
             Self::Effects(_) => "effects",
             Self::Requests(_) => "requests",
@@ -142,10 +139,6 @@ impl fmt::Display for LimitExceeded {
             Self::Turn(time) => write!(
                 f,
                 "the script computed for more than {time:?} in a metamethod or in one call of a function: do it in smaller parts"
-            ),
-            Self::Turns(time) => write!(
-                f,
-                "the script computed for more than {time:?} in all while it could not yield its turn, in metamethods or in calls of functions: do it in smaller parts"
             ),
             Self::Wall(time) => write!(f, "the script took more than {time:?}"),
             Self::Effects(count) => write!(f, "the script started more than {count} effects"),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use agentx_config::{ConfigPaths, LoadRequest, Settings, load};
 use agentx_node_runtime::{NodeParts, ToolEffector};
 use agentx_runtime::{NewLog, SessionLog as _};
-use agentx_testing::{FaultyLog, fixture, perform};
+use agentx_testing::{FaultyLog, fixture, perform, perform_in_session};
 use agentx_types::{ContentPart, EnvironmentEvent, Timestamp};
 use serde_json::{Value, json};
 
@@ -50,7 +50,11 @@ async fn read(settings: &Settings, owner: Option<&str>, input: Value) -> String 
     }
     let parts = NodeParts::on_log(settings, "test", log.clone());
     let effector = ToolEffector::new(parts.tools, log);
-    let said = perform(&effector, fixture::call_tool("call_1", "skill", input)).await;
+    let call = fixture::call_tool("call_1", "skill", input);
+    let said = match owner {
+        Some(_) => perform_in_session(&effector, call).await,
+        None => perform(&effector, call).await,
+    };
     let results = said.events.iter().filter_map(|event| match event {
         EnvironmentEvent::ToolResult(result) => Some(result),
         _ => None,

@@ -226,11 +226,7 @@ mod tests {
             ("1.5", Type::FLOAT8, json!(1.5)),
             ("NaN", Type::FLOAT8, json!("NaN")),
             ("t", Type::BOOL, json!(true)),
-            (
-                "12345678901234567890.1",
-                Type::NUMERIC,
-                json!("12345678901234567890.1"),
-            ),
+            ("12.5", Type::NUMERIC, json!("12.5")),
             ("7", Type::TEXT, json!("7")),
             ("ééé", Type::TEXT, json!("éé… [2 more bytes in this value]")),
         ] {

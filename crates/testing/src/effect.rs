@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{Effector, EventSink, FactBatch as SaidAtOnce};
+use agentx_runtime::{CallSlots, Effector, EventSink, FactBatch as SaidAtOnce, SessionScope};
 use agentx_types::{Action, ActionKind, EnvironmentEvent, Vocabulary as _};
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
@@ -32,8 +32,25 @@ pub async fn check_others(effector: &dyn Effector, performs: ActionKind) {
 /// Begins to perform `action`; the test reads the events, and may stop it.
 pub fn start(effector: &dyn Effector, action: Arc<Action>) -> Performance {
     let (queue, drafts) = mpsc::channel(4);
-    let cancel = CancellationToken::new();
     let sink = EventSink::for_action(queue, &action);
+    start_with(effector, action, sink, drafts)
+}
+
+/// Performs `action` to its end, as a part of the session of all fixtures.
+pub async fn perform_in_session(effector: &dyn Effector, action: Arc<Action>) -> EffectorOutput {
+    let (queue, drafts) = mpsc::channel(4);
+    let session = SessionScope::new(fixture::session_id(), CallSlots::default());
+    let sink = EventSink::in_session(queue, &action, session);
+    start_with(effector, action, sink, drafts).finish().await
+}
+
+fn start_with(
+    effector: &dyn Effector,
+    action: Arc<Action>,
+    sink: EventSink,
+    drafts: mpsc::Receiver<SaidAtOnce>,
+) -> Performance {
+    let cancel = CancellationToken::new();
     let task = tokio::spawn(effector.perform(action.clone(), sink, cancel.clone()));
     Performance {
         action,

@@ -52,7 +52,7 @@ pub mod wire;
 
 pub use clock::SimulatedClock;
 pub use contract::{BrokenPromise, BrokenPromises, check_log};
-pub use effect::{EffectorOutput, Performance, check_others, perform, start};
+pub use effect::{EffectorOutput, Performance, check_others, perform, perform_in_session, start};
 pub use environment::check_environment;
 pub use gate::Gate;
 pub use http::HttpRequest;

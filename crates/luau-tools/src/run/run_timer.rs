@@ -15,8 +15,6 @@ use nix::time::{ClockId, clock_gettime};
 
 /// The time for which a script may compute before others have their turn.
 pub(crate) const SLICE: Duration = Duration::from_millis(4);
-/// The overruns of a run may take this many times the limit of one of them.
-const OVERRUNS: u32 = 12;
 
 /// The times of one run.
 pub(crate) struct RunTimer {
@@ -68,14 +66,6 @@ impl RunTimer {
         let computed = self.stuck_from.get().zip(computed_by_thread());
         let this = computed.map_or(Duration::ZERO, |(from, now)| now.saturating_sub(from));
         self.overran.get() + this
-    }
-
-    /// Returns the bound on overruns, a multiple of `most`, if those of the earlier turns took longer and more than a
-    /// quarter of the time of the run: such a script overruns its turns again and again.
-    pub(crate) fn overran_too_long(&self, now: Instant, most: Duration) -> Option<Duration> {
-        let most = most.saturating_mul(OVERRUNS);
-        let overran = self.overran.get();
-        (overran > most && overran > self.used(now) / 4).then_some(most)
     }
 
     /// Returns the time of all turns, including this one.

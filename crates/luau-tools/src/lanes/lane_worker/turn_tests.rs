@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use super::*;
 use crate::cost_tests::table::COSTS;
-use crate::limits::LimitExceeded;
 use crate::run::run_channel::{LaneMessage, RunReceiver, RunStart, line};
 use crate::waiting::spin_wait::SpinWaiter;
 use crate::{Libraries, Script, ScriptLimits};
@@ -111,6 +110,7 @@ fn limits() -> ScriptLimits {
     ScriptLimits {
         cpu: long,
         wall: long,
+        effects: u64::MAX,
         ..ScriptLimits::default()
     }
 }
@@ -298,23 +298,5 @@ fn runs_that_begin_at_once_let_others_have_their_outcomes() -> Result<(), Script
         "{ended} began and ended before the commands were handled"
     );
     assert_eq!(held.lane.next_turn(), Some(NEIGHBOUR));
-    Ok(())
-}
-
-#[test]
-fn a_script_that_overruns_its_turns_again_and_again_ends_with_that_reason() -> Result<(), ScriptError> {
-    let turn = Duration::from_millis(100);
-    let body = overruns();
-    let mut held = Held::with(None, &[(body.as_str(), ScriptLimits { turn, ..limits() })])?;
-    let (turns, ended) = held.turns(1_000, "overruns");
-    let Some(Reason::Limit(limit)) = ended else {
-        panic!("after {turns} turns it ends by {ended:?}");
-    };
-    assert_eq!(limit, LimitExceeded::Turns(12 * turn));
-    assert_eq!(limit.name(), "turn");
-    assert!(
-        turns > 12,
-        "each of {turns} turns was shorter than the limit of one"
-    );
     Ok(())
 }
