@@ -40,6 +40,11 @@ const MAY_DETACH: &[(&str, usize, &str)] = &[
         "reads standard input, which nothing interrupts; ends with the process",
     ),
     (
+        "crates/mcp/src/serving/suspended_calls.rs",
+        1,
+        "sleeps until the last suspended call of a table is over, and holds the table weakly",
+    ),
+    (
         "crates/node-runtime/src/model/client.rs",
         1,
         "makes an HTTP client once",

@@ -202,8 +202,7 @@ fn load_with(
     let project = context.servers();
     (settings.folder, settings.trust_dir) = (folder, trust_dir.clone());
     (settings.keys, settings.named_files) = (keys, admitted.files);
-    found.warnings.extend(settings.too_large_instructions());
-    found.warnings.extend(settings.prompt_files().mistakes);
+    found.warnings.extend(files_for_agents(&settings));
     Ok(Loaded {
         server_effects: servers_here::settle(&mut settings, &merged, &places, project, &mut found.warnings),
         settings,
@@ -218,6 +217,13 @@ fn load_with(
         places,
         trust_dir,
     })
+}
+
+/// What is wrong with the files that agents and people use as instructions, commands and skills.
+fn files_for_agents(settings: &Settings) -> Vec<ConfigMistake> {
+    let mut mistakes = settings.too_large_instructions();
+    mistakes.extend(settings.prompt_files().mistakes);
+    mistakes
 }
 
 /// The person's decision about this folder. The environment may trust the whole folder for this start.

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::auth::caller::Caller;
 use crate::mcp::client_call_costs::{AdmittedCall, ClientCallCosts};
-use crate::mcp::running_call::RunningTool;
+use crate::mcp::running_call::RunningToolCall;
 use crate::members::trust::{choose, default_agent, of_server};
 use crate::state::ServerState;
 
@@ -244,7 +244,7 @@ impl ServedParts for CallerParts {
 
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(async move {
-            let running = RunningTool::begin(&self.state, &self.caller.person);
+            let running = RunningToolCall::begin(&self.state, &self.caller.person);
             let outcome = self.call_tool(call, running.stop()).await;
             running.end().await;
             outcome

@@ -51,13 +51,13 @@ impl RunningCall {
 }
 
 /// A tool that runs, also while its call is suspended, until this is dropped.
-pub(crate) struct RunningTool {
+pub(crate) struct RunningToolCall {
     state: Arc<ServerState>,
     person: OwnerId,
     stop: CancellationToken,
 }
 
-impl RunningTool {
+impl RunningToolCall {
     /// Begins a tool.
     pub(crate) fn begin(state: &Arc<ServerState>, person: &OwnerId) -> Self {
         Self {
@@ -80,7 +80,7 @@ impl RunningTool {
     }
 }
 
-impl Drop for RunningTool {
+impl Drop for RunningToolCall {
     fn drop(&mut self) {
         self.state.client_calls.end_tool(&self.person);
     }

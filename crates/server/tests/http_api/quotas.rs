@@ -492,8 +492,7 @@ async fn a_bill_of_a_call_of_a_client_is_on_the_disk_before_the_call_ends() {
         let costs: Value = serde_json::from_slice(&costs).unwrap_or_default();
         costs[&desk.ann_id][0][1] == 7
     };
-    // The estimate is there before the bill.
-    let arguments = json!({"kind": "generate", "file": file, "waits": true});
+    let arguments = json!({"kind": "generate", "waits": true});
     let call = super::mcp::called(&desk, &desk.ann, "paid", arguments);
     let billed = async {
         while !is_billed() {

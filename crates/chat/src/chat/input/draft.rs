@@ -157,7 +157,7 @@ fn sent_in(history: &SessionHistory) -> Vec<(u64, String)> {
 fn sent_after(mut sent: Vec<(u64, String)>, after: Option<u64>, waiting: usize) -> Vec<String> {
     match after {
         Some(after) => sent.retain(|(seq, _)| *seq > after),
-        None => drop(sent.drain(..sent.len().saturating_sub(1 + waiting))),
+        None => sent = sent.split_off(sent.len().saturating_sub(1 + waiting)),
     }
     sent.into_iter().map(|(_, text)| text).collect()
 }

@@ -1,6 +1,46 @@
-//! Reads the words behind `/mcp` and `/usage`.
+//! The arguments of commands with several forms, and the words behind `/mcp` and `/usage`.
 
 use agentx::runtime::UsageBy;
+
+/// The arguments of `/compact`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum CompactCommand {
+    /// Condenses now, with these words about what matters.
+    Now(Option<String>),
+    /// Undoes the condensing.
+    Undo,
+}
+
+/// The arguments of `/pin` and `/unpin`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PinCommand {
+    /// The number of the input, counted from the first; `None` for the latest.
+    pub(crate) number: Option<usize>,
+    /// Whether it stays.
+    pub(crate) stays: bool,
+}
+
+/// The target of `/rewind`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RewindTarget {
+    /// Lists the inputs to choose from.
+    Choose,
+    /// Goes back to before this input.
+    To(usize),
+    /// Goes back to before files were restored.
+    Undo,
+}
+
+/// The arguments of `/approvals`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Rules {
+    /// Lists the rules.
+    List,
+    /// Shows what the rules decide about this call.
+    Test(String),
+    /// Removes this rule.
+    Remove(usize),
+}
 
 /// The server that `/mcp try` starts; `None` for the list.
 pub(super) fn mcp_server(argument: &str) -> Result<Option<String>, String> {

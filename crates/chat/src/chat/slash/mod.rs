@@ -10,6 +10,7 @@ mod help;
 mod only_shows;
 pub mod prompt_commands;
 
+pub(crate) use arguments::{CompactCommand, PinCommand, RewindTarget, Rules};
 use arguments::{mcp_server, usage_by};
 pub use foreign_commands::{FOREIGN_COMMANDS, ForeignCommands};
 use foreign_commands::{instead_of, instead_of_slash};
@@ -95,46 +96,6 @@ pub(crate) enum Slash {
     Secret(Option<String>),
     /// Pins an input, so that condensing leaves it as it is, or unpins it.
     Pin(PinCommand),
-}
-
-/// The arguments of `/compact`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum CompactCommand {
-    /// Condenses now, with these words about what matters.
-    Now(Option<String>),
-    /// Undoes the condensing.
-    Undo,
-}
-
-/// The arguments of `/pin` and `/unpin`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct PinCommand {
-    /// The number of the input, counted from the first; `None` for the latest.
-    pub(crate) number: Option<usize>,
-    /// Whether it stays.
-    pub(crate) stays: bool,
-}
-
-/// The target of `/rewind`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RewindTarget {
-    /// Lists the inputs to choose from.
-    Choose,
-    /// Goes back to before this input.
-    To(usize),
-    /// Goes back to before files were restored.
-    Undo,
-}
-
-/// The arguments of `/approvals`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Rules {
-    /// Lists the rules.
-    List,
-    /// Shows what the rules decide about this call.
-    Test(String),
-    /// Removes this rule.
-    Remove(usize),
 }
 
 /// The arguments of `/queue`.
