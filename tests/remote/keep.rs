@@ -497,7 +497,7 @@ async fn a_copy_follows_a_redaction_of_the_servers_session_live_and_later() {
     let (live, runtime) = elsewhere();
     let (later, _) = elsewhere();
     keep_now(&place, &id, &later).await.unwrap();
-    let mut keeping = soon(keep(&remote, &id, live.clone(), true)).await.unwrap();
+    let keeping = soon(keep(&remote, &id, live.clone(), true)).await.unwrap();
     let before = place.facts(&id).await.len() as u64;
     soon(keeping.progress().wait_for(|kept| kept.rows == before))
         .await

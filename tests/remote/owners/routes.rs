@@ -136,9 +136,11 @@ fn table() -> Vec<Route> {
 }
 
 /// Routes that [`table`] does not have, each with the test that requests it.
-const ELSEWHERE: [(&str, &str); 14] = [
-    // In the tests of the server: `mcp`.
+const ELSEWHERE: [(&str, &str); 16] = [
+    // In the tests of the server: `mcp` and `mcp_tokens`.
     ("POST", "/mcp"),
+    ("GET", "/v1/tokens"),
+    ("DELETE", "/v1/tokens/{id}"),
     // In `signatures`.
     ("POST", "/v1/auth/token"),
     // Below.

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::cost_tests::table::COSTS;
+use crate::limits::LimitExceeded;
 use crate::run::run_channel::{LaneMessage, RunReceiver, RunStart, line};
 use crate::waiting::spin_wait::SpinWaiter;
 use crate::{Libraries, Script, ScriptLimits};
