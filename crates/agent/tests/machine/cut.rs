@@ -34,7 +34,7 @@ fn sent(request: &ModelRequest) -> u64 {
     let text: usize = request
         .messages
         .iter()
-        .map(|message| serde_json::to_string(message).unwrap().len())
+        .map(|message| serde_json::to_string(&message.content).unwrap().len())
         .sum();
     u64::try_from(text / 4).unwrap()
 }

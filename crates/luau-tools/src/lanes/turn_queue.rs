@@ -1,12 +1,12 @@
 //! Decides which run of a lane has the next turn: of the persons whose runs are ready, the one whose runs have
-//! computed least; of their runs, the one that has computed least.
+//! computed least; of their runs, the one that has been ready for longest.
 //!
 //! Turns are of different lengths, because a script cannot yield inside a metamethod. So computing time is compared,
 //! not the number of turns: whoever overran a turn waits until others had as much time, as far as they need it. A
 //! person with many runs has as much as a person with one. Somebody who mostly waits is next when their outcome
 //! comes, however many others compute, because they have used less.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
 use std::time::Duration;
 
@@ -26,8 +26,9 @@ pub(crate) enum TurnTaker {
 pub(crate) struct TurnQueue {
     /// The persons with ready runs.
     takers: FairQueue<TurnTaker>,
-    /// The ready runs of each person, and the time that each run of theirs has used.
-    runs: HashMap<TurnTaker, FairQueue<u64>>,
+    /// The ready runs of each person, in turn: they share VMs, in which one that had many turns in a row would be charged
+    /// with the garbage of others.
+    runs: HashMap<TurnTaker, VecDeque<u64>>,
 }
 
 impl TurnQueue {
@@ -38,34 +39,31 @@ impl TurnQueue {
 
     /// Adds a run that can continue.
     pub(crate) fn push(&mut self, taker: TurnTaker, run: u64) {
-        self.runs.entry(taker).or_default().push(run);
+        let runs = self.runs.entry(taker).or_default();
+        if !runs.contains(&run) {
+            runs.push_back(run);
+        }
         self.takers.push(taker);
     }
 
     /// Takes the run that has the next turn. [`TurnQueue::took`] has to be called after that turn.
     pub(crate) fn pop(&mut self) -> Option<(TurnTaker, u64)> {
         let taker = self.takers.pop()?;
-        let run = self.runs.get_mut(&taker)?.pop()?;
+        let run = self.runs.get_mut(&taker)?.pop_front()?;
         Some((taker, run))
     }
 
-    /// Charges a turn of a run to it and to its person.
-    pub(crate) fn took(&mut self, taker: TurnTaker, run: u64, time: Duration) {
+    /// Charges a turn of a run to its person.
+    pub(crate) fn took(&mut self, taker: TurnTaker, time: Duration) {
         self.takers.charge(taker, time);
-        if let Some(runs) = self.runs.get_mut(&taker) {
-            runs.charge(run, time);
-            if !runs.ready.is_empty() {
-                self.takers.push(taker);
-            }
+        if self.runs.get(&taker).is_some_and(|runs| !runs.is_empty()) {
+            self.takers.push(taker);
         }
     }
 
-    /// Charges the first turn of a run that began without being in the queue to its person, and to it if it goes on.
-    pub(crate) fn began(&mut self, taker: TurnTaker, goes_on: Option<u64>, time: Duration) {
+    /// Charges the first turn of a run that began without being in the queue to its person.
+    pub(crate) fn began(&mut self, taker: TurnTaker, time: Duration) {
         self.takers.charge(taker, time);
-        if let Some(run) = goes_on {
-            self.runs.entry(taker).or_default().charge(run, time);
-        }
     }
 
     /// A run is over.
@@ -73,11 +71,9 @@ impl TurnQueue {
         let Some(runs) = self.runs.get_mut(&taker) else {
             return;
         };
-        runs.remove(run);
-        if runs.ready.is_empty() {
+        runs.retain(|ready| *ready != run);
+        if runs.is_empty() {
             self.takers.withdraw(taker);
-        }
-        if runs.accounts.is_empty() {
             self.runs.remove(&taker);
         }
     }
@@ -173,12 +169,6 @@ impl<K: Copy + Ord + Hash> FairQueue<K> {
         }
     }
 
-    /// Forgets a key.
-    fn remove(&mut self, key: K) {
-        self.withdraw(key);
-        self.accounts.remove(&key);
-    }
-
     /// The account of a key; that of a new one begins at the level.
     fn account(&self, key: K) -> Account {
         let known = self.accounts.get(&key).copied();
@@ -212,7 +202,7 @@ mod tests {
     fn turns(queue: &mut TurnQueue, count: usize, time: impl Fn(u64) -> Duration) -> Vec<u64> {
         let turn = |_| {
             let (taker, run) = queue.pop()?;
-            queue.took(taker, run, time(run));
+            queue.took(taker, time(run));
             queue.push(taker, run);
             Some(run)
         };
@@ -244,20 +234,11 @@ mod tests {
     }
 
     #[test]
-    fn a_run_of_the_same_person_waits_for_one_turn_of_those_that_overrun() {
-        let mut queue = TurnQueue::default();
-        (1..=4).for_each(|run| queue.push(ANN, run));
-        turns(&mut queue, 8, |_| ms(32));
-        queue.push(ANN, 9);
-        assert_eq!(queue.pop(), Some((ANN, 9)));
-    }
-
-    #[test]
     fn who_comes_back_from_waiting_is_next_however_many_compute() {
         let mut queue = TurnQueue::default();
         queue.push(BOB, 99);
         assert_eq!(queue.pop(), Some((BOB, 99)));
-        queue.took(BOB, 99, ms(1));
+        queue.took(BOB, ms(1));
         (1..=8).for_each(|run| queue.push(TurnTaker::Owner(run), run));
         // From now on each of them has used more.
         turns(&mut queue, 8, |_| ms(32));
@@ -265,7 +246,7 @@ mod tests {
             assert_ne!(turns(&mut queue, 1, |_| ms(32)), [99]);
             queue.push(BOB, 99);
             assert_eq!(queue.pop(), Some((BOB, 99)));
-            queue.took(BOB, 99, Duration::from_micros(10));
+            queue.took(BOB, Duration::from_micros(10));
         }
     }
 
@@ -280,8 +261,8 @@ mod tests {
         let mut last = Vec::new();
         for run in 100..200 {
             queue.push(BOB, run);
-            let (taker, next) = queue.pop().unwrap_or((BOB, 0));
-            queue.took(taker, next, ms(4));
+            let (taker, _) = queue.pop().unwrap_or((BOB, 0));
+            queue.took(taker, ms(4));
             last.push(taker);
             queue.ended(BOB, run);
             if taker == ANN {
@@ -299,7 +280,7 @@ mod tests {
         for run in 2..10_000 {
             queue.push(TurnTaker::Owner(run), run);
             while let Some((taker, next)) = queue.pop() {
-                queue.took(taker, next, ms(4));
+                queue.took(taker, ms(4));
                 if next == run {
                     break;
                 }

@@ -193,7 +193,7 @@ impl LaneWorker {
         // Most runs end in their first turn: such a run is nowhere but here. Others that have turns to come
         // go first.
         let begun = if self.may_begin_at_once() {
-            self.begin_at_once(id, instance)
+            self.begin_at_once(instance)
         } else {
             Some(instance)
         };
@@ -206,7 +206,7 @@ impl LaneWorker {
     }
 
     /// Gives a run its first turn; returns it if it did not end. Only a turn that was longer than others is charged.
-    fn begin_at_once(&mut self, id: u64, mut instance: Instance) -> Option<Instance> {
+    fn begin_at_once(&mut self, mut instance: Instance) -> Option<Instance> {
         let (taker, run, began) = (instance.taker, Rc::clone(&instance.run), self.wakes.lately());
         let goes_on = match instance.turn() {
             Some(result) => {
@@ -222,7 +222,7 @@ impl LaneWorker {
             } else {
                 Duration::ZERO
             };
-            self.turns.began(taker, goes_on.as_ref().map(|_| id), time);
+            self.turns.began(taker, time);
         }
         goes_on
     }
@@ -238,7 +238,7 @@ impl LaneWorker {
             || self.wakes.lately().duration_since(from),
             |(began, ended)| ended.saturating_sub(began),
         );
-        self.turns.took(taker, id, took);
+        self.turns.took(taker, took);
         match self.runs.get(&id) {
             None => self.turns.ended(taker, id),
             Some(instance) if !instance.waits() => self.turns.push(taker, id),

@@ -256,10 +256,8 @@ fn a_neighbour_waits_for_one_turn_beside_any_number_of_scripts_that_overrun_thei
     let each = patient(None);
     for (name, hostile) in [
         ("one of nobody", beside(1, &each)),
-        ("six, each of an owner", beside(6, &each)),
         ("one of another person", beside(1, &his)),
         ("sixteen of another person", beside(16, &his)),
-        ("four of the same person", beside(4, &hers)),
     ] {
         let mut held = Held::with(hers.person, &hostile)?;
         let (turns, ended) = held.turns(TURNS, name);
