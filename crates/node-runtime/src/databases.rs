@@ -1,4 +1,12 @@
 //! The tool `query_database`, for the databases that the person configured, if this program has the feature `postgres`.
+//!
+//! | `databases` | feature `postgres` | tool |
+//! | --- | --- | --- |
+//! | empty | either | none |
+//! | set | on | `query_database`, which names the databases to the model, and no address |
+//! | set | off | none; a warning says that this build has no PostgreSQL |
+//!
+//! An address is a reference to a variable (`${NAME}`). It is read here once and stays out of errors and events.
 
 use agentx_config::Settings;
 use agentx_tools::Toolbox;

@@ -31,6 +31,14 @@ pub(crate) fn with_skills(mut tools: Toolbox, settings: &Settings, log: &Arc<dyn
 }
 
 /// The tool, for the skills that settings find.
+///
+/// | call | result |
+/// | --- | --- |
+/// | `{name}` | the text of SKILL.md, and the paths of the skill's other files |
+/// | `{name, file}` | the text of this file |
+/// | a name that no skill has | `failed`, with the names that there are |
+/// | a link that leads out, or a file that may hold secrets | `failed`, with the reason |
+/// | a session of another person | `denied` |
 struct SkillTool {
     spec: ToolSpec,
     /// The trust in the folder is that of the start of the runtime.
