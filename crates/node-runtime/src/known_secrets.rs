@@ -1,6 +1,16 @@
 //! Gathers the secrets that this program can know: the keys of its settings, variables of the environment, and
 //! `.env` files of the workspace.
 //!
+//! | source | which values |
+//! | --- | --- |
+//! | `models`, `providers` | their keys, however they are given |
+//! | `mcp` | the variables and headers of each server |
+//! | `agentx secrets`, `/secret` | what a person marked |
+//! | variables of the environment | those whose name or value looks like a secret, and those of `secrets.names` |
+//! | `.env`, `.env.local` | the same; in a folder without trust, as below |
+//!
+//! `secrets.ignore` takes variables out again, but no key of the settings and nothing that a person marked.
+//!
 //! The values are only looked for in what is recorded; nothing here sends or stores them. A folder's `.env` is
 //! read although nobody trusts the folder. There only values with a letter and a digit and without blanks count:
 //! else `TOKEN=permission` would take a word out of the instructions and out of what people write.

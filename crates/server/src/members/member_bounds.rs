@@ -153,7 +153,11 @@ impl MemberBounds {
             params: _,
             system_prompt: _,
             instructions: _,
-            workspace,
+            // These four are compared by `other_ground`.
+            workspace: _,
+            guard: _,
+            server_rules: _,
+            rules_version: _,
             tools,
             approval,
             rules,
@@ -161,9 +165,6 @@ impl MemberBounds {
             agents,
             routing,
             condensing,
-            rules_version,
-            guard,
-            server_rules,
             all_tools: _,
             tool_search: _,
             answer_schema: _,
@@ -187,21 +188,10 @@ impl MemberBounds {
             .or_else(|| self.left_plan_mode(before, *plan_mode))
             .or_else(|| self.wider_approval(before.approval, *approval))
             .or_else(|| self.wider_tools(before, tools))
-            .or_else(|| self.wider_limits(before.limits, *limits));
+            .or_else(|| self.wider_limits(before.limits, *limits))
+            .or_else(|| self.other_ground(before, after));
         if widened.is_some() {
             return widened;
-        }
-        if *workspace != before.workspace && *workspace != self.workspace {
-            return Some(format!("it works in {workspace}"));
-        }
-        if *guard != before.guard && *guard != self.guard {
-            return Some("it guards other files".into());
-        }
-        if *server_rules != before.server_rules && *server_rules != self.server_rules {
-            return Some("it replaces the server's rules".into());
-        }
-        if *rules_version < before.rules_version.min(RULES_VERSION) {
-            return Some("it reads rules as an older program did".into());
         }
         let routed = routing.as_deref().into_iter().flat_map(|routing| {
             let routes = routing.routes.iter().map(|route| &route.agent);
@@ -212,6 +202,21 @@ impl MemberBounds {
             let within = self.widened(same.unwrap_or(before), agent)?;
             Some(format!("its agent {:?}: {within}", agent.name))
         })
+    }
+
+    /// Describes that `after` works in another place, or under other files, rules or versions of rules than before.
+    fn other_ground(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
+        if after.workspace != before.workspace && after.workspace != self.workspace {
+            return Some(format!("it works in {}", after.workspace));
+        }
+        if after.guard != before.guard && after.guard != self.guard {
+            return Some("it guards other files".into());
+        }
+        if after.server_rules != before.server_rules && after.server_rules != self.server_rules {
+            return Some("it replaces the server's rules".into());
+        }
+        let is_older = after.rules_version < before.rules_version.min(RULES_VERSION);
+        is_older.then(|| "it reads rules as an older program did".to_owned())
     }
 
     /// Returns that plan mode is left, as text. In sessions of other owners, nobody leaves it.
