@@ -858,8 +858,10 @@ export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tool
 export interface ActionStarted {
   /** The kind of action. */
   kind: ActionKind;
-  /** The call, for tools. */
+  /** The call, for tools and for a wait of the model. */
   tool_call_id?: ToolCallId | null;
+  /** The time at which a wait of the model ends: the next program that opens the session ends it then. */
+  due_at?: Timestamp | null;
 }
 
 /** The kinds of actions. */
@@ -1129,7 +1131,7 @@ export interface TimerFired {
 }
 
 /** The purpose of a timer. */
-export type Timer = "run_limit" | "heartbeat" | "unknown";
+export type Timer = "run_limit" | "heartbeat" | "wait" | "unknown";
 
 /** A session begins. The envelope's `agent_state_id` is its first agent. */
 export interface SessionOpened {
@@ -1202,6 +1204,11 @@ export interface AgentConfig {
    * have this tool, and in logs older than this field.
    */
   ask_user?: AskUser | null;
+  /**
+   * Whether the agent has the tool `wait`, which suspends its run until a time; `false` in logs older than
+   * this field.
+   */
+  wait?: boolean;
   /** When the agent counts as stuck in a loop; `None` if never, and in logs older than this field. */
   stuck?: StuckSettings | null;
   /**

@@ -183,11 +183,16 @@ fn tools_are_refused_for_their_reason() {
 
 #[test]
 fn tools_of_other_kinds_are_refused_for_their_reason() {
+    let cases = [(
+        "type: generator\nname: t\nprompt: p\nmode: json_output\n".into(),
+        "t.yaml:4:7: `mode: json_output` needs `output_schema`",
+    )];
+    refused(&cases);
+}
+
+#[test]
+fn composite_and_further_tools_are_refused_for_their_reason() {
     let cases = [
-        (
-            "type: generator\nname: t\nprompt: p\nmode: json_output\n".into(),
-            "t.yaml:4:7: `mode: json_output` needs `output_schema`",
-        ),
         (
             "type: composite\nname: t\nsteps: []\n".into(),
             "t.yaml:3:8: `steps` is empty",

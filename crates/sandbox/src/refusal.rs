@@ -188,6 +188,7 @@ fn can_write(_: &Path) -> bool {
 }
 
 #[cfg(all(test, target_os = "linux"))]
+#[allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 mod tests {
     use super::*;
     use crate::{SandboxLimits, SandboxPaths};

@@ -112,7 +112,7 @@ mod tests {
         let stop = calls.begin_tool(&ann);
         calls.end(&ann);
         assert!(!calls.is_idle(), "its commands go on");
-        assert_eq!(calls.people(), [ann.clone()]);
+        assert_eq!(calls.people(), std::slice::from_ref(&ann));
         calls.stop(&ann);
         assert!(stop.is_cancelled());
         assert!(!calls.begin_tool(&ann).is_cancelled(), "one that begins later");

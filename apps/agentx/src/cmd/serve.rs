@@ -66,7 +66,7 @@ async fn serve(
     let ended = until_told(server, signals, console).await;
     if ended.is_ok() {
         // The signal that ended the server ends the run that the watch may have begun.
-        let _ = tokio::task::spawn_blocking(move || watching.join()).await;
+        watching.end().await;
     }
     ended
 }

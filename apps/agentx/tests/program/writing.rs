@@ -285,7 +285,8 @@ fn a_draft_that_was_sent_after_all_or_whose_session_is_deleted_does_not_come_bac
     }
     // The same words, typed after that message, also in a new chat; and a text behind one that was sent meanwhile.
     let later = ",\"after\":9000000000000000";
-    let typed: [(&str, &str, &[&str], &[&str], &str); 3] = [
+    type Typed<'a> = (&'a str, &'a str, &'a [&'a str], &'a [&'a str], &'a str);
+    let typed: [Typed<'_>; 3] = [
         (
             id.as_str(),
             later,

@@ -68,7 +68,7 @@ impl RedactionsFound {
                 Some(count) => events += count,
                 None => damages.push(Damage {
                     seq: segment.first_seq,
-                    what: "it was replaced, and no record says so".to_owned(),
+                    what: unrecorded(is_deleted(connection, &segment.holder)?).to_owned(),
                 }),
             }
         }
@@ -88,8 +88,7 @@ impl RedactionsFound {
         let later = later_records(connection, &segment.holder)?;
         let count = count_in(&later, segment);
         self.records.extend(later);
-        let is_lost = count.is_none() && is_deleted(connection, &segment.holder)?;
-        Ok(if is_lost { Some(0) } else { count })
+        Ok(count)
     }
 
     /// Returns whether the chain of a part begins with the hash that the events before it had earlier.
@@ -101,6 +100,16 @@ impl RedactionsFound {
             return Ok(false);
         };
         Ok(begins_with(&later_records(connection, holder)?, &base.part))
+    }
+}
+
+/// The finding that nothing says what was taken out of a segment. A mark alone proves nothing: whoever can write the
+/// database can set it.
+fn unrecorded(holder_is_deleted: bool) -> &'static str {
+    if holder_is_deleted {
+        "it was replaced, and the session with the record of that is deleted, so nothing says what was taken out"
+    } else {
+        "it was replaced, and no record says so"
     }
 }
 

@@ -265,6 +265,26 @@ fn reports() -> [Report; 3] {
     reports
 }
 
+/// Decisions about calls of tools by tools.
+fn decisions() -> [ActionBody; 2] {
+    [
+        NestedDecision::Allowed {
+            outside_workspace: true,
+            answer: None,
+        },
+        NestedDecision::Refused {
+            reason: "bash is refused: the person said no.".into(),
+        },
+    ]
+    .map(|decision| {
+        ActionBody::DecideInnerCall(DecideInnerCall {
+            action_id: ActionId::following(12, 0),
+            tool_call_id: "call_1/3".into(),
+            decision,
+        })
+    })
+}
+
 /// Every body of an action.
 pub(crate) fn bodies() -> Vec<ActionBody> {
     let call = CallTool {
@@ -304,22 +324,7 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
             action_id: ActionId::following(12, 0),
         }),
     ];
-    let decisions = [
-        NestedDecision::Allowed {
-            outside_workspace: true,
-            answer: None,
-        },
-        NestedDecision::Refused {
-            reason: "bash is refused: the person said no.".into(),
-        },
-    ];
-    bodies.extend(decisions.map(|decision| {
-        ActionBody::DecideInnerCall(DecideInnerCall {
-            action_id: ActionId::following(12, 0),
-            tool_call_id: "call_1/3".into(),
-            decision,
-        })
-    }));
+    bodies.extend(decisions());
     bodies.extend(reports().map(ActionBody::Report));
     bodies.push(ActionBody::CheckAnswer(CheckAnswer {
         text: "{}".into(),

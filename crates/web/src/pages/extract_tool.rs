@@ -154,15 +154,43 @@ fn plain(text: String) -> DocumentText {
     }
 }
 
-/// JSON on one line is spread over several, so that a part of it can be read.
+/// The largest JSON that is spread, and the largest text that comes of it, in bytes: each value may take a line of its own
+/// with an indent of 120 steps.
+const LONGEST_JSON: usize = 1 << 20;
+
+/// JSON on one line is spread over several, so that a part of it can be read. It stays as it is if it is large, or becomes
+/// much larger.
 fn spread(text: String) -> String {
-    if text.trim().contains('\n') {
+    if text.len() > LONGEST_JSON || text.trim().contains('\n') {
         return text;
     }
     let value: Option<Value> = serde_json::from_str(&text).ok();
-    value
-        .and_then(|value| serde_json::to_string_pretty(&value).ok())
-        .unwrap_or(text)
+    let lines = value.and_then(|value| {
+        let mut lines = BoundedText::default();
+        serde_json::to_writer_pretty(&mut lines, &value).ok()?;
+        String::from_utf8(lines.bytes).ok()
+    });
+    lines.unwrap_or(text)
+}
+
+/// A text that refuses what goes beyond four times [`LONGEST_JSON`].
+#[derive(Default)]
+struct BoundedText {
+    bytes: Vec<u8>,
+}
+
+impl std::io::Write for BoundedText {
+    fn write(&mut self, more: &[u8]) -> std::io::Result<usize> {
+        if self.bytes.len() + more.len() > 4 * LONGEST_JSON {
+            return Err(std::io::ErrorKind::FileTooLarge.into());
+        }
+        self.bytes.extend_from_slice(more);
+        Ok(more.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A text without control and invisible characters, in which nothing ends the quotation that it stands in.
@@ -240,5 +268,23 @@ impl TypedTool for WebExtractTool {
             return Err(ToolFailure::failed(failures.join("\n")));
         }
         Ok(ToolOutcome::success(text).with_details(json!({"pages": pages})))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_on_one_line_is_spread_unless_that_takes_much_room() {
+        assert_eq!(spread("[1,2]".into()), "[\n  1,\n  2\n]");
+        let deep = format!("{}{}1{}", "[".repeat(120), "1,".repeat(100_000), "]".repeat(120));
+        assert_eq!(
+            spread(deep.clone()),
+            deep,
+            "each value would have an indent of 120 steps"
+        );
+        let long = format!("[{}1]", "1,".repeat(LONGEST_JSON));
+        assert_eq!(spread(long.clone()), long);
     }
 }

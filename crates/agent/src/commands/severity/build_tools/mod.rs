@@ -281,7 +281,8 @@ impl<'a> Command<'a> {
         let mut at = start;
         while let Some(word) = self.words.get(at) {
             // `cargo +nightly` names a toolchain.
-            if !is_option(word) && !(self.program == "cargo" && word.starts_with('+')) {
+            let is_toolchain = self.program == "cargo" && word.starts_with('+');
+            if !is_option(word) && !is_toolchain {
                 return Some(at);
             }
             at += 1 + usize::from(takes_next(word));
