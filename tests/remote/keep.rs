@@ -12,10 +12,9 @@ use agentx::node::scripted::ScriptedEnvironment;
 use agentx::node::{NodeParts, NodeRuntime};
 use agentx::remote::keep;
 use agentx::runtime::{
-    Batch, BlobStore as _, Fact, LogError, NewLog, OpenRequest, Redactor, Runtime as _, RuntimeError,
-    SecretSet, SessionLog as _, SharingFact, SystemClock, UserInput, View, redact_session,
+    Batch, BlobStore as _, Fact, LogError, NewLog, OpenRequest, Runtime as _, RuntimeError, SessionLog as _,
+    SharingFact, SystemClock, UserInput, View,
 };
-use agentx::secrets::Origin;
 use agentx::sqlite_log::SqliteLog;
 use agentx::tools::{ToolOptions, Toolbox};
 use agentx::types::{
@@ -486,52 +485,4 @@ async fn a_copy_takes_nothing_of_a_history_that_is_written_anew() {
         keep_now(&place, &id, &fresh).await.unwrap();
         assert_eq!(kept(&fresh, &id).await, text(&old.facts(&id).await));
     }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_copy_follows_a_redaction_of_the_servers_session_live_and_later() {
-    const SECRET: &str = "walrus5f2c81d09be34a7766";
-    let place = Place::remote().await;
-    let id = place.told(&[&format!("it is {SECRET}"), "and so on"]).await;
-    let remote = place.remote.clone().unwrap();
-    let (live, runtime) = elsewhere();
-    let (later, _) = elsewhere();
-    keep_now(&place, &id, &later).await.unwrap();
-    let keeping = soon(keep(&remote, &id, live.clone(), true)).await.unwrap();
-    let before = place.facts(&id).await.len() as u64;
-    soon(keeping.progress().wait_for(|kept| kept.rows == before))
-        .await
-        .unwrap();
-    assert!(kept(&live, &id).await.concat().contains(SECRET));
-
-    let mut set = SecretSet::default();
-    assert!(set.add("KEY", Origin::Person, SECRET));
-    let redactor = Redactor::new(&set);
-    // The server closes the session soon after the last client has left it.
-    let redacting = async {
-        loop {
-            match redact_session(&*place.log, &id, &redactor, &SystemClock).await {
-                Err(RuntimeError::Log(LogError::Busy { .. })) => tokio::task::yield_now().await,
-                redacted => return redacted,
-            }
-        }
-    };
-    let report = soon(redacting).await.unwrap();
-    assert!(report.events > 0 && report.unreplaced.is_empty(), "{report:?}");
-    soon(keeping.progress().wait_for(|kept| kept.rows == before + 1))
-        .await
-        .unwrap();
-    soon(keeping.stop()).await.unwrap();
-    keep_now(&place, &id, &later).await.unwrap();
-    let facts = text(&place.facts(&id).await);
-    for log in [&live, &later] {
-        assert_eq!(kept(log, &id).await, facts);
-        assert!(!facts.concat().contains(SECRET));
-        is_the_servers(log, &place, &id).await;
-        assert!(log.verify(&id).await.unwrap().redacted_events >= report.events);
-    }
-    let replayed = runtime.replay(&id).await.unwrap();
-    assert_eq!(replayed.divergence, None);
-    assert!(replayed.redacted.is_some(), "{replayed:?}");
-    assert!(runtime.search(SECRET, 10).await.unwrap().is_empty());
 }

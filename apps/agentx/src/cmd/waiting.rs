@@ -2,14 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use agentx::runtime::Runtime;
-use agentx_chat::waits::{WaitsCommand, WantedRun, WatchLimit, list_waits, watch};
+use agentx_chat::waits::{ServerEnd, ServerWatch, WaitsCommand, WantedRun, WatchLimit, list_waits, watch};
 use agentx_schedule::ScheduleStore;
 use clap::Parser as _;
-use tokio::sync::oneshot;
 
 use crate::args::{Cli, Command, Global, OutputFormat};
 use crate::cmd::{block_on, run, with_runtime};
@@ -20,8 +18,6 @@ use crate::headless::result::RunResult;
 
 /// The longest wait in place of a run that a watch began; a longer one is left, and continued when it is due.
 const IN_PLACE: Duration = Duration::from_secs(5);
-/// The time that the end of a watch, and of a run that it began, may take when the server has ended.
-const LONGEST_END: Duration = Duration::from_secs(5);
 
 /// Lists what waits, or continues what is due.
 pub(crate) fn run(command: WaitsCommand, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
@@ -44,59 +40,30 @@ pub(crate) fn run(command: WaitsCommand, global: &Global, console: &mut Console)
     })
 }
 
-/// The watch beside a server.
-pub(crate) struct ServerWatch {
-    server_ended: oneshot::Sender<()>,
-    thread: JoinHandle<()>,
-}
-
-impl ServerWatch {
-    /// Waits for its end, when the server has ended.
-    pub(crate) async fn end(self) {
-        // Whoever does not listen any more has ended.
-        let _ = self.server_ended.send(());
-        let _ = tokio::task::spawn_blocking(move || self.thread.join()).await;
-    }
-}
-
 /// Watches beside a server, with its runtime, until a signal ends both.
 pub(crate) fn beside_server(
     global: &Global,
     runtime: Arc<dyn Runtime>,
     data_dir: &Path,
 ) -> std::io::Result<ServerWatch> {
-    let (server_ended, ended) = oneshot::channel::<()>();
     // Answers belong to the sessions, not to the output of the server.
     let global = Global {
         json: true,
         ..global.clone()
     };
     let store = ScheduleStore::at(data_dir);
-    let watching = move || {
+    let watching = move |ended: ServerEnd| {
         let mut console = Console::of_process();
         // Nobody is asked at the terminal of a server.
         console.terminal.input = false;
         let run = async |wanted: WantedRun, console: &mut Console| one(wanted, &global, console).await;
         let watching = watch(&*runtime, &store, WatchLimit::UntilStopped, run, &mut console);
-        // A signal that came before this listened to signals ended the server alone.
-        let unheard = async move {
-            let _ = ended.await;
-            tokio::time::sleep(LONGEST_END).await;
-            Ok(Exit::Ok)
-        };
-        let either = async {
-            tokio::select! {
-                biased;
-                end = watching => end,
-                end = unheard => end,
-            }
-        };
-        if let Err(error) = block_on(either) {
+        let watching = async { ended.or_end(watching).await.unwrap_or(Ok(Exit::Ok)) };
+        if let Err(error) = block_on(watching) {
             tracing::error!(%error, "waits and schedules are not continued any more");
         }
     };
-    let thread = std::thread::Builder::new().name("waits".into()).spawn(watching)?;
-    Ok(ServerWatch { server_ended, thread })
+    ServerWatch::start(watching)
 }
 
 /// Does one run.

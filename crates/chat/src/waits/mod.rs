@@ -9,6 +9,7 @@
 mod arguments;
 mod due_schedules;
 mod schedules;
+mod server_watch;
 mod sessions;
 mod watch;
 
@@ -16,6 +17,7 @@ use std::path::PathBuf;
 
 pub use arguments::{ScheduleArguments, ScheduleCommand, WaitsCommand};
 pub use schedules::run_schedules;
+pub use server_watch::{ServerEnd, ServerWatch};
 pub use sessions::list_waits;
 pub use watch::{WatchLimit, watch};
 
