@@ -136,7 +136,7 @@ impl AgentTasks {
         Ok(true)
     }
 
-    /// Leaves the tasks as they are: who asks for one next goes on with it.
+    /// Stops following the tasks. A task continues when a client asks for it again.
     pub(crate) async fn end(&self) {
         for session in std::mem::take(&mut *self.open.lock().await).into_values() {
             session.suspend().await;

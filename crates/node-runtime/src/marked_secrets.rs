@@ -25,7 +25,7 @@ pub struct MarkedSecret {
     pub value: Secret,
 }
 
-/// The marked values; none if there is no file, or it cannot be read.
+/// Returns the marked values, or none if the file is missing or unreadable.
 pub fn marked_secrets(data_dir: &Path) -> Vec<MarkedSecret> {
     let path = data_dir.join(MARKED_SECRETS);
     let Ok(file) = File::open(&path) else {

@@ -5,7 +5,7 @@ use std::path::Path;
 /// The reason why a schedule cannot be used, kept or run.
 #[derive(Debug, thiserror::Error)]
 pub enum ScheduleError {
-    /// The pattern is no cron pattern.
+    /// The pattern is not a valid cron pattern.
     #[error("{pattern:?} is no cron pattern: {what}")]
     Pattern {
         /// The pattern.

@@ -103,8 +103,8 @@ impl ReactAgent {
         self.condenser.decisions.push((step.seq, line));
     }
 
-    /// Returns whether this is no decision of a person: the server closes the question, because a new rule of its
-    /// settings denies the call.
+    /// Returns whether the server closed the question because a new rule of its settings denies the call. Then no
+    /// person decided.
     pub(super) fn is_closed_by_rule(&self, approval: &Approval) -> bool {
         let denies = |rule: &Rule| rule.effect == RuleEffect::Deny;
         self.config.rules_version >= since::RULES_CLOSE_QUESTIONS

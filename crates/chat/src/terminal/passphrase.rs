@@ -41,7 +41,7 @@ pub fn read_encrypted(file: &[u8], prompt: &str) -> Result<SecretKey, String> {
 /// Asks for a value that is not shown while it is typed, for this long at most.
 ///
 /// # Errors
-/// Returns an error, in words, if there is no terminal, nobody answers, or the question is ended with Ctrl-C.
+/// Returns a message if there is no terminal, nobody answers, or the person presses Ctrl-C.
 pub fn ask_hidden(prompt: &str, patience: Duration) -> Result<String, String> {
     let hidden = HiddenInput::begin().map_err(|error| error.to_string())?;
     let until = Instant::now() + patience;

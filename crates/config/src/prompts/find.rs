@@ -231,7 +231,10 @@ impl Settings {
     /// Reads a text file by its real path.
     ///
     /// # Errors
-    /// Returns the reason why its text does not go to a model: it may hold secrets, is too large, or is no text.
+    /// Reads a file for a model.
+    ///
+    /// # Errors
+    /// Returns the reason if the file may hold secrets, is too large, or is not text.
     pub(super) fn read_for_model(&self, real: &Path, of_folder: bool) -> Result<String, String> {
         if self.is_closed_prompt(real, of_folder) {
             return Err("it may hold secrets, so it is not given to a model".to_owned());

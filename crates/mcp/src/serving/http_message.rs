@@ -115,7 +115,7 @@ impl McpHttpRequest {
         self.method == "tools/call"
     }
 
-    /// Returns whether the request says that it goes on with a call that is suspended.
+    /// Returns whether the request continues a suspended call.
     pub fn is_resuming(&self) -> bool {
         let state = self.params.get("requestState");
         self.is_call() && state.is_some_and(|state| !state.is_null())

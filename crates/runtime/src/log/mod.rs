@@ -326,8 +326,8 @@ pub trait SessionLog: BlobStore {
     /// models and, where it is given, the record of it. The hashes that the chain goes on from stay.
     ///
     /// # Errors
-    /// Returns an error if a session has another writer, or the plan is no longer the recorded one. Nothing
-    /// was changed then.
+    /// Returns an error if a session has another writer, or if its events changed after the plan was made. In both
+    /// cases nothing is changed.
     fn redact(&self, redaction: Redaction) -> BoxFuture<'_, Result<(), LogError>> {
         let _ = redaction;
         Box::pin(ready(Err(LogError::without("redactions"))))

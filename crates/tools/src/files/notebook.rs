@@ -24,7 +24,7 @@ pub fn is_named_as_notebook(path: &str) -> bool {
 /// ```
 ///
 /// # Errors
-/// Returns the reason why it is no notebook.
+/// Returns the reason if the text is not a notebook.
 pub fn notebook_markdown(bytes: &[u8]) -> Result<String, String> {
     let notebook: Value =
         serde_json::from_slice(bytes).map_err(|error| format!("it is no notebook: {error}"))?;
