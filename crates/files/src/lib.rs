@@ -1,5 +1,5 @@
-//! Files that AgentX keeps for itself: configuration, keys, logins, lists. Every crate that keeps one writes
-//! it here, so that all of them are replaced, locked and closed to other users in one way.
+//! Files that AgentX keeps for itself: configuration, keys, logins, lists. Every crate that keeps such a file
+//! writes it through this one, so all of them are replaced, locked and closed to other users in the same way.
 //!
 //! | to | call |
 //! | --- | --- |
@@ -9,8 +9,9 @@
 //! | create a file or a directory for its owner alone | [`private_options`], [`create_private`], [`make_private_directory`] |
 //! | take the access to an existing file from other users | [`close_to_others`] |
 //!
-//! Files of a *person's project* are changed by `agentx-tools` (`temporary`): they keep their owner and group, may be
-//! reached only through an open directory, and their temporary files bear names that every tool passes over.
+//! Files of a *person's project* are changed by `agentx-tools` (`temporary`): they keep their owner and
+//! group, may be reached only through an open directory, and every tool ignores the names of their temporary
+//! files.
 
 mod lock;
 mod private;

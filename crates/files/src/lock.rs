@@ -1,4 +1,4 @@
-//! A lock that one process has at a time, and that ends with its process.
+//! A lock that one process at a time holds, and that ends with its process.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use crate::create_private;
 
-/// The shortest pause between two attempts. It does not grow: a newcomer has no better chance than a process that
-/// has waited for long.
+/// The shortest pause between two attempts. It does not grow, so a process that has waited for long has the
+/// same chance as a newcomer.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(3);
 
-/// A held lock file. Others wait, in this process and in other processes, until this value is dropped or the
-/// process has ended.
+/// A held lock file. Others, in this process or another, wait until this value is dropped or the process has
+/// ended.
 ///
-/// The lock file stands beside what it protects and is never that file itself, because replacing that one
-/// would lose the lock. It is removed while it is still held; who has locked a removed file notices that
-/// another file has its name now, and tries again. Systems that cannot tell a removed file from a new one keep
-/// the lock file.
+/// The lock file is a separate file beside the one that it protects, because replacing the latter would lose
+/// the lock. It is removed while it is still held: a process that has locked a removed file notices that the
+/// name now belongs to another file, and tries again. Systems that cannot tell a removed file from a new one
+/// keep the lock file.
 #[derive(Debug)]
 pub struct FileLock {
     path: PathBuf,
@@ -25,11 +25,11 @@ pub struct FileLock {
 }
 
 impl FileLock {
-    /// Takes the lock with this lock file; `None` if somebody has it. Its directory must exist.
+    /// Takes the lock with this lock file, or returns `None` if it is already held. The directory must exist.
     ///
     /// # Errors
-    /// Returns an error if the lock file cannot be created or locked, or is a symbolic link, which may have
-    /// been planted and leads elsewhere.
+    /// Returns an error if the lock file cannot be created or locked, or is a symbolic link, which an
+    /// attacker may have planted.
     pub fn take(path: &Path) -> io::Result<Option<Self>> {
         loop {
             if path.is_symlink() {
@@ -41,7 +41,7 @@ impl FileLock {
                     let path = path.to_owned();
                     return Ok(Some(Self { path, file }));
                 }
-                // The one who held it before removed the file in the meantime.
+                // The previous holder removed the file in the meantime.
                 Ok(()) => {}
                 Err(TryLockError::WouldBlock) => return Ok(None),
                 Err(TryLockError::Error(error)) => return Err(error),
@@ -49,8 +49,8 @@ impl FileLock {
         }
     }
 
-    /// Waits for the lock, at most for `patience`; `None` if somebody has it still. Blocks the thread: a task
-    /// calls [`FileLock::take`] between pauses of its own.
+    /// Waits for the lock, for at most `patience`. Returns `None` if it is still held then. Blocks the
+    /// thread: a task should call [`FileLock::take`] between its own pauses.
     ///
     /// # Errors
     /// Returns the errors of [`FileLock::take`].
@@ -68,14 +68,14 @@ impl FileLock {
         }
     }
 
-    /// The path of the lock of a file: `FILE.lock` beside it.
+    /// Returns the path of a file's lock: `FILE.lock` beside it.
     pub fn path_for(file: &Path) -> PathBuf {
         let mut path = file.as_os_str().to_owned();
         path.push(".lock");
         PathBuf::from(path)
     }
 
-    /// The lock file, to note in it who has the lock.
+    /// Returns the lock file, so that the holder can leave a note in it.
     pub fn file(&self) -> &File {
         &self.file
     }
@@ -85,18 +85,18 @@ impl Drop for FileLock {
     /// Removes the lock file; the lock itself ends with the file handle, after this.
     fn drop(&mut self) {
         if cfg!(unix) && is_at(&self.file, &self.path) {
-            // A lock file that stays behind is locked and removed by the next one.
+            // The next holder locks and removes a file that stays behind.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// The pause of a process, 3 to 5 ms: processes that began together do not try at the same moments for long.
+/// Returns the pause of a process, 3 to 5 ms, so that processes that began together do not stay in step.
 fn pause_of(process: u32) -> Duration {
     SHORTEST_PAUSE + Duration::from_micros(u64::from(process % 16) * 125)
 }
 
-/// Returns whether an open file still is the one at its path.
+/// Returns whether an open file is still the one at its path.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -106,7 +106,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Returns whether an open file still is the one at its path: a lock file is never removed here.
+/// Returns whether an open file is still the one at its path. It always is: this system keeps lock files.
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> bool {
     true

@@ -1,11 +1,11 @@
-//! Files and directories that other users can neither read nor change. On systems without modes they are
-//! created with what the system grants.
+//! Files and directories that other users can neither read nor change. On systems without modes they get the
+//! system's defaults.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::path::Path;
 
-/// Options that create a file with mode 0600. The caller adds what it wants to do with the file.
+/// Returns options that create a file with mode 0600. The caller adds the kind of access.
 pub fn private_options() -> OpenOptions {
     #[cfg_attr(not(unix), expect(unused_mut, reason = "there are no modes"))]
     let mut options = OpenOptions::new();
@@ -14,17 +14,17 @@ pub fn private_options() -> OpenOptions {
     options
 }
 
-/// Opens a file for writing, and creates it with mode 0600 if there is none. What it holds stays. A named pipe, which
-/// may have been planted, is not waited for.
+/// Opens a file for writing, and creates it with mode 0600 if it does not exist. Its contents stay. It does
+/// not wait for the reader of a named pipe, which an attacker may have planted.
 ///
 /// # Errors
-/// Returns the error of the system, or an error if it is something else than a regular file.
+/// Returns the error of the system, or an error if the path is not a regular file.
 pub fn create_private(path: &Path) -> io::Result<File> {
     let mut options = private_options();
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, nix::fcntl::OFlag::O_NONBLOCK.bits());
     let opened = options.write(true).create(true).truncate(false).open(path);
-    // A pipe that nobody reads cannot be opened so.
+    // Opening a pipe without a reader fails this way.
     let found = match &opened {
         Ok(file) => file.metadata(),
         Err(_) => path.metadata(),
@@ -37,7 +37,7 @@ pub fn create_private(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Makes a directory and those above it, as far as they are missing, with mode 0700.
+/// Creates a directory and its missing parents with mode 0700.
 ///
 /// # Errors
 /// Returns the error of the system.
@@ -68,7 +68,7 @@ pub fn close_to_others(path: &Path) -> io::Result<Option<u32>> {
     Ok(Some(mode))
 }
 
-/// Takes the access to a file from other users. Here are no modes: it does nothing.
+/// Removes the access of other users to a file. Does nothing on this system, which has no modes.
 ///
 /// # Errors
 /// Never returns an error.
@@ -97,7 +97,7 @@ mod tests {
         assert!(made.unwrap().success());
         let refused = || create_private(&pipe).unwrap_err().to_string();
         assert_eq!(refused(), "it is not a regular file; remove it");
-        // This end opens at once, because the pipe is opened for both.
+        // This end opens without waiting, because the pipe is opened for both directions.
         let _reader = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
         assert_eq!(refused(), "it is not a regular file; remove it");
         assert!(crate::FileLock::take(&pipe).is_err());

@@ -1,4 +1,4 @@
-//! Replacing a file as a whole: a new file beside it is written and takes its name.
+//! Replaces whole files: a new file is written beside the old one and takes its name.
 
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -7,17 +7,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{FileLock, private_options};
 
-/// The longest beginning of a file's name in the name of its new version: a name has at most 255 bytes.
+/// The longest part of a file's name that the name of its new version repeats: a name has at most 255 bytes.
 const LONGEST_STEM: usize = 200;
 
-/// How a file is replaced. By default the new file is the owner's alone (mode 0600), it stands in the place of a
-/// symbolic link, and it survives the death of the process but perhaps not that of the machine.
+/// The way in which a file is replaced. By default only the owner can access the new file (mode 0600), it
+/// takes the place of a symbolic link, and it survives the death of the process but perhaps not that of the
+/// machine.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReplaceOptions {
-    /// Replaces the file that a symbolic link leads to, so that the link stays, as people keep their dotfiles. A
-    /// link that leads nowhere is an error.
+    /// Replaces the target of a symbolic link and keeps the link, as people who link their dotfiles expect. A
+    /// dangling link is an error.
     pub follow_link: bool,
-    /// The new file has the permissions of the one that it replaces; one that is new is the owner's alone.
+    /// Gives the new file the permissions of the one that it replaces. If there was none, only the owner can
+    /// access it.
     pub keep_permissions: bool,
     /// Returns once the disk has the new content and name, so that the death of the machine loses neither.
     pub durable: bool,
@@ -29,18 +31,17 @@ pub struct ReplaceOptions {
 /// process that is killed meanwhile may leave `NAME.PID-N.new` beside the file.
 ///
 /// # Errors
-/// Returns an error if the file cannot be written, or is something else than a regular file. The old content
-/// stays then.
+/// Returns an error if the file cannot be written or is not a regular file. The old content stays then.
 pub fn replace(path: &Path, bytes: &[u8], options: ReplaceOptions) -> io::Result<()> {
     let path = &target(path, options)?;
     if options.only_new {
-        // The name is ours from here on, so nothing of others is replaced below.
+        // This process owns the name now, so nothing of others is replaced below.
         private_options().write(true).create_new(true).open(path)?;
     }
     let temporary = path.with_file_name(temporary_name(path));
     let done = write(&temporary, path, bytes, options);
     if done.is_err() {
-        // The first error matters more than a file that could not be removed either; it may not be there.
+        // The first error matters more than a failure to remove the file, which may not exist.
         let _ = std::fs::remove_file(&temporary);
         if options.only_new {
             let _ = std::fs::remove_file(path);
@@ -49,8 +50,8 @@ pub fn replace(path: &Path, bytes: &[u8], options: ReplaceOptions) -> io::Result
     done
 }
 
-/// Replaces a file as [`replace`] does, and removes what killed writers left beside it. The holder of the lock
-/// that all writers of this file take may call it: no living writer has such a file now.
+/// Replaces a file as [`replace`] does, and removes what killed writers left beside it. The caller must hold
+/// the lock that all writers of this file take: then no living writer has such a file.
 ///
 /// # Errors
 /// Returns the errors of [`replace`].
@@ -93,7 +94,7 @@ fn write(temporary: &Path, path: &Path, bytes: &[u8], options: ReplaceOptions) -
     Ok(())
 }
 
-/// The name of a file's new version, which no other writer has: `NAME.PID-N.new`.
+/// Returns the name of a file's new version, which no other writer uses: `NAME.PID-N.new`.
 fn temporary_name(path: &Path) -> String {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -105,7 +106,7 @@ fn stem(path: &Path) -> String {
     name[..name.floor_char_boundary(LONGEST_STEM)].to_owned()
 }
 
-/// Waits until the disk has the names of a directory.
+/// Waits until the names of a directory are on the disk.
 #[cfg(unix)]
 fn sync_directory(file: &Path) -> io::Result<()> {
     let directory = file
@@ -119,9 +120,9 @@ fn sync_directory(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Removes what killed writers left beside the file: `NAME.PID-N.new`, or `NAME.PID.new` of
-/// earlier versions. One may also have been planted: a link is removed and not followed. The holder of the lock
-/// that all writers of this file take may call it. It does nothing if the directory cannot be read.
+/// Removes what killed writers left beside the file: `NAME.PID-N.new`, or `NAME.PID.new` of earlier versions.
+/// A link, which an attacker may have planted, is removed and not followed. The caller must hold the lock
+/// that all writers of this file take. It does nothing if the directory cannot be read.
 pub fn remove_leftovers(path: &Path, _: &FileLock) {
     let stem = stem(path);
     let directory = path
@@ -261,7 +262,7 @@ mod tests {
         for name in kept.iter().chain(&["a.7.new", "a.4194304-12.new"]) {
             std::fs::write(at(name), "half").unwrap();
         }
-        // One that was planted leads elsewhere.
+        // A planted link, which leads elsewhere.
         symlink(at("b.7-1.new"), at("a.8-0.new")).unwrap();
         let lock = FileLock::wait(&at("a.lock"), Duration::from_secs(5))
             .unwrap()

@@ -1,5 +1,6 @@
-//! The branch of a V1 conversation that its leaf is on. Events name the event before them (`parent_id`), so a
-//! conversation is a tree; logs of earlier versions have no such field and are one line.
+//! Selects the branch of a V1 conversation that ends at its leaf. Each event names the one before it
+//! (`parent_id`), so a conversation is a tree. Logs of earlier versions lack this field and are a single
+//! line.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,10 +11,10 @@ use crate::json;
 /// The parent of the first event after a navigation to the beginning.
 const ROOT: &str = "__root__";
 
-/// The events from the beginning to the leaf, and the number of all others.
+/// Returns the events from the beginning to the leaf, and the number of all others.
 ///
-/// The leaf is the named event; the last one if none is named or the log does not have it. An event without a
-/// parent follows the one before it in the log.
+/// The leaf is the named event, or the last one if none is named or the log does not contain it. An event
+/// without a parent follows the one before it in the log.
 pub(crate) fn of_leaf(events: Vec<Value>, leaf: &str) -> (Vec<Value>, usize) {
     if !events.iter().any(|event| json::id(event, "parent_id").is_some()) {
         return (events, 0);
@@ -33,7 +34,7 @@ pub(crate) fn of_leaf(events: Vec<Value>, leaf: &str) -> (Vec<Value>, usize) {
         }
         next = match json::id(&events[index], "parent_id").as_deref() {
             Some(ROOT) => None,
-            // A parent that the log does not have, or a later one, would lose the events before it.
+            // A parent that is missing or comes later would lose the events before it.
             Some(parent) => places
                 .get(parent)
                 .copied()

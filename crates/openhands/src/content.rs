@@ -1,4 +1,4 @@
-//! Texts and pictures of a log as content parts. Pictures and very long texts become blobs.
+//! Turns texts and pictures of a log into content parts. Pictures and very long texts become blobs.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,10 @@ use serde_json::{Map, Value};
 
 use crate::json;
 
-/// Maximum number of bytes of a result's text in an event. Of a longer one the event has the beginning and the
-/// end, and a blob the whole.
+/// Maximum number of bytes of a result's text in an event. For a longer text, the event has the beginning and
+/// the end, and a blob has the whole.
 const MOST_RESULT: usize = 256 * 1024;
-/// Maximum number of bytes of a text among the details of a result.
+/// Maximum number of bytes of a text in the details of a result.
 const MOST_DETAIL: usize = 4 * 1024;
 
 /// The bytes that events refer to.
@@ -22,20 +22,21 @@ pub(crate) struct LogBlobs {
 }
 
 impl LogBlobs {
-    /// Keeps bytes, and returns their name.
+    /// Stores bytes and returns their name.
     pub(crate) fn keep(&mut self, bytes: Vec<u8>) -> BlobId {
         let id = BlobId::with_suffix(blake3::hash(&bytes).to_hex());
         self.kept.insert(id.clone(), bytes);
         id
     }
 
-    /// All of them: names, and bytes in base64.
+    /// Returns all blobs: names, and bytes in base64.
     pub(crate) fn into_base64(self) -> Vec<(BlobId, String)> {
         let encoded = |(id, bytes): (BlobId, Vec<u8>)| (id, STANDARD.encode(bytes));
         self.kept.into_iter().map(encoded).collect()
     }
 
-    /// A picture by its address, which may contain its bytes; `None` if it is neither.
+    /// Returns the picture at an address, which may contain the bytes itself (`data:`); `None` if there is
+    /// none.
     pub(crate) fn picture(&mut self, url: &str) -> Option<ContentPart> {
         if let Some(data) = url.strip_prefix("data:") {
             let (head, body) = data.split_once(',')?;
@@ -49,7 +50,7 @@ impl LogBlobs {
         is_address.then(|| image(type_of(url), MediaSource::Url(url.to_owned())))
     }
 
-    /// Puts an overlong text into a blob. Returns what the event has of it, and the name of the whole.
+    /// Moves an overlong text into a blob. Returns the excerpt for the event, and the name of the blob.
     pub(crate) fn shorten(&mut self, text: &str) -> (String, Option<BlobId>) {
         if text.len() <= MOST_RESULT {
             return (text.to_owned(), None);
@@ -89,7 +90,7 @@ fn type_of(url: &str) -> &'static str {
     }
 }
 
-/// The last place up to `at` between two characters.
+/// Returns the last character boundary at or before `at`.
 fn floor(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -97,7 +98,7 @@ fn floor(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// The first place from `at` on between two characters.
+/// Returns the first character boundary at or after `at`.
 fn ceil(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at += 1;
@@ -105,8 +106,8 @@ fn ceil(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Text and pictures of a list of V1's contents, or of a plain text. Returns how many pictures it could not
-/// read, too.
+/// Returns the text and pictures of a V1 content list or a plain text, and the number of pictures that could
+/// not be read.
 pub(crate) fn parts(value: &Value, blobs: &mut LogBlobs) -> (Vec<ContentPart>, usize) {
     let (mut found, mut lost) = (Vec::new(), 0);
     let list = match value {
@@ -131,7 +132,7 @@ pub(crate) fn parts(value: &Value, blobs: &mut LogBlobs) -> (Vec<ContentPart>, u
     (found, lost)
 }
 
-/// The text of a list of contents, or of a plain text.
+/// Returns the text of a content list or a plain text.
 pub(crate) fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -145,7 +146,7 @@ pub(crate) fn text_of(value: &Value) -> String {
     }
 }
 
-/// A value with its long texts cut. Returns how many were cut, too.
+/// Returns a value with its long texts cut, and the number of cuts.
 pub(crate) fn bounded(value: &Value) -> (Value, usize) {
     match value {
         Value::String(text) if text.len() > MOST_DETAIL => {
@@ -173,7 +174,8 @@ pub(crate) fn bounded(value: &Value) -> (Value, usize) {
     }
 }
 
-/// The output of a command as OpenHands shows it to the model: with what its shell said around it.
+/// Returns the output of a command as OpenHands shows it to the model, including the lines that its shell
+/// added.
 pub(crate) fn command_output(content: &str, metadata: &Value) -> String {
     let mut text = format!(
         "{}{content}{}",

@@ -1,5 +1,5 @@
-//! What both versions of logs have in common: the steps of a conversation. The readers of V0 and V1 make
-//! items of events; the recorder makes facts of items.
+//! The steps of a conversation, which both versions of logs have in common. The readers of V0 and V1 turn
+//! events into items; the recorder turns items into facts.
 
 use agentx_types::{ContentPart, Source, Timestamp, ToolStatus, Usage};
 use serde_json::Value;
@@ -10,16 +10,16 @@ use crate::time;
 /// One step of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LogItem {
-    /// When it happened; `None` if the log does not say so.
+    /// The time of the step; `None` if the log does not have it.
     pub(crate) at: Option<Timestamp>,
-    /// The events of the log that it is made of, by their ids.
+    /// The ids of the log's events that form this step.
     pub(crate) events: Vec<String>,
     /// The action or observation, as a step of a session.
     pub(crate) step: LogStep,
 }
 
 impl LogItem {
-    /// A step of one event, with its time and its id.
+    /// Creates a step from one event, with its time and id.
     pub(crate) fn new(event: &Value, step: LogStep) -> Self {
         Self {
             at: time::read(json::text(event, "timestamp")),
@@ -29,10 +29,10 @@ impl LogItem {
     }
 }
 
-/// What happened in a conversation.
+/// An action or an observation of a conversation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum LogStep {
-    /// Somebody or something gives the agent an input.
+    /// The agent gets an input.
     Input {
         content: Vec<ContentPart>,
         source: Source,
@@ -64,9 +64,9 @@ pub(crate) struct LoggedAnswer {
     pub(crate) model: Option<String>,
     /// The reasoning.
     pub(crate) thinking: String,
-    /// The words.
+    /// The text.
     pub(crate) text: String,
-    /// The calls, in their order.
+    /// The calls, in order.
     pub(crate) calls: Vec<LoggedCall>,
     /// The tokens and the cost, if the log has them.
     pub(crate) usage: Option<Usage>,
@@ -75,43 +75,43 @@ pub(crate) struct LoggedAnswer {
 /// A call in an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoggedCall {
-    /// The id as the log has it, by which its outcome is found.
+    /// The call's id in the log, by which its outcome is found.
     pub(crate) id: String,
     /// The tool.
     pub(crate) name: String,
     /// The arguments: an object.
     pub(crate) input: Value,
-    /// For a call that ends the run: the text of its result if the log has no observation of it.
+    /// For a call that ends the run: its result if the log has no observation of it.
     pub(crate) ends: Option<String>,
-    /// For a call that gives work to another agent: its name and its task.
+    /// For a call that delegates to another agent: the agent's name and the task.
     pub(crate) delegate: Option<(String, String)>,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LoggedOutcome {
-    /// The id of the call as the log has it.
+    /// The call's id in the log.
     pub(crate) call: String,
-    /// The tool, for a call that the log does not have.
+    /// The tool, in case the log lacks the call.
     pub(crate) name: String,
-    /// The arguments, as far as the outcome tells them, for such a call.
+    /// The arguments, as far as the outcome shows them, in case the log lacks the call.
     pub(crate) input: Value,
-    /// The text and pictures for the model.
+    /// The text and pictures that the model reads.
     pub(crate) content: Vec<ContentPart>,
-    /// How it ended.
+    /// The status of the call.
     pub(crate) status: ToolStatus,
-    /// Everything else that the log says about it.
+    /// Everything else that the log records about it.
     pub(crate) details: Value,
 }
 
-/// What a log says about the agent, before its first step.
+/// The description of the agent in a log, before its first step.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LogSetting {
     /// The name of the agent.
     pub(crate) agent: String,
     /// The model.
     pub(crate) model: String,
-    /// The tokens that fit into a call, if the log says so.
+    /// The context window of the model in tokens, if the log has it.
     pub(crate) context_window: Option<u64>,
     /// The system prompt.
     pub(crate) system_prompt: String,

@@ -1,14 +1,14 @@
-//! Logs of OpenHands as sessions.
+//! Imports logs of OpenHands as sessions.
 //!
-//! [`Log::read`] takes the text of a log of V0 or V1 (or [`Log::of_folder`] the files of a folder), and
-//! [`import`] makes the facts of a session of it, with a [report](ImportReport) of what they are made of and of
-//! what was left out. The session shows, searches, forks and replays like any other; opened, it starts nothing,
-//! because `agentx_history::portable::import` ends it with `session_imported`.
+//! [`Log::read`] takes the text of a log of V0 or V1 (or [`Log::of_folder`] the files of a folder).
+//! [`import`] turns it into the facts of a session, with a [report](ImportReport) of what was read and what
+//! was left out. The session can be shown, searched, forked and replayed like any other. Opening it starts
+//! nothing, because `agentx_history::portable::import` ends it with `session_imported`.
 //!
-//! [`ActionType`], [`ObservationType`], [`AgentState`], [`EventKind`] and [`ExecutionStatus`] are OpenHands'
-//! words, with what each is here ([`WordRow`]).
+//! [`ActionType`], [`ObservationType`], [`AgentState`], [`EventKind`] and [`ExecutionStatus`] are the words
+//! of OpenHands, each with its equivalent in AgentX ([`WordRow`]).
 //!
-//! The crate is pure: texts come in, facts come out. It knows no file and no clock.
+//! The crate is pure: texts come in, facts come out. It uses neither files nor a clock.
 //!
 //! ```
 //! use agentx_openhands::{ImportOptions, Log, import};
@@ -56,22 +56,22 @@ pub use words::{
     ActionType, AgentState, EventKind, ExecutionStatus, ObservationType, TABLES, WordRole, WordRow, markdown,
 };
 
-/// The tokens that fit into a call of a model that a log does not describe.
+/// The context window of a model that a log does not describe, in tokens.
 const CONTEXT_WINDOW: u64 = 200_000;
 /// The longest answer of such a model, in tokens.
 const OUTPUT_TOKENS: u64 = 8_192;
 
-/// What an import adds to a log.
+/// Values that an import adds to a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportOptions {
     /// The owner of the session. Default: the local one.
     pub owner: OwnerId,
-    /// The directory in which the session's agent works if a person continues it; the log's own is somewhere
-    /// else. Default: empty.
+    /// The directory in which the session's agent works if a person continues it. The log's own directory
+    /// belongs to another machine. Default: empty.
     pub workspace: String,
     /// The time of events before the first one that has a time. Default: 1970.
     pub now: Timestamp,
-    /// The program that imports, with its version. Default: empty.
+    /// The importing program and its version. Default: empty.
     pub program: String,
 }
 
@@ -86,29 +86,30 @@ impl Default for ImportOptions {
     }
 }
 
-/// A session made of a log.
+/// A session made from a log.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ImportedLog {
-    /// The id of the session. It follows from the log and the workspace, so the same log is the same session.
+    /// The id of the session. It is derived from the log and the workspace, so importing a log twice gives
+    /// the same session.
     pub session_id: SessionId,
     /// The title; empty if the log has none.
     pub title: String,
-    /// The directory that its agent works in.
+    /// The working directory of its agent.
     pub workspace: String,
     /// The time of the first event.
     pub created_at: Timestamp,
     /// The facts, in order.
     pub events: Vec<Envelope<EnvironmentEvent>>,
-    /// The bytes that facts refer to: names, and bytes in base64.
+    /// The blobs that facts refer to: names, and bytes in base64.
     pub blobs: Vec<(BlobId, String)>,
-    /// What was read and what was left out.
+    /// The report of what was read and what was left out.
     pub report: ImportReport,
 }
 
-/// Makes a session of a log.
+/// Makes a session from a log.
 ///
 /// # Errors
-/// Returns an error if the log has no step of a conversation.
+/// Returns an error if the log contains no step of a conversation.
 pub fn import(log: &Log, options: &ImportOptions) -> Result<ImportedLog, LogReadError> {
     let mut report = ImportReport::new(log.version, log.events.len());
     (0..log.elsewhere).for_each(|_| report.leave_out("event of another branch"));
@@ -143,7 +144,7 @@ pub fn import(log: &Log, options: &ImportOptions) -> Result<ImportedLog, LogRead
     for item in items {
         recorder.item(item);
     }
-    // From here on a person is asked: the log's calls ran elsewhere.
+    // From now on calls need approval: the log's calls ran on another machine.
     let asks = ConfigChanged {
         change: ConfigChange::Approval(ApprovalMode::Ask),
         by: None,
@@ -160,7 +161,7 @@ pub fn import(log: &Log, options: &ImportOptions) -> Result<ImportedLog, LogRead
     })
 }
 
-/// The ids of the session and of its agent, from the contents of the log.
+/// Returns the ids of the session and of its agent, derived from the contents of the log.
 fn ids(log: &Log, options: &ImportOptions) -> (SessionId, AgentStateId) {
     let mut hasher = blake3::Hasher::new();
     for event in &log.events {
@@ -176,7 +177,7 @@ fn ids(log: &Log, options: &ImportOptions) -> (SessionId, AgentStateId) {
     )
 }
 
-/// The configuration in which the calls of the log run as they ran there: without a question.
+/// Returns the configuration under which the log's calls run without a question, as they did originally.
 fn config(
     setting: &LogSetting,
     items: &[LogItem],
@@ -202,7 +203,7 @@ fn config(
     config
 }
 
-/// Where the conversation comes from, for the model that continues it.
+/// Returns instructions that tell the model where the conversation comes from.
 fn origin(setting: &LogSetting, version: LogVersion) -> Instructions {
     let mut text = format!(
         "The conversation until here was imported from a log of {}.",
@@ -220,7 +221,7 @@ fn origin(setting: &LogSetting, version: LogVersion) -> Instructions {
     }
 }
 
-/// The model, by the name that the log has: `PROVIDER/MODEL`, or the model alone.
+/// Returns the model by its name in the log: `PROVIDER/MODEL`, or the model alone.
 fn model(setting: &LogSetting) -> ModelSpec {
     let name = setting.model.as_str();
     let (provider, id) = match name.split_once('/') {

@@ -1,4 +1,4 @@
-//! A log as it was read: which version wrote it, and its events. Files come in as texts, so that this crate
+//! A log that was read: the version that wrote it, and its events. Files are passed as texts, so this crate
 //! needs no file system.
 
 use serde_json::Value;
@@ -15,18 +15,18 @@ pub const MOST_EVENTS: usize = 200_000;
 /// The reason why a log cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogReadError {
-    /// The text is no log of OpenHands.
+    /// The text is not an OpenHands log.
     #[error("not a log of OpenHands: {0}")]
     Other(String),
-    /// A file, a line or an event is not what it should be.
+    /// A file, a line or an event is malformed.
     #[error("{place}: {what}")]
     Damaged {
         /// The file, and the line or event in it.
         place: String,
-        /// What is wrong.
+        /// The defect.
         what: String,
     },
-    /// There is more than an import takes.
+    /// The log exceeds the limits of an import.
     #[error("the log is too large: {0}")]
     TooLarge(String),
 }
@@ -42,22 +42,22 @@ pub struct Log {
     pub(crate) elsewhere: usize,
 }
 
-/// A file of a folder.
+/// A file in a log's folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFile {
-    /// The name in its folder, for places in errors and for the order.
+    /// The name in its folder, which errors show and which determines the order.
     pub name: String,
     /// The contents.
     pub text: String,
 }
 
 impl Log {
-    /// Reads one file: a list of V0 events, a record of V0's resolver (`output.jsonl`), or the events of V1,
-    /// one on each line or as a list.
+    /// Reads one file: a list of V0 events, a record of V0's resolver (`output.jsonl`), or V1 events, one on
+    /// each line or as a list.
     ///
     /// # Errors
-    /// Returns an error if it is something else, or damaged: with the line or the event; or if it has more
-    /// than one log.
+    /// Returns an error if the text is something else, is damaged (the error names the line or the event), or
+    /// contains more than one log.
     pub fn read(text: &str) -> Result<Self, LogReadError> {
         let mut logs = Self::read_all(text, None)?;
         match (logs.pop(), logs.len()) {
@@ -67,10 +67,10 @@ impl Log {
     }
 
     /// Reads all logs of one file, as [`read`](Self::read) does: a file of the resolver has one on each line.
-    /// `state` is the `base_state.json` or `metadata.json` beside it, if there is one.
+    /// `state` is the `base_state.json` or `metadata.json` beside it, if it exists.
     ///
     /// # Errors
-    /// Returns an error if it is something else, or damaged: with the line or the event.
+    /// Returns an error if the text is something else or is damaged; the error names the line or the event.
     pub fn read_all(text: &str, state: Option<&LogFile>) -> Result<Vec<Self>, LogReadError> {
         let state = state_of(state)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -85,11 +85,11 @@ impl Log {
         }
     }
 
-    /// Reads the files of a folder: the events, one in each file, in the order of the numbers in their names,
-    /// and `base_state.json` or `metadata.json` if there is one.
+    /// Reads the files of a folder: one event in each file, in the order of the numbers in their names, and
+    /// `base_state.json` or `metadata.json` if it exists.
     ///
     /// # Errors
-    /// Returns an error if a file is damaged or none has an event: with the file.
+    /// Returns an error if a file is damaged, which the error names, or if no file has an event.
     pub fn of_folder(mut files: Vec<LogFile>, state: Option<&LogFile>) -> Result<Self, LogReadError> {
         files.sort_by(|a, b| {
             number_in(&a.name)
@@ -100,7 +100,7 @@ impl Log {
         for file in &files {
             match read_json(&file.text, &file.name)? {
                 event @ Value::Object(_) => events.push(event),
-                // A page of V0's cache has several events; they are there as files too.
+                // A page of V0's cache repeats several events that also have their own files.
                 Value::Array(_) => {}
                 _ => {
                     return Err(LogReadError::Damaged {
@@ -148,7 +148,7 @@ impl Log {
         }
     }
 
-    /// A record around a history, or a single event.
+    /// Reads a record around a history, or a single event.
     fn of_record(mut record: Value, state: Value) -> Result<Self, LogReadError> {
         for key in ["history", "trajectory", "events"] {
             if let Some(Value::Array(events)) = record.get_mut(key).map(Value::take) {
@@ -223,7 +223,7 @@ fn too_many() -> LogReadError {
     LogReadError::TooLarge(format!("more than {MOST_EVENTS} events"))
 }
 
-/// The first number in a name: `event-00012-….json` and `12.json` are 12.
+/// Returns the first number in a name: 12 for `event-00012-….json` and for `12.json`.
 fn number_in(name: &str) -> u64 {
     let from = name
         .find(|letter: char| letter.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! What an import says about a log: what it read, and what it left out. Nothing is left out silently.
+//! The report of an import: what it read and what it left out. Nothing is left out silently.
 
 use std::collections::BTreeMap;
 
@@ -23,20 +23,20 @@ impl LogVersion {
     }
 }
 
-/// What was read from a log.
+/// The contents of a log, and what was left out or added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ImportReport {
     /// The version that wrote it.
     pub version: LogVersion,
     /// The number of events in the log.
     pub events: usize,
-    /// How many events of each kind it has, by the log's own word: `action run`, `observation run`,
+    /// The number of events of each kind, by the log's own word: `action run`, `observation run`,
     /// `MessageEvent`.
     pub kinds: BTreeMap<String, usize>,
-    /// What has no fact of its own here, by name, and how often. Words that the tables do not have begin with
-    /// `unknown`.
+    /// The parts without a corresponding fact, by name, with their number. Names of words that the tables do
+    /// not contain begin with `unknown`.
     pub left_out: BTreeMap<String, usize>,
-    /// What the log does not have and was added, by name, and how often.
+    /// The parts that the log lacked and that were added, by name, with their number.
     pub added: BTreeMap<String, usize>,
 }
 
@@ -63,7 +63,7 @@ impl ImportReport {
         *self.added.entry(shortened(what)).or_default() += 1;
     }
 
-    /// The same for programs: `version`, `events`, `kinds`, `left_out`, `added`.
+    /// Returns the report for programs: `version`, `events`, `kinds`, `left_out`, `added`.
     pub fn to_json(&self) -> Value {
         json!({
             "version": self.version.as_str(),
@@ -74,7 +74,7 @@ impl ImportReport {
         })
     }
 
-    /// The log on one line, and then a line for what was left out and for what was added, if there is any.
+    /// Returns a line about the log, then one for what was left out and one for what was added, if any.
     ///
     /// ```
     /// let log = agentx_openhands::Log::read("[{\"action\":\"message\",\"source\":\"user\",\"args\":{\"content\":\"Hi\"}}]").unwrap();
@@ -97,7 +97,7 @@ impl ImportReport {
     }
 }
 
-/// A name of at most 60 printable characters: it may be any text of a log.
+/// Returns at most 60 printable characters of a name, which may be any text of a log.
 fn shortened(name: &str) -> String {
     name.chars()
         .map(|letter| if letter.is_control() { ' ' } else { letter })

@@ -1,9 +1,9 @@
-//! Times of logs: `2025-01-27T22:44:56.900854`, with or without an offset. OpenHands writes local times
-//! without one; they are read as UTC, because a log does not say where it was written.
+//! Reads times of logs: `2025-01-27T22:44:56.900854`, with or without an offset. OpenHands writes local times
+//! without an offset. They are read as UTC, because a log does not say where it was written.
 
 use agentx_types::Timestamp;
 
-/// Reads a time; `None` if the text is none.
+/// Reads a time; `None` if the text is not one.
 pub(crate) fn read(text: &str) -> Option<Timestamp> {
     let (date, clock) = text.trim().split_once(['T', ' '])?;
     let mut date = date.splitn(3, '-').map(str::parse::<i64>);
@@ -16,7 +16,7 @@ pub(crate) fn read(text: &str) -> Option<Timestamp> {
     Some(Timestamp(micros))
 }
 
-/// Days from 1970-01-01 in the Gregorian calendar.
+/// Returns the days since 1970-01-01 in the Gregorian calendar.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     // Years begin in March here, so that the leap day is the last one.
     let year = if month <= 2 { year - 1 } else { year };
@@ -25,7 +25,7 @@ fn days(year: i64, month: i64, day: i64) -> i64 {
     year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719_468
 }
 
-/// The time of day, and the offset from UTC in microseconds.
+/// Returns the time of day, and the offset from UTC in microseconds.
 fn split_offset(clock: &str) -> Option<(&str, i64)> {
     if let Some(clock) = clock.strip_suffix(['Z', 'z']) {
         return Some((clock, 0));
@@ -40,7 +40,7 @@ fn split_offset(clock: &str) -> Option<(&str, i64)> {
     (minutes.abs() < 24 * 60).then_some((clock, sign * minutes * 60_000_000))
 }
 
-/// Microseconds since midnight.
+/// Returns the microseconds since midnight.
 fn time_of_day(clock: &str) -> Option<i64> {
     let (whole, fraction) = clock.split_once('.').unwrap_or((clock, ""));
     let mut parts = whole.splitn(3, ':');

@@ -1,5 +1,5 @@
-//! The tools and the agents that a session has to have for its calls to be taken up: those that the log calls,
-//! with what it says about them.
+//! The tools and agents that a session needs so that its calls can be recorded: those that the log calls, as
+//! far as it describes them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use crate::item::{LogItem, LogSetting, LogStep, LoggedCall};
 
-/// The tool that gives work to another agent.
+/// The tool that delegates to another agent.
 const DELEGATE: &str = "delegate";
-/// Tools that an agent answers by itself: a call of the log with such a name gets another one.
+/// Tools that the machine itself answers. A call in the log with such a name gets another name.
 const OWN: [&str; 5] = [DELEGATE, "agents", "recall", "ask_user", "find_tools"];
 
-/// The name of a call's tool here.
+/// Returns the name of a call's tool in the session.
 pub(crate) fn name_here(call: &LoggedCall) -> String {
     match &call.delegate {
         Some(_) => DELEGATE.to_owned(),
@@ -22,7 +22,7 @@ pub(crate) fn name_here(call: &LoggedCall) -> String {
     }
 }
 
-/// A tool's name; the machine's own are told apart.
+/// Returns a tool's name, changed if it is one of the machine's own.
 fn name_of(name: &str) -> String {
     match name {
         "" => "unnamed".to_owned(),
@@ -31,7 +31,7 @@ fn name_of(name: &str) -> String {
     }
 }
 
-/// All tools of a log: those that it describes and those that it calls.
+/// Returns all tools of a log: those that it describes and those that it calls.
 pub(crate) fn of_log(setting: &LogSetting, items: &[LogItem]) -> Vec<ToolSpec> {
     let mut described: BTreeMap<String, (String, Value)> = BTreeMap::new();
     for (name, description, schema) in &setting.tools {
@@ -51,7 +51,7 @@ pub(crate) fn of_log(setting: &LogSetting, items: &[LogItem]) -> Vec<ToolSpec> {
                     described.entry(name).or_default();
                 }
             }
-            // A call that the log does not have is made of its outcome, and so is one with a second outcome.
+            // A call that the log lacks is made from its outcome, and so is one with a second outcome.
             LogStep::Outcome(outcome)
                 if !called.contains(outcome.call.as_str()) || !answered.insert(outcome.call.as_str()) =>
             {
@@ -72,8 +72,8 @@ pub(crate) fn of_log(setting: &LogSetting, items: &[LogItem]) -> Vec<ToolSpec> {
     described.into_iter().map(spec).collect()
 }
 
-/// The agents that the log gives work to, each with the tools of the log. Those may give work to each other
-/// once more.
+/// Returns the agents to which the log delegates, each with the tools of the log. They may delegate to each
+/// other once more.
 pub(crate) fn agents_of_log(config: &AgentConfig, items: &[LogItem]) -> Vec<AgentConfig> {
     let mut names = BTreeSet::new();
     for item in items {

@@ -1,5 +1,5 @@
-//! Tokens and cost. Logs have running totals (`accumulated_cost`, `accumulated_token_usage`), so an answer gets
-//! the difference to the totals before it.
+//! Tokens and cost. Logs have running totals (`accumulated_cost`, `accumulated_token_usage`), so an answer
+//! gets the difference from the previous totals.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::json;
 
-/// The totals of each meter of a log so far.
+/// The latest totals of each meter of a log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Meters {
     read: BTreeMap<String, MeterTotals>,
@@ -25,7 +25,7 @@ struct MeterTotals {
 }
 
 impl Meters {
-    /// The usage since the last reading of this meter; `None` if there was none.
+    /// Returns the usage since the last reading of this meter; `None` if there was none.
     pub(crate) fn since_last(&mut self, meter: &str, metrics: &Value) -> Option<Usage> {
         let tokens = &metrics["accumulated_token_usage"];
         let now = MeterTotals {
@@ -56,7 +56,7 @@ impl Meters {
     }
 }
 
-/// The usage of each answer by its id, as the state of a V1 conversation lists it.
+/// Returns the usage of each answer by its id, as the state of a V1 conversation lists it.
 pub(crate) fn of_answers(stats: &Value) -> BTreeMap<String, Usage> {
     let mut found = BTreeMap::new();
     for metrics in stats["usage_to_metrics"]
@@ -66,7 +66,7 @@ pub(crate) fn of_answers(stats: &Value) -> BTreeMap<String, Usage> {
     {
         let (usages, costs) = (json::list(metrics, "token_usages"), json::list(metrics, "costs"));
         for (index, tokens) in usages.iter().enumerate() {
-            // One cost for each usage, unless some calls had no price.
+            // Each usage has its own cost, unless some calls had no price.
             let cost = costs.get(index).filter(|_| costs.len() == usages.len());
             let cost = cost
                 .and_then(|cost| cost.get("cost")?.as_f64())
@@ -81,7 +81,7 @@ pub(crate) fn of_answers(stats: &Value) -> BTreeMap<String, Usage> {
     found
 }
 
-/// The usage that a provider reports in its response.
+/// Reads the usage that a provider reports in its response.
 pub(crate) fn of_response(usage: &Value) -> Option<Usage> {
     if !usage.is_object() {
         return None;

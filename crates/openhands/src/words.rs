@@ -1,10 +1,10 @@
-//! The words of OpenHands' logs, and what each is here. The tables of `docs/OPENHANDS.md` are made of this
-//! file, and a test holds both together.
+//! The words of OpenHands' logs, each with its equivalent in AgentX. A test checks that the tables in
+//! `docs/OPENHANDS.md` are generated from this file.
 //!
 //! Upstream: `openhands/core/schema/{action,observation,agent}.py` of All-Hands-AI/OpenHands (V0), and
 //! `openhands-sdk/openhands/sdk/event/` of OpenHands/software-agent-sdk (V1).
 
-/// What a word of a log becomes in an imported session.
+/// The part of an imported session that a word of a log becomes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum WordRole {
     /// A part of the agent's configuration: the system prompt and the tools.
@@ -17,22 +17,22 @@ pub enum WordRole {
     Call,
     /// A call that ends the run.
     LastCall,
-    /// The outcome of a call: `tool_result`. Without an open call, an input that the environment gives.
+    /// The outcome of a call: `tool_result`. Without an open call, an input from the environment.
     Outcome,
     /// A summary in place of a part of the conversation: `context_condensed`.
     Summary,
-    /// A run is stopped: `interrupt_requested`, `interrupted`.
+    /// The end of a stopped run: `interrupt_requested`, `interrupted`.
     Stop,
-    /// A run fails: `error`.
+    /// The end of a failed run: `error`.
     Failure,
     /// The tokens and the cost of an answer: `usage`.
     Usage,
-    /// Nothing by itself: it is counted by its name in what an import says.
+    /// No part: it is only counted by its name in the report.
     Counted,
 }
 
 impl WordRole {
-    /// The facts that it becomes, as the documentation names them.
+    /// Returns the resulting facts, as the documentation names them.
     pub fn facts(self) -> &'static str {
         match self {
             Self::Configuration => "`session_opened`",
@@ -53,11 +53,11 @@ impl WordRole {
 /// A row of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WordRow {
-    /// The word as logs have it.
+    /// The word in logs.
     pub word: &'static str,
-    /// What it becomes in an imported session.
+    /// The part of the session that it becomes.
     pub role: WordRole,
-    /// What does the same in AgentX.
+    /// The equivalent in AgentX.
     pub here: &'static str,
 }
 
@@ -70,17 +70,17 @@ macro_rules! words {
                 #[doc = concat!("`", $word, "`: ", $here, ".")]
                 $variant,
             )*
-            /// A word that this table does not have, as it was read.
+            /// A word that this table does not contain, unchanged.
             Unknown(String),
         }
 
         impl $name {
-            /// A row for each word, in upstream's order.
+            /// One row per word, in upstream's order.
             pub const TABLE: &'static [WordRow] = &[
                 $(WordRow { word: $word, role: WordRole::$role, here: $here },)*
             ];
 
-            /// Reads a word; an unknown one is kept.
+            /// Reads a word. An unknown one is kept.
             pub fn read(word: &str) -> Self {
                 match word {
                     $($word => Self::$variant,)*
@@ -88,7 +88,7 @@ macro_rules! words {
                 }
             }
 
-            /// The word as logs have it.
+            /// Returns the word as logs have it.
             pub fn word(&self) -> &str {
                 match self {
                     $(Self::$variant => $word,)*
@@ -96,8 +96,8 @@ macro_rules! words {
                 }
             }
 
-            /// What it becomes in an imported session; `None` for an unknown word, which is judged by its
-            /// event.
+            /// Returns the part of the session that it becomes; `None` for an unknown word, which is judged
+            /// by its event.
             pub fn role(&self) -> Option<WordRole> {
                 match self {
                     $(Self::$variant => Some(WordRole::$role),)*
@@ -109,7 +109,7 @@ macro_rules! words {
 }
 
 words! {
-    /// The actions of V0 (`ActionType`): what an agent, a person or the controller wants done.
+    /// The actions of V0 (`ActionType`): requests of an agent, a person or the controller.
     ActionType {
         Message = "message", Input, "a message of a person; one of the agent is an answer";
         System = "system", Configuration, "`AgentConfig::system_prompt` and `tools`";
@@ -142,7 +142,7 @@ words! {
 }
 
 words! {
-    /// The observations of V0 (`ObservationType`): what became of an action, or what the environment says.
+    /// The observations of V0 (`ObservationType`): outcomes of actions, and messages of the environment.
     ObservationType {
         Read = "read", Outcome, "the result of `read`";
         Write = "write", Outcome, "the result of `write`";
@@ -233,7 +233,7 @@ pub const TABLES: [(&str, &[WordRow]); 5] = [
     ("States of V1", ExecutionStatus::TABLE),
 ];
 
-/// The tables as Markdown, as `docs/OPENHANDS.md` has them.
+/// Returns the tables as Markdown, as `docs/OPENHANDS.md` has them.
 pub fn markdown() -> String {
     let mut text = String::new();
     for (title, rows) in TABLES {

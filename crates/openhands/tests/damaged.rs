@@ -3,7 +3,7 @@
 use agentx_openhands::{ImportOptions, Log, LogFile, LogReadError, import};
 use serde_json::json;
 
-/// The error of a text, as people read it.
+/// Returns the error of a text, as people read it.
 fn error(text: &str) -> String {
     match Log::read_all(text, None) {
         Ok(logs) => logs
@@ -85,7 +85,7 @@ fn too_many_events_are_refused() {
     assert!(matches!(log, Err(LogReadError::TooLarge(_))), "{log:?}");
 }
 
-/// A log that is cut anywhere is refused, or is a whole session of the lines before the cut.
+/// A log cut at any place is refused, or gives a whole session of the lines before the cut.
 #[test]
 fn a_log_that_is_cut_anywhere_never_panics() {
     let events = [
@@ -104,7 +104,7 @@ fn a_log_that_is_cut_anywhere_never_panics() {
     assert_eq!(whole, 5, "each line with and without its end, and the last one");
 }
 
-/// Every field may have another type than it should have.
+/// Any field may have an unexpected type.
 #[test]
 fn fields_of_other_types_are_no_error() {
     let odd = [

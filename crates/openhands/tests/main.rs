@@ -1,4 +1,4 @@
-//! Logs of OpenHands as sessions: what becomes of each kind of event, damaged logs, and recorded logs.
+//! Logs of OpenHands as sessions: the result of each kind of event, damaged logs, and recorded logs.
 
 #![allow(
     clippy::unwrap_used,

@@ -1,5 +1,5 @@
-//! Recorded logs, which are kept outside of the project. Where they are missing, nothing is run, and this says
-//! so; where CI runs, that is a failure.
+//! Recorded logs, which are kept outside of the project. If they are missing, the tests print that and pass;
+//! in CI they fail.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use agentx_openhands::Log;
 
 use crate::session::{conversation, of_log};
 
-/// A file or folder of the data; `None` if it is missing.
+/// Returns a file or folder of the data; `None` if it is missing.
 fn find(name: &str) -> Option<PathBuf> {
     let root = std::env::var_os("AGENTX_TEST_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
@@ -61,7 +61,7 @@ fn recorded_logs_of_v0_are_whole_sessions() {
     assert!(files > 0);
 }
 
-/// The transcript beside the log is what OpenHands itself makes of it: every line of it is in the conversation.
+/// The transcript beside the log is OpenHands' own rendering: the conversation contains every line of it.
 #[test]
 fn a_recorded_log_of_v1_has_every_line_of_its_transcript() {
     let Some(folder) = find("openhands-logs/v1/goal") else {

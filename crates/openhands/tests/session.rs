@@ -1,4 +1,4 @@
-//! What every imported session has to satisfy, and how tests look at one.
+//! The conditions that every imported session has to satisfy, and helpers that inspect a session.
 
 use agentx_openhands::{ImportOptions, ImportedLog, Log, import};
 use agentx_session::{DerivedDigest, SessionFold};
@@ -7,20 +7,20 @@ use agentx_types::{
 };
 use serde_json::Value;
 
-/// Imports made-up events, and checks the session.
+/// Imports made-up events and checks the session.
 pub(crate) fn imported(events: &Value) -> ImportedLog {
     of_log(&Log::read(&events.to_string()).unwrap())
 }
 
-/// Imports a log, and checks the session.
+/// Imports a log and checks the session.
 pub(crate) fn of_log(log: &Log) -> ImportedLog {
     let imported = import(log, &ImportOptions::default()).unwrap();
     check(&imported);
     imported
 }
 
-/// The facts are dense, in order of time and known; both ways to fold agree, and no call is left that an
-/// outcome follows.
+/// Checks that the facts are dense, ordered by time and known, that both ways to fold agree, and that no call
+/// stays open although its outcome follows.
 fn check(imported: &ImportedLog) {
     assert!(imported.session_id.is_minted());
     let mut fold = SessionFold::new(imported.session_id.clone());
@@ -56,7 +56,7 @@ fn check(imported: &ImportedLog) {
     );
 }
 
-/// The digest of the facts as they are after they were written.
+/// Returns the digest of the facts after they were written and read again.
 fn import_again(imported: &ImportedLog) -> [u8; 32] {
     let mut fold = SessionFold::new(imported.session_id.clone());
     let mut digest = DerivedDigest::default();
@@ -69,14 +69,14 @@ fn import_again(imported: &ImportedLog) -> [u8; 32] {
     digest.value()
 }
 
-/// The state after all facts.
+/// Returns the state after all facts.
 pub(crate) fn fold(imported: &ImportedLog) -> SessionFold {
     let mut fold = SessionFold::new(imported.session_id.clone());
     imported.events.iter().for_each(|fact| fold.advance(fact));
     fold
 }
 
-/// The messages of the conversation: `role: text`, calls as `name(input)`, results as `=> text`.
+/// Returns the messages of the conversation: `role: text`, calls as `name(input)`, results as `=> text`.
 pub(crate) fn conversation(imported: &ImportedLog) -> Vec<String> {
     let fold = fold(imported);
     let agent = fold.root_agent().unwrap().react().unwrap();
@@ -102,7 +102,7 @@ fn shown(message: &Message) -> String {
     )
 }
 
-/// The final status of each run, in order.
+/// Returns the final status of each run, in order.
 pub(crate) fn ends(imported: &ImportedLog) -> Vec<RunStatus> {
     let mut fold = SessionFold::new(imported.session_id.clone());
     let mut ends = Vec::new();
@@ -116,12 +116,12 @@ pub(crate) fn ends(imported: &ImportedLog) -> Vec<RunStatus> {
     ends
 }
 
-/// The tags of the facts, in order.
+/// Returns the tags of the facts, in order.
 pub(crate) fn tags(imported: &ImportedLog) -> Vec<&str> {
     imported.events.iter().map(|fact| fact.event.tag()).collect()
 }
 
-/// The statuses of all results of calls, in their order.
+/// Returns the statuses of all results of calls, in order.
 pub(crate) fn statuses(imported: &ImportedLog) -> Vec<ToolStatus> {
     let results = imported.events.iter().filter_map(|fact| match &fact.event {
         EnvironmentEvent::ToolResult(result) => Some(result.status),

@@ -30,7 +30,7 @@ fn state(id: u64, word: &str) -> Value {
         "extras": {"agent_state": word, "reason": "made up"}})
 }
 
-/// An action of an answer with several: `response` is the answer's id.
+/// Returns an action of an answer with several actions. `response` is the answer's id.
 fn called(id: u64, response: &str, call: &str, calls: &Value) -> Value {
     json!({"id": id, "source": "agent", "action": "run", "args": {"command": call, "thought": "Both."},
         "tool_call_metadata": {"function_name": "execute_bash", "tool_call_id": call, "total_calls_in_response": 2,

@@ -1,4 +1,4 @@
-//! Every word of upstream has a row, and the documentation has the tables of the code.
+//! Every word of upstream has a row, and the documentation contains the tables of the code.
 
 use agentx_openhands::{
     ActionType, AgentState, EventKind, ExecutionStatus, ObservationType, TABLES, markdown,

@@ -1,4 +1,4 @@
-//! The forms in which a value may stand in a text: as it is, and as common encodings write it.
+//! The forms in which a value may occur in a text: unchanged, and in common encodings.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
-/// The forms of a value in base64, which programs break into lines.
+/// Returns the base64 forms of a value, which programs break into lines.
 pub(crate) fn base64_forms(value: &str) -> BTreeSet<String> {
     let mut forms = BTreeSet::from([STANDARD.encode(value), URL_SAFE.encode(value)]);
     for before in 0..3 {
@@ -17,12 +17,12 @@ pub(crate) fn base64_forms(value: &str) -> BTreeSet<String> {
     forms
 }
 
-/// All other forms of a value, each once, the value itself among them.
+/// Returns all other forms of a value, including the value itself, without duplicates.
 pub(crate) fn plain_forms(value: &str) -> BTreeSet<String> {
     let mut forms = BTreeSet::from([value.to_owned()]);
     let escaped = json_escaped(value);
     let twice = json_escaped(&escaped);
-    // The third time for the quick look at the JSON of an event.
+    // The third level of escapes is for the quick check of an event's JSON.
     forms.insert(json_escaped(&twice));
     forms.insert(twice);
     forms.insert(escaped);
@@ -39,8 +39,8 @@ pub(crate) fn plain_forms(value: &str) -> BTreeSet<String> {
     forms
 }
 
-/// The characters of base64 that follow from the value alone if `before` bytes stand in front of it. Those at
-/// its ends share bits with the neighbours, and are left out.
+/// Returns the base64 characters that depend only on the value if `before` bytes precede it. Characters at
+/// its ends share bits with the neighbours and are left out.
 fn base64_inside(value: &[u8], before: usize) -> String {
     let mut bytes = vec![0; before];
     bytes.extend_from_slice(value);
@@ -50,7 +50,7 @@ fn base64_inside(value: &[u8], before: usize) -> String {
     text.get(first..end).unwrap_or_default().to_owned()
 }
 
-/// The text inside the quotes of a JSON string.
+/// Returns the text inside the quotes of a JSON string.
 fn json_escaped(value: &str) -> String {
     let quoted = serde_json::Value::from(value).to_string();
     quoted
@@ -59,7 +59,7 @@ fn json_escaped(value: &str) -> String {
         .to_owned()
 }
 
-/// The text inside the quotes of a JSON string in ASCII: other characters become `\u…`.
+/// Returns the text inside the quotes of an ASCII-only JSON string: other characters become `\u…`.
 fn ascii_escaped(value: &str) -> String {
     let mut escaped = String::new();
     for c in json_escaped(value).chars() {

@@ -1,7 +1,7 @@
 //! Finds secrets in text and replaces them with words that name them.
 //!
-//! A runtime calls this where it makes facts, so that no secret reaches its log, a model or a screen. The
-//! crate is pure: the values come in as a [`SecretSet`], and it reads no file, variable or keyring.
+//! A runtime calls this crate where it creates facts, so that no secret reaches its log, a model or a screen.
+//! The crate is pure: the values come in as a [`SecretSet`], and it reads no file, variable or keyring.
 //!
 //! | part | does |
 //! | --- | --- |

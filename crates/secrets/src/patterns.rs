@@ -1,9 +1,9 @@
-//! The published forms of keys, so that one that nobody named is found too.
+//! The published forms of keys, so that keys which nobody registered are found too.
 //!
-//! Forms and lengths are those of the rules of gitleaks
-//! (<https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml>), except that a maximum length is
-//! generous and a token need not end at a quote or a space: to hide a character too much costs nothing.
-//! Rules there that look for a vendor's name near any text are left out, because they hide ordinary text.
+//! Forms and lengths follow the rules of gitleaks
+//! (<https://github.com/gitleaks/gitleaks/blob/master/config/gitleaks.toml>), except that maximum lengths are
+//! generous and a token need not end at a quote or a space: hiding a character too many costs nothing. Its
+//! rules that look for a vendor's name near any text are left out, because they hide ordinary text.
 
 /// A set of ASCII characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,8 +22,8 @@ pub(crate) enum CharSet {
     Letter,
     /// `[A-Fa-f0-9]`
     Hex,
-    /// What lies between the marks of a block of a private key: base64, headers, line ends also as escapes,
-    /// and the signs and numbers that tools put before lines.
+    /// The text between the marks of a private key block: base64, headers, line ends (also as escapes), and
+    /// the signs and numbers that tools put before lines.
     KeyBlock,
 }
 
@@ -42,30 +42,30 @@ impl CharSet {
     }
 }
 
-/// What has to follow from the whole token, besides its length.
+/// A condition on the whole token, besides its length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenShape {
-    /// Nothing.
+    /// No condition.
     Any,
-    /// Three parts with dots between them, of which the second begins as a JSON object does.
+    /// Three parts separated by dots, of which the second begins like a JSON object.
     Jwt,
-    /// The first line says that a private key follows.
+    /// The first line announces a private key.
     PrivateKey,
 }
 
-/// A published form: a beginning, and a number of characters of one kind.
+/// A published form: a prefix, and a number of characters of one kind.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TokenForm {
     /// The name that the replacement shows.
     pub(crate) name: &'static str,
     pub(crate) prefix: &'static str,
     pub(crate) chars: CharSet,
-    /// The least number of characters after the prefix.
+    /// The minimum number of characters after the prefix.
     pub(crate) min: usize,
-    /// The largest number of characters after the prefix: what follows is text again.
+    /// The maximum number of characters after the prefix; the rest is ordinary text.
     pub(crate) max: usize,
     pub(crate) shape: TokenShape,
-    /// Whether it has to begin a word: a prefix in the middle of one is ordinary text or base64.
+    /// Whether it has to begin a word. A prefix in the middle of a word is ordinary text or base64.
     pub(crate) begins_word: bool,
 }
 
@@ -140,7 +140,7 @@ pub(crate) const PATTERNS: &[TokenForm] = &[
     TokenForm { name: "private-key", prefix: "-----BEGIN ", chars: KeyBlock, min: 64, max: 16_384, shape: TokenShape::PrivateKey, begins_word: false },
 ];
 
-/// The progress of a token that may become complete or impossible before its characters end.
+/// The progress of a token, which may become complete or impossible before its characters end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Progress {
     /// Further characters belong to it.
@@ -166,8 +166,8 @@ impl TokenShape {
         }
     }
 
-    /// The progress of a token with one more byte. It looks at a bounded part of `text`, and so may be asked
-    /// after each byte.
+    /// Returns the progress of a token with one more byte. It reads a bounded part of `text`, so it may be
+    /// called after each byte.
     pub(crate) fn progress(self, text: &[u8]) -> Progress {
         if self != Self::PrivateKey {
             return Progress::Open;

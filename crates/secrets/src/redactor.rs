@@ -13,29 +13,29 @@ use crate::word_tables::{NamedForms, Tables, WordAutomaton};
 
 /// Replaces secrets in text by `[secret NAME]`. Clones share the same tables, and [learn](Self::learn) together.
 ///
-/// It finds each known value as it is, in base64 (at each alignment, in both alphabets), percent-encoded,
+/// It finds each known value unchanged, in base64 (at each alignment, in both alphabets), percent-encoded,
 /// escaped for JSON (once and twice) and in hexadecimal, and keys by their published form. Its time is linear
 /// in the length of the text.
 #[derive(Clone)]
 pub struct Redactor {
     tables: Arc<Tables>,
-    /// The one that knows more, once there is one.
+    /// The newer redactor, once [`learn`](Self::learn) has created one.
     later: Arc<OnceLock<Redactor>>,
 }
 
 impl Redactor {
-    /// A redactor of these values, and of keys in their published form.
+    /// Creates a redactor of these values and of keys in their published form.
     ///
     /// # Panics
-    /// Panics if the values have more than about 100 MB together.
+    /// Panics if the values have more than about 100 MB in total.
     pub fn new(set: &SecretSet) -> Self {
         Self::of_forms(set, PATTERNS)
     }
 
-    /// A redactor of these values alone.
+    /// Creates a redactor of these values alone.
     ///
     /// # Panics
-    /// Panics if the values have more than about 100 MB together.
+    /// Panics if the values have more than about 100 MB in total.
     pub fn of_values(set: &SecretSet) -> Self {
         Self::of_forms(set, &[])
     }
@@ -64,8 +64,8 @@ impl Redactor {
         }
     }
 
-    /// Knows these values instead, from the next text on; so do all clones. A text that has begun to arrive in
-    /// pieces is not affected.
+    /// Replaces the known values, for this redactor and all clones, from the next text on. A text that has
+    /// begun to arrive in pieces is not affected.
     ///
     /// ```
     /// use agentx_secrets::{Origin, Redactor, SecretSet};
@@ -80,17 +80,18 @@ impl Redactor {
     pub fn learn(&self, set: &SecretSet) {
         let mut next = Self::new(set);
         while let Err(refused) = self.latest().0.later.set(next) {
-            // Somebody else was first.
+            // Another clone was faster.
             next = refused;
         }
     }
 
-    /// Counts how often it learned: what had no secret for an earlier version may have one now.
+    /// Returns how often new values were learned. A text without a secret for an earlier version may have one
+    /// now.
     pub fn version(&self) -> usize {
         self.latest().1
     }
 
-    /// The redactor that knows most, and how many there were before it.
+    /// Returns the newest redactor, and the number of those before it.
     fn latest(&self) -> (&Self, usize) {
         let (mut latest, mut count) = (self, 0);
         while let Some(later) = latest.later.get() {
@@ -103,7 +104,7 @@ impl Redactor {
         &self.latest().0.tables
     }
 
-    /// Replaces all secrets in `text`. Borrowed if there is none.
+    /// Replaces all secrets in `text`. The result is borrowed if there is none.
     pub fn redact<'t>(&self, text: &'t str) -> Cow<'t, str> {
         if !self.may_find_in(text) {
             return Cow::Borrowed(text);
@@ -118,8 +119,8 @@ impl Redactor {
         }
     }
 
-    /// Returns whether a secret may be in `text`, or in a JSON text that quotes it. A quick look: `false` is
-    /// certain, and `true` is not.
+    /// Returns whether a secret may be in `text`, or in a JSON text that quotes it. This is a quick check:
+    /// `false` is certain, `true` is not.
     pub fn may_find_in(&self, text: &str) -> bool {
         let Tables {
             plain,
@@ -132,7 +133,7 @@ impl Redactor {
         }
     }
 
-    /// The secrets in `text`, in order. Of those that overlap, the first is named, and covers all.
+    /// Returns the secrets in `text`, in order. Secrets that overlap become one, with the name of the first.
     pub fn find(&self, text: &str) -> Vec<SecretPlace> {
         if !self.may_find_in(text) {
             return Vec::new();
@@ -143,7 +144,7 @@ impl Redactor {
         stream.into_findings()
     }
 
-    /// A redactor for one text that arrives in pieces.
+    /// Creates a redactor for one text that arrives in pieces.
     pub fn stream(&self) -> StreamRedactor {
         StreamRedactor::new(self.tables().clone())
     }
@@ -159,7 +160,7 @@ impl fmt::Debug for Redactor {
     }
 }
 
-/// Returns whether a text has the end of a line, as it is or as JSON escapes it.
+/// Returns whether a text contains a line end, literally or escaped for JSON.
 fn has_line_ends(text: &str) -> bool {
     text.contains(['\n', '\\'])
 }

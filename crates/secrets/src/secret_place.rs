@@ -1,12 +1,12 @@
-//! Where a secret is in a text.
+//! The place of a secret in a text.
 
 /// A secret that was found in a text, without its value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SecretPlace {
-    /// The name that the replacement has.
+    /// The name in the replacement.
     pub name: String,
-    /// The place of the first byte.
+    /// The offset of the first byte.
     pub start: usize,
-    /// The place after the last byte.
+    /// The offset after the last byte.
     pub end: usize,
 }

@@ -1,17 +1,16 @@
-//! The values that are known to be secret, with what a reader may know of them: a name and an origin.
+//! The values that are known to be secret, with the properties that a reader may see: a name and an origin.
 
 use std::fmt;
 
 use crate::hold::WORDS;
 
-/// The length of the shortest value that is taken as a secret, in bytes. A shorter one would hide ordinary
-/// words.
+/// The minimum length of a value that counts as a secret, in bytes. A shorter one would hide ordinary words.
 pub const MIN_SECRET_BYTES: usize = 8;
 
-/// The longest name of a secret, in bytes; a longer one is cut.
+/// The maximum length of a secret's name, in bytes; a longer one is cut.
 const MAX_NAME_BYTES: usize = 64;
 
-/// Values that programs have as defaults. To hide them would hide ordinary words and protect nothing.
+/// Common default values of programs. Hiding them would hide ordinary words and protect nothing.
 const ORDINARY: &[&str] = &[
     "administrator",
     "anonymous",
@@ -38,10 +37,10 @@ const ORDINARY: &[&str] = &[
     "your_api_key",
 ];
 
-/// Where a secret is known from.
+/// The origin of a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Origin {
-    /// A variable of the environment.
+    /// An environment variable.
     Variable,
     /// A key of the configuration.
     Setting,
@@ -49,12 +48,12 @@ pub enum Origin {
     EnvFile,
     /// A token or header of an MCP server.
     Mcp,
-    /// A person marked it.
+    /// A mark set by a person.
     Person,
 }
 
 impl Origin {
-    /// The origin in words.
+    /// Returns the origin in words.
     pub fn describe(self) -> &'static str {
         match self {
             Self::Variable => "a variable of the environment",
@@ -75,17 +74,17 @@ pub struct KnownSecret {
 }
 
 impl KnownSecret {
-    /// The name, in characters that need no escape in JSON, a shell or markdown.
+    /// Returns the name, in characters that need no escape in JSON, a shell or Markdown.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where it is known from.
+    /// Returns the origin.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 
-    /// The value itself.
+    /// Returns the value itself.
     pub(crate) fn value(&self) -> &str {
         &self.value
     }
@@ -100,17 +99,17 @@ impl fmt::Debug for KnownSecret {
     }
 }
 
-/// The secrets that are known, in the order in which they were added: of two with one value, the first names
-/// it.
+/// The known secrets, in the order in which they were added. If two have the same value, the first one gives
+/// the name.
 #[derive(Clone, Debug, Default)]
 pub struct SecretSet {
     secrets: Vec<KnownSecret>,
 }
 
 impl SecretSet {
-    /// Adds a value. Space around it is left out. Of a value with several lines, each line of at least
-    /// [`MIN_SECRET_BYTES`] is a secret, because tools number, indent and cut lines. Of a line with more than eight
-    /// words, each eight are one.
+    /// Adds a value without the space around it. If the value has several lines, each line of at least
+    /// [`MIN_SECRET_BYTES`] is a secret, because tools number, indent and cut lines. A line of more than
+    /// eight words is split into parts of at most eight.
     ///
     /// Returns `false` if nothing was added: the value is shorter than [`MIN_SECRET_BYTES`] or
     /// [ordinary](is_ordinary).
@@ -124,7 +123,7 @@ impl SecretSet {
             .flat_map(parts_of)
             .filter(|part| !is_ordinary(part))
             .collect();
-        // Its lines are short.
+        // All its lines are short.
         if parts.is_empty() {
             parts = parts_of(value)
                 .into_iter()
@@ -145,7 +144,7 @@ impl SecretSet {
         }
     }
 
-    /// The secrets, in order.
+    /// Returns the secrets, in order.
     pub fn iter(&self) -> impl Iterator<Item = &KnownSecret> {
         self.secrets.iter()
     }
@@ -155,13 +154,14 @@ impl SecretSet {
         self.secrets.is_empty()
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.secrets.len()
     }
 }
 
-/// The parts of a line with at most [`WORDS`] words each, of about the same length, so that the last is not short.
+/// Returns the parts of a line with at most [`WORDS`] words each, of about equal length, so that the last one
+/// is not short.
 fn parts_of(line: &str) -> Vec<&str> {
     let mut rest = line.trim();
     let blanks = |text: &str| text.matches(|c: char| c.is_ascii_whitespace()).count();
@@ -181,7 +181,7 @@ fn parts_of(line: &str) -> Vec<&str> {
 }
 
 /// Returns whether a value is too short or too common to be hidden: less than [`MIN_SECRET_BYTES`], fewer
-/// than four different characters, or a word that programs have as a default.
+/// than four different characters, or a common default of programs.
 ///
 /// ```
 /// use agentx_secrets::is_ordinary;
@@ -206,7 +206,7 @@ pub fn is_ordinary(value: &str) -> bool {
     true
 }
 
-/// The name with a `_` for each character that could end the replacement or need an escape.
+/// Returns the name with `_` in place of each character that could end the replacement or need an escape.
 fn plain_name(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | ':' | '/');
     let plain = |c| if fits(c) { c } else { '_' };

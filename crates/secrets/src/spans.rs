@@ -10,14 +10,14 @@ pub(crate) struct SecretSpan {
     pub(crate) name: Arc<str>,
 }
 
-/// SecretSpans in the order in which they begin; of those that begin together, the longest comes first.
+/// Spans in the order in which they begin. Of spans with the same beginning, the longest comes first.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SecretSpans {
     found: Vec<SecretSpan>,
 }
 
 impl SecretSpans {
-    /// Adds a span. Few spans are open at a time, so the place is searched from the end.
+    /// Adds a span. Few spans are open at a time, so the search begins at the end.
     pub(crate) fn add(&mut self, span: SecretSpan) {
         let is_before = |known: &SecretSpan| (known.start, span.end) <= (span.start, known.end);
         let at = self.found.iter().rposition(is_before).map_or(0, |at| at + 1);

@@ -1,8 +1,8 @@
 //! Redacts text that arrives in pieces, as if it had arrived whole.
 //!
-//! What is held back are the latest words and lines of base64 ([`Hold`]), and open tokens of a published form. It
-//! does not depend on the known values. All places that overlap become one replacement, so that the result does
-//! not depend on the cuts.
+//! The latest words, the latest lines of base64 ([`Hold`]) and open tokens of a published form are held back.
+//! The amount does not depend on the known values. Overlapping secrets become one replacement, so that the
+//! result does not depend on the cuts.
 
 use std::sync::Arc;
 
@@ -20,16 +20,16 @@ pub struct StreamRedactor {
     state: StateID,
     /// The state of the automaton for prefixes of published forms.
     prefix: StateID,
-    /// The state of the automaton for base64, which passes over ends of lines.
+    /// The state of the automaton for base64, which ignores line ends.
     base64: StateID,
     hold: Hold,
     tokens: TokenScan,
     spans: SecretSpans,
-    /// The latest text: all that is held back, and a little before it.
+    /// The latest text: everything that is held back, and a little before it.
     held: Vec<u8>,
-    /// The place in the whole text at which `held` begins.
+    /// The position in the whole text at which `held` begins.
     held_from: usize,
-    /// The place up to which the text was given on or replaced.
+    /// The position up to which the text was released or replaced.
     done: usize,
     findings: Vec<SecretPlace>,
 }
@@ -51,7 +51,7 @@ impl StreamRedactor {
         }
     }
 
-    /// The same for a text that comes in one piece.
+    /// Returns the same for a text that arrives in one piece.
     pub(crate) fn whole(self) -> Self {
         Self {
             hold: self.hold.whole(),
@@ -59,7 +59,7 @@ impl StreamRedactor {
         }
     }
 
-    /// Takes the next piece. Returns the text that may be shown now, which may be empty.
+    /// Takes the next piece. Returns the text that may be shown now; it may be empty.
     pub fn push(&mut self, piece: &str) -> String {
         let first = self.held.len();
         self.held.extend_from_slice(piece.as_bytes());
@@ -75,7 +75,7 @@ impl StreamRedactor {
         self.release(safe)
     }
 
-    /// Ends the text. Returns the rest. Another text may follow.
+    /// Ends the text and returns the rest. Another text may follow.
     pub fn finish(&mut self) -> String {
         let (held, from) = (&self.held, self.held_from);
         let spans = &mut self.spans;
@@ -103,7 +103,7 @@ impl StreamRedactor {
         self.done < self.held_from + self.held.len()
     }
 
-    /// What was replaced so far, with places in the whole text.
+    /// Returns the replacements so far, with positions in the whole text.
     pub(crate) fn into_findings(self) -> Vec<SecretPlace> {
         self.findings
     }
@@ -156,7 +156,7 @@ impl StreamRedactor {
         }
     }
 
-    /// The place from which on text is held back, at the border of a character.
+    /// Returns the position from which text is held back, at a character boundary.
     fn begin_of_held(&self, end: usize) -> usize {
         let mut start = self.hold.start(end).max(self.held_from);
         let is_inside = |at: usize| {
@@ -170,7 +170,7 @@ impl StreamRedactor {
         start
     }
 
-    /// Gives on all text before `safe`, in which no further secret begins.
+    /// Releases all text before `safe`, in which no further secret begins.
     fn release(&mut self, safe: usize) -> String {
         let mut text = Vec::new();
         for span in self.spans.take_before(safe) {
@@ -194,14 +194,14 @@ impl StreamRedactor {
             self.done = safe;
         }
         self.forget(safe);
-        // Forms and tokens begin and end at borders of characters, so the text does too.
+        // Forms and tokens begin and end at character boundaries, so the text does too.
         String::from_utf8(text).unwrap_or_else(|text| String::from_utf8_lossy(text.as_bytes()).into_owned())
     }
 
     /// Drops the text before `safe`, except for a little that decides whether a word begins there.
     fn forget(&mut self, safe: usize) {
         let keep_from = safe.saturating_sub(LOOK_BACK).max(self.held_from);
-        // Move the rest only if that halves the memory: each byte is moved once on average.
+        // Move the rest only if that halves the memory, so each byte is moved once on average.
         let dropped = keep_from - self.held_from;
         if dropped * 2 > self.held.len() {
             self.held.drain(..dropped);
@@ -214,7 +214,7 @@ fn is_line_end(byte: u8) -> bool {
     matches!(byte, b'\n' | b'\r')
 }
 
-/// The place at which the `count` bytes before `end` begin, ends of lines not counted.
+/// Returns the beginning of the `count` bytes before `end`, not counting line ends.
 fn start_over_lines(held: &[u8], end: usize, count: usize) -> usize {
     let bytes = held.get(..end).unwrap_or(held).iter().enumerate().rev();
     let mut counted = bytes.filter(|(_, byte)| !is_line_end(**byte));
@@ -224,7 +224,7 @@ fn start_over_lines(held: &[u8], end: usize, count: usize) -> usize {
     }
 }
 
-/// The bytes from `start` up to `end`.
+/// Returns the bytes from `start` up to `end`.
 fn held_text(held: &[u8], start: usize, end: usize) -> &[u8] {
     held.get(start..end).unwrap_or_default()
 }

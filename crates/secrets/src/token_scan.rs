@@ -2,7 +2,7 @@
 
 use crate::patterns::{PATTERNS, Progress, TokenForm};
 
-/// Bytes in front of a token that decide whether it begins a word.
+/// Number of bytes before a token that decide whether it begins a word.
 pub(crate) const LOOK_BACK: usize = 16;
 
 /// A token that has begun and may become a secret.
@@ -21,15 +21,15 @@ pub(crate) struct EndedToken {
     pub(crate) name: &'static str,
 }
 
-/// The tokens that are open at a place of the text: at most one of each pattern.
+/// The tokens that are open at a position of the text: at most one of each pattern.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TokenScan {
     open: Vec<OpenToken>,
 }
 
 impl TokenScan {
-    /// Begins a token whose prefix ends at `at`, unless one of the same pattern is open already, which will
-    /// contain it, or a word goes on.
+    /// Begins a token whose prefix ends at `at`, unless a token of the same pattern is already open, which
+    /// will contain it, or the prefix continues a word.
     pub(crate) fn begin(&mut self, pattern: &'static TokenForm, at: usize, before: &[u8]) {
         let is_open = self
             .open
@@ -61,7 +61,7 @@ impl TokenScan {
         });
     }
 
-    /// Ends the tokens that are complete or impossible with the byte before `at`.
+    /// Ends the tokens that became complete or impossible with the byte before `at`.
     pub(crate) fn settle<'t>(&mut self, text: impl Fn(usize) -> &'t [u8], mut ended: impl FnMut(EndedToken)) {
         self.open.retain(|token| {
             let whole = text(token.start);
@@ -76,15 +76,15 @@ impl TokenScan {
         });
     }
 
-    /// Ends all tokens: the text is over.
+    /// Ends all tokens at the end of the text.
     pub(crate) fn finish<'t>(&mut self, text: impl Fn(usize) -> &'t [u8], mut ended: impl FnMut(EndedToken)) {
         for token in self.open.drain(..) {
             token.end(text(token.start)).into_iter().for_each(&mut ended);
         }
     }
 
-    /// Returns the length of the longest end of `text` that may be the beginning of a prefix, where one may
-    /// begin; it has at most `longest` bytes.
+    /// Returns the length of the longest suffix of `text` that may be the beginning of a prefix. It has at
+    /// most `longest` bytes.
     pub(crate) fn begun_prefix(text: &[u8], longest: usize) -> usize {
         let begins = |length: &usize| {
             let at = text.len().saturating_sub(*length);
@@ -102,7 +102,7 @@ impl TokenScan {
             .unwrap_or_default()
     }
 
-    /// The place where the first open token begins.
+    /// Returns the position where the first open token begins.
     pub(crate) fn first_start(&self) -> Option<usize> {
         self.open.iter().map(|token| token.start).min()
     }
@@ -114,7 +114,7 @@ impl TokenScan {
 }
 
 impl OpenToken {
-    /// The token, if `text` is one.
+    /// Returns the token if `text` is one.
     fn end(&self, text: &[u8]) -> Option<EndedToken> {
         let is_long = text.len() >= self.pattern.prefix.len() + self.pattern.min;
         (is_long && self.pattern.shape.accepts(text)).then(|| EndedToken {
@@ -125,8 +125,8 @@ impl OpenToken {
     }
 }
 
-/// Returns whether the text that ends here is in the middle of a word. Escapes are not part of one: `\n` and
-/// `\u001b` of JSON, `%3D` of an address, `ESC[32m` of a terminal.
+/// Returns whether the text after `before` continues a word. Escapes are not part of one: `\n` and `\u001b`
+/// of JSON, `%3D` of an address, `ESC[32m` of a terminal.
 fn continues_word(before: &[u8]) -> bool {
     let Some(last) = before.last() else { return false };
     if !last.is_ascii_alphanumeric() {

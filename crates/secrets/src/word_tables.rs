@@ -1,5 +1,4 @@
-//! The words that are looked for in a text: all forms of all secrets, and the beginnings of all published forms, in three
-//! automata.
+//! The search words: all forms of all secrets, and the prefixes of all published forms, in three automata.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,26 +11,26 @@ use aho_corasick::{Anchored, Input, MatchKind};
 use crate::hold::Hold;
 use crate::patterns::{PATTERNS, TokenForm};
 
-/// The words that are looked for, by their form.
+/// The search words, by their form.
 pub(crate) struct Tables {
     /// All forms but base64.
     pub(crate) plain: WordAutomaton,
     /// The prefixes of published forms.
     pub(crate) prefixes: WordAutomaton,
-    /// Forms in base64, which are found across the ends of lines too.
+    /// Base64 forms, which are also found across line ends.
     pub(crate) base64: WordAutomaton,
     /// Whether a value has blanks.
     pub(crate) has_blanks: bool,
 }
 
 impl Tables {
-    /// What is held back of a text that begins.
+    /// Returns what to hold back at the beginning of a text.
     pub(crate) fn hold(&self) -> Hold {
         Hold::new(self.has_blanks, self.plain.longest().max(self.base64.longest()))
     }
 }
 
-/// A word of the automaton that ends at a place.
+/// A word of the automaton that ends at a position.
 pub(crate) enum EndedWord<'a> {
     /// A form of a known value.
     Known { name: &'a Arc<str>, length: usize },
@@ -45,11 +44,11 @@ pub(crate) type NamedForms = BTreeMap<String, Arc<str>>;
 /// Finds many words at once, also in text that arrives in pieces.
 pub(crate) struct WordAutomaton {
     nfa: NFA,
-    /// The same words, for a quick look at a text that most often has none.
+    /// The same words, for a quick check of a text that usually has none.
     quick: contiguous::NFA,
-    /// The length of the longest beginning of a word that each state stands for, in bytes.
+    /// The length in bytes of the longest beginning of a word that each state represents.
     depths: Vec<usize>,
-    /// The replaced name of each word, by its number; words after them are prefixes.
+    /// The replaced name of each word, by its number. The remaining words are prefixes.
     pub(crate) names: Vec<Arc<str>>,
     /// The length of each word.
     lengths: Vec<usize>,
@@ -67,7 +66,7 @@ impl WordAutomaton {
             .match_kind(MatchKind::Standard)
             .build(&words)
             .expect("the automaton of all words has less than 2^31 states");
-        // A DFA would be faster, and large: every program that starts would have to build it.
+        // A DFA would be faster but large, and every program would have to build it at its start.
         let quick = contiguous::Builder::new()
             .build_from_noncontiguous(&nfa)
             .expect("the automaton of all words has less than 2^31 states");
@@ -84,7 +83,7 @@ impl WordAutomaton {
         automaton
     }
 
-    /// Notes which beginning of the word each of its states stands for.
+    /// Notes which beginning of the word each of its states represents.
     fn note_depths(&mut self, word: &str) {
         let mut state = self.start();
         for (at, byte) in word.bytes().enumerate() {
@@ -99,18 +98,18 @@ impl WordAutomaton {
         }
     }
 
-    /// Returns whether one of the words is in a text.
+    /// Returns whether a text contains one of the words.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         let found = self.quick.try_find(&Input::new(text).earliest(true));
-        // A search without anchors is supported; if it were not, the long look would decide.
+        // A search without anchors is supported. If it were not, the full search would decide.
         self.has_words() && found.map_or(true, |found| found.is_some())
     }
 
-    /// Returns whether one of the words is in a text, if the ends of its lines are left out.
+    /// Returns whether a text contains one of the words after removing its line ends.
     pub(crate) fn is_in_lines(&self, text: &str) -> bool {
         let longest = self.longest();
         let mut joined = String::new();
-        // Each line keeps the escaped end that it may have before its own.
+        // Each line keeps the escaped line end that it may have before its own.
         for line in text.split_inclusive('\n') {
             joined.push_str(&without_line_ends(line));
             if joined.len() > WINDOW {
@@ -125,7 +124,7 @@ impl WordAutomaton {
         self.is_in(&joined)
     }
 
-    /// The length of the longest word in bytes, 0 without one.
+    /// Returns the length of the longest word in bytes, 0 without one.
     fn longest(&self) -> usize {
         self.lengths.iter().copied().max().unwrap_or_default()
     }
@@ -134,7 +133,7 @@ impl WordAutomaton {
         !self.lengths.is_empty()
     }
 
-    /// The state before any text.
+    /// Returns the state before any text.
     #[expect(
         clippy::expect_used,
         reason = "automata that are built by default support unanchored searches"
@@ -145,17 +144,17 @@ impl WordAutomaton {
             .expect("the automaton supports unanchored searches")
     }
 
-    /// The state after one more byte.
+    /// Returns the state after one more byte.
     pub(crate) fn next(&self, state: StateID, byte: u8) -> StateID {
         self.nfa.next_state(Anchored::No, state, byte)
     }
 
-    /// The number of latest bytes that may begin a word.
+    /// Returns the number of latest bytes that may begin a word.
     pub(crate) fn depth(&self, state: StateID) -> usize {
         self.depths.get(state.as_usize()).copied().unwrap_or_default()
     }
 
-    /// The words that end here.
+    /// Returns the words that end here.
     pub(crate) fn words(&self, state: StateID) -> impl Iterator<Item = EndedWord<'_>> {
         let count = if self.nfa.is_match(state) {
             self.nfa.match_len(state)
@@ -176,10 +175,10 @@ impl WordAutomaton {
     }
 }
 
-/// The number of bytes that are looked at together. A long text is not copied whole.
+/// The number of bytes that are searched together, so that a long text is not copied whole.
 const WINDOW: usize = 64 << 10;
 
-/// Removes ends of lines, as they are or as JSON escapes them, for a look at base64 that is broken into lines.
+/// Removes line ends, literal or escaped for JSON, to find base64 that is broken into lines.
 fn without_line_ends(text: &str) -> String {
     let text = text.replace("\\n", "").replace("\\r", "");
     text.replace(['\n', '\r'], "")

@@ -1,4 +1,5 @@
-//! What the redactor finds, what it leaves alone, and that pieces give the same text as the whole.
+//! Secrets that the redactor finds, texts that it leaves alone, and the equality of results for pieces and
+//! for the whole text.
 
 mod forms;
 mod pieces;

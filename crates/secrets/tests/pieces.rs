@@ -1,4 +1,4 @@
-//! Text in pieces: the same result as for the whole, with little held back.
+//! Text in pieces gives the same result as the whole, with little held back.
 
 use agentx_secrets::{Origin, Redactor, SecretSet};
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ fn redactor() -> Redactor {
     Redactor::new(&set)
 }
 
-/// Pieces of text that meet each other in the middle of secrets.
+/// Pieces of text that join each other in the middle of secrets.
 fn part() -> impl Strategy<Value = String> {
     let value = prop::sample::select(VALUES);
     let cut = (value.clone(), 0..16usize, any::<bool>()).prop_map(|(value, at, is_end)| {
@@ -122,7 +122,7 @@ fn with_blanks(value: &str) -> Redactor {
 const OTHERS: &[&str] = &["zzz9zzz9zzz9-77"];
 
 proptest! {
-    /// Whoever makes a text does not learn from its cuts what the secrets begin with.
+    /// The author of a text does not learn from its cuts how the secrets begin.
     #[test]
     fn what_is_held_back_does_not_depend_on_the_values(
         parts in prop::collection::vec(part(), 0..12),

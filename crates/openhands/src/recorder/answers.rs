@@ -1,4 +1,4 @@
-//! Answers of the model, with the calls in them.
+//! Records answers of the model, with the calls in them.
 
 use agentx_types::{
     Action, ActionBody, EnvironmentEvent, MessageId, Source, StopReason, StreamEnd, StreamStart, TextChunk,
@@ -9,7 +9,7 @@ use super::SessionRecorder;
 use crate::item::{LoggedAnswer, LoggedCall};
 
 impl SessionRecorder<'_> {
-    /// Records an answer of the model: before it, everything that makes the fold ask for it.
+    /// Records an answer of the model, after everything that makes the fold ask for it.
     pub(super) fn answer(&mut self, answer: LoggedAnswer) {
         let events = std::mem::take(&mut self.events);
         self.settle();
@@ -31,7 +31,8 @@ impl SessionRecorder<'_> {
             raw: None,
         };
         self.record_for_action(Source::Environment, &action, end);
-        // Of agents that were made at once, the first one works first. An answer may also have ended its agent.
+        // If several agents were created together, the first one works first. An answer may also have ended
+        // its agent.
         let mut made = self.agents.split_off(agents.min(self.agents.len()));
         made.reverse();
         self.agents.extend(made.iter().cloned());
@@ -46,7 +47,7 @@ impl SessionRecorder<'_> {
         }
     }
 
-    /// The facts of an answer before its end, and its calls with their ids in the session.
+    /// Returns the facts of an answer before its end, and its calls with their ids in the session.
     fn words_of(
         &mut self,
         answer: LoggedAnswer,
@@ -76,7 +77,7 @@ impl SessionRecorder<'_> {
         (words, calls)
     }
 
-    /// A provider's id of an answer, if it is new, else one of its action.
+    /// Returns the provider's id of an answer if it is new, otherwise one derived from the action.
     pub(super) fn message_id(&mut self, wanted: Option<String>, action: &Action) -> MessageId {
         let wanted = wanted
             .map(MessageId::new)
@@ -92,7 +93,7 @@ impl SessionRecorder<'_> {
         id
     }
 
-    /// A new id for a call: the log's own, unless an earlier call has it.
+    /// Returns a new id for a call: the log's own, unless an earlier call has it.
     pub(super) fn call_id(&mut self, logged: &str) -> ToolCallId {
         let stem = if logged.is_empty() { "oh_call" } else { logged };
         let mut id = ToolCallId::new(stem);
@@ -114,7 +115,7 @@ fn model_of(action: &Action) -> String {
     }
 }
 
-/// The call as the model makes it here.
+/// Returns the call as the model would make it in AgentX.
 fn tool_call(tool_call_id: ToolCallId, call: &LoggedCall) -> ToolCall {
     let mut input = call.input.clone();
     if let (Some((agent, task)), Some(fields)) = (&call.delegate, input.as_object_mut()) {

@@ -1,10 +1,11 @@
-//! Makes the facts of a session: it drives the fold of sessions with the steps of a log. The fold asks for a
-//! model call, and the next answer of the log is its outcome; it asks for a tool, and the observation is its
-//! outcome. So the facts are those that a live session would have recorded, and the fold accepts them.
+//! Records the facts of a session by driving the fold of sessions with the steps of a log. When the fold asks
+//! for a model call, the next answer of the log is the outcome; when it asks for a tool, the outcome is the
+//! observation. So the facts are those that a live session would have recorded, and the fold accepts them.
 //!
-//! Two things are held back until the next step is known. The last outcome of a round is, because with it the
-//! fold asks the model again, and an input that the log has before that answer has to come first. Inputs
-//! without a run are, because the log may have several before the answer, and each alone would open a run.
+//! Two things are held back until the next step is known. The first is the last outcome of a round: it makes
+//! the fold call the model again, and an input that precedes that answer in the log has to come first. The
+//! second are inputs outside a run: the log may have several before the answer, and each alone would open a
+//! run.
 //!
 //! | file | what it records |
 //! | --- | --- |
@@ -35,10 +36,10 @@ struct WaitingStep {
     at: Timestamp,
 }
 
-/// A call that the fold has handed to its tool.
+/// A call that the fold has passed to its tool.
 struct HandedCall {
     action: Action,
-    /// For a call that ends the run: the text of its result.
+    /// For a call that ends the run: its result.
     ends: Option<String>,
 }
 
@@ -47,15 +48,15 @@ pub(crate) struct SessionRecorder<'a> {
     fold: SessionFold,
     facts: Vec<Envelope<EnvironmentEvent>>,
     report: &'a mut ImportReport,
-    /// The agents that work, each for the one before it.
+    /// The working agents, each one started by the one before it.
     agents: Vec<AgentStateId>,
-    /// The model call that each agent waits for.
+    /// The pending model call of each agent.
     model_calls: BTreeMap<AgentStateId, Action>,
-    /// Calls without an outcome, in their order.
+    /// Calls without an outcome, in order.
     open: Vec<(ToolCallId, HandedCall)>,
-    /// The session's id of each call, by its id in the log: logs use ids again.
+    /// The session's id of each call, by its id in the log. Logs use ids more than once.
     calls: BTreeMap<String, ToolCallId>,
-    /// Calls that gave work to a child, by the child.
+    /// Calls that delegated to a child, by the child.
     delegated: BTreeMap<AgentStateId, ToolCallId>,
     used_calls: BTreeSet<ToolCallId>,
     used_messages: BTreeSet<MessageId>,
@@ -66,7 +67,7 @@ pub(crate) struct SessionRecorder<'a> {
     /// The first and the last fact of each event of the log.
     seqs: BTreeMap<String, (u64, u64)>,
     at: Timestamp,
-    /// The events of the log that the next facts are made of.
+    /// The log's events from which the next facts are made.
     events: Vec<String>,
 }
 
@@ -142,7 +143,7 @@ impl<'a> SessionRecorder<'a> {
         }
     }
 
-    /// Ends the log: what was held back is recorded. Returns the facts.
+    /// Records what was held back, ends the log, and returns the facts.
     pub(crate) fn finish(mut self, last: Option<EnvironmentEvent>) -> Vec<Envelope<EnvironmentEvent>> {
         self.events = Vec::new();
         if let Some((outcome, id, at, events)) = self.held.take() {
@@ -162,12 +163,12 @@ impl<'a> SessionRecorder<'a> {
         self.facts
     }
 
-    /// The agent that works now.
+    /// Returns the agent that is working.
     fn agent(&self) -> Option<AgentStateId> {
         self.agents.last().cloned()
     }
 
-    /// Records a fact, and directly after it those that follow from it.
+    /// Records a fact and, directly after it, the facts that follow from it.
     fn record(&mut self, draft: EventDraft<EnvironmentEvent>) {
         let fact = self.fold.mint(draft, self.at);
         for id in &self.events {
@@ -187,7 +188,7 @@ impl<'a> SessionRecorder<'a> {
         }
     }
 
-    /// Remembers what the fold waits for.
+    /// Remembers an action for which the fold expects an outcome.
     fn note_action(&mut self, action: Action) {
         match &action.body {
             ActionBody::CallModel(_) => {
@@ -204,7 +205,7 @@ impl<'a> SessionRecorder<'a> {
         }
     }
 
-    /// Records a fact that concerns the agent that works now.
+    /// Records a fact about the working agent.
     fn record_for_agent(&mut self, source: Source, event: impl Into<EnvironmentEvent>) {
         let draft = EventDraft::new(source, self.agent(), event);
         self.record(draft);

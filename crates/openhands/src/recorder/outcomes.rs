@@ -1,4 +1,4 @@
-//! What became of calls.
+//! Records the outcomes of calls.
 
 use agentx_types::{ContentPart, Source, Timestamp, ToolCallId, ToolResult, ToolStatus};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{HandedCall, SessionRecorder};
 use crate::item::{LoggedAnswer, LoggedCall, LoggedOutcome};
 
-/// The result of a call whose log has none.
+/// The result of a call for which the log has none.
 const NO_OUTCOME: &str = "[The log has no observation of this call.]";
 
 impl SessionRecorder<'_> {
@@ -40,8 +40,8 @@ impl SessionRecorder<'_> {
         }
     }
 
-    /// The result of a call that the log does not have, or of one that has its result: an answer with such a
-    /// call is added.
+    /// Records an outcome whose call is missing or already has a result, by adding an answer with such a
+    /// call.
     fn outcome_without_call(&mut self, outcome: LoggedOutcome) {
         self.report.add("call of an observation without its action");
         let logged = if self.calls.contains_key(&outcome.call) {
@@ -69,7 +69,7 @@ impl SessionRecorder<'_> {
         }
     }
 
-    /// If the call gave work to an agent, ends that agent. Returns whether it did.
+    /// If the call delegated to an agent, ends that agent. Returns whether it did.
     fn delegate_ended(&mut self, call: &ToolCallId, outcome: &LoggedOutcome) -> bool {
         let made = self.delegated.iter().find(|(_, made)| *made == call);
         let Some(child) = made.map(|(child, _)| child.clone()) else {
@@ -82,7 +82,7 @@ impl SessionRecorder<'_> {
         } else {
             &text
         };
-        // Agents below it end first. Each turn of the loop ends one, or records nothing.
+        // Agents below it end first. Each iteration ends one, or records nothing.
         while self.agents.contains(&child) {
             let before = self.facts.len();
             self.end_agent(text);
@@ -136,7 +136,7 @@ impl SessionRecorder<'_> {
         self.events = later;
     }
 
-    /// Gives every call of the agent that works its outcome.
+    /// Gives every call of the working agent its outcome.
     pub(super) fn settle_ended(&mut self) {
         let held = self.held.take();
         let agent = self.agent();
@@ -180,7 +180,7 @@ impl SessionRecorder<'_> {
         }
     }
 
-    /// Records the results of calls that end the run and that the log has no observation of.
+    /// Records the results of run-ending calls that have no observation in the log.
     pub(super) fn end_calls(&mut self) {
         let agent = self.agent();
         let of_agent =

@@ -1,4 +1,4 @@
-//! How runs begin and end, and what happens to the conversation between.
+//! Records the beginning and the end of runs, and changes of the conversation between them.
 
 use agentx_types::{
     ContentPart, ContextCondensed, ErrorOccurred, EventDraft, InputMode, InterruptRequested, MessageId,
@@ -7,9 +7,9 @@ use agentx_types::{
 
 use super::{SessionRecorder, WaitingStep};
 
-/// The input of a run whose log has none.
+/// The input of a run that has none in the log.
 const GOES_ON: &str = "[The log continues here without an input.]";
-/// The input of the first run of such a log.
+/// The input of the first run if it has none in the log.
 const BEGINS: &str = "[The log begins without an input.]";
 
 impl SessionRecorder<'_> {
@@ -27,8 +27,8 @@ impl SessionRecorder<'_> {
         }
     }
 
-    /// Opens a run with the waiting inputs as one, if the agent waits for none. `needed`: without an input,
-    /// one is added.
+    /// Opens a run with the waiting inputs as one message, if the agent has no run in progress. If `needed`
+    /// is true and no input waits, one is added.
     pub(super) fn open_run(&mut self, needed: bool) {
         let asks = self
             .agent()
@@ -56,7 +56,7 @@ impl SessionRecorder<'_> {
             return;
         };
         for next in inputs {
-            // Texts of one message follow each other directly.
+            // The texts of one message are separated by an empty line.
             first.content.push(ContentPart::text("\n\n"));
             first.content.extend(next.content);
             first.events.extend(next.events);
@@ -83,7 +83,7 @@ impl SessionRecorder<'_> {
         self.events = later;
     }
 
-    /// Stops the run, if a stop waits and there is one.
+    /// Stops the run in progress if a stop is pending.
     pub(super) fn halt(&mut self) {
         let Some((reason, source)) = self.stop.take() else {
             return;
@@ -91,7 +91,7 @@ impl SessionRecorder<'_> {
         if !self.fold.is_busy() {
             return self.report.leave_out("stop between two runs");
         }
-        // A stop reaches the agent that people talk to, and from there those that work for it.
+        // A stop reaches the root agent, and through it those that work for it.
         let root = self.agents.first().cloned();
         let requested = InterruptRequested {
             reason: Some(reason),
@@ -125,7 +125,7 @@ impl SessionRecorder<'_> {
         self.delegated.clear();
     }
 
-    /// Stops the run: at once, or, if calls are open, once the log has said what became of them.
+    /// Stops the run: immediately, or, if calls are open, once the log has their outcomes.
     pub(super) fn stopped(&mut self, reason: String, source: Source) {
         self.stop.get_or_insert((reason, source));
         let is_held = |id: &ToolCallId| self.held.as_ref().is_some_and(|(_, held, ..)| held == id);

@@ -1,4 +1,4 @@
-//! Actions of the agent that call a tool, and the answers that they are part of.
+//! Reads actions of the agent that call a tool, and the answers that they are part of.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,12 @@ use crate::json;
 use crate::usage;
 use crate::words::ActionType;
 
-/// Arguments of an action that say how it was handled, not what it does.
+/// Arguments that describe how an action was handled, not what it does.
 const HANDLING: [&str; 4] = ["thought", "confirmation_state", "is_confirmed", "security_risk"];
 
 /// A call without an outcome.
 pub(super) struct PendingAction {
-    /// The id as the log has it, or one made of the action's place.
+    /// The call's id in the log, or one derived from the action's place.
     pub(super) call: String,
     /// The ids of its actions: a call that a person confirmed has two.
     pub(super) actions: Vec<String>,
@@ -28,7 +28,7 @@ pub(super) struct PendingAction {
     pub(super) details: Value,
 }
 
-/// The places of the actions of each answer that has an id.
+/// Returns the places of the actions of each answer that has an id.
 pub(super) fn responses(events: &[Value]) -> BTreeMap<&str, Vec<usize>> {
     let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, event) in events.iter().enumerate() {
@@ -45,7 +45,7 @@ fn response_id(event: &Value) -> &str {
 }
 
 impl<'a> V0Reader<'a> {
-    /// An action that calls a tool: the first of its answer makes the whole answer.
+    /// Reads an action that calls a tool. The first action of an answer creates the whole answer.
     pub(super) fn call(&mut self, index: usize, event: &'a Value, word: &ActionType, args: &Value) {
         if self.is_confirmed_again(event, word, args) {
             return;
@@ -71,7 +71,8 @@ impl<'a> V0Reader<'a> {
         });
     }
 
-    /// V0 adds the same action again once a person has confirmed it, with a new id and without its thought.
+    /// Returns whether an action repeats one that a person has confirmed: V0 adds it again with a new id and
+    /// without its thought.
     fn is_confirmed_again(&mut self, event: &Value, word: &ActionType, args: &Value) -> bool {
         let id = json::text(&event["tool_call_metadata"], "tool_call_id");
         let input = arguments_of(args);
@@ -93,13 +94,13 @@ impl<'a> V0Reader<'a> {
         true
     }
 
-    /// The answer of the model of which `event` is the first action.
+    /// Creates the model's answer whose first action is `event`.
     fn answer(&mut self, event: &'a Value, word: &ActionType, args: &Value, mates: &[usize]) {
         let response = &event["tool_call_metadata"]["model_response"];
         let message = &response["choices"][0]["message"];
         let (thought, reasoning) = thought(args);
         let mut text = content::text_of(&message["content"]);
-        // The call of a thought has it as its argument, if the log has the call.
+        // The call of a `think` action has the thought as its argument, if the log has the call.
         let is_argument = *word == ActionType::Think && !response.is_null();
         if text.trim().is_empty() && !is_argument {
             text = thought;
@@ -139,7 +140,7 @@ impl<'a> V0Reader<'a> {
         }
     }
 
-    /// The call that an action makes.
+    /// Returns the call that an action makes.
     fn call_of(&self, index: usize, event: &Value, word: &ActionType, args: &Value) -> LoggedCall {
         let metadata = &event["tool_call_metadata"];
         let id = json::text(metadata, "tool_call_id");
@@ -166,7 +167,7 @@ impl<'a> V0Reader<'a> {
     }
 }
 
-/// The arguments of the tool among those of an action.
+/// Returns those arguments of an action that are the tool's.
 fn arguments_of(args: &Value) -> Value {
     let all = args.as_object().into_iter().flatten();
     let own = all.filter(|(key, value)| !HANDLING.contains(&key.as_str()) && !value.is_null());
@@ -176,7 +177,7 @@ fn arguments_of(args: &Value) -> Value {
     )
 }
 
-/// What an action says beside its arguments.
+/// Returns the fields of an action besides its arguments.
 fn details(event: &Value, args: &Value) -> Value {
     let mut kept = Map::new();
     for (from, key) in [
@@ -193,7 +194,7 @@ fn details(event: &Value, args: &Value) -> Value {
     Value::Object(kept)
 }
 
-/// The last words of a run.
+/// Returns the last message of a run.
 fn last_words(args: &Value) -> String {
     let (thought, _) = thought(args);
     let outputs = &args["outputs"];
@@ -209,7 +210,7 @@ fn last_words(args: &Value) -> String {
     String::new()
 }
 
-/// The agent that is to work, and its task.
+/// Returns the name of the agent to delegate to, and its task.
 fn order(args: &Value) -> (String, String) {
     let inputs = &args["inputs"];
     let task = match json::first_text(inputs, &["task", "content", "goal"]) {

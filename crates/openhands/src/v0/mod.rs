@@ -1,12 +1,12 @@
-//! Events of V0: actions and observations, each with the id of its cause.
+//! Reads V0 events: actions and observations, each with the id of its cause.
 //!
 //! | file | what it reads |
 //! | --- | --- |
 //! | `calls` | actions of the agent that call a tool, and the answers of the model that they are part of |
 //! | `observations` | what became of calls, and what the environment says |
 //!
-//! Old logs have the fields of `args` and `extras` beside `action` and `observation`, and no ids: there an
-//! observation belongs to the open call of its kind.
+//! Old logs have the fields of `args` and `extras` beside `action` and `observation`, and no ids. In these
+//! logs an observation belongs to the open call of its kind.
 
 mod calls;
 mod observations;
@@ -42,7 +42,7 @@ const FRAME: [&str; 13] = [
     "extras",
 ];
 
-/// The steps of a V0 log.
+/// Reads the steps of a V0 log.
 pub(crate) fn read(log: &Log, blobs: &mut LogBlobs, report: &mut ImportReport) -> (LogSetting, Vec<LogItem>) {
     let mut reader = V0Reader {
         events: &log.events,
@@ -65,7 +65,7 @@ pub(crate) fn read(log: &Log, blobs: &mut LogBlobs, report: &mut ImportReport) -
     (setting, items)
 }
 
-/// What stands around the events: the resolver's issue, or the metadata of a conversation.
+/// Reads the record around the events: the resolver's issue, or the metadata of a conversation.
 fn setting(state: &Value) -> LogSetting {
     let title = match json::text(state, "title") {
         "" => json::text(&state["issue"], "title"),
@@ -78,8 +78,8 @@ fn setting(state: &Value) -> LogSetting {
     }
 }
 
-/// The resolver has the cost of its answers beside the history. If it has not one for each of them, the last
-/// answer gets the sum.
+/// Sets the costs of answers, which the resolver keeps beside the history. If their number differs from that
+/// of the answers, the last answer gets the sum.
 fn price(items: &mut [LogItem], metrics: &Value) {
     let mut answers: Vec<&mut LoggedAnswer> = items
         .iter_mut()
@@ -118,12 +118,12 @@ struct V0Reader<'a> {
     report: &'a mut ImportReport,
     setting: LogSetting,
     items: Vec<LogItem>,
-    /// Calls without an outcome.
+    /// Calls without an outcome yet.
     open: Vec<PendingAction>,
-    /// Commands of a person without an outcome, by the id of their action.
+    /// A person's commands without an outcome yet, by the id of their action.
     commands: BTreeMap<String, String>,
     meters: Meters,
-    /// The task of the child that was just made: its first input repeats it.
+    /// The task of the child that was just created, whose first input repeats it.
     task: Option<String>,
 }
 
@@ -187,8 +187,8 @@ impl<'a> V0Reader<'a> {
         }
     }
 
-    /// Returns whether the agent is the source. Old logs have no sources: there a message is the agent's,
-    /// unless nobody or the agent has spoken last.
+    /// Returns whether the agent is the source. Old logs have no sources: in these a message is the agent's,
+    /// unless the agent or nobody wrote the previous one.
     fn is_by_agent(&self, event: &Value, word: &str) -> bool {
         match json::text(event, "source") {
             "" if word == "message" => match self.items.last().map(|item| &item.step) {
@@ -221,7 +221,7 @@ impl<'a> V0Reader<'a> {
             .take()
             .is_some_and(|task| text.strip_prefix("TASK:").unwrap_or(text).trim() == task.trim());
         if repeated {
-            // The child got it with its call.
+            // The child got this text with its call.
             return;
         }
         let mut content = Vec::from_iter((!text.is_empty()).then(|| ContentPart::text(text)));
@@ -248,7 +248,7 @@ impl<'a> V0Reader<'a> {
         self.push(event, LogStep::Input { content, source });
     }
 
-    /// The first system message is the configuration.
+    /// Reads the first system message, which is part of the configuration.
     fn system(&mut self, args: &Value) {
         if !self.setting.system_prompt.is_empty() {
             return self.report.leave_out("action system after the first");
@@ -295,7 +295,7 @@ impl<'a> V0Reader<'a> {
         self.push(event, LogStep::Condensed { forgotten, summary });
     }
 
-    /// Commands of a person that the log has no output of.
+    /// Records a person's commands that have no output in the log.
     fn left_commands(&mut self) {
         for (id, command) in std::mem::take(&mut self.commands) {
             let step = LogStep::Command {
@@ -312,7 +312,8 @@ impl<'a> V0Reader<'a> {
     }
 }
 
-/// The arguments of an action or the extras of an observation: the field, or in old logs what is beside it.
+/// Returns the arguments of an action or the extras of an observation: the field, or in old logs the fields
+/// beside it.
 fn fields(event: &Value, key: &str) -> Value {
     match event.get(key) {
         Some(fields @ Value::Object(_)) => fields.clone(),
@@ -328,7 +329,7 @@ fn fields(event: &Value, key: &str) -> Value {
     }
 }
 
-/// The thought of an action: a text, or in late versions an object with the reasoning beside it.
+/// Returns the thought of an action and its reasoning: a text, or in late versions an object with both.
 fn thought(args: &Value) -> (String, String) {
     match args.get("thought") {
         Some(Value::String(text)) => (text.clone(), String::new()),

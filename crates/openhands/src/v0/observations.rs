@@ -1,4 +1,4 @@
-//! Observations: what became of calls and commands, and what the environment says by itself.
+//! Reads observations: outcomes of calls and commands, and messages of the environment itself.
 
 use agentx_types::{ContentPart, Source, ToolStatus};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use crate::item::{LogStep, LoggedOutcome};
 use crate::json;
 use crate::words::{AgentState, ObservationType};
 
-/// Extras of an observation from which the arguments of a lost call are known.
+/// Extras of an observation that reveal the arguments of a lost call.
 const ARGUMENTS: [&str; 8] = [
     "command",
     "code",
@@ -62,8 +62,8 @@ impl V0Reader<'_> {
         self.without_call(event, &kind, &extras);
     }
 
-    /// The open call of an observation: by the id of the call, by its cause, or, in logs without ids, the
-    /// first of its kind.
+    /// Removes and returns the open call of an observation. It is found by the id of the call, by its cause,
+    /// or, in logs without ids, as the first of its kind.
     fn take_call(&mut self, event: &Value, word: &str) -> Option<PendingAction> {
         let id = json::text(&event["tool_call_metadata"], "tool_call_id");
         let cause = json::id(event, "cause");
@@ -131,7 +131,7 @@ impl V0Reader<'_> {
         }
     }
 
-    /// The pictures of a result: of a page, or those that a cell has drawn.
+    /// Returns the pictures of a result: of a page, or those that a cell has drawn.
     fn pictures(&mut self, extras: &Value) -> Vec<ContentPart> {
         let page = json::first_text(extras, &["set_of_marks", "screenshot"]);
         let drawn = json::list(extras, "image_urls").iter().filter_map(Value::as_str);
@@ -145,7 +145,7 @@ impl V0Reader<'_> {
         found
     }
 
-    /// An observation that no open call waits for.
+    /// Reads an observation for which no call is open.
     fn without_call(&mut self, event: &Value, kind: &ObservationType, extras: &Value) {
         use ObservationType as O;
         match kind {
@@ -176,7 +176,7 @@ impl V0Reader<'_> {
         }
     }
 
-    /// The result of a call that the log does not have: the call is made of what the result says about it.
+    /// Records the result of a call that the log lacks. The call is derived from its result.
     fn lost_call(&mut self, event: &Value, kind: &ObservationType, extras: &Value) {
         let own = ARGUMENTS
             .iter()
@@ -203,7 +203,7 @@ impl V0Reader<'_> {
         self.push(event, LogStep::Input { content, source });
     }
 
-    /// A change of the controller's state.
+    /// Reads a change of the controller's state.
     fn state(&mut self, event: &Value, extras: &Value) {
         let word = json::text(extras, "agent_state");
         let reason = json::first_text(extras, &["reason"]).to_owned();
@@ -247,7 +247,7 @@ impl V0Reader<'_> {
     }
 }
 
-/// The text of an observation, as the model read it.
+/// Returns the text of an observation, as the model read it.
 fn text(event: &Value, kind: &ObservationType, extras: &Value) -> String {
     let content = content::text_of(&event["content"]);
     match kind {
@@ -260,7 +260,7 @@ fn text(event: &Value, kind: &ObservationType, extras: &Value) -> String {
     }
 }
 
-/// The extras without what is in the result.
+/// Returns the extras except those that are in the result.
 fn without_pictures(extras: &Value) -> Value {
     let mut kept = extras.clone();
     if let Some(fields) = kept.as_object_mut() {
@@ -276,7 +276,7 @@ fn exit_code(extras: &Value) -> Option<i64> {
     code.and_then(Value::as_i64).filter(|code| *code != -1)
 }
 
-/// What was recalled, a line each.
+/// Returns the recalled items, one on each line.
 fn recalled(extras: &Value) -> String {
     let mut lines = Vec::new();
     for (key, value) in extras.as_object().into_iter().flatten() {

@@ -1,4 +1,4 @@
-//! Actions: answers of the model that call tools, and calls that an ACP server made.
+//! Reads actions: answers of the model that call tools, and calls that an ACP server made.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::item::{LogStep, LoggedAnswer, LoggedCall, LoggedOutcome};
 use crate::json;
 
 impl<'a> V1Reader<'a> {
-    /// An action: the first of its answer makes the whole answer.
+    /// Reads an action. The first action of an answer creates the whole answer.
     pub(super) fn action(&mut self, index: usize, event: &'a Value) {
         let id = json::text(event, "llm_response_id");
         let mates = self.responses.get(id).cloned().unwrap_or_else(|| vec![index]);
@@ -41,7 +41,7 @@ impl<'a> V1Reader<'a> {
         }
     }
 
-    /// A call that an ACP server made: its last report is the call and its outcome.
+    /// Reads a call that an ACP server made. Its last report has both the call and the outcome.
     pub(super) fn acp_call(&mut self, index: usize, event: &Value) {
         let id = json::text(event, "tool_call_id");
         if self.acp.get(id) != Some(&index) {
@@ -74,7 +74,7 @@ impl<'a> V1Reader<'a> {
         self.push(event, LogStep::Outcome(outcome));
     }
 
-    /// What became of a call that an ACP server made.
+    /// Returns the outcome of a call that an ACP server made.
     fn acp_outcome(&mut self, event: &Value, name: &str) -> LoggedOutcome {
         let text = match &event["raw_output"] {
             Value::Null => content::text_of(&event["content"]),
@@ -102,7 +102,7 @@ impl<'a> V1Reader<'a> {
     }
 }
 
-/// The call of an action. `tool_call` has it as the model made it.
+/// Returns the call of an action. `tool_call` has it as the model made it.
 fn call_of(index: usize, event: &Value) -> LoggedCall {
     let made = &event["tool_call"];
     let action = &event["action"];
@@ -139,7 +139,7 @@ fn call_of(index: usize, event: &Value) -> LoggedCall {
     }
 }
 
-/// What an action says beside its call.
+/// Returns the fields of an action besides its call.
 fn said_beside(event: &Value) -> Value {
     let mut kept = Map::new();
     for key in ["summary", "security_risk", "critic_result", "source"] {
@@ -150,7 +150,7 @@ fn said_beside(event: &Value) -> Value {
     Value::Object(kept)
 }
 
-/// The places of the actions of each answer.
+/// Returns the places of the actions of each answer.
 pub(super) fn responses(events: &[Value]) -> BTreeMap<&str, Vec<usize>> {
     let mut found: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, event) in events.iter().enumerate() {
@@ -162,7 +162,7 @@ pub(super) fn responses(events: &[Value]) -> BTreeMap<&str, Vec<usize>> {
     found
 }
 
-/// The place of the last report about each call of an ACP server; those before it are its progress.
+/// Returns the place of the last report about each call of an ACP server. Earlier reports show only progress.
 pub(super) fn last_acp(events: &[Value]) -> BTreeMap<&str, usize> {
     let reports = events
         .iter()

@@ -1,4 +1,4 @@
-//! Events of V1: messages, actions with their calls, observations, and what happened around them.
+//! Reads V1 events: messages, actions with their calls, observations, and events around them.
 
 mod actions;
 mod outcomes;
@@ -17,7 +17,7 @@ use crate::usage::{self, Meters};
 use crate::words::{EventKind, ExecutionStatus};
 use actions::{last_acp, responses};
 
-/// The steps of a V1 log.
+/// Reads the steps of a V1 log.
 pub(crate) fn read(log: &Log, blobs: &mut LogBlobs, report: &mut ImportReport) -> (LogSetting, Vec<LogItem>) {
     let mut reader = V1Reader {
         events: &log.events,
@@ -41,7 +41,7 @@ pub(crate) fn read(log: &Log, blobs: &mut LogBlobs, report: &mut ImportReport) -
     (reader.setting, reader.items)
 }
 
-/// The agent, the model and the directory in `base_state.json`.
+/// Reads the agent, the model and the directory in `base_state.json`.
 fn setting(state: &Value) -> LogSetting {
     let llm = &state["agent"]["llm"];
     LogSetting {
@@ -62,13 +62,13 @@ struct V1Reader<'a> {
     report: &'a mut ImportReport,
     setting: LogSetting,
     items: Vec<LogItem>,
-    /// What actions say beside their calls, by the ids of the calls.
+    /// The fields of actions besides their calls, by the ids of the calls.
     details: BTreeMap<String, Value>,
     acp: BTreeMap<&'a str, usize>,
     meters: Meters,
-    /// The usage that was reported since the last answer.
+    /// The usage reported since the last answer.
     usage: Option<Usage>,
-    /// The usage of each answer by its id, if the state of the conversation has it.
+    /// The usage of each answer by its id, if the conversation's state has it.
     paid: BTreeMap<String, Usage>,
 }
 
@@ -130,7 +130,8 @@ impl<'a> V1Reader<'a> {
         }
     }
 
-    /// The usage of an answer: by its id, else what was reported since the one before.
+    /// Returns the usage of an answer: the one with its id, otherwise that reported since the previous
+    /// answer.
     fn usage_of(&mut self, response: &str) -> Option<Usage> {
         let reported = self.usage.take();
         self.paid.remove(response).or(reported)
@@ -140,14 +141,15 @@ impl<'a> V1Reader<'a> {
         self.items.push(LogItem::new(event, step));
     }
 
-    /// Contents as parts; pictures that cannot be read are counted.
+    /// Converts contents to parts, and counts pictures that cannot be read.
     fn parts(&mut self, value: &Value) -> Vec<ContentPart> {
         let (parts, lost) = content::parts(value, self.blobs);
         (0..lost).for_each(|_| self.report.leave_out("picture that cannot be read"));
         parts
     }
 
-    /// The first system prompt is the configuration; what changes from conversation to conversation follows it.
+    /// Reads the first system prompt, which is part of the configuration, with the part that differs between
+    /// conversations at its end.
     fn system(&mut self, event: &Value) {
         if !self.setting.system_prompt.is_empty() {
             return self.report.leave_out("SystemPromptEvent after the first");
@@ -207,7 +209,8 @@ impl<'a> V1Reader<'a> {
         self.push(event, step);
     }
 
-    /// The totals of a conversation come before the answer that was paid; other updates are counted.
+    /// Reads a state update. The totals of a conversation come before the answer that they include; other
+    /// updates are only counted.
     fn state_update(&mut self, event: &Value) {
         let key = json::text(event, "key");
         let value = &event["value"];
@@ -237,7 +240,7 @@ impl<'a> V1Reader<'a> {
     }
 }
 
-/// The text of a content, or of a plain string.
+/// Returns the text of a content object or a plain string.
 fn text_in(value: &Value) -> String {
     match value {
         Value::Object(_) => json::text(value, "text").to_owned(),
@@ -245,7 +248,7 @@ fn text_in(value: &Value) -> String {
     }
 }
 
-/// The reasoning of an answer, in the clear. What only its provider can read is counted.
+/// Returns the readable reasoning of an answer. Reasoning that only its provider can read is counted.
 fn thinking(value: &Value, report: &mut ImportReport) -> String {
     let blocks = json::list(value, "thinking_blocks");
     if blocks

@@ -1,4 +1,4 @@
-//! What became of calls: observations, rejections, errors.
+//! Reads outcomes of calls: observations, rejections, errors.
 
 use agentx_types::{ContentPart, ToolStatus};
 use serde_json::{Map, Value, json};
@@ -10,7 +10,7 @@ use crate::json;
 use crate::words::EventKind;
 
 impl V1Reader<'_> {
-    /// What became of a call.
+    /// Reads the outcome of a call.
     pub(super) fn outcome(&mut self, event: &Value) {
         let observation = &event["observation"];
         let (mut content, status, kept) = self.result(event);
@@ -40,7 +40,7 @@ impl V1Reader<'_> {
         self.push(event, LogStep::Outcome(outcome));
     }
 
-    /// What the model read of the result, how the call ended, and what else the log says about it.
+    /// Returns the result as the model read it, the status of the call, and the further details in the log.
     fn result(&mut self, event: &Value) -> (Vec<ContentPart>, ToolStatus, Value) {
         let observation = &event["observation"];
         match EventKind::read(json::text(event, "kind")) {
@@ -69,11 +69,11 @@ impl V1Reader<'_> {
         }
     }
 
-    /// The content of an observation, as the model read it.
+    /// Returns the content of an observation, as the model read it.
     pub(super) fn observed(&mut self, observation: &Value) -> Vec<ContentPart> {
         let mut parts = self.parts(&observation["content"]);
         if parts.is_empty() {
-            // Versions before 1.1 had a field for it in each kind of observation.
+            // Versions before 1.1 had a separate field in each kind of observation.
             let text = json::first_text(observation, &["output", "error", "message", "text"]);
             parts = match text {
                 "" if observation.get("content").is_none() => {
@@ -101,7 +101,7 @@ impl V1Reader<'_> {
         parts.into_iter().filter(is_there).collect()
     }
 
-    /// Cuts overlong texts; the first of them is kept whole in a blob.
+    /// Cuts overlong texts. The first of them is kept whole in a blob.
     pub(super) fn shorten(&mut self, content: &mut [ContentPart], details: &mut Value) {
         for part in content {
             let ContentPart::Text(part) = part else { continue };
@@ -114,7 +114,7 @@ impl V1Reader<'_> {
     }
 }
 
-/// An observation without what is in the result.
+/// Returns an observation without the parts that are in the result.
 fn without_content(observation: &Value) -> Value {
     let fields = observation.as_object().into_iter().flatten();
     let others = fields.filter(|(key, value)| *key != "content" && !value.is_null());
