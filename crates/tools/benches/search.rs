@@ -91,7 +91,7 @@ fn main() {
     println!("{:<20} {:>8} {:>8} {:>7}", "search", "ours", "rg", "ratio");
     for (name, tool, input, arguments) in cases {
         let (mut ours, mut theirs) = (Duration::MAX, Some(Duration::MAX));
-        // In turn, so that whatever else the machine does meets both.
+        // The two take turns, so that other load on the machine affects both.
         for _ in 0..ROUNDS {
             ours = ours.min(time(|| {
                 drop(runtime.block_on(toolbox.call(tool, input.clone(), context(&root))))
@@ -142,7 +142,7 @@ fn rg(root: &Path, arguments: &[&str]) -> Option<Duration> {
         .arg(".")
         .current_dir(root);
     let output = command.stdin(Stdio::null()).stderr(Stdio::null()).output().ok()?;
-    // 1 is "no match"; anything else would be a search that did not happen.
+    // 1 is "no match"; any other code means that the search failed.
     output
         .status
         .code()

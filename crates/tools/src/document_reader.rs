@@ -1,5 +1,5 @@
-//! The way to the text of documents whose formats need a library. The tools here know only this trait: programs that
-//! read no such documents do not carry the library.
+//! The interface to readers of documents whose formats need a library. The tools know only this trait, so
+//! programs without such documents do not link the library.
 
 use std::fmt::Debug;
 
@@ -10,6 +10,6 @@ pub trait DocumentReader: Debug + Send + Sync {
     /// Returns the text of a PDF. Blocks, and ends early if `stop` is cancelled.
     ///
     /// # Errors
-    /// Returns the reason why it cannot be read, which continues a sentence about the document.
+    /// Returns the reason why the document cannot be read, as the end of a sentence about it.
     fn pdf_text(&self, bytes: Vec<u8>, stop: &CancellationToken) -> Result<String, String>;
 }

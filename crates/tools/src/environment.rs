@@ -21,7 +21,7 @@ const SECRET_ANYWHERE: &[&str] = &[
     "WEBHOOK",
 ];
 
-/// Ordinary words that contain such a text: what is left of the name without them decides.
+/// Ordinary words that contain such a text. The rest of the name decides.
 const ORDINARY: &[&str] = &[
     "ASKPASS",
     "AUTHORITY",
@@ -49,7 +49,7 @@ const AUTHOR: &str = "AUTHOR";
 /// Ends of the last word of a name (words are joined by `_`) that mark a secret.
 const SECRET_ENDINGS: &[&str] = &["DSN", "PWD"];
 
-/// A last word that marks a secret.
+/// A text that marks a secret as the last word.
 const SECRET_LAST: &str = "PAT";
 
 /// Plurals that mark no secret beside a word for a count: `MAX_TOKENS`.
@@ -60,7 +60,7 @@ const COUNTS: &[&str] = &["MAX", "MIN", "NUM", "COUNT", "LIMIT", "BUDGET"];
 const HARMLESS_NAMES: &[&str] = &["PWD", "OLDPWD", "SSH_AUTH_SOCK"];
 
 /// Names that programs need and that hold no secret. A folder's settings may name any variable for a header,
-/// and so have it hidden; without `PATH`, a shell looks for programs in other places, perhaps in the folder.
+/// which hides it. Without `PATH`, a shell looks for programs in other places, perhaps in the folder.
 const NEEDED_NAMES: &[&str] = &[
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "TMPDIR", "TERM", "LANG", "LC_ALL", "TZ",
 ];
@@ -206,7 +206,7 @@ pub struct WithheldVariable {
 /// (<https://github.com/justinsteven/advisories/blob/main/2022_git_buried_bare_repos_and_fsmonitor_various_abuses.md>).
 const GIT: [(&str, &str); 2] = [("safe.bareRepository", "explicit"), ("core.fsmonitor", "false")];
 
-/// Returns the variables by which Git takes these settings, behind those that are set already
+/// Returns the variables by which Git takes these settings, after those that are already set
 /// (<https://git-scm.com/docs/git-config#ENVIRONMENT>). The person's own settings there stay.
 fn git_guards(own: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
     let value = |name: &str| {
@@ -217,7 +217,7 @@ fn git_guards(own: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
         None | Some("") => 0,
         Some(count) => match count.trim().parse::<usize>() {
             Ok(count) if count < 1000 => count,
-            // Git refuses to run with an invalid value; we do not repair it.
+            // Git refuses to run with an invalid value, which is not repaired here.
             _ => return Vec::new(),
         },
     };
@@ -241,11 +241,11 @@ fn git_guards(own: &[(OsString, OsString)]) -> Vec<(OsString, OsString)> {
 
 fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    // That is the name of a setting.
+    // Such a name is that of a setting.
     if HARMLESS_NAMES.contains(&&*name) || name.starts_with("GIT_CONFIG_KEY_") {
         return false;
     }
-    // `GITLAB_PAT2` and `MYSQL_PWD_2` are second ones.
+    // `GITLAB_PAT2` and `MYSQL_PWD_2` are numbered copies.
     let words: Vec<&str> = name
         .split('_')
         .map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()))

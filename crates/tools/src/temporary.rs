@@ -1,9 +1,9 @@
 //! Temporary files that are written next to another file and then take its name, and the removal of those
-//! that a killed process left. Callers that write a file remove them before.
+//! that a killed process left. Callers that write a file first remove such leftovers.
 //!
-//! These are files of a person's project, so they are not written by `agentx-files`: they keep owner, group and
-//! permissions, a restore reaches them through open directories alone, and many writers share a directory without
-//! a lock.
+//! These are files of a person's project, so `agentx-files` does not write them: they keep owner, group and
+//! permissions, a restore reaches them only through open directories, and many writers share a directory
+//! without a lock.
 
 use std::fs::{File, Metadata, TryLockError};
 use std::io;
@@ -36,7 +36,7 @@ fn named(process: u32, number: u64) -> String {
 /// Locks a file that is being written. Another machine or container may not see this process, but it sees the
 /// lock.
 pub(crate) fn hold(file: &File) {
-    // Without locks, the process id has to be enough.
+    // Without locks, the process id has to suffice.
     let _ = file.try_lock();
 }
 

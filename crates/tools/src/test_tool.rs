@@ -1,5 +1,5 @@
-//! `test_tool`: fails half of the time, so that people can try how their agents, prompts and front ends treat
-//! failures. Only agents that name it have it.
+//! `test_tool`: fails half of the time, so that people can see how their agents, prompts and front ends
+//! handle failures. Only agents that name it get it.
 
 use agentx_runtime::{ToolContext, ToolOutcome};
 use agentx_types::Access;
@@ -19,8 +19,8 @@ pub struct TestToolInput {
 
 /// The tool `test_tool`.
 ///
-/// The outcome depends on the seed alone, or without one on the id of the call: half of all seeds succeed, and
-/// a call that is repeated ends as it did before.
+/// The outcome depends only on the seed, or without one on the id of the call: half of all seeds succeed, and
+/// a repeated call ends as it did before.
 ///
 /// ```
 /// use agentx_runtime::Tool;

@@ -52,7 +52,7 @@ pub(crate) fn cut_line(line: &str, bytes: usize) -> String {
     format!("{}… [{} more bytes in this line]", &line[..cut], line.len() - cut)
 }
 
-/// Bytes as text, and whether some of them were not UTF-8.
+/// Returns bytes as text, and whether some of them were not UTF-8.
 pub(crate) fn lossy(bytes: &[u8]) -> (std::borrow::Cow<'_, str>, bool) {
     let text = String::from_utf8_lossy(bytes);
     let replaced = matches!(text, std::borrow::Cow::Owned(_));
@@ -101,7 +101,7 @@ impl Decoder {
                 Err(_) => {
                     text.push(char::REPLACEMENT_CHARACTER);
                     self.begun.clear();
-                    // The byte that does not fit may begin a character of its own.
+                    // The byte that does not fit may begin another character.
                     break;
                 }
             }

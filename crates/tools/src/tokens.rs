@@ -1,5 +1,5 @@
-//! Values that are secrets by their form: private keys, and tokens of services that put a fixed beginning
-//! before each.
+//! Recognizes secrets by their form: private keys, and tokens of services that begin each token with a fixed
+//! prefix.
 //!
 //! Sources are the pages of the services themselves, if they have one: GitHub
 //! (<https://github.blog/changelog/2021-03-31-authentication-token-format-updates-are-generally-available/>),
@@ -96,12 +96,12 @@ const BEGINNINGS: &[&str] = &[
 /// The smallest number of letters and digits after such a prefix.
 const SHORTEST_REST: usize = 16;
 
-/// The prefix of keys of many model vendors. Older keys of OpenAI have nothing more: the rest is longer,
-/// without structure.
+/// The prefix of keys of many model vendors. In older keys of OpenAI, a longer rest without structure follows
+/// it.
 const MODEL_KEY: &str = "sk-";
 const SHORTEST_MODEL_KEY: usize = 32;
 
-/// Returns whether a text holds a secret that is known by its form.
+/// Returns whether a text contains a secret that is known by its form.
 pub(crate) fn has_token(text: &str) -> bool {
     let is_part = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let mut words = text.split(|c: char| !is_part(c));
@@ -157,7 +157,7 @@ pub fn without_tokens(text: &str) -> Option<String> {
     (out != text).then_some(out)
 }
 
-/// The text without private keys; one without an end goes to the end of the text.
+/// Returns the text without private keys. A key without an end extends to the end of the text.
 fn without_private_keys(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -180,7 +180,7 @@ fn without_private_keys(text: &str) -> String {
     out
 }
 
-/// The text without the passwords of addresses (`postgres://me:secret@host/db`).
+/// Returns the text without the passwords of addresses (`postgres://me:secret@host/db`).
 fn without_passwords(text: &str) -> String {
     const SIGN: &str = "://";
     let mut out = String::new();
@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn tokens_are_known_by_their_beginnings_and_ordinary_values_are_not() {
-        // All made up.
+        // All of them are made up.
         for token in [
             "ghp_madeupmadeupmadeupmadeup",
             "glrt-madeupmadeupmadeup12",

@@ -35,12 +35,12 @@ impl std::fmt::Display for DuplicateTool {
 impl std::error::Error for DuplicateTool {}
 
 impl Toolbox {
-    /// What manages the background processes of these tools; `None` if they leave none.
+    /// Returns the manager of these tools' background processes; `None` if they start none.
     pub fn background(&self) -> Option<Arc<dyn Background>> {
         self.background.clone()
     }
 
-    /// Returns a toolbox of these tools, whose background processes `background` manages.
+    /// Creates a toolbox of these tools. `background` manages their background processes.
     pub fn from_tools(
         tools: impl IntoIterator<Item = Arc<dyn Tool>>,
         background: Arc<dyn Background>,

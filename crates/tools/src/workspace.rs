@@ -128,7 +128,7 @@ impl Scope {
     }
 }
 
-/// Returns an error of the operating system without the number that only people who know it can read.
+/// Describes an error of the operating system without its number.
 pub(crate) fn explain(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::NotFound => "no such file or directory".into(),
@@ -160,7 +160,8 @@ pub fn resolve_path(workspace: &Path, path: &str) -> io::Result<PathBuf> {
     real_path(&workspace.join(path), &mut BUDGET.clone())
 }
 
-/// Symbolic links and missing directories that are followed for one path before it counts as endless.
+/// The maximum number of symbolic links and missing directories that are followed for one path. A path with
+/// more of them counts as endless.
 const BUDGET: u32 = 256;
 
 /// Resolves `path`, following symbolic links, also to targets that do not exist yet.

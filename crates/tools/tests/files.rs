@@ -1,4 +1,4 @@
-//! `read`, `write`, `edit`, `todo`, `finish` and the box that they are in.
+//! `read`, `write`, `edit`, `todo`, `finish` and the toolbox that contains them.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
@@ -154,7 +154,7 @@ async fn images_are_shown_through_the_blob_store() {
             .await,
         &["make it smaller"],
     );
-    // Vendors refuse these, and each later request of the conversation with them.
+    // Vendors refuse these pictures, and every later request of a conversation that contains them.
     let cut = png(2, 3);
     for (bytes, why) in [
         (&cut[..cut.len() - 4], "broken or cut off"),

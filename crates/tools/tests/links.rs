@@ -27,7 +27,7 @@ fn rule(effect: RuleEffect, path: &str) -> Rule {
     }
 }
 
-/// Returns the status of a call that may, or may not, run.
+/// Returns the status of a call that may run or not.
 fn status(goes: bool) -> ToolStatus {
     if goes {
         ToolStatus::Success
@@ -36,12 +36,12 @@ fn status(goes: bool) -> ToolStatus {
     }
 }
 
-/// A call of an agent with these rules.
+/// Returns the context of a call of an agent with these rules.
 fn context(place: &Place, version: u32, approval: ApprovalMode, rules: Vec<Rule>) -> ToolContext {
     guarded(place, version, approval, rules, None)
 }
 
-/// The same with guarded files.
+/// Returns the same context with guarded files.
 fn guarded(
     place: &Place,
     version: u32,
@@ -132,7 +132,7 @@ async fn rules_hold(version: u32) {
         (Ask, vec![rule(Deny, "secrets/**")], "link", false),
         (Ask, vec![rule(Deny, "secrets/**")], "folder/key", false),
         (Ask, vec![rule(RuleEffect::Ask, "secrets/**")], "link", false),
-        // A person was asked about the path as it is, or wants no questions.
+        // A person was asked about this very path, or wants no questions.
         (
             Ask,
             vec![rule(RuleEffect::Ask, "secrets/**")],
@@ -388,7 +388,7 @@ async fn words_that_are_links_are_seen(version: u32) {
         (Ask, vec![], "cat near sub/up/plain", true),
         (Ask, vec![], "cat pl*", true),
         (Ask, vec![], "./tool -c true", true),
-        // What is named as what it is was decided about.
+        // A person decided about a file that is named directly.
         (Ask, vec![], "cat .env", true),
         (Ask, vec![], "ls ring missing; true", true),
     ] {
@@ -466,7 +466,7 @@ async fn programs_follow_no_guarded_link(version: u32) {
     }
     let now = std::fs::read_to_string(outside.join("config.yaml")).unwrap();
     assert_eq!(now, "made up\n");
-    // A folder elsewhere may contain anything; if somebody can be asked, it is named first.
+    // A folder elsewhere may contain anything, so a question names it if somebody can be asked.
     symlink(&outside, base.join("clean/all")).unwrap();
     let context = guarded(&place, version, ApprovalMode::Ask, Vec::new(), Some(guard));
     let line = json!({"command": "grep -R made clean"});

@@ -1,5 +1,5 @@
-//! `query` and `query_write` on databases made here: what they show, what they refuse, and that a refused
-//! statement leaves no trace.
+//! `query` and `query_write` on databases made here: what they show and refuse, and that a refused statement
+//! leaves no trace.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 use std::os::unix::fs::symlink;
@@ -38,7 +38,7 @@ fn asks(sql: &str) -> Value {
     json!({ "path": "shop.db", "sql": sql })
 }
 
-/// Checks what a call of `tool` with this SQL says.
+/// Checks the result of a call of `tool` with this SQL.
 async fn check(place: &Place, tool: &str, sql: &str, expected: Result<&str, (ToolStatus, &str)>) {
     match expected {
         Ok(text) => assert_eq!(place.ok(tool, asks(sql)).await, text, "{sql}"),
@@ -46,7 +46,7 @@ async fn check(place: &Place, tool: &str, sql: &str, expected: Result<&str, (Too
     }
 }
 
-/// The functions that SQLite computes itself in time that grows with two lengths give the same results.
+/// The replaced functions, whose time in SQLite grows with two lengths, give the same results.
 #[tokio::test]
 async fn functions_of_two_texts_give_what_sqlite_gives() {
     let place = shop();
@@ -73,7 +73,7 @@ async fn functions_of_two_texts_give_what_sqlite_gives() {
         let shown = format!("[\"a\"]\n[{}]\n[1 row]\n", json!(expected));
         check(&place, "query", &sql, Ok(&shown)).await;
     }
-    // A minute with SQLite's own.
+    // This takes a minute with SQLite's own function.
     let long = "SELECT instr(hex(zeroblob(4000000)), hex(zeroblob(2000000)) || '1') AS a";
     check(&place, "query", long, Ok("[\"a\"]\n[0]\n[1 row]\n")).await;
     let merged = "SELECT json_patch('{}', '{}')";
@@ -571,7 +571,7 @@ async fn a_database_with_a_write_ahead_log_is_read_while_another_program_writes(
     );
 }
 
-/// One person of a server with many queries leaves turns for the others.
+/// A member of a server with many queries leaves turns for the others.
 #[tokio::test]
 async fn a_person_has_two_turns_of_the_four() {
     let options = QueryOptions {

@@ -1,5 +1,5 @@
-//! Files that are put back: whatever the session and others did to them in whatever order, they are as they
-//! were, and nothing that somebody else made goes without a word.
+//! Restored files: whatever the session and others did to them in whatever order, their earlier state
+//! returns, and no change of somebody else is lost silently.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -24,11 +24,11 @@ use agentx_types::{Envelope, EnvironmentEvent, SessionId, ToolStatus};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// A session whose facts are written down as its tools are called.
+/// A session that records facts as its tools are called.
 struct Session {
     place: Place,
     facts: Mutex<Vec<Value>>,
-    /// Whether no fact can be recorded.
+    /// Whether recording facts fails.
     deaf: bool,
 }
 
@@ -125,7 +125,7 @@ impl Session {
         fs::read_to_string(self.path(name)).ok()
     }
 
-    /// Somebody else writes or removes a file.
+    /// Writes or removes a file as somebody else would.
     fn outside(&self, name: &str, content: Option<&str>) {
         match content {
             Some(content) => self.place.write(name, content),
@@ -183,7 +183,7 @@ async fn made_changed_and_gone_files_are_as_they_were_and_the_way_back_is_open()
     let now = fs::metadata(session.path("run.sh")).unwrap().permissions();
     assert_eq!(now.mode() & 0o777, 0o755);
     assert_eq!(session.history().restorings().len(), 1);
-    // A rewind is rewound: what was removed comes back with its permissions.
+    // A rewind is rewound: removed files return with their permissions.
     let plan = session.plan(report.seq.unwrap()).await;
     assert_eq!(file(&plan, "new/deep.txt").happens, RestoreEffect::BroughtBack);
     session.restore(&plan, false).await;
@@ -226,7 +226,7 @@ async fn what_the_agent_did_after_a_restore_is_not_undone_with_it_without_a_word
     assert_eq!(session.on_disk("one").as_deref(), Some("after\n"));
 }
 
-/// A script's call of `write` leaves in the log what an outcome of its own would.
+/// A script's call of `write` leaves the same record as a call of the model.
 #[tokio::test]
 async fn what_a_script_changed_goes_back_too() {
     let session = Session::new();
@@ -281,14 +281,14 @@ async fn directories_go_where_the_session_made_them_and_nothing_is_in_them() {
         BTreeSet::from(["a", "a/b", "a/b/c", "kept/by", "late", "own/in"])
     );
     assert!(session.path("own").is_dir() && session.path("kept/mine.txt").exists());
-    // They come back with their files, and go once more.
+    // The directories return with their files, and are removed once more.
     let again = session.plan(report.seq.unwrap()).await;
     let back = session.restore(&again, false).await;
     assert!(session.path("a/b/c/one.txt").exists() && back.directories.is_empty());
     let once_more = session.plan(back.seq.unwrap()).await;
     let report = session.restore(&once_more, false).await;
     assert!(!session.path("a").exists(), "{report:?}");
-    // One that was there is not the session's, and a link in its place is not followed.
+    // A directory that existed before is not the session's, and a link in its place is not followed.
     fs::create_dir(session.path("late")).unwrap();
     let second = session.say();
     session
@@ -408,7 +408,7 @@ async fn nothing_outside_is_reached_through_a_link() {
     session
         .call("write", json!({"path": beside.join("b"), "content": "outside\n"}))
         .await;
-    // A directory, and a file, become links to elsewhere.
+    // A directory and a file become links that lead elsewhere.
     fs::remove_dir_all(session.path("dir")).unwrap();
     symlink(&beside, session.path("dir")).unwrap();
     fs::remove_file(session.path("leaf")).unwrap();
@@ -434,7 +434,7 @@ async fn nothing_outside_is_reached_through_a_link() {
         .find(|file| file.path.ends_with("beside/b"))
         .unwrap();
     assert_eq!(outside.doubt, Some(RestoreConflict::Outside));
-    // Also who wishes for it by name does not get it.
+    // An explicit request for it does not help.
     let mut wish = RestoreRequest::of(&plan, |_| false);
     let blocked = plan.files.iter().filter(|file| file.blocked.is_some());
     wish.files.extend(blocked.map(|file| agentx_runtime::RestoreFile {
@@ -483,7 +483,7 @@ async fn nothing_is_touched_that_cannot_be_kept_put_on_record_or_is_not_what_was
     );
     assert_eq!(session.on_disk("a").as_deref(), Some("by the agent\n"));
     session.deaf = false;
-    // A file that cannot be put back is named, and the rest is done.
+    // A file that cannot be restored is named, and the others are restored.
     session.place.write("sub/b", "before\n");
     let input = session.say();
     session
@@ -513,7 +513,7 @@ async fn a_process_that_dies_in_between_leaves_no_doubt_about_its_own_work() {
     }
     let plan = session.plan(input).await;
     session.restore(&plan, false).await;
-    // As if it had died after the first file: the end is not on record, and one file is as it was left.
+    // As if the process had died after the first file: the end is not recorded, and one file is unchanged.
     session.facts.lock().unwrap().pop();
     session.outside("b", Some("by the agent\n"));
     let plan = session.plan(input).await;
@@ -521,7 +521,7 @@ async fn a_process_that_dies_in_between_leaves_no_doubt_about_its_own_work() {
     assert_eq!(file(&plan, "b").doubt, None);
 }
 
-/// Eight files, of which one restore put three back before its process died.
+/// Returns a session of eight files, of which one restore wrote three before its process died.
 async fn cut_off() -> (Session, u64) {
     let session = Session::new();
     for name in EIGHT {
@@ -615,7 +615,7 @@ async fn what_was_done_between_a_restore_that_was_cut_off_and_the_next_one_stays
     assert_eq!(session.on_disk("a").as_deref(), Some("later\n"));
 }
 
-/// The number of a process that is gone.
+/// Returns the number of a process that is gone.
 fn gone() -> u32 {
     let mut child = std::process::Command::new("true").spawn().unwrap();
     child.wait().unwrap();
@@ -646,7 +646,7 @@ async fn what_a_killed_process_left_beside_a_file_goes_with_the_next_change_ther
             assert!(session.on_disk(&format!("{directory}{name}")).is_some(), "{name}");
         }
     };
-    // A number below that of the next file of this process.
+    // A number below that of this process's next file.
     session.call("write", json!({"path": "x", "content": ""})).await;
     leave("sub/");
     let held = fs::File::create(session.path("sub/.agentx-999999999-0.tmp")).unwrap();
@@ -668,7 +668,7 @@ async fn what_a_killed_process_left_beside_a_file_goes_with_the_next_change_ther
 const NAMES: [&str; 4] = ["a", "b", "dir/c", "dir/sub/d"];
 const WORDS: [&str; 4] = ["x\n", "y\n", "x\ny\n", ""];
 
-/// Something that happens.
+/// An event of the random history.
 #[derive(Clone, Debug)]
 enum Step {
     Say,
@@ -696,7 +696,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 
 type Disk = BTreeMap<&'static str, String>;
 
-/// An event that touched a file: its `seq`, what it found, and what it left.
+/// An event that touched a file: its `seq`, and the contents before and after it.
 type Touch = (u64, Option<String>, Option<String>);
 
 /// The expected state, independent of the tested code: the disk before each event that changed it.
@@ -712,7 +712,7 @@ impl Oracle {
         Some(first.1.clone())
     }
 
-    /// Whether going back to `to` would throw away what somebody else made.
+    /// Returns whether restoring the state at `to` would discard somebody else's work.
     fn is_foreign(&self, name: &str, to: u64, now: Option<&String>) -> bool {
         let Some(touched) = self.touched.get(name) else {
             return false;

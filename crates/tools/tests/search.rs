@@ -1,4 +1,4 @@
-//! `glob` and `grep` on small trees by hand, and on a bigger one against a plain walk.
+//! `glob` and `grep` on small trees written by hand, and on a bigger one against a plain walk.
 
 use crate::support::{Place, has};
 use agentx_tools::{SearchOptions, ToolOptions};
@@ -180,8 +180,7 @@ async fn a_file_with_a_line_that_is_too_long_is_left_out_and_said() {
     assert!(!said.contains("data.json"), "{said}");
 }
 
-/// The measure of memory for 64 searches at once: `command time -v` with the binary of the tests and this
-/// one's name.
+/// To measure the memory of 64 concurrent searches, run this test alone under `command time -v`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_searches_at_once_take_turns_and_all_come_to_their_end() {
     let place = Place::new();
@@ -370,8 +369,7 @@ async fn a_search_is_left_when_it_is_cancelled() {
         .await;
 }
 
-/// Many files, some of which match: what the parallel search finds is what a plain loop finds, in every run
-/// the same.
+/// In a tree of many files, the parallel search finds the same as a plain loop, in every run.
 #[tokio::test]
 async fn a_big_tree_is_searched_completely() {
     let place = Place::new();

@@ -1,4 +1,4 @@
-//! `bash` and `job` against commands that behave and commands that do not.
+//! `bash` and `job` against commands that behave well and badly.
 
 #![allow(
     clippy::unwrap_used,
@@ -127,8 +127,8 @@ async fn a_hanging_command_is_stopped_when_its_time_is_up() {
     gone(said.lines().next().unwrap()).await;
 }
 
-/// Runs `command` until it has said something, cancels it, and checks that each process whose id it said is
-/// gone when the call has ended.
+/// Runs `command` until it has printed something, cancels it, and checks that each process whose id it
+/// printed is gone when the call has ended.
 async fn cancelled(command: &str) {
     let mut place = Place::new();
     let call = tokio::spawn(

@@ -41,7 +41,7 @@ pub(super) struct Shell {
 }
 
 impl Shell {
-    /// bash if there is one, else sh.
+    /// Finds bash, or sh if there is no bash.
     pub(super) fn find() -> Self {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let places = std::env::split_paths(&path).chain([PathBuf::from("/bin"), PathBuf::from("/usr/bin")]);
@@ -93,7 +93,7 @@ impl Shell {
         .held_by(sandbox))
     }
 
-    /// Starts the line as the options say. Returns what holds it.
+    /// Starts the line as the options say. Returns the sandbox that holds it.
     fn start(
         &self,
         line: &str,
@@ -159,7 +159,7 @@ impl Shell {
         if let Some(direct) = self.direct(line, workspace) {
             let mut command = Command::new(&direct.program);
             command.arg0(direct.words[0]).args(&direct.words[1..]);
-            // A file that only a shell can run (a script without its first line) is left to the shell.
+            // A file that only a shell can run (a script without a `#!` line) is left to the shell.
             if let Ok(child) = prepare(&mut command, workspace, options, mark)
                 .env("PWD", workspace)
                 .spawn()

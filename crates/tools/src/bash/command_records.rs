@@ -21,7 +21,7 @@ use super::processes::{self, Process};
 
 /// The length of a slot in bytes: two ids of 200 bytes, six numbers and separators.
 const PLACE: usize = 600;
-/// A larger file is not one of ours: running commands times the length of a slot.
+/// A larger file is not one of AgentX: a file has one slot for each running command.
 const LONGEST: u64 = 4 << 20;
 
 /// The file of running commands. Clones share one file, which is created with the first command.
@@ -181,7 +181,7 @@ fn padded(line: &str) -> Vec<u8> {
     bytes
 }
 
-/// Returns what the process numbers belong to: this boot of the machine, as this container sees it.
+/// Returns the machine that the process numbers belong to: this boot, as this container sees it.
 fn machine() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();

@@ -23,7 +23,7 @@ pub(super) struct CommandReport {
     pub(super) limit: Option<Duration>,
     /// The processes that it left behind.
     pub(super) rest: LeftProcesses,
-    /// What held it, if anything did.
+    /// The sandbox that held it, if any.
     pub(super) sandbox: Option<CommandSandbox>,
 }
 

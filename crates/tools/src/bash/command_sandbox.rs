@@ -1,8 +1,8 @@
-//! What held a command, in the words of its outcome: a fact with each call, and a note for the model if the
-//! sandbox may have refused something.
+//! The sandbox that held a command, as its outcome describes it: a fact with each call, and a note for the
+//! model if the sandbox may have refused something.
 //!
-//! The kernel tells nobody what Landlock or the filter of system calls refused. What is known is what the
-//! command itself says, compared with the policy ([`SandboxPolicy::refusal`]).
+//! The kernel does not report what Landlock or the filter of system calls refused. The only evidence is the
+//! output of the command, compared with the policy ([`SandboxPolicy::refusal`]).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use std::sync::Arc;
 use agentx_sandbox::{SandboxPolicy, SandboxRefusal, SandboxStep};
 use serde_json::{Value, json};
 
-/// The field `sandbox` in the details of a command that nothing held, because the settings let it run without a
-/// sandbox where none works.
+/// Returns the field `sandbox` in the details of a command that ran without a sandbox, because none works
+/// here and the settings allow that.
 pub(super) fn unheld() -> Value {
     json!({ "step": SandboxStep::None.as_str() })
 }
 
-/// What held a command.
+/// The sandbox that held a command.
 #[derive(Clone, Debug)]
 pub(super) struct CommandSandbox {
     policy: Arc<SandboxPolicy>,
@@ -36,15 +36,15 @@ impl CommandSandbox {
         self.policy.step
     }
 
-    /// Finds what was refused in the output of a command that failed.
+    /// Finds a refusal in the output of a failed command.
     pub(super) async fn refusal(&self, output: &str) -> Option<SandboxRefusal> {
         let (held, output) = (self.clone(), output.to_owned());
-        // Paths that the output names are looked up.
+        // Looks up the paths that the output names.
         let found = tokio::task::spawn_blocking(move || held.policy.refusal(&output, &held.workspace));
         found.await.ok().flatten()
     }
 
-    /// The field `sandbox` in the details of an outcome.
+    /// Returns the field `sandbox` in the details of an outcome.
     pub(super) fn details(&self, refused: Option<&SandboxRefusal>) -> Value {
         let mut details = json!({ "step": self.step().as_str(), "network": self.policy.network });
         if let Some(refused) = refused {
@@ -56,7 +56,7 @@ impl CommandSandbox {
         details
     }
 
-    /// The note for the model.
+    /// Returns the note for the model.
     pub(super) fn sentence(&self, refused: &SandboxRefusal) -> String {
         if let Some(reason) = &refused.reason {
             return format!("\n[the sandbox {} refused it: {reason}]", self.step());

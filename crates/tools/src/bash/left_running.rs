@@ -6,8 +6,8 @@ use nix::unistd::{Pid, getsid};
 
 use super::processes;
 
-/// The processes that a command left in its process group. Dropping it kills them. One that began a session
-/// of its own, as a daemon does, is not among them and stays.
+/// The processes that a command left in its process group. Dropping it kills them. A process that began its
+/// own session, as a daemon does, is not among them and stays.
 #[derive(Debug)]
 pub struct RemainingProcess {
     leader: Pid,
@@ -16,8 +16,8 @@ pub struct RemainingProcess {
 }
 
 impl RemainingProcess {
-    /// Returns what runs in the group of a command whose leader has ended and was waited for. `None` if no
-    /// member of the group is alive.
+    /// Returns the processes in the group of a command whose leader has ended and was waited for. `None` if
+    /// no member of the group is alive.
     pub fn of(leader: u32) -> Option<Self> {
         let left = Self {
             leader: Pid::from_raw(i32::try_from(leader).ok()?),

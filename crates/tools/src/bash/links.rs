@@ -28,8 +28,8 @@ pub(super) async fn refusal(line: &str, context: &ToolContext) -> Option<String>
         .unwrap_or_else(|error| Some(format!("its names could not be looked at: {error}")))
 }
 
-/// Returns why a command line may not run in this directory. `judge` gets each name in it with its target, and
-/// whether that may be outside of the directory.
+/// Returns why a command line may not run in this directory. `judge` gets each name in it with its target,
+/// and whether the target may be outside of the directory.
 pub fn refused_link(
     line: &str,
     base: &Path,

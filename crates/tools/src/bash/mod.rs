@@ -102,7 +102,7 @@ impl BashTool {
         }
     }
 
-    /// Starts the command as these `options` say: its own, or those without a sandbox.
+    /// Starts the command with these `options`: its own, or those without a sandbox.
     fn spawn(
         &self,
         options: &BashOptions,
@@ -125,7 +125,7 @@ impl BashTool {
 /// A command that ran to its end.
 struct Attempt {
     outcome: ToolOutcome,
-    /// The step of the sandbox that refused it something, and why that is known.
+    /// The step of the sandbox that refused something, and the evidence of it.
     refused: Option<(SandboxStep, String)>,
 }
 
@@ -256,7 +256,7 @@ impl BashTool {
         if let (None, Some(_), Some(details)) = (step, &options.sandbox, &mut outcome.details) {
             details["sandbox"] = command_sandbox::unheld();
         }
-        // Of one that was stopped, it is not known that it failed.
+        // A command that was stopped is not known to have failed.
         let refused = step
             .filter(|_| end.is_exit())
             .zip(refused.and_then(|refused| refused.reason));

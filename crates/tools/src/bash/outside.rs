@@ -1,5 +1,5 @@
-//! The offer to run a command once more without a sandbox, if the sandbox refused it something. A person decides,
-//! each time anew: no rule, no mode and no `--yes` says yes for them, and nothing is kept.
+//! The offer to run a command once more without a sandbox, if the sandbox refused it something. A person
+//! decides each time: no rule, mode or `--yes` answers for them, and the answer is not kept.
 //!
 //! | who is asked | |
 //! | --- | --- |
@@ -78,7 +78,7 @@ impl OutsideOffer<'_> {
         }
     }
 
-    /// The outcome of the command if it is left as it failed.
+    /// Returns the outcome of the command if the person leaves it as it failed.
     pub(super) fn left(&self, mut outcome: ToolOutcome) -> ToolOutcome {
         let note = "\n[a person was asked whether to run it again outside of the sandbox, and said no]";
         outcome.content.push(ContentPart::text(note));
@@ -88,7 +88,7 @@ impl OutsideOffer<'_> {
         outcome
     }
 
-    /// The outcome of the command if it ran once more.
+    /// Returns the outcome of the command if it ran once more.
     pub(super) fn ran(&self, mut outcome: ToolOutcome) -> ToolOutcome {
         let note = format!(
             "[the sandbox {} refused it: {}. A person had it run again outside, with this outcome:]\n",

@@ -16,7 +16,7 @@ pub(super) const MARK: &str = "AGENTX_CALL";
 /// The placeholder for the call in the mark of a command that a person runs in a chat.
 const OWN_COMMAND: &str = "!";
 
-/// A longer id of a call is cut: a model may make up any.
+/// The maximum length of a call's id in the mark. A longer one is cut, because a model may make up any id.
 const LONGEST_CALL: usize = 200;
 
 /// The parts of a mark: `SESSION/CALL/PID.STARTED.TERMINAL.NUMBER`.
@@ -46,12 +46,12 @@ impl ProcessMark {
         }
     }
 
-    /// The session, in letters that a path may have.
+    /// Returns the session, in characters that are allowed in a path.
     pub(super) fn session(&self) -> &str {
         &self.session
     }
 
-    /// Creates a mark for a command that a person runs in a chat with this session.
+    /// Creates a mark for a command that a person runs in this session's chat.
     pub(super) fn of_own_command(session: &SessionId) -> Self {
         Self::new(session, &ToolCallId::new(OWN_COMMAND))
     }

@@ -135,7 +135,7 @@ impl OutputPump {
 
     /// Reads the rest for a bounded time; then emits everything that is collected.
     pub(super) async fn drain(&mut self, most: u64, time: Duration) {
-        // What comes later belongs to whatever was left running.
+        // Later output belongs to processes that were left running.
         let _ = tokio::time::timeout(time, self.exhaust(most)).await;
         self.events.flush().await;
     }

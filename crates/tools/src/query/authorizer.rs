@@ -1,5 +1,5 @@
-//! What SQL may do, as SQLite's authorizer decides while it compiles a statement: everything inside the opened
-//! file, nothing that names another file, loads code, or changes how the file is kept.
+//! Decides what SQL may do, as SQLite's authorizer while a statement is compiled: everything inside the
+//! opened file, but nothing that names another file, loads code, or changes how the file is stored.
 //!
 //! <https://www.sqlite.org/c3ref/set_authorizer.html> describes the mechanism. It lists what is allowed; what
 //! a later SQLite adds is refused.
@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 
-/// What a database is opened for.
+/// The purpose for which a database is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DatabaseUse {
     Read,
     Write,
 }
 
-/// Pragmas that say something about the database and change nothing, whatever argument they have.
+/// Pragmas that describe the database and never change it, with or without an argument.
 const ABOUT_TABLES: &[&str] = &[
     "collation_list",
     "compile_options",
@@ -35,7 +35,7 @@ const ABOUT_TABLES: &[&str] = &[
     "table_xinfo",
 ];
 
-/// Pragmas that only tell something without an argument, and change it with one.
+/// Pragmas that describe the database without an argument, and change it with one.
 const WITHOUT_ARGUMENT: &[&str] = &[
     "application_id",
     "auto_vacuum",
@@ -82,8 +82,8 @@ pub(super) fn authorizer(
 /// Returns the reason why an action is refused.
 fn refused(used_for: DatabaseUse, action: &AuthAction<'_>) -> Option<String> {
     match action {
-        // Virtual tables prepare statements on the tables that they are made of, also if nobody runs these. That
-        // a statement of the call itself writes is seen when it is compiled.
+        // Virtual tables prepare statements on their underlying tables, even if nobody runs these. Statements
+        // of the call itself that write are found when they are compiled.
         AuthAction::Select
         | AuthAction::Recursive
         | AuthAction::Read { .. }
@@ -114,7 +114,7 @@ fn refused(used_for: DatabaseUse, action: &AuthAction<'_>) -> Option<String> {
 const REFUSED_FUNCTIONS: &[(&str, &str)] = &[
     ("load_extension", "loads code"),
     ("fts3_tokenizer", "loads code"),
-    // Its time grows with the product of the sizes of both objects, and no time limit stops it.
+    // Its time grows with the product of the sizes of both objects, and no time limit can stop it.
     ("json_patch", "can run past the time limit of the call"),
     ("jsonb_patch", "can run past the time limit of the call"),
 ];

@@ -1,4 +1,4 @@
-//! Errors of SQLite as the model reads them: the file, the place in the SQL, and what to do instead.
+//! Explains errors of SQLite to the model: the file, the place in the SQL, and what to do instead.
 
 use rusqlite::{Connection, Error, ErrorCode};
 
@@ -7,10 +7,10 @@ use super::authorizer::DatabaseUse;
 use crate::ToolFailure;
 use crate::blocking_work::StopFlag;
 
-/// Names of tables that an error lists, at most.
+/// The maximum number of tables that an error lists.
 const LISTED_TABLES: usize = 30;
 
-/// Where an error happened.
+/// The place of an error.
 #[derive(Clone, Copy)]
 pub(super) struct ErrorPlace<'a> {
     /// The path as the call names it.
@@ -23,12 +23,12 @@ pub(super) struct ErrorPlace<'a> {
 /// An error in words.
 pub(super) struct Explained {
     failure: ToolFailure,
-    /// Whether the names of the tables would help.
+    /// Whether a list of the tables would help.
     lacks_table: bool,
 }
 
 impl Explained {
-    /// Returns the failure; it lists the tables that there are if the SQL names another one.
+    /// Returns the failure. It lists the existing tables if the SQL names a missing one.
     pub(super) fn with_tables(mut self, connection: &Connection) -> ToolFailure {
         if self.lacks_table {
             self.failure.text.push_str(&match tables(connection) {
@@ -47,7 +47,7 @@ impl From<Explained> for ToolFailure {
     }
 }
 
-/// Explains an error. `refusal` is what the authorizer refused, if it did; `sql` is all of the call's SQL.
+/// Explains an error. `refusal` is the authorizer's refusal, if any; `sql` is all of the call's SQL.
 pub(super) fn explained(
     error: &Error,
     place: ErrorPlace<'_>,
@@ -83,7 +83,7 @@ pub(super) fn explained(
     }
 }
 
-/// Returns whether the authorizer caused an error. For functions, SQLite says so only in words.
+/// Returns whether the authorizer caused an error. For functions, SQLite reveals that only in the message.
 fn is_refusal(error: &Error) -> bool {
     let by_code = error.sqlite_error_code() == Some(ErrorCode::AuthorizationForStatementDenied);
     by_code || matches!(error, Error::SqlInputError { msg, .. } if msg.starts_with("not authorized"))
@@ -110,7 +110,7 @@ fn stopped(place: ErrorPlace<'_>) -> ToolFailure {
     ))
 }
 
-/// What to do about an error, as the end of a sentence.
+/// Returns advice about an error, as the end of a sentence.
 fn hint(error: &Error, place: ErrorPlace<'_>) -> String {
     match error.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => " (the file does not begin as SQLite files do, or it is encrypted)".into(),
@@ -129,7 +129,7 @@ fn hint(error: &Error, place: ErrorPlace<'_>) -> String {
     }
 }
 
-/// Returns the line and the column of an error. `rest` is the part of `sql` that was compiled, up to its end.
+/// Returns the line and the column of an error. `rest` is the SQL from the failing statement to the end.
 fn position(sql: &str, rest: &str, offset: i32) -> String {
     let begins = sql.len().saturating_sub(rest.len());
     let at = begins + usize::try_from(offset).unwrap_or(0);

@@ -1,9 +1,9 @@
-//! Functions of SQL whose time grows with the length of their arguments, in place of SQLite's own, whose time grows
-//! with the product of two lengths: a single call of `instr` on two values of some megabytes takes a minute, and
-//! nothing can stop it, because SQLite looks for a time limit only between its instructions.
+//! SQL functions whose time grows with the length of their arguments. They replace SQLite's own, whose time
+//! grows with the product of two lengths: a single call of `instr` on two values of some megabytes takes a
+//! minute, and nothing can stop it, because SQLite checks a time limit only between its instructions.
 //!
-//! They give the results of <https://www.sqlite.org/lang_corefunc.html>, except that a number with a fraction is
-//! written as Rust writes it.
+//! The results follow <https://www.sqlite.org/lang_corefunc.html>, except that a number with a fraction is
+//! written as in Rust.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,12 +12,12 @@ use rusqlite::functions::{Context, FunctionFlags};
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, Result};
 
-/// The functions do not depend on anything but their arguments, and may be used in a schema.
+/// The functions depend only on their arguments, and may be used in a schema.
 const FLAGS: FunctionFlags = FunctionFlags::SQLITE_UTF8
     .union(FunctionFlags::SQLITE_DETERMINISTIC)
     .union(FunctionFlags::SQLITE_INNOCUOUS);
 
-/// Registers them. `longest` is the length of the longest value in bytes.
+/// Registers the functions. `longest` is the maximum length of a value in bytes.
 pub(super) fn register(connection: &Connection, longest: usize) -> Result<()> {
     connection.create_scalar_function("instr", 2, FLAGS, position)?;
     connection.create_scalar_function("replace", 3, FLAGS, move |context| replaced(context, longest))?;
@@ -32,7 +32,8 @@ pub(super) fn register(connection: &Connection, longest: usize) -> Result<()> {
     Ok(())
 }
 
-/// `instr(X, Y)`: the place of Y in X from 1, in bytes of two blobs, else in characters; 0 without one.
+/// `instr(X, Y)`: the position of Y in X from 1, in bytes for two blobs, otherwise in characters; 0 if Y does
+/// not occur.
 fn position(context: &Context<'_>) -> Result<Option<i64>> {
     let (whole, part) = (context.get_raw(0), context.get_raw(1));
     if let (ValueRef::Blob(whole), ValueRef::Blob(part)) = (whole, part) {
@@ -92,7 +93,7 @@ fn count(number: usize) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// The text of a value; `None` for NULL.
+/// Returns the text of a value; `None` for NULL.
 fn text(value: ValueRef<'_>) -> Option<Cow<'_, str>> {
     match value {
         ValueRef::Null => None,

@@ -1,8 +1,9 @@
 //! `query` and `query_write`: SQL for SQLite files.
 //!
-//! `query` only reads, so it needs no approval inside the workspace. `query_write` changes a file and is asked
-//! about as `write` is. Both are kept to one file by SQLite itself, not by words in the SQL: the handle of
-//! `query` is read-only, and an authorizer refuses what leads out of the file ([`authorizer`]).
+//! `query` only reads, so it needs no approval inside the workspace. `query_write` changes a file and needs
+//! the same approval as `write`. SQLite itself confines both to one file, not a check of words in the SQL:
+//! the handle of `query` is read-only, and an authorizer refuses everything that leads out of the file
+//! ([`authorizer`]).
 
 mod authorizer;
 mod explained_error;
@@ -36,24 +37,24 @@ use run_statements::{QueryAnswer, run};
 pub struct QueryOptions {
     /// The time limit of a call: 10 s.
     pub timeout: Duration,
-    /// How long a call waits for another program that has locked the file: 2 s.
+    /// The time that a call waits if another program has locked the file: 2 s.
     pub lock_wait: Duration,
-    /// Rows that are shown if the call sets no limit: 100.
+    /// The number of rows that are shown if the call sets no limit: 100.
     pub rows: usize,
-    /// Rows that a call may ask for, at most: 1,000.
+    /// The maximum number of rows that a call may request: 1,000.
     pub max_rows: usize,
-    /// Bytes that are shown, at most: 64 KiB.
+    /// The maximum number of bytes that are shown: 64 KiB.
     pub shown_bytes: usize,
-    /// Bytes of a shown value, at most: 2,000.
+    /// The maximum number of bytes that are shown of a value: 2,000.
     pub value_bytes: usize,
-    /// Bytes of a value that SQLite makes or reads, at most: 16 MiB.
+    /// The maximum number of bytes of a value that SQLite creates or reads: 16 MiB.
     pub sqlite_value_bytes: i32,
-    /// Bytes of the SQL of a call, at most: 100,000.
+    /// The maximum number of bytes of a call's SQL: 100,000.
     pub sql_bytes: usize,
-    /// Calls that run at once: 4, and on a server 2 of each member. Others wait for their turn, at most as long as a call
-    /// may take.
+    /// The number of concurrent calls: 4, and on a server 2 for each member. Others wait for their turn, at
+    /// most as long as a call may take.
     pub at_once: usize,
-    /// Files and directories that no call opens, whatever was approved. None by default.
+    /// Files and directories that no call opens, regardless of approvals. Empty by default.
     pub refused: Vec<PathBuf>,
 }
 
@@ -154,13 +155,13 @@ impl TypedTool for QueryWriteTool {
     }
 }
 
-/// A turn of one call: first among those of its person, then among all.
+/// The turn of one call: first among those of its person, then among all.
 struct QueryTurn {
     _of_person: CallSlot,
     _of_all: Option<OwnedSemaphorePermit>,
 }
 
-/// What both tools share.
+/// The state that both tools share.
 struct Database {
     tool: &'static str,
     used_for: DatabaseUse,
@@ -192,7 +193,7 @@ impl Database {
             self.used_for,
             StopFlag::new(&context.cancel, Some(options.timeout)),
         );
-        // A call that was cancelled continues until SQLite asks whether to stop; it keeps its turn until then.
+        // A cancelled call continues until SQLite checks whether to stop; it keeps its turn until then.
         let answer = blocking(&context.cancel, move || {
             let _turn = turn;
             let database = OpenedDatabase::open(&scope, &input.path, used_for, &options, &stop)?;
@@ -206,7 +207,7 @@ impl Database {
         let turn = tokio::time::timeout(time, async {
             QueryTurn {
                 _of_person: context.slots.take_slow().await,
-                // It is never closed.
+                // The semaphore is never closed.
                 _of_all: Arc::clone(&self.turns).acquire_owned().await.ok(),
             }
         });

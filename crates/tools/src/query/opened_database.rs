@@ -1,4 +1,4 @@
-//! An SQLite file, opened for one call: the place is checked first, then the connection is limited.
+//! Opens an SQLite file for one call: checks its path, then limits the connection.
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
@@ -19,11 +19,11 @@ use crate::blocking_work::StopFlag;
 use crate::files::special;
 use crate::workspace::Scope;
 
-/// Steps of SQLite between two questions whether to stop: some microseconds, or a second if each step copies the
-/// longest value.
+/// The number of SQLite's steps between two checks whether to stop. They take some microseconds, or a second
+/// if each step copies the longest value.
 const STEPS: i32 = 100;
 
-/// The files that SQLite keeps beside a database.
+/// The suffixes of the files that SQLite keeps beside a database.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
 /// A database that one call has opened.
@@ -37,10 +37,10 @@ pub(super) struct OpenedDatabase {
 }
 
 impl OpenedDatabase {
-    /// Opens the file at `path` for this use.
+    /// Opens the file at `path` for this purpose.
     ///
     /// # Errors
-    /// Returns `Denied` for a place that the call may not open, and a failure for a path without a database.
+    /// Returns `Denied` for a path that the call may not open, and a failure if there is no database.
     pub(super) fn open(
         scope: &Scope,
         path: &str,
@@ -108,8 +108,8 @@ fn check_place(
     }
 }
 
-/// Returns whether a file is `refused`, is below it, or is another name of it. A workspace below `refused`
-/// (that of a member of a server) is open.
+/// Returns whether a file is `refused`, is below it, or is a hard link to it. A workspace below `refused`
+/// (that of a member of a server) may be opened.
 fn is_refused(refused: &Path, real: &Path, metadata: &Metadata, workspace: &Path) -> bool {
     let Ok(refused) = fs::canonicalize(refused) else {
         return false;
@@ -130,10 +130,10 @@ fn is_link(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_symlink())
 }
 
-/// The longest pattern of LIKE and GLOB, in bytes: the time of a comparison grows with its length.
+/// The maximum length of a pattern of LIKE and GLOB in bytes: the time of a comparison grows with it.
 const LONGEST_PATTERN: i32 = 256;
 
-/// Sets the limits of a connection. The authorizer comes last, so that it needs no exceptions for this.
+/// Sets the limits of a connection. The authorizer is set last, so that it needs no exceptions for this.
 fn limited(
     mut connection: Connection,
     used_for: DatabaseUse,
@@ -147,7 +147,8 @@ fn limited(
     connection.set_limit(Limit::SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN)?;
     let longest = usize::try_from(options.sqlite_value_bytes).unwrap_or_default();
     linear_functions::register(&connection, longest)?;
-    // The schema is somebody else's: what it names runs only if it is harmless, and it cannot be damaged.
+    // The schema is untrusted: the functions that it names run only if they are harmless, and it cannot be
+    // damaged.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     let stop = stop.clone();
@@ -156,7 +157,7 @@ fn limited(
     Ok(connection)
 }
 
-/// Refuses a database whose schema is not UTF-8, because names of columns come from it.
+/// Refuses a database whose schema is not UTF-8, because column names come from it.
 fn check_names(connection: &Connection) -> rusqlite::Result<()> {
     let mut statement = connection.prepare("SELECT sql FROM sqlite_schema")?;
     let mut rows = statement.query([])?;

@@ -1,4 +1,4 @@
-//! The values of a call for the parameters of its statement.
+//! Binds the values of a call to the parameters of its statement.
 
 use rusqlite::Statement;
 use rusqlite::types::Value as SqlValue;
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{ToolFailure, text};
 
-/// Binds the values, which have to be as many as there are parameters.
+/// Binds the values. Their number must be that of the parameters.
 ///
 /// # Errors
 /// Returns `Invalid` if the number differs, or a value is a list or an object.

@@ -1,5 +1,5 @@
-//! Rows as text for the model: a JSON array with the names of the columns, and a JSON array for each row. So a
-//! text is never mistaken for a number or for NULL, and line ends in values do not end a row.
+//! Formats rows for the model: one JSON array with the column names, and one for each row. So a text is never
+//! mistaken for a number or for NULL, and line ends in values do not end a row.
 
 use agentx_types::hex;
 use rusqlite::types::ValueRef;
@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 
 use crate::text;
 
-/// Bytes of a blob that are shown.
+/// The number of bytes of a blob that are shown.
 const SHOWN_BLOB: usize = 32;
 
-/// Returns the line with the names of the columns.
+/// Returns the line with the column names.
 pub(super) fn header(statement: &Statement<'_>) -> String {
     let names: Vec<&str> = statement.column_names().collect();
     format!("{}\n", json!(names))
@@ -40,7 +40,7 @@ fn shown(value: ValueRef<'_>, value_bytes: usize) -> Value {
 }
 
 fn shown_text(bytes: &[u8], most: usize) -> String {
-    // A cut inside a character leaves at most 3 bytes of it, which count as left out.
+    // A cut inside a character leaves at most 3 bytes of it, which are counted as left out.
     let (start, is_whole) = match bytes.get(..most) {
         Some(start) if bytes.len() > most => (start, false),
         _ => (bytes, true),

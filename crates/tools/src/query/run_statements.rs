@@ -1,4 +1,4 @@
-//! Runs the statements of a call, one after another, and keeps what it shows within the limits.
+//! Runs the statements of a call one after another, and keeps the output within the limits.
 
 use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::{Batch, Statement};
@@ -9,7 +9,7 @@ use super::opened_database::OpenedDatabase;
 use super::{QueryInput, QueryOptions, parameters, rows};
 use crate::{ToolFailure, text};
 
-/// What a call answers.
+/// The answer to a call.
 #[derive(Default)]
 pub(super) struct QueryAnswer {
     pub(super) text: String,
@@ -24,7 +24,7 @@ pub(super) struct QueryAnswer {
 /// Runs the SQL of a call.
 ///
 /// # Errors
-/// Returns the mistake with its place in the SQL, or the limit that was reached.
+/// Returns an error with its position in the SQL, or the limit that was reached.
 pub(super) fn run(
     database: &OpenedDatabase,
     input: &QueryInput,
@@ -48,7 +48,8 @@ pub(super) fn run(
         number += 1;
         check_statement(database, &statement)?;
         if database.used_for == DatabaseUse::Write || !values.is_empty() {
-            // What comes next is compiled before anything runs, so that a call with two statements does nothing.
+            // The next statement is compiled before anything runs, so that a call with two statements does
+            // nothing.
             next = batch.next().map_err(|error| explain(&error))?;
             check_is_single(database, next.is_some())?;
         } else {
@@ -80,7 +81,7 @@ pub(super) fn run(
     Ok(answer)
 }
 
-/// Refuses a statement that writes, if the call only reads.
+/// Refuses a statement that writes if the call may only read.
 fn check_statement(database: &OpenedDatabase, statement: &Statement<'_>) -> Result<(), ToolFailure> {
     let writes = statement.is_explain() == 0 && !statement.readonly();
     if database.used_for == DatabaseUse::Read && writes {
@@ -104,8 +105,8 @@ fn check_is_single(database: &OpenedDatabase, has_more: bool) -> Result<(), Tool
     }
 }
 
-/// Runs a statement and adds its rows to the answer. A statement that writes is run to its end, even if its
-/// rows are too many to be shown.
+/// Runs a statement and adds its rows to the answer. A statement that writes runs to its end even if it
+/// returns too many rows to show.
 fn show(
     statement: &mut Statement<'_>,
     answer: &mut QueryAnswer,

@@ -47,7 +47,7 @@ impl DirectoryEntry {
     /// missing directories.
     ///
     /// # Errors
-    /// Returns an error that says what on the way is not a directory, or a link.
+    /// Returns an error that names the part of the path that is a link or not a directory.
     pub(super) fn reach(path: &Path, make: bool) -> Result<Option<Self>, String> {
         let mut names: Vec<&OsStr> = Vec::new();
         for part in path.components() {
@@ -89,7 +89,7 @@ impl DirectoryEntry {
     /// Returns the file; `None` if there is none.
     ///
     /// # Errors
-    /// Returns an error if it is not a file, or cannot be read.
+    /// Returns an error if it is not a regular file or cannot be read.
     pub(super) fn look(&self) -> Result<Option<PresentFile>, String> {
         let stat = match fstatat(
             &self.directory,

@@ -1,9 +1,9 @@
 //! Restores files to an earlier state, and previews it. The facts of the session describe each file
 //! ([`SessionHistory`]); this module compares them with the disk.
 //!
-//! Changes of others are never lost silently: a file that is not as the session left it needs a decision of
-//! the person; the replaced contents are kept as a blob first, and both are recorded before any file is
-//! changed.
+//! Changes of others are never lost silently: a file that differs from the session's last version needs a
+//! decision of the person. The replaced contents are first kept as a blob, and both are recorded before any
+//! file is changed.
 
 mod directory_entry;
 mod interrupted;
@@ -55,7 +55,7 @@ impl RestoredFile {
 /// Returns the plan of a restore to the state before an event.
 ///
 /// # Errors
-/// Returns an error if a blob cannot be read for another reason than that it is not there.
+/// Returns an error if a blob exists and cannot be read.
 pub async fn plan_restore(
     session: &SessionId,
     history: &SessionHistory,

@@ -130,7 +130,8 @@ fn list(
     stop: &StopFlag,
 ) -> Result<ToolOutcome, ToolFailure> {
     let (place, pattern) = place(input);
-    // Without its directories a pattern still speaks of paths: `src/*.rs` is not `*.rs` anywhere below `src`.
+    // A pattern keeps its meaning without its directories: `src/*.rs` does not become `*.rs` anywhere below
+    // `src`.
     let glob = PathGlob::new(pattern, !input.pattern.contains('/'))?;
     let root = match scope.resolve_existing(&place) {
         Ok((root, metadata)) if metadata.is_dir() => root,

@@ -1,5 +1,5 @@
-//! Ignore files that are not regular files: the walk would open them by their name, and a named pipe of a
-//! folder would block it for ever, a device would never end. Each directory is checked before it is entered.
+//! Finds ignore files that are not regular files. The walk would open them by name; a named pipe in a folder
+//! would block it forever, and a device would never end. Each directory is checked before it is entered.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -11,11 +11,12 @@ use crate::ToolFailure;
 
 /// The names of ignore files in a directory, as the walk looks for them.
 const NAMES: &[&str] = &[".ignore", ".gitignore", ".git/info/exclude"];
-/// The most directories that are named, and the longest line that is read of a `.git` file.
+/// The maximum number of directories that the note names, and the maximum length of a `.git` file that is
+/// read.
 const MOST: usize = 20;
 const LONGEST: u64 = 1 << 16;
 
-/// Directories that a walk left out.
+/// Directories that a walk skipped.
 #[derive(Debug, Default)]
 pub(super) struct SkippedDirectories(Mutex<BTreeSet<PathBuf>>);
 

@@ -1,5 +1,5 @@
-//! One way to call tools in tests: a workspace in a temporary directory, blobs in memory, every event kept,
-//! and a bound on time, so that a tool that hangs fails its test instead of holding it.
+//! Calls tools in tests: a workspace in a temporary directory, blobs in memory, every event kept, and a time
+//! limit, so that a tool that hangs fails its test.
 #![allow(dead_code, unreachable_pub, reason = "each test file uses a part of it")]
 #![allow(
     clippy::unwrap_used,
@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// Far longer than any call here takes; a bound, not a measure.
+/// Far longer than any call here takes: a bound, not a measurement.
 pub const BOUND: Duration = Duration::from_secs(60);
 
 /// Blobs in memory, by their hash.
@@ -108,7 +108,7 @@ impl Place {
         }
     }
 
-    /// Calls come from an agent whose model takes this beside text.
+    /// Sets the media that the model of later calls accepts besides text.
     pub fn of_model(&mut self, input: Option<Vec<InputMedium>>) {
         let prices = json!({ "input": 0, "output": 0, "cache_read": 0, "cache_write": 0 });
         let model = json!({ "id": "opal", "provider": "stone", "api": "anthropic", "context_window": 9, "max_output_tokens": 9,
@@ -154,13 +154,13 @@ impl Place {
         tokio::time::timeout(BOUND, call).await.expect("the call ends")
     }
 
-    /// Calls a tool that has to succeed; what the model reads.
+    /// Calls a tool that has to succeed. Returns the text for the model.
     #[track_caller]
     pub fn ok(&self, name: &str, input: Value) -> impl Future<Output = String> {
         self.says(ToolStatus::Success, name, input)
     }
 
-    /// Calls a tool that has to end with `status`; what the model reads.
+    /// Calls a tool that has to end with `status`. Returns the text for the model.
     pub async fn says(&self, status: ToolStatus, name: &str, input: Value) -> String {
         let shown = input.to_string();
         let outcome = self.call(name, input).await;
@@ -169,7 +169,7 @@ impl Place {
         said
     }
 
-    /// Output that became events so far.
+    /// Returns the output events so far.
     pub fn chunks(&mut self) -> Vec<ToolOutputChunk> {
         let mut chunks = Vec::new();
         while let Ok(said) = self.said.try_recv() {
@@ -203,7 +203,7 @@ impl Place {
         String::from_utf8(std::fs::read(self.workspace.join(path)).unwrap()).unwrap()
     }
 
-    /// A directory beside the workspace.
+    /// Creates a directory beside the workspace.
     pub fn beside(&self) -> PathBuf {
         let path = self.workspace.parent().unwrap().join("beside");
         std::fs::create_dir_all(&path).unwrap();
@@ -216,7 +216,7 @@ pub fn text(outcome: &ToolOutcome) -> String {
     outcome.content.iter().filter_map(ContentPart::as_text).collect()
 }
 
-/// Whether a process is there and not merely waiting to be buried.
+/// Returns whether a process exists and is not a zombie.
 pub fn is_alive(pid: &str) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
     stat.rsplit(')')
@@ -250,7 +250,7 @@ impl Place {
     }
 }
 
-/// A process of this test process's descendants with that name.
+/// Returns a descendant of this test process with that name.
 pub fn find_process(name: &str) -> Option<String> {
     let own = std::process::id().to_string();
     std::fs::read_dir("/proc").ok()?.flatten().find_map(|entry| {
