@@ -1200,7 +1200,7 @@ export interface AgentConfig {
   /** The schema of the answer that ends each of its runs; the schema of an input takes precedence. */
   answer_schema?: AnswerSchema | null;
   /**
-   * What happens to a question of the tool `ask_user` that nobody can answer; `None` if the agent does not
+   * The behaviour if nobody can answer a question of the tool `ask_user`; `None` if the agent does not
    * have this tool, and in logs older than this field.
    */
   ask_user?: AskUser | null;
@@ -1256,8 +1256,8 @@ export interface ModelSpec {
    */
   assumes_output?: boolean;
   /**
-   * A person's own name for the model, if it differs from the id. Models of a provider with the same id are told
-   * apart by it.
+   * A person's own name for the model, if it differs from the id. It distinguishes models of a provider
+   * with the same id.
    */
   name?: string | null;
 }
@@ -1375,7 +1375,7 @@ export interface Route {
   agent: AgentConfig;
 }
 
-/** The settings for condensing an agent's conversation. Without them the agent never condenses by itself. */
+/** The settings for condensing an agent's conversation. Without them the agent never condenses automatically. */
 export interface Condensing {
   /**
    * The fill of the model's window at which it is condensed, in percent; 0 means only if a person requests
@@ -1460,18 +1460,18 @@ export interface ToolSearch {
   at_percent: number;
 }
 
-/** What happens to a question of the model that nobody can answer. */
+/** The behaviour if nobody can answer a question of the model. */
 export type AskUser = "decide" | "wait";
 
 /** The settings of the stuck detector. An agent without them is never stuck. */
 export interface StuckSettings {
   /** The rules that apply. */
   mode?: StuckMode;
-  /** Number of equal successful calls after which the model is told. At least 2. */
+  /** Number of equal successful calls after which a note tells the model. At least 2. */
   nudge_after?: number;
   /** Number of equal successful calls after which a person is asked, or the run is stopped. */
   stop_after?: number;
-  /** Number of equal failing calls after which the model is told. At least 2. */
+  /** Number of equal failing calls after which a note tells the model. At least 2. */
   nudge_after_errors?: number;
   /** Number of equal failing calls after which a person is asked, or the run is stopped. */
   stop_after_errors?: number;
@@ -1541,7 +1541,7 @@ export interface SessionForked {
 }
 
 /**
- * The session was read from a document up to here. What was in progress in the original is not
+ * The session was read from a document up to this event. Work in progress in the original is not
  * continued, and queued inputs wait until a person sends a message, as with `interrupt_requested`.
  */
 export interface SessionImported {
@@ -1731,7 +1731,7 @@ export interface ContextBuilt {
   text?: string;
   /** The items in the text. */
   items?: ContextItem[];
-  /** The reason why nothing could be built, for people. The run goes on without it. */
+  /** The reason why nothing could be built, for people. The run continues without it. */
   problem?: string | null;
 }
 
@@ -2135,7 +2135,7 @@ export interface ErrorRaised {
   message: string;
   /** Whether the session can continue. */
   recoverable: boolean;
-  /** Milliseconds until it is tried again by itself; `None` if it is not. */
+  /** Milliseconds until the next automatic attempt; `None` if there is none. */
   retry_in_ms?: number | null;
   /** Milliseconds after which it gives up, if time bounds the attempts. */
   gives_up_in_ms?: number | null;
@@ -2225,7 +2225,7 @@ export interface LoopDetected {
 /** A kind of loop. */
 export type LoopKind = "error" | "repetition" | "alternation" | "near_repetition" | "changing_error" | "recurring_error" | "monologue" | "context_window" | "unknown";
 
-/** What follows when an agent repeats itself. */
+/** The response to an agent that repeats itself. */
 export type LoopResponse = "nudge" | "question" | "stop" | "unknown";
 
 /** A person has to decide about a call. */

@@ -111,7 +111,7 @@ impl Files for DiskFiles {
 
     fn read(&self, root: &Path, file: &Path, limit: usize) -> Result<Vec<u8>, FileFault> {
         let path = Self::real(root, file)?;
-        // A pipe would wait for ever.
+        // Reading a pipe would wait forever.
         if !std::fs::metadata(&path)?.is_file() {
             return Err(FileFault::Other("it is not a regular file".into()));
         }

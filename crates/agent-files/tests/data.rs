@@ -190,7 +190,7 @@ examples:
         .map(|example| example.user.as_deref())
         .collect();
     assert_eq!(said, [None, Some("sing")]);
-    // What was read is written as it was.
+    // A rule is written as it was read.
     let written = serde_json::to_value(&rule).unwrap();
     assert_eq!(
         written["examples"][0],

@@ -88,7 +88,7 @@ fn check(files: MemoryFiles) {
         assert_eq!(again, agent.definition);
     }
     for (name, tool) in library.tools() {
-        // What a script was read from is named too, and a file gives only one of them.
+        // A tool also names the file of its script; a file may give only one of the two.
         let mut value = serde_json::to_value(&tool.definition).unwrap();
         if value.get("lua").is_some() {
             value.as_object_mut().unwrap().remove("lua_file");

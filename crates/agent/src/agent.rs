@@ -198,9 +198,9 @@ impl Agent {
     }
 
     /// Handles an output that follows from `fact` of the agent `child` below: its spending, its answer, or
-    /// the end of its run. Of an agent that this one did not create, only the spending counts.
+    /// the end of its run. If this agent did not create the child, only its spending counts.
     ///
-    /// What a ReAct agent does with an output of its child:
+    /// A ReAct agent handles an output of its child as follows:
     ///
     /// | output | effect |
     /// | --- | --- |

@@ -1,4 +1,4 @@
-//! What is left of an agent's configuration when its session is imported.
+//! The parts of an agent's configuration that remain when its session is imported.
 //!
 //! Anybody may have written the document that is imported, and it says what the agent may do. So its values count
 //! only as far as they make things stricter; the program that continues the session adds its own rules and tools.

@@ -48,8 +48,8 @@ pub(crate) fn marked(message: Arc<Message>) -> Arc<Message> {
     })
 }
 
-/// The text for a model about a command that another person than the owner ran. From version 9 of the rules
-/// on, the command cannot end the quotes around it and name somebody else after them.
+/// Returns the text that tells a model about a command that another person than the owner ran. From version 9
+/// of the rules, the command cannot end the quotes around it and name somebody else after them.
 pub(crate) fn ran(person: &OwnerId, ran: &CommandRan, rules_version: u32) -> String {
     let CommandRan {
         command, output, how, ..

@@ -12,7 +12,7 @@ use agentx::{AgentBuilder, AgentError};
 /// Sends money.
 #[agentx::tool(change)]
 async fn transfer(
-    /// How much, in euros.
+    /// The amount in euros.
     amount: u32,
     /// To whom.
     to: String,

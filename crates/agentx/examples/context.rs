@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use agentx::{AgentError, ToolContext};
 
-/// Who asks. The model never sees it, and so cannot claim to be somebody else.
+/// The person who asks. The model never sees it, and so cannot claim to be somebody else.
 struct Person(&'static str);
 
-/// What a program has open: a pool of connections, say.
+/// A resource of the program, such as a pool of connections.
 struct Orders(Vec<(&'static str, &'static str)>);
 
 /// Lists what the person has ordered.

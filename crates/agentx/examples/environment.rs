@@ -1,4 +1,4 @@
-//! An environment that speaks by itself: a sensor whose words begin a run of the agent.
+//! An active environment: a sensor whose words begin a run of the agent.
 
 use agentx::bus::{Reactor, ReactorFailure, ReactorTask};
 use agentx::runtime::SystemBus;

@@ -33,7 +33,7 @@ impl Provider for WordCounter {
 /// Looks something up.
 #[agentx::tool(name = "look-up", idempotent)]
 async fn look_up(
-    /// What is asked.
+    /// The question.
     question: String,
 ) -> Result<String, String> {
     Err(format!("nobody knows: {question}"))

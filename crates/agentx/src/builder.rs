@@ -117,7 +117,7 @@ impl AgentBuilder {
     /// # }
     /// ```
     pub fn scripted<R: Into<Reply>>(self, replies: impl IntoIterator<Item = R>) -> Self {
-        // Helpers may have scripts of their own: each has its own name.
+        // Helpers may have their own scripts, so each gets its own name.
         static SCRIPTS: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
         let number = SCRIPTS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let replies = replies.into_iter().map(Into::into).collect();
@@ -224,8 +224,8 @@ impl AgentBuilder {
         self
     }
 
-    /// Opens the session on an existing runtime, with its log, models, settings and tools. Of its tools, the
-    /// agent gets those whose specifications were given to [`AgentBuilder::tool`], or all with
+    /// Opens the session on an existing runtime, with its log, models, settings and tools. The agent gets
+    /// only those of its tools whose specifications were given to [`AgentBuilder::tool`], or all of them with
     /// [`AgentBuilder::all_tools`].
     pub fn runtime(mut self, runtime: Arc<dyn Runtime>) -> Self {
         self.place.runtime = Some(runtime);

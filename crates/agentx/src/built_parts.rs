@@ -63,7 +63,7 @@ pub(crate) fn base(workspace: &Path, guard: Guard) -> Base {
 }
 
 impl BuiltParts {
-    /// With a runtime of its own.
+    /// Creates the parts with their own runtime.
     pub(crate) fn new(
         definition: Definition,
         models: Models,

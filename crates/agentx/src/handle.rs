@@ -34,7 +34,7 @@ struct HandleInner {
 impl Drop for HandleInner {
     fn drop(&mut self) {
         let session = self.session.clone();
-        // Without a tokio runtime the process is about to end, which comes to the same.
+        // Without a tokio runtime the process is about to end, which has the same effect.
         if let Ok(tokio) = tokio::runtime::Handle::try_current() {
             tokio.spawn(async move {
                 session.suspend().await;

@@ -259,8 +259,8 @@ pub use update::{Answer, Update};
 /// }
 /// ```
 ///
-/// Nor does a tool without a description, or one that is not `async`, borrows its arguments, or does not
-/// return a `Result`:
+/// The same applies to a tool without a description, or one that is not `async`, borrows its arguments, or
+/// does not return a `Result`:
 ///
 /// ```compile_fail
 /// #[agentx::tool]

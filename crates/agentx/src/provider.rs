@@ -56,8 +56,8 @@ pub trait Provider: Send + Sync + 'static {
     /// session gets its text at once. When the run is stopped, the future is dropped at its current await.
     ///
     /// # Errors
-    /// Returns the reason why there is no answer; the run ends with it. The error is shown and recorded, so
-    /// keep secrets out of it. AgentX does not retry: a provider that can try again does so before it
+    /// Returns the reason why there is no answer, with which the run ends. The error is shown and recorded,
+    /// so keep secrets out of it. AgentX does not retry: a provider that can try again does so before it
     /// returns.
     fn answer(
         &self,

@@ -44,7 +44,7 @@ where
 /// Replays the fixture `text`, which was read from `path`.
 ///
 /// # Panics
-/// Panics if it is no fixture, or at the first difference, with its place and both sides.
+/// Panics if it is not a fixture, or at the first difference, with its place and both sides.
 #[track_caller]
 #[expect(clippy::panic, reason = "a test fails by panicking")]
 pub fn replay_fixture(path: &str, text: &str) {

@@ -1,5 +1,5 @@
-//! What a program can rely on beyond the examples: who is stopped when somebody stops waiting, what is
-//! distinguished as a mistake, and that nothing secret is shown.
+//! The guarantees for a program beyond the examples: dropping a future stops its run, mistakes are
+//! distinguished, and nothing secret is shown.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::future::IntoFuture;
@@ -192,7 +192,7 @@ async fn without_a_place_nothing_is_kept_and_nothing_secret_is_shown() {
     assert!(answer.text.contains("hello") && answer.model_calls == 2);
     let session = agent.session().clone();
     drop(agent);
-    // What has to be done for that is behind everything that was there before it.
+    // The work after the drop is queued behind everything before it.
     soon(session.suspend()).await;
     let left: Vec<_> = std::fs::read_dir(home.path())
         .unwrap()

@@ -1,5 +1,5 @@
-//! A crate outside the workspace that depends on `agentx` by its path, and on nothing else of it, is built,
-//! run and tested: with the features that the facade turns on by itself. The crate is `tests/outside`.
+//! Builds, runs and tests a crate outside the workspace that depends on `agentx` by its path and on nothing
+//! else of it, with the default features of the facade. The crate is `tests/outside`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/mod.rs"]

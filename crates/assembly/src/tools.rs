@@ -22,7 +22,7 @@ pub struct FileTool {
     pub file: PathBuf,
 }
 
-/// Returns all tools from files, by name, without those that the host provides. Of two with the same name,
+/// Returns all tools from files, by name, without those that the host provides. If two have the same name,
 /// the one with a separate file is used.
 pub fn file_tools(library: &Library) -> BTreeMap<String, FileTool> {
     let mut tools = BTreeMap::new();

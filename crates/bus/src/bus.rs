@@ -44,7 +44,8 @@ pub struct Bus<E> {
     handle: Arc<Handle<E>>,
 }
 
-/// Counts the handles: subscriptions hold the hub, so it cannot tell by itself when no publisher is left.
+/// Counts the handles: subscriptions hold the hub, so its reference count does not show that no publisher is
+/// left.
 struct Handle<E> {
     hub: Arc<BusHub<E>>,
 }

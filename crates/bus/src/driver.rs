@@ -1,5 +1,5 @@
-//! The life of one reactor after its first start: its work, the restarts, the stop. Each has a driver of its
-//! own, so that none waits for another and a panic in one stays there.
+//! The life of one reactor after its first start: its work, the restarts, the stop. Each reactor has its own
+//! driver, so that none waits for another and a panic in one stays there.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};

@@ -88,7 +88,7 @@ pub trait Reactor<B>: Send + 'static {
 
 /// The work of a started reactor until it is stopped. It runs as a task of the set that started it.
 ///
-/// If it ends by itself with `Ok`, the reactor is finished; with an error or a panic, it failed.
+/// If the task ends with `Ok`, the reactor is finished; with an error or a panic, it failed.
 pub struct ReactorTask(BoxFuture<'static, Result<(), ReactorFailure>>);
 
 impl ReactorTask {

@@ -54,7 +54,7 @@ pub enum ReactorChange {
     },
     /// The reactor runs again after a failure, and gets everything published from now on.
     Restarted,
-    /// The reactor ended by itself, without an error.
+    /// The reactor ended on its own, without an error.
     Finished,
     /// The reactor stopped in time.
     Stopped,

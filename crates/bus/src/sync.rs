@@ -24,7 +24,7 @@ pub(crate) use loom_coop::poll_proceed;
 
 #[cfg(loom)]
 mod loom_coop {
-    //! loom schedules by itself, so the budget of a task is endless there.
+    //! loom does the scheduling, so the budget of a task is endless there.
     use std::task::{Context, Poll};
 
     pub(crate) struct Endless;

@@ -164,7 +164,7 @@ async fn a_tool_may_call_models_by_itself_and_by_the_tools_and_agents_that_it_ca
     }
 }
 
-/// A client of `agentx mcp serve` puts the words to a model of its own.
+/// A client of `agentx mcp serve` sends the words to its own model.
 #[tokio::test]
 async fn a_tool_that_only_asks_a_model_is_a_prompt_unless_it_reads_variables() {
     let place = Place::new([]);

@@ -203,7 +203,7 @@ async fn recorded_sessions_go_on() {
     }
 }
 
-/// The first `count` events of a session as a document, as somebody else may write it.
+/// Returns the first `count` events of a session as a document, as another program may write it.
 fn cut(recorded: &SessionExport, count: usize) -> SessionExport {
     let mut cut = recorded.clone();
     cut.events.truncate(count);

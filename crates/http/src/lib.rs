@@ -1,10 +1,11 @@
 //! HTTP clients, configured once for every crate that sends requests.
 //!
 //! A client of [`client_builder`] follows no redirects, so a key or a token goes to no other address than the
-//! one it was meant for. A client whose addresses come from somebody else (a script, an MCP server, a file)
-//! also looks names up through a [`GuardedResolver`], which refuses local networks: a name that is public at
-//! the first lookup may lead to `127.0.0.1` at the second (DNS rebinding), so addresses are checked where the
-//! connection is made. A host that is an address is never looked up; check it with [`literal_address`].
+//! one it was meant for. A client whose addresses are not the person's own (from a script, an MCP server, a
+//! file) also looks names up through a [`GuardedResolver`], which refuses local networks: a name that is
+//! public at the first lookup may lead to `127.0.0.1` at the second (DNS rebinding), so addresses are checked
+//! where the connection is made. A host that is an address is never looked up; check it with
+//! [`literal_address`].
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! The challenge of a server, and the proof of its own key. A signature over a challenge means: this key, for
-//! this server, now.
+//! The challenge of a server, and the proof of the server's key. A signature over a challenge means: this
+//! key, for this server, now.
 
 use std::fmt;
 

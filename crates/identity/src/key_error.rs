@@ -12,7 +12,7 @@ pub enum KeyError {
     /// An invalid signature.
     #[error("not a signature: expected 86 characters of base64url")]
     SignatureText,
-    /// A text that is nothing of ours.
+    /// A text in an unknown form.
     #[error(
         "not a public key: expected `ed25519:…` or the line of an OpenSSH .pub file (`ssh-ed25519 AAAA…`)"
     )]

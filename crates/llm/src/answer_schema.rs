@@ -47,7 +47,7 @@ fn is_in_mode(request: &ModelRequest, options: &WireOptions, answer: &AnswerSche
     options.answer_schema && !is_refused && takes(request, &answer.schema)
 }
 
-/// How the schema of an answer is sent.
+/// The form in which the schema of an answer is sent.
 pub(crate) enum SentForm {
     /// In the mode of the API, which guarantees that the answer fits.
     Strict,

@@ -1,4 +1,4 @@
-//! What clouds have in place of a key.
+//! Credentials of clouds, in place of a key.
 
 use crate::Secret;
 use crate::bedrock::AwsCredentials;

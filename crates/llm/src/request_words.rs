@@ -21,8 +21,8 @@ pub(crate) fn joined<'a>(
 }
 
 /// The name of a tool in a form that every API accepts: `^[a-zA-Z0-9_-]{1,64}$` for OpenAI, up to 128
-/// characters for Anthropic. Models invent names (`functions.bash`, an empty one), get the result that there
-/// is no such tool, and read their own call again.
+/// characters for Anthropic. Models invent names (`functions.bash`, an empty one), get the result that no
+/// such tool exists, and read their own call again.
 pub(crate) fn tool_name(name: &str, longest: usize) -> std::borrow::Cow<'_, str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     if (1..=longest).contains(&name.len()) && name.chars().all(fits) {

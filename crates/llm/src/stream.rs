@@ -106,7 +106,7 @@ impl StreamDecoder {
     ///
     /// # Errors
     /// Returns [`StreamError::Truncated`] if the answer is not complete, [`StreamError::NotAStream`] if its
-    /// bytes are no event stream, and [`StreamError::Provider`] if its last lines are an error.
+    /// bytes are not an event stream, and [`StreamError::Provider`] if its last lines are an error.
     pub fn finish(&mut self, out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         with_decoder!(mut self, decoder => decoder.finish(out))
     }

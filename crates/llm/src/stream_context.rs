@@ -1,4 +1,4 @@
-//! What the decoder of a stream knows besides the bytes.
+//! The context that the decoder of a stream needs besides the bytes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What the servers of the APIs accept, as the catalog has it for each model.
+//! The capabilities of the APIs' servers, as the catalog has them for each model.
 
 use serde::{Deserialize, Serialize};
 

@@ -341,7 +341,7 @@ fn what_a_total_has_beyond_prompt_and_completion_is_output() {
     let named = json!({"prompt_tokens": 21, "completion_tokens": 0, "total_tokens": 81,
         "completion_tokens_details": {"reasoning_tokens": 60}});
     assert_eq!(tokens(&[named]), counts(21, 60, 0, 0, 60));
-    // Cached tokens within the prompt are no reason to count less.
+    // Cached tokens within the prompt do not reduce the count.
     let cached = json!({"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 150,
         "prompt_tokens_details": {"cached_tokens": 60}});
     assert_eq!(tokens(&[cached]), counts(40, 50, 60, 0, 40));

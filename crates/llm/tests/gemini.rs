@@ -216,7 +216,7 @@ fn what_came_is_sent_back_as_it_came() {
     let other = built(&request("google/gemini-4-argon", messages));
     let expected = json!([
         {"text": "Ich lese beide – 🦀."},
-        // Of an unknown model, as in logs before models were recorded.
+        // The model is unknown, as in logs before models were recorded.
         {"executableCode": {"language": "PYTHON", "code": "print(1)"}, "thoughtSignature": "c2lnMw=="},
         {"functionCall": {"id": "call_1", "name": "read", "args": {"path": "a.md"}}, "thoughtSignature": SKIP},
         {"functionCall": {"id": "call_2", "name": "read", "args": {"path": "b.md", "lines": [1, 2.5]}}},
@@ -854,7 +854,7 @@ fn recorded_chunks_of_another_client_decode_and_break_anywhere() {
         let name = file.display().to_string();
         let text = std::fs::read_to_string(&file).expect("fixtures are text");
         if !text.contains("\"candidates\"") {
-            // Of the Interactions API.
+            // This file belongs to the Interactions API.
             continue;
         }
         let stream: String = text.lines().map(|line| format!("data: {line}\n\n")).collect();

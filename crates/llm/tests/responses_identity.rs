@@ -1,6 +1,7 @@
-//! Which events of OpenAI's Responses are about the same item: servers collide indexes, rotate ids, leave
-//! items out of the list at the end, or leave out the index. No call may run twice because of that, and none
-//! may be lost. The streams are made up, modelled on the sources in `openai_responses/known_items.rs`.
+//! Identifies the events of OpenAI's Responses that are about the same item: servers collide indexes, rotate
+//! ids, leave items out of the list at the end, or leave out the index. No call may run twice because of
+//! that, and none may be lost. The streams are made up, modelled on the sources in
+//! `openai_responses/known_items.rs`.
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use agentx_types::{Api, ContentPart, EnvironmentEvent};

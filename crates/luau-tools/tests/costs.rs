@@ -1,6 +1,6 @@
 //! Every function of the library, with arguments as large as memory allows, in a loop that continues after
-//! errors: the script ends by a limit, and a neighbour on the same thread still succeeds. How long it waits is
-//! tested where a test can count turns: in `src/lanes/lane_worker/turn_tests.rs`.
+//! errors: the script ends by a limit, and a neighbour on the same thread still succeeds. The time that the
+//! neighbour waits is tested in `src/lanes/lane_worker/turn_tests.rs`, where a test can count turns.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 #[path = "costs/table.rs"]

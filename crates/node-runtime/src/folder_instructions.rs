@@ -97,8 +97,8 @@ impl Tool for InstructingTool {
     }
 }
 
-/// Adds the paths of instructions to the details of a result, as `instructions`: a person is told which files
-/// their agent follows from now on.
+/// Adds the paths of instructions to the details of a result, as `instructions`, so that a person sees which
+/// files their agent follows from now on.
 fn name_for_people(details: &mut Option<Value>, found: &[Instructions]) {
     let fields = details.get_or_insert_with(|| Value::Object(Map::new()));
     if let Some(fields) = fields.as_object_mut() {

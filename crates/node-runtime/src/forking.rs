@@ -13,8 +13,8 @@ impl NodeRuntime {
     /// Copies a session up to an event, or all of it.
     ///
     /// # Errors
-    /// Returns an error if there is no such event, and [`LogError::Corrupt`] if an event up to it cannot be read:
-    /// nobody could open the copy.
+    /// Returns an error if there is no such event, and [`LogError::Corrupt`] if an event up to it cannot be
+    /// read, because the copy could not be opened.
     pub(crate) async fn make_fork(
         &self,
         session: &SessionId,

@@ -256,8 +256,8 @@ fn own_tools(options: ToolOptions, query: QueryOptions) -> Toolbox {
     tools
 }
 
-/// The options of `query` and `query_write`: sessions, keys and what a person trusts are no databases for
-/// agents.
+/// Returns the options of `query` and `query_write`: agents may not open the databases of sessions, keys and
+/// a person's trust.
 fn query_options(settings: &Settings) -> QueryOptions {
     let mut options = QueryOptions {
         refused: vec![

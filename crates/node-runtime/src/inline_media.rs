@@ -1,8 +1,8 @@
 //! Puts the bytes of media into the result of a call, for clients outside of any session: they read no blobs.
 //!
-//! Within a session, the log has a reference to the blob, and whoever shows the result reads it. A client of MCP
-//! gets a result once and has no session to read from, so its pictures come with the result, in base64. All media of
-//! one result have at most 4 MiB: a client that wants more calls for one picture at a time.
+//! Within a session, the log refers to the blob, and the program that shows the result reads it. A client of
+//! MCP gets a result once and has no session to read from, so its pictures come with the result, in base64.
+//! All media of one result are limited to 4 MiB: a client that wants more calls for one picture at a time.
 
 use agentx_llm::base64;
 use agentx_runtime::{BlobStore, ToolOutcome};

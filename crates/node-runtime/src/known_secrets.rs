@@ -94,7 +94,8 @@ pub fn known_secrets(settings: &Settings) -> SecretSet {
     set
 }
 
-/// Returns whether a value is no word of a language, and no sentence: it has a letter and a digit, and no blanks.
+/// Returns whether a value is neither a word of a language nor a sentence: it has a letter and a digit, and
+/// no blanks.
 ///
 /// Keys and tokens are such values. A password of letters alone is not hidden in a folder that nobody trusts.
 fn is_no_word(value: &str) -> bool {
@@ -102,7 +103,7 @@ fn is_no_word(value: &str) -> bool {
     has(|c| c.is_ascii_digit()) && has(char::is_alphabetic) && !has(char::is_whitespace)
 }
 
-/// Adds a variable, and the password of an address in it. The path of a file is no secret.
+/// Adds a variable, and the password of an address in it. The path of a file is not a secret.
 fn add_variable(set: &mut SecretSet, name: &str, value: &str, origin: Origin) {
     let is_path = value.starts_with(['/', '~', '.']) && Path::new(value).exists();
     if is_path {

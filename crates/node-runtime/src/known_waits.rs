@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use agentx_runtime::OpenWait;
 use agentx_types::SessionId;
 
-/// What sessions waited for at the last look, with the last event of each.
+/// The waits of sessions at the last check, with the last event of each.
 #[derive(Debug, Default)]
 pub(crate) struct KnownWaits(Mutex<BTreeMap<SessionId, (u64, Vec<OpenWait>)>>);
 

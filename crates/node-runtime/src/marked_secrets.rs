@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// The name of the file in a data directory.
 pub const MARKED_SECRETS: &str = "secrets.json";
-/// The version of the form of the file. What another version wrote is not read.
+/// The version of the file's format. Files of other versions are not read.
 const FORM: u64 = 1;
 /// The longest file that is read, in bytes.
 const MOST_BYTES: u64 = 4 << 20;

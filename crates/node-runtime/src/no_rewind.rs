@@ -1,6 +1,6 @@
 //! Only the built-in tools can restore files; a runtime that is built without them returns an error.
 //!
-//! The session is looked up anyway, so that somebody else's session is not found here either.
+//! The session is looked up anyway, so that nobody finds another person's session here either.
 
 use std::sync::Arc;
 

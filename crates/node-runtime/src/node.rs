@@ -49,7 +49,7 @@ pub struct NodeRuntime {
     pub(crate) kept_bytes: KeptBytes,
     /// The reactors that come and go while sessions run.
     pub(crate) reactors: AttachedReactors,
-    /// What sessions waited for at the last look.
+    /// The waits of sessions at the last check.
     pub(crate) known_waits: Arc<KnownWaits>,
 }
 

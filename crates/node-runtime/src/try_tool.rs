@@ -112,7 +112,8 @@ impl ToolServer {
     /// not ask.
     ///
     /// # Errors
-    /// Returns an error for people if the tool is no prompt, the arguments do not fit, or a rule denies the call.
+    /// Returns an error for people if the tool is not a prompt, the arguments do not fit, or a rule denies
+    /// the call.
     pub fn prompt(&self, tool: &ToolSpec, input: &Value, agent: &AgentConfig) -> Result<String, String> {
         let known = self.runtime.toolbox().get(&tool.name);
         let write = known.and_then(|known| known.prompt());
@@ -136,11 +137,11 @@ impl ToolServer {
     }
 }
 
-/// Who answers the questions about calls that a call outside of any session makes.
+/// Answers the questions about calls that a call outside of any session makes.
 struct Answers {
     /// Whether a person agreed to all of them in advance.
     allows_asked: bool,
-    /// Who is asked about each.
+    /// The approver of each call.
     approver: Option<Arc<dyn CallApprover>>,
 }
 
@@ -299,7 +300,7 @@ impl NodeRuntime {
             let begins = |draft: &EventDraft<EnvironmentEvent>| {
                 matches!(draft.event, EnvironmentEvent::EffectStarted(_))
             };
-            // What hears of a step may end the call: then the step does not begin.
+            // A listener of a step may end the call: then the step does not begin.
             let is_refused = ended.is_cancelled() && said.drafts.iter().any(begins);
             let answer = if is_refused {
                 Err("the call was ended".to_owned())
@@ -329,8 +330,8 @@ impl NodeRuntime {
 
     /// Ends the commands of tried tools whose program was killed meanwhile. Returns the ended commands.
     pub async fn end_leftover_commands(&self) -> Vec<LeftRunning> {
-        // There is no record of the interrupted calls. So commands that left the terminal's session on
-        // purpose stay.
+        // The interrupted calls are not recorded, so commands that left the terminal's session on purpose
+        // stay.
         self.toolbox().end_left_running(&self.no_session(), &[]).await
     }
 }
@@ -341,7 +342,7 @@ const NO_SESSION: &str = "ses_none";
 /// The number of batches that may wait for `hears`; then the tool waits.
 const QUEUE: usize = 64;
 
-/// What to do about a call that the rules ask about.
+/// The advice for a call that the rules ask about.
 const NOBODY_ASKED: &str =
     "nobody can be asked outside of a session; with `--yes`, `agentx tools run` allows such calls";
 

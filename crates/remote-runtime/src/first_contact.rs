@@ -47,7 +47,7 @@ pub(crate) async fn first_contact(
 async fn introduce(http: &Http) -> Result<FirstContact, RuntimeError> {
     let person: Person = http.json(Query::get(&["me"])).await?;
     let (models, tools) = if person.visitor {
-        // What there is to work with is for those who may work.
+        // Visitors do not see models and tools.
         Default::default()
     } else {
         let paths = (["models"], ["tools"]);

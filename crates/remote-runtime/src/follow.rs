@@ -1,5 +1,5 @@
 //! Follows a session of a server: facts as they arrive, and their events, derived here by the same fold as
-//! everywhere. A slow reader is left behind and returns by itself; nobody else notices.
+//! everywhere. A slow reader falls behind and catches up on its own; no other reader notices.
 //!
 //! # One subscription, many readers
 //!

@@ -1,6 +1,6 @@
 //! Requests to a server over HTTP. Waits and answers are bounded, and errors are those of a local runtime.
 //!
-//! A question is asked again by itself in four cases, all within the 90 seconds of [`ANSWER`]: no connection
+//! A question is retried automatically in four cases, all within the 90 seconds of [`ANSWER`]: no connection
 //! stood, the answer was lost and the question is repeatable, the token was too old, or the server was busy
 //! and named a time of at most 10 seconds. Everything else is the answer.
 //!
@@ -87,7 +87,7 @@ struct TokenRequest<'a> {
     nonce: &'a str,
     expires_at_ms: u64,
     signature: &'a str,
-    /// What another program needs a token for.
+    /// The parameters for which another program needs a token.
     #[serde(skip_serializing_if = "Option::is_none")]
     mcp: Option<&'a Value>,
 }

@@ -47,7 +47,7 @@ pub struct ConnectOptions {
     pub retry_after: Duration,
     /// The maximum time for an answer, reconnects included.
     pub answer_within: Duration,
-    /// How long [`RemoteRuntime::connect`](crate::RemoteRuntime::connect) tries to reach a server that cannot
+    /// The time in which [`RemoteRuntime::connect`](crate::RemoteRuntime::connect) retries if a server cannot
     /// be reached or breaks off; zero, the default, for one attempt.
     pub reach_within: Duration,
 }

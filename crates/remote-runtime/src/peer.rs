@@ -316,7 +316,7 @@ fn unreadable(error: KeyringError) -> String {
     format!("cannot read the known servers: {error}")
 }
 
-/// A refusal of ours, as an error of TLS.
+/// AgentX's own refusal, as an error of TLS.
 #[derive(Debug)]
 struct TlsRefusal(String);
 
@@ -328,7 +328,7 @@ impl fmt::Display for TlsRefusal {
 
 impl Error for TlsRefusal {}
 
-/// A refusal of ours as TLS can carry it out of a handshake.
+/// Returns AgentX's own refusal in the form in which TLS can carry it out of a handshake.
 fn refusal(why: String) -> rustls::Error {
     rustls::Error::Other(OtherError(Arc::new(TlsRefusal(why))))
 }

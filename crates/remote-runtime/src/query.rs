@@ -78,7 +78,7 @@ impl<'a> Query<'a> {
         Ok(self)
     }
 
-    /// Marks the question as repeatable by itself, without a key.
+    /// Marks the question as repeatable without a key.
     pub(crate) fn repeatable(mut self) -> Self {
         self.repeatable = true;
         self

@@ -1,4 +1,4 @@
-//! Inputs to open sessions from an environment that acts by itself: a sensor, a webhook, a clock.
+//! Inputs to open sessions from an active environment: a sensor, a webhook, a clock.
 //!
 //! Its message is an input that begins a run, like that of a person. It is recorded as the environment's, and
 //! the model reads it as text of somebody other than the owner. An environment can send nothing else: results

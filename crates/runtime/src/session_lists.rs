@@ -156,7 +156,7 @@ pub struct SessionQuery {
 pub struct SessionWaits {
     /// The session, as lists show it.
     pub session: SessionInfo,
-    /// What it waits for, the earliest first.
+    /// The waits of the session, the earliest first.
     pub waits: Vec<OpenWait>,
 }
 

@@ -8,8 +8,8 @@ use agentx_types::{
 
 /// Returns the fact that follows directly after the one by which an action was requested.
 ///
-/// `None` if the action has no fact of its own (`cancel`, `decide_inner_call`), and for `check_answer`, whose
-/// fact needs a validator of schemas.
+/// Returns `None` if the action has no corresponding fact (`cancel`, `decide_inner_call`), and for
+/// `check_answer`, whose fact needs a validator of schemas.
 pub fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
     let started = |tool_call_id, due_at| {
         ActionStarted {

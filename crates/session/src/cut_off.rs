@@ -1,4 +1,4 @@
-//! What a session has under way that ends with the process that writes it: the next writer settles it.
+//! Pending work of a session that ends with the process that writes it. The next writer settles it.
 
 use agentx_agent::{Agent, CallStage};
 use agentx_types::{ActionId, LeftRunning, ToolCallId};

@@ -46,7 +46,7 @@ impl DerivedDigest {
         self.hasher.update(&self.buffer);
     }
 
-    /// Adds an action. Of a model call only the ids of the messages count: the messages were derived before
+    /// Adds an action. For a model call only the ids of the messages count: the messages were derived before
     /// and are in the digest.
     fn add_action(&mut self, action: &agentx_types::Action) {
         match &action.body {

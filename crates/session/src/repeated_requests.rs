@@ -18,8 +18,8 @@ impl SessionFold {
     }
 
     /// The recorded decision that is this one, so that it can be sent twice: about the same call, by the same
-    /// person, in the same words, and the latest about the call. How far it may reach is not compared,
-    /// because a server says that again each time.
+    /// person, in the same words, and the latest about the call. The reach of the decision is not compared,
+    /// because a server sets it anew each time.
     pub fn same_decision(&self, wanted: &Approval) -> Option<u64> {
         let of_call = |(_, known): &&(u64, Approval)| known.tool_call_id == wanted.tool_call_id;
         let (seq, known) = self.repeats.decisions.iter().rev().find(of_call)?;

@@ -25,7 +25,7 @@ pub struct SessionState {
     pub run: Option<RunState>,
     /// Calls that a person has to decide about.
     pub pending_approvals: Vec<PendingApproval>,
-    /// What the session waits for that has a known time.
+    /// The waits of the session whose time is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<OpenWait>,
     /// Whether nothing happens until a wait is over: no model is asked, no tool runs, nobody has to decide.

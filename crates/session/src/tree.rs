@@ -145,7 +145,7 @@ impl AgentTree {
     ///
     /// The ids of actions depend on the order: new rules of the server, the step of each agent that the fact
     /// is addressed to, the changes for agents below, and last the outputs of children, in order, until there
-    /// are none. That ends, because outputs go only to the parent, and those of the root go to nobody.
+    /// are none. This terminates, because outputs go only to the parent, and those of the root to nobody.
     pub(crate) fn step<H: FnMut(AgentStep<'_>)>(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,

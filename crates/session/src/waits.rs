@@ -1,5 +1,5 @@
-//! What a session waits for that has a known time: calls of the tool `wait`, and a model that asked to wait. Another
-//! program may continue the session then; a list of such sessions needs only their folds.
+//! Waits of a session whose time is known: calls of the tool `wait`, and a model that asked to wait. Another
+//! program may continue the session then. A list of such sessions needs only their folds.
 
 use agentx_agent::{Agent, CallStage, wait};
 use agentx_types::RunStatus;
@@ -7,7 +7,7 @@ use agentx_types::RunStatus;
 use crate::{OpenWait, SessionFold, WaitKind};
 
 impl SessionFold {
-    /// What the session waits for, the earliest first.
+    /// Returns the waits of the session, the earliest first.
     pub fn waits(&self) -> Vec<OpenWait> {
         let mut found: Vec<OpenWait> = self.agents().flat_map(waits_of).collect();
         found.sort_by_key(|wait| wait.due_at);

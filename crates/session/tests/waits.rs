@@ -1,4 +1,4 @@
-//! What a session waits for that has a known time, as its fold tells it.
+//! Waits of a session whose time is known, as its fold reports them.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use agentx_session::{Derived, SessionFold, WaitKind, consequence};

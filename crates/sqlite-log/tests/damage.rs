@@ -1,4 +1,4 @@
-//! Every flipped byte is found, the good events before it stay readable, and files that are no log are
+//! Every flipped byte is found, the good events before it stay readable, and files that are not a log are
 //! reported as such.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 

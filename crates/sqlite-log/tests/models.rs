@@ -208,7 +208,7 @@ fn a_session_in_which_something_happens_now_comes_before_those_of_the_time_to_co
         assert_eq!(first[2].updated_at, Timestamp(AHEAD), "others keep their time");
         append_at(log, &writer(4).await, 1, text("del"), NOW + 1).await;
         assert_eq!(ids(&listed().await), ["ses_4", "ses_3", "ses_2", "ses_1"]);
-        // What a process left is no later because it is opened again.
+        // Opening a session that a killed process left does not make it more recent.
         let killed = writer(4).await;
         assert_eq!(ids(&listed().await)[0], "ses_4");
         append_at(log, &writer(1).await, 2, user("go on"), NOW + 2).await;

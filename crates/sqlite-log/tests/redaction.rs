@@ -1,5 +1,5 @@
-//! A text is taken out of stored facts, and the chain of hashes still verifies. What is deleted or taken out is in no
-//! byte of the files afterwards.
+//! A text is taken out of stored facts, and the chain of hashes still verifies. Deleted text is in no byte of
+//! the files afterwards.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use std::sync::Arc;
@@ -215,7 +215,8 @@ fn forks_from_before_and_after_share_the_replaced_facts_and_verify() {
         for id in ["ses_f5", "ses_f70"] {
             assert_good(&*log, id).await;
         }
-        // One that was forked afterwards has no record, and whoever writes the database could have set the marks.
+        // A session that was forked afterwards has no record, and anybody who writes the database could have
+        // set the marks.
         let report = log.verify(&"ses_late".into()).await.unwrap();
         assert!(
             report.problems[0].contains("nothing says what was taken out"),

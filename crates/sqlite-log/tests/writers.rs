@@ -227,7 +227,7 @@ fn many_sessions_at_once_on_two_handles_lose_nothing() {
 
 const CHILD: &str = "AGENTX_SQLITE_LOG_TEST_DATABASE";
 
-/// Not a test by itself: the other process of the next test, which is killed while it writes.
+/// Not a test: the other process of the next test, which is killed while it writes.
 #[test]
 fn child_process() {
     let Some(path) = std::env::var_os(CHILD) else {

@@ -1,4 +1,4 @@
-//! Small PDFs, so that tests need no files that somebody else made.
+//! Small PDFs, so that tests need no external files.
 
 /// Returns a PDF of one page with these words, which may hold no brackets.
 ///

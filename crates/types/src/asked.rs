@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ApprovalDecision;
 
-/// What happens to a question of the model that nobody can answer.
+/// The behaviour if nobody can answer a question of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

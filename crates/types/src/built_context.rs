@@ -59,7 +59,7 @@ payloads! {
         /// The items in the text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         items: Vec<ContextItem>,
-        /// The reason why nothing could be built, for people. The run goes on without it.
+        /// The reason why nothing could be built, for people. The run continues without it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
     }

@@ -235,8 +235,8 @@ fn no_time(spent_ms: &u64) -> bool {
 }
 
 impl RecordedEffects {
-    /// Collects the record of a call with the records of the calls that it made: `all` has each call by
-    /// itself.
+    /// Collects the record of a call with the records of the calls that it made: `all` has one record per
+    /// call.
     pub fn of(call: &ToolCallId, all: &BTreeMap<ToolCallId, Arc<Self>>) -> Arc<Self> {
         let inner: BTreeMap<_, _> = all
             .range(call.clone()..)

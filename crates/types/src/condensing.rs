@@ -18,7 +18,7 @@ impl ModelRequest {
     }
 }
 
-/// The settings for condensing an agent's conversation. Without them the agent never condenses by itself.
+/// The settings for condensing an agent's conversation. Without them the agent never condenses automatically.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Condensing {

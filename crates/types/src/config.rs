@@ -92,7 +92,7 @@ pub struct AgentConfig {
     /// The schema of the answer that ends each of its runs; the schema of an input takes precedence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Arc<AnswerSchema>>,
-    /// What happens to a question of the tool `ask_user` that nobody can answer; `None` if the agent does not
+    /// The behaviour if nobody can answer a question of the tool `ask_user`; `None` if the agent does not
     /// have this tool, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_user: Option<AskUser>,
@@ -376,7 +376,7 @@ pub enum ConfigChange {
     Tools(Arc<[ToolSpec]>),
     /// The instructions, read again.
     Instructions(Vec<Instructions>),
-    /// Another way to condense the conversation; `None` for never by itself.
+    /// Changes when the conversation is condensed; `None` disables automatic condensing.
     Condensing(Option<Box<Condensing>>),
     /// Rules are read in another way from now on, also by the agents that it may make.
     RulesVersion(u32),

@@ -15,7 +15,7 @@ payloads! {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         hold: bool,
     }
-    /// The session was read from a document up to here. What was in progress in the original is not
+    /// The session was read from a document up to this event. Work in progress in the original is not
     /// continued, and queued inputs wait until a person sends a message, as with `interrupt_requested`.
     SessionImported {
         /// The directory in which all agents of the session work from now on, whatever the document says;

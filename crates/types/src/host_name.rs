@@ -9,7 +9,7 @@ use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// port, brackets and a dot at its end; an IPv6 address that represents an IPv4 address becomes that address.
 /// A `*` in a name stays.
 ///
-/// `None` if it is no host, if it depends on variables (`${NAME}`), or if reading it would need tables, as
+/// `None` if it is not a host, if it depends on variables (`${NAME}`), or if reading it would need tables, as
 /// for another script or `%41`: callers treat it as an unknown host. Names in other scripts are recognized in
 /// Punycode (`xn--…`).
 ///

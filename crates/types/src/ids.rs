@@ -138,7 +138,7 @@ impl RunId {
         Self::with_suffix(seq)
     }
 
-    /// The `seq` of the input that it answers; `None` for a name that is not one of ours.
+    /// Returns the `seq` of the input that it answers; `None` for an id that no agent derives.
     pub fn input(&self) -> Option<u64> {
         self.as_str().strip_prefix(Self::PREFIX)?.parse().ok()
     }
@@ -171,7 +171,7 @@ impl ActionId {
         Self::with_suffix(format_args!("{seq}_{index}"))
     }
 
-    /// The `seq` of the event that it follows from; `None` for a name that is not one of ours.
+    /// Returns the `seq` of the event that it follows from; `None` for an id that no agent derives.
     ///
     /// ```
     /// use agentx_types::ActionId;

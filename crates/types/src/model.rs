@@ -49,7 +49,7 @@ impl Api {
         }
     }
 
-    /// Returns whether requests and answers have the form of Anthropic Messages, whoever serves them.
+    /// Returns whether requests and answers have the form of Anthropic Messages, regardless of the server.
     pub fn speaks_messages(self) -> bool {
         matches!(self, Self::Anthropic | Self::Bedrock | Self::VertexAnthropic)
     }
@@ -84,8 +84,8 @@ pub struct ModelSpec {
     /// length that a person sets is then requested as it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assumes_output: bool,
-    /// A person's own name for the model, if it differs from the id. Models of a provider with the same id are told
-    /// apart by it.
+    /// A person's own name for the model, if it differs from the id. It distinguishes models of a provider
+    /// with the same id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }

@@ -390,7 +390,7 @@ payloads! {
         message: String,
         /// Whether the session can continue.
         recoverable: bool,
-        /// Milliseconds until it is tried again by itself; `None` if it is not.
+        /// Milliseconds until the next automatic attempt; `None` if there is none.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_in_ms: Option<u64>,
         /// Milliseconds after which it gives up, if time bounds the attempts.

@@ -27,11 +27,11 @@ pub enum StuckMode {
 pub struct StuckSettings {
     /// The rules that apply.
     pub mode: StuckMode,
-    /// Number of equal successful calls after which the model is told. At least 2.
+    /// Number of equal successful calls after which a note tells the model. At least 2.
     pub nudge_after: u32,
     /// Number of equal successful calls after which a person is asked, or the run is stopped.
     pub stop_after: u32,
-    /// Number of equal failing calls after which the model is told. At least 2.
+    /// Number of equal failing calls after which a note tells the model. At least 2.
     pub nudge_after_errors: u32,
     /// Number of equal failing calls after which a person is asked, or the run is stopped.
     pub stop_after_errors: u32,
@@ -74,12 +74,12 @@ pub enum LoopKind {
     Unknown,
 }
 
-/// What follows when an agent repeats itself.
+/// The response to an agent that repeats itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LoopResponse {
-    /// The model is told, with what it reads next.
+    /// A note to the model, with its next input.
     Nudge,
     /// A person is asked about the next call of the loop.
     Question,

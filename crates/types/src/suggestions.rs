@@ -1,7 +1,7 @@
 //! Suggestions for a mistyped name: what "did you mean …?" means everywhere.
 //!
-//! Only an agent's answer to wrong arguments of a call has a sense of its own of what is near, because recorded
-//! sessions were decided by it (`crates/agent/src/tools/nearest_argument.rs`).
+//! One place judges nearness differently: an agent's answer to wrong arguments of a call, because recorded
+//! sessions depend on it (`crates/agent/src/tools/nearest_argument.rs`).
 
 /// Returns the candidates that `word` may be a misspelling of, the nearest first, at most `limit`. Case does
 /// not count.
@@ -43,8 +43,8 @@ fn score(word: &str, candidate: &str) -> Option<usize> {
     // Insertions, deletions, replacements and swaps of neighbours that lead from one word to the other.
     let distance = strsim::osa_distance(word, candidate);
     if distance <= 1.max(longest / 3) {
-        // Of two equally near candidates, the one of the same length is more likely: letters are swapped more
-        // often than lost.
+        // If two candidates are equally near, the one of the same length is more likely: letters are swapped
+        // more often than lost.
         return Some(4 * distance + word.len().abs_diff(candidate.len()).min(3));
     }
     let part =

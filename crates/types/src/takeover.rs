@@ -1,4 +1,5 @@
-//! What a new writer of a session records about the process that wrote before it, which may have been killed.
+//! The facts that a new writer of a session records about the process that wrote before it, which may have
+//! been killed.
 
 use serde::{Deserialize, Serialize};
 

@@ -117,7 +117,7 @@ pub struct Reference {
 /// The model and its parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Generator {
-    /// The agent's name, if it has a file of its own.
+    /// The agent's name, if it has its own file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// A generator file; keys next to it win.

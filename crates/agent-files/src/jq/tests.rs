@@ -147,7 +147,7 @@ fn a_filter_that_is_too_much_is_refused() {
     for text in texts {
         assert!(JqFilter::compile(&text).is_err());
     }
-    // What is just within the bounds is compiled on the stack that a test has.
+    // A text just within the bounds compiles on the stack of a test.
     for text in [
         "-".repeat(1_900) + "1",
         "1+".repeat(900) + "1",

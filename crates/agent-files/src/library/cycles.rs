@@ -109,7 +109,7 @@ fn edges(loading: &Loading<'_>) -> Edges {
         let leads = links.filter_map(|(number, link)| {
             let name = entry.renamed.get(&link.name).unwrap_or(&link.name);
             let target = loading.names.get(&(link.kind, name.clone()))?;
-            // A tool of an agent is no part of the agent's own making.
+            // An agent's tool is not needed to make the agent itself.
             let same = entry.kind.reference() == link.kind;
             (same && matches!(link.kind, RefKind::Agent | RefKind::Tool)).then_some((*target, number))
         });

@@ -1,7 +1,7 @@
 //! Files that look like a definition but are not read as one: files in folders below `agents/` or `tools/`
 //! that are not searched and that nothing refers to; files with an ending similar to one that is read;
-//! folders that are named like files. They are no errors, because people may keep any files there, but one
-//! may be there by mistake.
+//! folders that are named like files. They are not errors, because people may keep any files there, but a
+//! file may be there by mistake.
 
 use std::path::Path;
 

@@ -21,8 +21,9 @@ use crate::mistake::{DefinitionMistake, START};
 use crate::read::definition;
 
 impl Library {
-    /// Reads everything. Of two definitions with one name, the person's own is used; of two tools, the one of
-    /// the earlier root. [`Self::check`] returns the mistakes; valid definitions can be used all the same.
+    /// Reads everything. If two definitions have the same name, the person's own is used; if two tools do,
+    /// the one of the earlier root. [`Self::check`] returns the mistakes; valid definitions can be used all
+    /// the same.
     pub fn load(roots: &[Root], files: &dyn Files, options: LibraryOptions<'_>) -> Self {
         finish(Loading::new(roots, files, options))
     }

@@ -1,4 +1,4 @@
-//! JSON Schemas in files of their own, which agents name by a path (`output: answer.schema.json`). Their contents
+//! JSON Schemas in separate files, which agents name by a path (`output: answer.schema.json`). Their contents
 //! take the place of the path, so that nothing later needs the file.
 
 use std::collections::BTreeMap;

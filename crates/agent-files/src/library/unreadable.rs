@@ -41,7 +41,7 @@ impl fmt::Display for UnreadableFile {
 
 /// Returns the text of a file.
 pub(crate) fn text(bytes: &[u8]) -> Result<String, UnreadableFile> {
-    // A byte order mark is no part of the text.
+    // A byte order mark does not belong to the text.
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf".as_slice()).unwrap_or(bytes);
     let error = match std::str::from_utf8(bytes) {
         Ok(text) => return Ok(text.to_owned()),

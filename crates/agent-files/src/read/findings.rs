@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::keys::key_tables::RefKind;
 use crate::mistake::DefinitionMistake;
 
-/// The key of the object that stands for a JSON Schema until its file is read.
+/// The key of the placeholder object for a JSON Schema until its file is read.
 pub(crate) const SCHEMA_FILE: &str = "$schema_file";
 
 /// A reference and its position.

@@ -1,4 +1,4 @@
-//! A script that is a tool by itself: `tools/NAME.luau`. Its first comment, if it is a block, has the other
+//! A script that is a complete tool: `tools/NAME.luau`. Its first comment, if it is a block, has the other
 //! keys:
 //!
 //! ```luau

@@ -29,7 +29,7 @@ use crate::read::findings::FileFindings;
 use crate::source::{FileFormat, FileSource};
 
 pub(crate) struct ParsedFile {
-    /// The contents in one form, if there is no error.
+    /// The contents in one form; `None` if there is an error.
     pub(crate) value: Option<Value>,
     pub(crate) findings: FileFindings,
     /// The name that it gives itself, even if it is wrong.

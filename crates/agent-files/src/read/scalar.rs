@@ -1,4 +1,4 @@
-//! Values that are one text, number or word, and the two that have a form of their own: schemas and patterns.
+//! Values that are one text, number or word, and the two with a special form: schemas and patterns.
 
 use agentx_config::yaml::{Yaml, YamlNode};
 use agentx_config::{Value as Setting, ValueKind, is_variable};
@@ -82,7 +82,7 @@ fn schema(
     Some(value)
 }
 
-/// Notes the path of a schema. Returns what stands for the schema until its file is read.
+/// Notes the path of a schema. Returns the placeholder for the schema until its file is read.
 fn schema_file(checker: &mut Checker<'_>, node: &YamlNode, path: &str) -> Value {
     let placed = checker.placed(node.at, path);
     checker.findings.schema_files.push(placed);

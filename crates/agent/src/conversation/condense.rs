@@ -286,8 +286,9 @@ impl Conversation {
         Some(range)
     }
 
-    /// Removes a summary, and those on top of it, and restores the replaced messages. The window is where it was
-    /// before: if need be, it slides again. Returns the restored range; `None` if there is no such summary.
+    /// Removes a summary, and those on top of it, and restores the replaced messages. The window returns to
+    /// its earlier position and slides again if necessary. Returns the restored range; `None` if there is no
+    /// such summary.
     pub(crate) fn restore(&mut self, fact: &ContextRestored, config: &AgentConfig) -> Option<ContextRange> {
         let shows_all = config.rules_version >= since::UNDONE_SUMMARIES_SHOW_ALL;
         let is_it = |of: &Condensed| of.range.from_seq == fact.from_seq && of.range.to_seq == fact.to_seq;

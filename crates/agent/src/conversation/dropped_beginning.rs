@@ -40,7 +40,8 @@ pub(super) struct ServerCounts {
     /// The number of signs that it cuts, up to [`PROOF`]: half or more of what it counted before is one, the
     /// same number two.
     signs: u8,
-    /// How many counts were like the most, although the new tokens alone would have been others.
+    /// The number of counts that were like the highest one although the new tokens alone would have changed
+    /// them.
     #[serde(default)]
     alike: u8,
     /// The new tokens of the request with the most, estimated.

@@ -93,7 +93,7 @@ pub(crate) struct Conversation {
     /// The assumed window from before the model reported a smaller one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     assumed_window: Option<u64>,
-    /// How the current window may grow, if it is a guess: see [`window_growth`].
+    /// The growth of the current window, if it is a guess: see [`window_growth`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     guessed: Option<GuessedWindow>,
     /// The state from before a guess of the window that no answer has confirmed yet.

@@ -100,7 +100,8 @@ impl Repairs {
         ]
     }
 
-    /// Another model may take what the former one refused. What is in the conversation until `latest` stays left out.
+    /// Forgets the refused kinds, because another model may accept what the former one refused. Parts of the
+    /// conversation up to `latest` stay left out.
     pub(super) fn forget_refused_kinds(&mut self, latest: u64) {
         for until in self.kinds() {
             if *until == ALL {

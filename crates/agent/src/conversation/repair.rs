@@ -7,8 +7,8 @@
 //!
 //! If a refusal names a part, that part is left out; if it names nothing, the parts are tried in turn:
 //! thinking, blocks, extras, roles, media, calls. `before_repairs` keeps the state from before the first
-//! repair until a model has answered (`note_accepted`); if none helps, it is restored. What was left out because of
-//! repeated HTTP 500s is sent again from the next run on: see [`super::repeated_refusals`].
+//! repair until a model has answered (`note_accepted`); if none helps, it is restored. Parts that were left
+//! out because of repeated HTTP 500s are sent again from the next run on: see [`super::repeated_refusals`].
 
 use agentx_types::{AgentConfig, Api, ContentPart, ModelRequest, RequestPart, since};
 

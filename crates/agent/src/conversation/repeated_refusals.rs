@@ -10,7 +10,7 @@
 //!                                                       └─ another model is asked ────────▶ send_in_full_again
 //! ```
 //!
-//! What a provider refuses with a 4xx, or with words that name the part, stays left out.
+//! Parts that a provider refuses with a 4xx, or with words that name the part, stay left out.
 
 use agentx_types::AgentConfig;
 use serde::{Deserialize, Serialize};

@@ -64,8 +64,9 @@ impl Conversation {
     /// grew. From then on the window grows no more, and after a further refusal it is so small that the refused request
     /// does not fit. `None` if neither helps.
     ///
-    /// Which window would have let the refused request pass does not matter: what is kept free for the answer may be
-    /// constant, so no proportion tells. `is_again` says that no request was answered since the last refusal.
+    /// The window that would have let the refused request pass does not matter: the space that is kept free
+    /// for the answer may be constant, so no proportion helps. `is_again` says that no request was answered
+    /// since the last refusal.
     pub(super) fn smaller_guess(
         &mut self,
         overflow: &Overflow,

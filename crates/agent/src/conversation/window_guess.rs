@@ -42,7 +42,7 @@ pub(super) struct BeforeGuess {
     longest_result: Option<u64>,
     /// The window before one was learned, if one was.
     assumed_window: Option<u64>,
-    /// How the window could grow, if it was a guess already.
+    /// The growth of the window, if it was already a guess.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     guessed: Option<GuessedWindow>,
     /// The percentage by which the provider counted more.

@@ -93,8 +93,8 @@ pub(crate) fn used_up(limits: &Limits, spent: &RunSpending, whose: Option<&str>)
 
 /// The number of rounds that are left, if the model should know that the end is near.
 ///
-/// That is the case for the last three rounds, or the last half of a limit under six, and never if nothing is
-/// left.
+/// That is the case for the last three rounds, or for the last half of a limit below six, and never if
+/// nothing is left.
 ///
 /// | limit | rounds after which the model is warned | value |
 /// | --- | --- | --- |

@@ -52,7 +52,7 @@ impl StopCause {
         }
     }
 
-    /// A stop because a limit forbids that the run continues; it ends as `timed_out` for every limit.
+    /// A stop because the run reached a limit. It ends as `timed_out` for every limit.
     pub(crate) fn limit(limit: &ReachedLimit) -> Self {
         Self::error(RunStatus::TimedOut, limit.code, &limit.message)
     }

@@ -1,9 +1,9 @@
 //! Finds places in the words of a variable at which another request may begin.
 //!
 //! `tell me a story about cats and play something by Satie` does not ask for a story about all of that. The
-//! fast path splits the words of a variable at each such place, and checks whether a pattern fits from there
-//! on; if one does, a model has to decide. A title that only looks like a request costs a model call and
-//! causes no mistake.
+//! fast path splits the words of a variable at each such place, and checks whether a pattern fits the rest;
+//! if one does, a model has to decide. A title that only looks like a request costs a model call and causes
+//! no mistake.
 
 use super::text::{is_punctuation, needs_no_blank};
 

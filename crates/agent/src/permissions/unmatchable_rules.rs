@@ -31,7 +31,7 @@ pub fn never_about(rule: &Rule, tool: &ToolSpec) -> Option<&'static str> {
     if rule.path.is_some() && tool.path_argument.is_none() {
         match (runs_commands, rule.effect) {
             (false, _) => return Some("it takes no path"),
-            // Of a command line, paths are known well enough to refuse it, not to allow it.
+            // The paths in a command line are known well enough to refuse it, but not to allow it.
             (true, RuleEffect::Allow) => return Some("it is allowed by `argument` alone"),
             (true, _) => {}
         }

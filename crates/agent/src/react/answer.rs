@@ -180,7 +180,7 @@ impl ReactAgent {
         self.call_model(step);
     }
 
-    /// Calls the model again because of further inputs of a person. That does not count as a round of tools.
+    /// Calls the model again because of further inputs of a person. This does not count as a round of tools.
     fn go_on_after_steering(&mut self, step: &mut RunStep<'_>) {
         self.call_model(step);
     }

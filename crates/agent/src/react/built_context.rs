@@ -69,8 +69,8 @@ impl ReactAgent {
     /// Requests the context of every source for the run that `input` opens, and calls the model at once if
     /// there is none.
     ///
-    /// Agents that another agent made ask for nothing: they get what their maker tells them. Nor does an
-    /// input without text, because there is nothing to search for.
+    /// Agents that another agent made request nothing: their maker gives them what they need. An input
+    /// without text requests nothing either, because there is nothing to search for.
     pub(super) fn build_context(&mut self, input: &Message, step: &mut RunStep<'_>) {
         let text = input.text();
         let has_sources = step.context.depth == 0 && !text.trim().is_empty();

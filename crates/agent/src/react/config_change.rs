@@ -32,8 +32,8 @@ impl ReactAgent {
         self.tell_plan_mode(plan_mode::is_on(&before), step);
     }
 
-    /// Tells the model, with its next request, that plan mode was switched on or off. The answer to a plan that
-    /// waits says it by itself.
+    /// Tells the model, with its next request, that plan mode was switched on or off. The answer to a pending
+    /// plan already says so.
     fn tell_plan_mode(&mut self, was_on: bool, step: &RunStep<'_>) {
         let text = match (was_on, plan_mode::is_on(&self.config)) {
             (false, true) => plan_mode::SWITCHED_ON,

@@ -1,8 +1,8 @@
 //! Answers that end at their maximum length, or because the window is full, before they are complete.
 //!
-//! A call that was cut off is not run. The model is told that its answer was cut off, and where, because it
-//! would send the same call again if it were told that the arguments are wrong. After three such answers in a
-//! row the run fails, because each of them costs money.
+//! A call that was cut off is not run. A note tells the model that its answer was cut off, and where; a note
+//! about wrong arguments would make it send the same call again. After three such answers in a row the run
+//! fails, because each of them costs money.
 
 use agentx_types::{RequestedCall, RunStatus, StopReason, ToolStatus, Usage, since};
 
@@ -18,7 +18,7 @@ const CUT_ANSWERS: u32 = 3;
 pub(super) const SETTING: &str = "`params.max_output_tokens` in the configuration allows longer answers";
 
 impl ReactAgent {
-    /// Returns where an answer was cut off, in words; `None` if it ended by itself. It is called before the
+    /// Returns where an answer was cut off, in words; `None` if it is complete. It is called before the
     /// answer joins the conversation, so that the length is that of the request.
     ///
     /// The length is the one that was requested. If none was, it is what the provider counted.

@@ -87,8 +87,8 @@ impl NestedCall {
 /// Judges a question to a person: it is asked if and only if the session asks; no rule and no mode answers
 /// it.
 ///
-/// Who may answer (`by_server`) depends on the call that triggered it, not on the question itself: see
-/// `ReactAgent::came_up_by_server`.
+/// The call that triggered the question, not the question itself, determines who may answer it (`by_server`):
+/// see `ReactAgent::came_up_by_server`.
 fn judge_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, form: &Value) -> Verdict {
     match config.approval {
         ApprovalMode::Ask => Verdict::Ask(Question {

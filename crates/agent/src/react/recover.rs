@@ -163,7 +163,7 @@ impl ReactAgent {
         self.note_for_model(text, step);
     }
 
-    /// Tells the model that a background command has ended by itself, and how.
+    /// Tells the model that a background command has ended, and how.
     pub(super) fn on_job_ended(&mut self, ended: &JobEnded, step: &mut RunStep<'_>) {
         let JobEnded { job, command, how } = ended;
         self.note_for_model(
@@ -204,7 +204,7 @@ impl ReactAgent {
         let entry = self.ledger.entries()[index].clone();
         let idempotent = self.tool(&entry.call.name).is_some_and(|tool| tool.idempotent);
         match entry.stage {
-            // An agent that was made for a call continues by itself.
+            // An agent that was made for a call continues on its own.
             CallStage::Resolved { .. } | CallStage::Delegated { .. } => {}
             CallStage::Answering {
                 action_id,

@@ -1,4 +1,4 @@
-//! What follows when the agent repeats itself ([`StuckDetector`] finds it).
+//! The response when the agent repeats itself ([`StuckDetector`] detects that).
 //!
 //! ```text
 //! results ─▶ loop? ─┬─ first time ─────────────▶ the model is told, behind the last result
@@ -49,7 +49,7 @@ const REASON: &str = "the agent repeats itself";
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct StuckWatch {
     detector: StuckDetector,
-    /// The loop of which the model was told.
+    /// The loop that a note reported to the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     told: Option<u64>,
     /// The loop whose next call waits for a person.
@@ -67,7 +67,7 @@ impl StuckWatch {
 
 /// Why a call is not run before a person has answered.
 pub(super) struct LoopQuestion {
-    /// The loop that it would go on with.
+    /// The loop that it would continue.
     found: FoundLoop,
     /// The question about it.
     question: Question,
@@ -210,8 +210,8 @@ impl ReactAgent {
 
     /// Returns the note to the model about a loop, once for each.
     ///
-    /// A loop that pauses and continues is the same loop, so that a failure that recurs between other calls
-    /// is told once. A message of a person begins again.
+    /// A loop that pauses and continues is the same loop, so a failure that recurs between other calls is
+    /// reported once. A message of a person starts anew.
     fn nudge(
         &mut self,
         settings: &StuckSettings,
@@ -254,8 +254,8 @@ impl ReactAgent {
         }));
     }
 
-    /// Returns the question to a person about a call that would go on with a loop, if there is one and
-    /// somebody may answer. `ask_user` is not held: the person who answers it sees the loop.
+    /// Returns the question to a person about a call that would continue a loop, if there is one and somebody
+    /// may answer. `ask_user` is not held back: the person who answers it sees the loop.
     pub(super) fn loop_question(&self, call: &RequestedCall) -> Option<LoopQuestion> {
         let settings = self.stuck_settings()?;
         let found = self.stuck.due.as_ref()?;

@@ -1,5 +1,5 @@
-//! The time in which a run waits for the answer of a person. It counts against the limit of the run, but it is no
-//! part of the duration that the turn's response names, because nobody worked in it.
+//! The time in which a run waits for the answer of a person. It counts against the limit of the run, but not
+//! for the duration in the turn's response, because nobody worked in it.
 
 use agentx_types::{RunStatus, Timestamp};
 

@@ -259,8 +259,8 @@ impl InputQueue {
         std::mem::take(&mut self.steering)
     }
 
-    /// The next input that joins the run in progress. The Match machine takes these one at a time, because it
-    /// sorts each by itself.
+    /// Returns the next input that joins the run in progress. The Match machine takes these one at a time,
+    /// because it sorts each separately.
     pub(crate) fn next_steering(&mut self) -> Option<RunInput> {
         (!self.steering.is_empty()).then(|| self.steering.remove(0))
     }

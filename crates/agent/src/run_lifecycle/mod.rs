@@ -208,7 +208,7 @@ impl RunLifecycle {
         true
     }
 
-    /// Ends the current run, and cancels its timer. `false` if there is no run.
+    /// Ends the current run, and cancels its timer. Returns `false` if there is no run.
     ///
     /// Reports the turn's response with the bill, then `run_finished`. `reason` is for people, if there is
     /// one. The machine begins the next work.

@@ -34,8 +34,8 @@ pub(super) const LONGEST_CYCLE: usize = 4;
 struct SeenCall {
     /// The tool and its arguments.
     exact: u64,
-    /// The same for arguments that are nearly equal. Of a call that succeeded numbers count, because work in
-    /// a row differs by them (`part-1`, `part-2`); of one that failed they do not.
+    /// The same for arguments that are nearly equal. In a successful call numbers count, because consecutive
+    /// work differs by them (`part-1`, `part-2`); in a failed one they do not.
     near: u64,
     /// The result, without what differs in each failure.
     result: u64,
@@ -62,7 +62,7 @@ impl SeenCall {
 pub enum LoopLevel {
     /// The model should know.
     Nudge,
-    /// It should not continue by itself.
+    /// The agent should not continue on its own.
     Stop,
 }
 
@@ -196,7 +196,7 @@ impl CallLoops {
         self.summaries = self.summaries.saturating_add(1);
     }
 
-    /// Returns whether a call with these arguments would go on with a loop of this kind and length.
+    /// Returns whether a call with these arguments would continue a loop of this kind and length.
     pub(super) fn continues(&self, kind: LoopKind, cycle: usize, name: &str, input: &Value) -> bool {
         let Some(last) = self.window.back() else {
             return false;

@@ -88,8 +88,8 @@ pub(super) fn near_call(name: &str, input: &Value, without_numbers: bool) -> u64
     fingerprint.end()
 }
 
-/// The fingerprint of a result. Of a failure, and of the last line in brackets that tools add, the words that
-/// differ each time (times, durations, addresses) do not count.
+/// Returns the fingerprint of a result. In a failure, and in the last line in brackets that tools add, words
+/// that differ each time (times, durations, addresses) do not count.
 pub(super) fn result(content: &[ContentPart], is_error: bool) -> u64 {
     let mut fingerprint = CallFingerprint::of(if is_error { "error" } else { "result" });
     for part in content {

@@ -57,7 +57,7 @@ pub enum LoopPlace {
 pub struct FoundLoop {
     /// The kind of loop.
     pub kind: LoopKind,
-    /// How far it has gone.
+    /// The level that it has reached.
     pub level: LoopLevel,
     /// The number of times that the loop was repeated.
     pub times: u32,
@@ -186,7 +186,7 @@ impl StuckDetector {
         })
     }
 
-    /// Returns whether a call with these arguments would go on with the loop.
+    /// Returns whether a call with these arguments would continue the loop.
     ///
     /// Ask it before the call is made, with the loop that [`found`](Self::found) returned. The call need not be the
     /// next one in the order of the loop: each of its calls counts.

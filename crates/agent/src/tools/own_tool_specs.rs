@@ -1,4 +1,4 @@
-//! The tools that an agent answers by itself, for lists of all tools.
+//! The specifications of the tools that the agent itself answers, for lists of all tools.
 
 use agentx_types::ToolSpec;
 

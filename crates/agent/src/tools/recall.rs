@@ -1,5 +1,5 @@
 //! The tool `recall`: shows the original messages of a condensed part. The machine still has them, so it
-//! answers by itself, and only about its own conversation.
+//! answers the call itself, and only about its own conversation.
 //!
 //! No effector knows the tool, and its answer is a `tool_result` like any other. Words are compared in lower
 //! case; numbers are those of events, as in summaries.

@@ -1,5 +1,5 @@
 //! The tool `find_tools`: a model searches the tools of MCP servers, if all of them would take too much of
-//! its window. The machine answers by itself, from the configuration that is in the log.
+//! its window. The machine answers the call itself, from the configuration in the log.
 //!
 //! | in a request | when |
 //! | --- | --- |

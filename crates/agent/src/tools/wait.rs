@@ -1,8 +1,8 @@
 //! `wait`: the model suspends its run until a time. The machine sets a timer; the log has the time at which it is
 //! due, so that the program may end meanwhile, and the next program that opens the session ends the wait.
 //!
-//! The program has to be told that an agent has this tool (`tools.optional: [wait]`, or its name in the file of an
-//! agent), because a run that waits comes back without a person.
+//! An agent has this tool only if its program enables it (`tools.optional: [wait]`, or its name in the file
+//! of an agent), because a waiting run resumes without a person.
 
 use agentx_types::{Access, AgentConfig, Timestamp, ToolSpec, since};
 use serde_json::{Value, json};

@@ -204,7 +204,7 @@ impl Session {
             .count()
     }
 
-    /// Whether the window that was told last does not grow any more.
+    /// Returns whether the window in the latest event does not grow any more.
     fn is_told_as_fixed(&self) -> bool {
         let fixed = self.states().filter_map(|state| match state {
             StateOutput::Context {
@@ -278,7 +278,8 @@ impl Session {
     }
 }
 
-/// What is kept free for the answer is constant, so a larger window has more than proportionally more room.
+/// The space that is kept free for the answer is constant, so a larger window has more than proportionally
+/// more room.
 #[test]
 fn a_guess_that_grew_too_far_goes_back_and_nothing_is_refused_from_then_on() {
     // 100,000 tokens, 4,000 of them for the answer.

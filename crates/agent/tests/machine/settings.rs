@@ -433,7 +433,7 @@ fn reasoning_that_a_server_wants_is_sent_from_then_on_and_calls_stay_calls() {
     session.answer("done");
     session.say("and on");
     assert_eq!(session.request().without, [RequestPart::MissingReasoning]);
-    // A server that has no such field is not told about it again and again.
+    // A server without this field refuses it only once.
     for _ in 0..10 {
         if session.asked().is_some() {
             session.refused(RequestPart::ReasoningContent);

@@ -1,4 +1,5 @@
-//! What follows when the agent repeats itself: a note to the model, a question to a person, the end of the run.
+//! The response when the agent repeats itself: a note to the model, a question to a person, the end of the
+//! run.
 
 use agentx_types::*;
 use serde_json::json;

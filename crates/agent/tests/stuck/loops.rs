@@ -259,7 +259,7 @@ fn planted_loops_are_found() {
     );
 }
 
-/// What an agent does, with a name.
+/// A series of deeds with a name.
 type Harmless = (&'static str, Vec<Deed>);
 
 /// An input of `bash`.

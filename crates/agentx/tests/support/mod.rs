@@ -1,4 +1,4 @@
-//! Paths of cargo's output, and the environment of programs: without a key, in a home of their own.
+//! Paths of cargo's output, and the environment of programs: without a key, with their own home.
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};

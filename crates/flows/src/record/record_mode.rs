@@ -63,8 +63,8 @@ impl RecordMode {
     }
 }
 
-/// Returns whether a step of this kind may call a model, by itself or in a tool that it calls. Its performer
-/// ends it soon after the run was stopped, and says what it has cost.
+/// Returns whether a step of this kind may call a model, directly or in a tool that it calls. Its performer
+/// ends it soon after the run was stopped, and reports its cost.
 pub(super) fn may_cost(kind: &str) -> bool {
     let costly = [EffectKind::Generate, EffectKind::GenerateJson, EffectKind::Invoke];
     costly.iter().any(|costly| costly.as_str() == kind)

@@ -1,4 +1,5 @@
-//! What all tools of one factory share: whom they may ask, the store of their values, and each other.
+//! The state that all tools of one factory share: the models and people that they may ask, the store of their
+//! values, and each other.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -82,7 +83,7 @@ impl ToolFactoryParts {
     }
 }
 
-/// What all tools of one factory share.
+/// The state that all tools of one factory share.
 pub(crate) struct ToolsShared {
     pub(crate) parts: ToolFactoryParts,
     pub(crate) store: Arc<ToolStore>,

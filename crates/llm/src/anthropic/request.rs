@@ -27,7 +27,7 @@ use crate::root_schema;
 /// - Names of tools are changed to a form that the API accepts, because a model may have invented them.
 /// - With thinking, no temperature is sent. A budget leaves at least 1,024 tokens for the answer; if there is
 ///   no room for it, or if the turn of the tool results began without thinking, no thinking is requested, and
-///   the last message of the assistant is sent without its own.
+///   the last message of the assistant is sent without its thinking.
 /// - A temperature above 1 is sent as 1.
 pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn BlobSource) -> Vec<u8> {
     let mut turns = turns(request, options, blobs);

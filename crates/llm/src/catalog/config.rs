@@ -70,8 +70,8 @@ pub struct ModelConfig {
     pub id: String,
     /// The provider that serves it.
     pub provider: String,
-    /// A person's name for the model, which is then a model beside the one with that id. Its id is no name for it
-    /// where another model has that name.
+    /// A person's name for the model, which is then a model beside the one with that id. Its id does not
+    /// select it if another model has that name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Short names that people use for the model.

@@ -267,9 +267,9 @@ impl Catalog {
         Ok(known.unwrap_or_else(|| self.as_at_home(provider.unknown_model(name))))
     }
 
-    /// Returns the options of the model's wire protocol. A provider without options of its own (Azure, a
-    /// gateway) gets those that OpenAI or Anthropic has for the same model, and sends reasoning back to models
-    /// that are known to want it.
+    /// Returns the options of the model's wire protocol. A provider without own options (Azure, a gateway)
+    /// gets those that OpenAI or Anthropic has for the same model, and sends reasoning back to models that
+    /// are known to want it.
     pub fn wire_options(&self, model: &ModelSpec) -> WireOptions {
         let at = |provider: &str, id: &str| {
             let mut there = self.models.iter().filter(|entry| entry.spec.provider == provider);
@@ -302,8 +302,8 @@ impl Catalog {
             wire.anthropic.unsigned_thinking |=
                 unknown_models::reasoning_echo(id_at_home) != ReasoningEcho::None;
         }
-        // What a model takes, it takes behind any server; whether a server knows this field is for its
-        // provider to say.
+        // A model accepts the same fields behind any server; its provider decides whether the server knows
+        // this field.
         let mut there = self
             .models
             .iter()

@@ -2,9 +2,10 @@
 //! `anomalyco/models.dev`, `packages/core/src/schema.ts`), so that a person can bring the catalog up to date
 //! without a new version of the program.
 //!
-//! What the file says is a claim: windows, limits, prices and media of models are taken, at providers that
-//! the catalog knows. What a description leaves out stays as the catalog has it, single prices too. Addresses, names of
-//! variables and options of protocols are not taken. A model that makes no sense is left out and counted.
+//! The contents of the file are claims: windows, limits, prices and media of models are used, for providers
+//! that the catalog knows. Values that a description leaves out stay as the catalog has them, even single
+//! prices. Addresses, names of variables and options of protocols are not used. A model with impossible
+//! values is left out and counted.
 
 use std::collections::BTreeMap;
 

@@ -192,7 +192,7 @@ pub fn origin(address: &str) -> Option<String> {
         "https" => ":443",
         _ => return None,
     };
-    // Of such addresses `\` is read as `/`: https://url.spec.whatwg.org/#authority-state
+    // In such addresses `\` is read as `/`: https://url.spec.whatwg.org/#authority-state
     let authority = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     let host = authority.rsplit('@').next().unwrap_or_default().to_lowercase();
     let host = host.strip_suffix(usual_port).unwrap_or(&host);

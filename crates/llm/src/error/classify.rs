@@ -132,8 +132,8 @@ const ACCOUNT_CLOSED: CodeRule = CodeRule {
 /// status.
 ///
 /// A refusal of a filter is a 400 with the type of any bad request at Anthropic ("Output blocked by content
-/// filtering policy", <https://github.com/anthropics/claude-code/issues/58367>). At OpenAI its message tells
-/// it ("your prompt was flagged as potentially violating our usage policy",
+/// filtering policy", <https://github.com/anthropics/claude-code/issues/58367>). At OpenAI its message
+/// identifies it ("your prompt was flagged as potentially violating our usage policy",
 /// <https://github.com/openai/codex/issues/38849>) and not its code, `invalid_prompt`: OpenRouter has this
 /// code for every request that fails its validation
 /// (<https://openrouter.ai/docs/api/reference/responses/error-handling>).

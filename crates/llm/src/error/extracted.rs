@@ -1,5 +1,5 @@
-//! What an error body says, in a neutral form: `extract.rs` finds it, and `overflow.rs` and `retry_after.rs` read sizes
-//! and waiting times from it.
+//! The contents of an error body in a neutral form. `extract.rs` extracts them; `overflow.rs` and
+//! `retry_after.rs` read sizes and waiting times from them.
 
 /// The contents of an error body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -137,7 +137,7 @@ fn names_a_tool(message: &str) -> bool {
 
 /// A kind of content that another server of Anthropic's API, or an older version of it, does not know:
 /// "messages.1.content.0: Input tag 'server_tool_use' found using 'type' does not match any of the expected
-/// tags: 'document', 'image', …". Of `thinking`: "thinking: Input tag 'adaptive' found using 'type' does not
+/// tags: 'document', 'image', …". For `thinking`: "thinking: Input tag 'adaptive' found using 'type' does not
 /// match …" (<https://github.com/earendil-works/pi/issues/3784>).
 fn unknown_tag(message: &str) -> Option<RequestPart> {
     let (place, rest) = message.split_once("input tag '")?;

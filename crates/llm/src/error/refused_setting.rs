@@ -153,7 +153,7 @@ fn marked(message: &str, param: Option<&str>) -> Option<RequestPart> {
     WORDS.iter().find(|(name, _)| is_it(name)).map(|(_, part)| *part)
 }
 
-/// Returns whether no further part of a name is at this place: `reasoning.effort` is no `reasoning`.
+/// Returns whether the name ends at this place: `reasoning.effort` is not `reasoning`.
 fn is_end(message: &str, at: usize) -> bool {
     let mut rest = message[at..].chars();
     match rest.next() {

@@ -46,8 +46,8 @@ pub(super) fn is_gemini_3(id: &str) -> bool {
 }
 
 /// Returns the reasoning options of a model of this name. Aliases without a version (`gemini-flash-latest`)
-/// move from model to model, and every reasoning model accepts a level or decides by itself: requests to them
-/// only ask for the thoughts.
+/// move from model to model, and every reasoning model accepts a level or decides on its own, so requests to
+/// them only ask for the thoughts.
 pub(super) fn thinking(id: &str) -> GeminiThinking {
     match version(id) {
         Some((3.., _)) => GeminiThinking::Level,

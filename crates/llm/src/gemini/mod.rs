@@ -69,6 +69,6 @@ pub const API: &str = "gemini";
 
 /// The field of a part that holds its signature.
 const SIGNATURE: &str = "thoughtSignature";
-/// The start, in bytes, of the server's signed part in the text of our part; absent if at its start. The
-/// unsigned chunks before it are one part of ours with it, so that a front end shows one text.
+/// The offset, in bytes, of the server's signed part in the text of the recorded part; absent if it is 0. The
+/// unsigned chunks before it are recorded in the same part, so that a front end shows one text.
 const SIGNED_FROM: &str = "signed_from";

@@ -63,7 +63,7 @@ fn of(schema: &Value) -> Value {
             ("anyOf" | "oneOf", Value::Array(kinds)) => {
                 converted.insert("anyOf".to_owned(), kinds.iter().map(of).collect());
             }
-            // Only texts can be told one by one.
+            // Only texts can be listed one by one.
             ("enum", Value::Array(values)) if values.iter().all(Value::is_string) => {
                 converted.insert(key.clone(), value.clone());
             }

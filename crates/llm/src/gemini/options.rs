@@ -1,4 +1,4 @@
-//! What a server or a model of this API accepts, as the catalog and a person set it.
+//! The capabilities of a server or a model of this API, as the catalog and a person set them.
 
 use serde::{Deserialize, Serialize};
 

@@ -16,9 +16,9 @@
 //! | call of a tool | a step `function_call` |
 //! | result of a tool | a step `function_result`: a text, or a list with pictures |
 //!
-//! A temperature is not sent: the API has no such field. Of [`GeminiOptions`](crate::gemini::GeminiOptions),
-//! `thinking` also applies here: a request to a model with a budget has no level, because this API has no
-//! budget.
+//! A temperature is not sent: the API has no such field. The option `thinking` of
+//! [`GeminiOptions`](crate::gemini::GeminiOptions) also applies here: a request to a model with a budget has
+//! no level, because this API has no budget.
 //!
 //! # Streams
 //!

@@ -3,8 +3,8 @@
 /// Words in the names of other vendors' models that were trained on what Claude said.
 const TRAINED: [&str; 3] = ["distill", "gguf", "reasoning"];
 
-/// Words that servers which hand requests on to Anthropic's models, and people at gateways of their own, put before the
-/// name of a Claude.
+/// Words that people at gateways, and servers that forward requests to Anthropic's models, put before the
+/// name of a Claude model.
 const CLOUDS: [&str; 6] = [
     "databricks-",
     "bedrock-",

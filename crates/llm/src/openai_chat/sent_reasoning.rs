@@ -12,8 +12,8 @@ use crate::request_words::joined;
 /// The field in which most servers send reasoning, and want it back.
 pub(super) const REASONING_CONTENT: &str = "reasoning_content";
 
-/// Returns the field in which the reasoning of earlier answers is sent back; `None` if it is not. What a server
-/// has refused, or wanted, counts before the options.
+/// Returns the field in which the reasoning of earlier answers is sent back; `None` if it is not sent. A
+/// field that a server has refused or required takes precedence over the options.
 pub(super) fn reasoning_field(request: &ModelRequest, options: &ChatOptions) -> Option<&'static str> {
     if request.is_without(RequestPart::MissingReasoning) {
         return Some(REASONING_CONTENT);

@@ -17,9 +17,8 @@
 //! | result of a tool | a `function_call_output` or `custom_tool_call_output` item: a text, or a list with media |
 //!
 //! Ids of items are left out: they name items that the server stores, and it stores none. Requests are
-//! stable: the same conversation gives the same bytes. Of the
-//! [`ChatOptions`](crate::openai_chat::ChatOptions) of a server, `thinking`, `effort`, `temperature` and
-//! `prompt_cache_key` also apply here.
+//! stable: the same conversation gives the same bytes. The options `thinking`, `effort`, `temperature` and
+//! `prompt_cache_key` of a server's [`ChatOptions`](crate::openai_chat::ChatOptions) also apply here.
 //!
 //! ```
 //! use agentx_llm::NoBlobs;

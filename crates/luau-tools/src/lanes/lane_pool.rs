@@ -104,7 +104,7 @@ impl Lanes {
         lane.inbox.tell(LaneCommand::Start(speaker, args)).then_some(seat)
     }
 
-    /// Reserves a place on the lane with the fewest runs. Of two concurrent callers, the second sees the
+    /// Reserves a place on the lane with the fewest runs. If two callers compete, the second sees the
     /// reservation of the first.
     fn free_lane(&self) -> Option<&LaneThread> {
         loop {

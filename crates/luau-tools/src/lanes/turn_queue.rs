@@ -1,10 +1,10 @@
 //! Decides which run of a lane has the next turn: of the persons whose runs are ready, the one whose runs have
 //! computed least; of their runs, the one that has been ready for longest.
 //!
-//! Turns are of different lengths, because a script cannot yield inside a metamethod. So computing time is compared,
-//! not the number of turns: whoever overran a turn waits until others had as much time, as far as they need it. A
-//! person with many runs has as much as a person with one. Somebody who mostly waits is next when their outcome
-//! comes, however many others compute, because they have used less.
+//! Turns have different lengths, because a script cannot yield inside a metamethod. So computing time is
+//! compared, not the number of turns: a script that overran its turn waits until others had as much time, as
+//! far as they need it. A person with many runs gets as much as a person with one. A run that mostly waits is
+//! next when its outcome comes, however many others compute, because it has used less.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::Hash;
@@ -86,8 +86,8 @@ struct FairQueue<K> {
     ready: BTreeSet<(Duration, u64, K)>,
     /// The accounts of the ready keys, and of those that were ready lately.
     accounts: HashMap<K, Account>,
-    /// About the time that the ready key with the least has used, with which a new key begins. It grows while others
-    /// have their turns, so that a stream of new keys keeps nobody waiting for ever.
+    /// About the time that the ready key with the least has used, with which a new key begins. It grows while
+    /// others have their turns, so that a stream of new keys does not starve anybody.
     level: Duration,
     /// The last place that was given.
     last: u64,
@@ -198,7 +198,7 @@ mod tests {
         Duration::from_millis(time)
     }
 
-    /// Gives turns of this length to whoever is next, all of whom stay ready: the runs in their order.
+    /// Gives turns of this length to the next runs, all of which stay ready. Returns the runs in their order.
     fn turns(queue: &mut TurnQueue, count: usize, time: impl Fn(u64) -> Duration) -> Vec<u64> {
         let turn = |_| {
             let (taker, run) = queue.pop()?;

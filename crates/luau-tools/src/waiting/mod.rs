@@ -1,4 +1,4 @@
-//! How the task that awaits a run waits for its lane's messages, and how the lane wakes it.
+//! The waiting of the task that awaits a run for its lane's messages, and its wake-up by the lane.
 
 pub(crate) mod spin_wait;
 pub(crate) mod wake_queue;

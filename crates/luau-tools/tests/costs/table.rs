@@ -1,9 +1,9 @@
 //! The allowed cost of one call of each function that a script can name, and how a hostile script would use
 //! it.
 
-/// How long one call keeps others on its thread waiting. `src/cost_tests.rs` compares it with the VM's counts
-/// during calls of three sizes: bytes, safepoints, readings of the clock, effects. No count shows that a
-/// native loop takes no more steps than its size.
+/// The time for which one call keeps others on its thread waiting. `src/cost_tests.rs` compares it with the
+/// VM's counts during calls of three sizes: bytes, safepoints, readings of the clock, effects. No count shows
+/// that a native loop takes no more steps than its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cost {
     /// A few steps for each argument: no additional memory, safepoint or reading of the clock for a larger

@@ -3,8 +3,8 @@
 //! They are facts: each is committed in this form, and a program that reads the log years later sees the same
 //! code and text. So messages are scrubbed of secrets before they come here.
 //!
-//! A stream that breaks off has a beginning and an end in the log in any case: the decoder's own, or those of here.
-//! So whoever folds the log never waits for an answer that cannot come.
+//! A stream that breaks off always has a beginning and an end in the log: the decoder's own, or those added
+//! here. So the fold never waits for an answer that cannot come.
 
 use std::time::Duration;
 

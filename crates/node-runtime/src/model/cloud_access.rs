@@ -28,7 +28,7 @@ use super::unix_seconds::unix_seconds;
 /// (<https://github.com/anthropics/anthropic-sdk-python>, `src/anthropic/lib/bedrock/_client.py`).
 const USUAL_REGION: &str = "us-east-1";
 
-/// How requests to a cloud are authorized. Clones share tokens.
+/// The way in which requests to a cloud are authorized. Clones share tokens.
 #[derive(Clone, Debug)]
 pub(super) enum CloudAccess {
     /// Each request is signed.
@@ -62,8 +62,8 @@ impl CloudAccess {
         }
     }
 
-    /// Forgets a token that was refused. Returns whether there may be another one: a signature is of its own time,
-    /// and another would be refused as well.
+    /// Forgets a token that was refused. Returns whether there may be another one: a signature is made for
+    /// the current time, so another would be refused as well.
     pub(super) fn forgets(&self, authorization: &str) -> bool {
         match self {
             Self::Aws(_) => false,

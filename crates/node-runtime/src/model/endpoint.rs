@@ -71,7 +71,7 @@ pub struct Endpoint {
     key_hint: Option<String>,
     /// The credentials of a cloud, by which each attempt is authorized in place of a key.
     cloud: Option<CloudAccess>,
-    /// Why there are no such credentials, although a person has named some.
+    /// The reason why there are no such credentials although a person has named some.
     cloud_problem: Option<String>,
 }
 

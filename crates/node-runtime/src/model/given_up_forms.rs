@@ -1,6 +1,6 @@
-//! Remembers of which form of a request a call gave up because its server answered with the same HTTP 500 each time: the
-//! agent sends the request in a plainer form then. That call waits longer, because the server may only be down for a
-//! while, and its failure counts the attempts of all forms.
+//! Remembers the form of a request that a call gave up because its server answered with the same HTTP 500
+//! each time. The agent then sends the request in a plainer form. That call waits longer, because the server
+//! may only be down for a while, and its failure counts the attempts of all forms.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -27,7 +27,7 @@ pub(super) struct RequestOwner {
     pub(super) model: String,
 }
 
-/// The forms that were given up, by the run that goes on with a plainer one.
+/// The forms that were given up, by the run that continues with a plainer one.
 #[derive(Debug, Default)]
 pub(super) struct GivenUpForms(Mutex<BTreeMap<RequestOwner, FormAttempts>>);
 

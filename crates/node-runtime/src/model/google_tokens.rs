@@ -36,7 +36,8 @@ use tokio::sync::OnceCell;
 use super::failure::{AttemptFailure, describe};
 use super::unix_seconds::unix_seconds;
 
-/// How long before its end a token is renewed, in seconds: as `REFRESH_THRESHOLD` of Google's own library.
+/// The time before its end at which a token is renewed, in seconds: the `REFRESH_THRESHOLD` of Google's own
+/// library.
 const RENEWED_BEFORE: u64 = 225;
 
 /// The maximum time of a request for a token.
@@ -164,7 +165,7 @@ impl GoogleTokens {
     }
 }
 
-/// Signs a text with RS256. `None` if the key is no RSA key in PKCS#8, or too short.
+/// Signs a text with RS256. Returns `None` if the key is not an RSA key in PKCS#8, or is too short.
 ///
 /// The lines of the armour are skipped, so a key is read with or without them.
 fn sign(private_key: &Secret, text: &str) -> Option<Vec<u8>> {

@@ -29,11 +29,12 @@
 //! requested again [`RetryPolicy::retries`] times. An answer that one of the program's limits cut off is not
 //! requested again.
 //!
-//! An answer that its provider has not counted is estimated: a `usage` before the `stream_end` says so
-//! (`estimated_tokens`). That holds for answers that are cut off, and for complete ones of servers that
-//! report no usage. A server that took the request (a status of success) and was stopped or too slow before it
-//! said anything has read what it was sent: an answer without a word begins and ends then. If words of an earlier attempt
-//! stand, which that beginning would drop, there is only the `usage`. Before that status nothing is counted.
+//! If a provider did not count an answer, its usage is estimated, and a `usage` before the `stream_end` says
+//! so (`estimated_tokens`). That applies to answers that are cut off, and to complete ones of servers that
+//! report no usage. A server that accepted the request (a status of success) and was stopped or too slow
+//! before it answered has read the request, so an answer without a word begins and ends then. If the log has
+//! words of an earlier attempt, which that beginning would drop, only the `usage` is recorded. Before that
+//! status nothing is counted.
 //!
 //! The events of a failure are committed together: `stream_end{Broken}`, `attempt_failed` and `error` are one
 //! batch. If the session is gone (the sink refuses), the call stops without further events.

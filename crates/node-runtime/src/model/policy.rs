@@ -61,7 +61,8 @@ impl Default for RetryPolicy {
     }
 }
 
-/// Maximum time of retries for a failure that hardly ends by itself: a person may start the server meanwhile.
+/// Maximum time of retries for a failure that is unlikely to end on its own: a person may start the server
+/// meanwhile.
 const SOON: Duration = Duration::from_secs(15);
 /// The same for a plainer form of a request.
 const PLAINER: Duration = Duration::from_secs(60);
@@ -265,7 +266,8 @@ impl Tries {
     }
 }
 
-/// Returns whether a failure that came `same` times in a row is an HTTP 500 that hardly ends by itself.
+/// Returns whether a failure that came `same` times in a row is an HTTP 500 that is unlikely to end on its
+/// own.
 fn is_fixed(failure: &AttemptFailure, same: u32) -> bool {
     failure.status == Some(500) && failure.retry_after.is_none() && same >= SAME
 }

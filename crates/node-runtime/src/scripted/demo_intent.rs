@@ -1,4 +1,4 @@
-//! What a person can ask of the demo: each piece of an input becomes one of these.
+//! The requests that the demo understands: each piece of an input becomes one of these.
 
 /// The highest number that is counted to.
 pub(super) const MAX_COUNT: u32 = 20_000;

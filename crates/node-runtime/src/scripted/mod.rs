@@ -1,4 +1,4 @@
-//! The scripted environment: an offline demo in place of a model, used if there is no key.
+//! The scripted environment: an offline demo in place of a model, used if no key is set.
 //!
 //! It performs `call_model` without a network: it says plainly that it is a script, answers a few phrases in
 //! English and Chinese, calls tools on requests in plain words, and sums up their real results. Everything

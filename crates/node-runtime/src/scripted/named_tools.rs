@@ -38,7 +38,7 @@ pub(super) fn calls(text: &str, tools: &[ToolSpec]) -> Vec<(String, Value)> {
 fn call(text: &str, tools: &[ToolSpec]) -> Option<(String, Value)> {
     let known = tools.iter().filter(|tool| !OWN.contains(&tool.name.as_str()));
     let found = known.filter_map(|tool| Some((tool, after_name(text, &tool.name)?)));
-    // Of two names in one place the longer one counts.
+    // If two names begin at one place, the longer one counts.
     let (tool, rest) =
         found.min_by_key(|(tool, rest)| (usize::MAX - rest.len(), usize::MAX - tool.name.len()))?;
     Some((tool.name.clone(), Value::Object(arguments(rest, tool))))

@@ -54,7 +54,7 @@ fn seconds(time: Timestamp) -> u64 {
     u64::try_from(time.0 / 1_000_000).unwrap()
 }
 
-/// A clock that shows the present, for a server with a clock of its own.
+/// Returns a clock that shows the present, for a server with its own clock.
 fn present() -> SimulatedClock {
     let now = std::time::SystemTime::now()
         .duration_since(std::time::UNIX_EPOCH)

@@ -14,7 +14,8 @@ const SLOW: Duration = Duration::from_millis(6);
 /// The number of pieces in quick succession after which a stream counts as fast.
 const FLOWS: usize = 16;
 
-/// A clock that does not advance by itself, as it would in a paused and idle runtime that waits for a socket.
+/// A clock that does not advance on its own, as it would in a paused and idle runtime that waits for a
+/// socket.
 struct StandingStill(
     #[expect(dead_code, reason = "what is at work waits until it is dropped")] mpsc::Sender<()>,
 );

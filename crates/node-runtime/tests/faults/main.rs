@@ -35,7 +35,7 @@ use agentx_types::{Api, EnvironmentEvent as E, ModelRequest, StopReason, Vocabul
 /// The key of every call here. No event may contain it.
 pub(crate) const KEY: &str = "sk-test-Very+Secret/key";
 
-/// Records the waits instead of waiting; or waits for ever, for interrupts.
+/// Records the waits instead of waiting, or waits forever for tests of interrupts.
 #[derive(Debug, Default)]
 pub(crate) struct RecordedPause {
     waits: Mutex<Vec<Duration>>,

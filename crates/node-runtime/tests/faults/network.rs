@@ -42,8 +42,8 @@ fn failed_then_answered(code: &str) -> Vec<String> {
     lines
 }
 
-/// An attempt that the server takes and that breaks off before the first byte, then a good one. What the server read is
-/// booked as an estimate.
+/// An attempt that the server accepts and that breaks off before the first byte, then a good one. The request
+/// that the server read is counted as an estimate.
 fn lost_then_answered() -> Vec<String> {
     let lost = [
         "stream_start 1",

@@ -97,7 +97,7 @@ fn leaking_answer(tool: &str, input: &Value) -> ModelScript {
         .then([whole])
 }
 
-/// What can be seen of the session afterwards.
+/// Everything that can be seen of the session afterwards.
 struct Seen {
     /// The bytes of all files in the data directory.
     bytes: Vec<u8>,

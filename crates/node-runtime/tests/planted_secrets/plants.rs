@@ -35,16 +35,16 @@ impl Random {
 
 /// A secret as it stands in the text.
 pub(crate) struct Plant {
-    /// What stands in the text.
+    /// The text that contains the secret.
     pub(crate) text: String,
-    /// What must not be found anywhere.
+    /// The part that must not be found anywhere.
     pub(crate) core: String,
 }
 
 const LETTERS: &str = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const CAPITALS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// The values that the runtime is told of.
+/// The values that the runtime knows.
 pub(crate) fn values() -> Vec<(String, String)> {
     let mut random = Random(7);
     let odd = ["+", "/", "=", "\"", "\\", "&", "ü", " ", ":", "?"];
@@ -159,7 +159,7 @@ fn forms(value: &str) -> Vec<Plant> {
     plants
 }
 
-/// All plants in one text, each between two words and on a line of its own.
+/// All plants in one text, each between two words and on its own line.
 pub(crate) fn planted_text() -> String {
     let plants = plants();
     let lines = (0..)

@@ -1,5 +1,5 @@
 //! A WebSocket as the environment of a runtime: it brings the facts of sessions that another runtime writes.
-//! It runs on a bus like every environment, reconnects by itself, and delivers each fact in order.
+//! It runs on a bus like every environment, reconnects automatically, and delivers each fact in order.
 //!
 //! ```text
 //!  Connection (many clones) ── requests, 256 wait ──► ConnectionDriver ── frames ──► Socket

@@ -59,7 +59,7 @@ async fn challenge(State(fake): State<Fake>) -> Json<Value> {
     Json(json!({ "nonce": nonce, "origin": fake.origin(), "expires_at_ms": u64::MAX / 2 }))
 }
 
-/// The first answer never comes; a request with the same key is told what it did.
+/// The first answer never comes; a request with the same key gets the result of the first.
 async fn restore(State(fake): State<Fake>, headers: HeaderMap) -> Json<Value> {
     let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
     let key = key.unwrap_or_default().to_owned();

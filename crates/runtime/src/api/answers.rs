@@ -60,7 +60,7 @@ pub struct ReplayReport {
     pub redacted: Option<(u64, u64)>,
 }
 
-/// What a redaction of a session did.
+/// The result of redacting a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RedactionReport {

@@ -217,7 +217,7 @@ pub trait Runtime: Send + Sync {
     /// the bytes by which the store shrank anyway.
     ///
     /// # Errors
-    /// Returns an error if the store cannot be changed, or the runtime reclaims space by itself.
+    /// Returns an error if the store cannot be changed, or if the runtime reclaims space automatically.
     fn collect_garbage(&self) -> BoxFuture<'_, Result<u64, RuntimeError>> {
         Box::pin(ready(Err(RuntimeError::not_offered("reclaims space by itself"))))
     }

@@ -125,9 +125,9 @@ pub trait Session: Send + Sync {
     /// next process that opens the session resumes it. [`Session::failure`] then returns the error.
     fn close(&self) -> BoxFuture<'_, ()>;
 
-    /// The same session for a person who does not own it: everything that they cause through it is recorded
-    /// as theirs, even if a request names somebody else. `None` if the session does not distinguish people; a
-    /// session that runs elsewhere leaves this to its server.
+    /// Returns the same session for a person who does not own it: everything that they cause through it is
+    /// recorded as theirs, even if a request names somebody else. `None` if the session does not distinguish
+    /// people; a session that runs elsewhere leaves this to its server.
     fn as_person(&self, person: &OwnerId) -> Option<Arc<dyn Session>> {
         let _ = person;
         None

@@ -116,14 +116,14 @@ impl SpendCause {
 /// The stored size of one session, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredSize {
-    /// The stored size of its own facts; those that a fork shares with its parent count for the parent.
+    /// The stored size of its own facts. Facts that a fork shares with its parent count for the parent.
     pub facts: u64,
     /// The number of blobs that it names.
     pub blobs: u64,
     /// The size of the blobs in bytes.
     pub blob_bytes: u64,
-    /// Bytes that scripts keep for the owner under keys (`kv`). Of one session this is zero, because the values
-    /// belong to none.
+    /// Bytes that scripts keep for the owner under keys (`kv`). For a single session this is zero, because
+    /// the values belong to none.
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     pub kept_bytes: u64,
     /// Bytes of the whole database on disk.

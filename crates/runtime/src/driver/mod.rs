@@ -92,8 +92,8 @@ pub struct DriverParts {
     /// The files that calls may not touch in any session, regardless of a session's own configuration; `None`
     /// leaves it to that.
     pub guard: Option<Arc<Guard>>,
-    /// The rules of a server for each call, if this process is one: they bind every session, regardless of
-    /// its own configuration. `None` removes the rules that an earlier server left in a session.
+    /// The rules of a server for each call, if this process is one. They bind every session, regardless of
+    /// its configuration. `None` removes the rules that an earlier server left in a session.
     pub server_rules: Option<Arc<ServerRules>>,
     /// The source of the current server rules for open sessions. `None` keeps the rules from the opening.
     pub server_rules_source: Option<Arc<dyn ServerRulesSource>>,

@@ -68,7 +68,7 @@ impl CapturedEffect {
                 }
             };
             if let Some(committed) = said.committed {
-                // There is no log, so a waiting effector is notified at once.
+                // There is no log, so a waiting effector is notified immediately.
                 let _ = committed.send(Ok(0));
             }
             self.heard = said.drafts.into_iter();

@@ -50,7 +50,7 @@ pub trait EventSource: Send {
         reading: &SessionReader,
     ) -> impl Future<Output = Result<SourceStart, FollowError>> + Send;
 
-    /// Reads past events. The follower does not call this for a source that brings them by itself.
+    /// Reads past events. The follower does not call this for a source that pushes them.
     fn read(&mut self, _wanted: PastRequest) -> impl Future<Output = Result<PastEvents, FollowError>> + Send {
         ready(Ok(PastEvents::Facts(Vec::new())))
     }

@@ -54,7 +54,7 @@ impl Pages {
     }
 }
 
-/// A session that any process may write. It never ends by itself, because another process may continue with
+/// A session that any process may write. It never ends on its own, because another process may continue with
 /// it.
 pub(super) struct LogPollSource(pub(super) Pages);
 

@@ -74,8 +74,8 @@ pub(crate) fn exact_blobs_of(event: &EnvironmentEvent) -> BTreeSet<BlobId> {
     EXACT.iter().filter_map(named).collect()
 }
 
-/// Adds the blobs that the details of a tool's outcome name: in fields of their own, and those of each fetched page
-/// in `pages`.
+/// Adds the blobs that the details of a tool's outcome name: in separate fields, and those of each fetched
+/// page in `pages`.
 fn add_named(details: Option<&Value>, found: &mut BTreeSet<BlobId>) {
     let named = |key: &&str| details?.get(key)?.as_str().map(BlobId::new);
     found.extend(DETAILS.iter().filter_map(named));

@@ -6,7 +6,7 @@ use agentx_types::{BlobId, RedactedSegment, SessionId};
 
 use crate::log::writing::Batch;
 
-/// What a redaction would replace.
+/// The changes that a redaction would make.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RedactionPlan {
     /// The segments that would be stored anew.
@@ -25,7 +25,7 @@ pub struct Redaction {
     pub facts: Vec<Fact>,
     /// Blobs that go although facts still name them: bytes that are of use only unchanged.
     pub dropped: Vec<BlobId>,
-    /// What changes in each session of the plan.
+    /// The changes in each session.
     pub sessions: Vec<RedactedSession>,
 }
 

@@ -35,8 +35,8 @@ pub struct ToolEnvironment {
 }
 
 impl ToolEnvironment {
-    /// Creates an environment of this kind with these tools. `kind` is its name in lists, too. Without any
-    /// tool it does not start. Of two tools with one name the later one is served.
+    /// Creates an environment of this kind with these tools. `kind` is also its name in lists. Without any
+    /// tool it does not start. If two tools have the same name, the later one is used.
     pub fn new(kind: impl Into<String>, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         Self {
             kind: kind.into(),

@@ -1,5 +1,5 @@
-//! What a program attaches to a runtime that is already running: the bus on which reactors are started,
-//! what they serve, and the reactors that most programs need.
+//! The parts that a program attaches to a running runtime: the bus on which reactors are started, the
+//! sessions that they serve, and the reactors that most programs need.
 
 mod bus_models;
 pub(crate) mod environments;

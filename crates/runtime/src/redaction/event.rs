@@ -27,7 +27,7 @@ pub(crate) fn redact_event(redactor: &Redactor, event: &mut EnvironmentEvent) ->
         return false;
     };
     let is_changed = match event {
-        // Around the data of the provider are fields of ours, which stay.
+        // The fields around the provider's data are AgentX's own and stay.
         EnvironmentEvent::ProviderPart(_) => value
             .get_mut("data")
             .is_some_and(|data| redact_value(redactor, data, RedactedArea::Provider)),

@@ -1,8 +1,8 @@
 //! Replaces the secrets in the facts of one session, in the order in which they are committed.
 //!
-//! Text arrives in pieces, and a secret may lie in several of them. So each text has a separate stream,
-//! which holds back what may be the beginning of a secret until the next piece, or the event that ends the
-//! text. What was held back is then a piece of its own, before that event.
+//! Text arrives in pieces, and a secret may span several of them. So each text has a separate stream, which
+//! holds back a possible beginning of a secret until the next piece, or the event that ends the text. The
+//! rest that was held back becomes a separate piece before that event.
 
 use agentx_secrets::{Redactor, StreamRedactor};
 use agentx_types::{

@@ -117,7 +117,7 @@ fn whole_without(
     Some(event)
 }
 
-/// An event with other blobs in place of its own; `None` if it has none of them. Contents that are of use only
+/// Returns an event with its blobs replaced; `None` if it has none of them. Contents that are of use only
 /// unchanged keep their ids.
 fn with_blobs(event: &EnvironmentEvent, blobs: &BTreeMap<BlobId, BlobId>) -> Option<EnvironmentEvent> {
     let exact = exact_blobs_of(event);

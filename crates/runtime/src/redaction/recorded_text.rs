@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use agentx_types::{ActionId, Envelope, EnvironmentEvent};
 
-/// Which text a piece belongs to: the kind of piece, its action and its call.
+/// Identifies the text that a piece belongs to: the kind of piece, its action and its call.
 type TextKey = (&'static str, Option<ActionId>, String);
 
 /// A text that was recorded in pieces.

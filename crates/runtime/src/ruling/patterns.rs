@@ -69,7 +69,7 @@ pub fn offered_patterns(shown: &Rule, config: &AgentConfig, tool: &str, input: &
             continue;
         }
         let mut pattern = suggested(config, spec, &json!({ argument: command })).argument?;
-        // What a pipe gives may be commands, so a pattern without a star does not cover it.
+        // Input from a pipe may be commands, so a pattern without a star does not cover it.
         if line.fed.contains(&at) && !pattern.ends_with('*') {
             pattern = format!("{} *", command.split(' ').next()?);
         }

@@ -2,7 +2,7 @@
 //!
 //! Every method is a message to the driver of the session and its answer: a [`FactRequest`] that becomes a
 //! fact, or a question about the fold. A method that returns a `seq` returns when that event is committed.
-//! Work that takes time or may fail by itself (media, a message that is sent again) is done here before the
+//! Work that takes time or may fail on its own (media, a message that is sent again) is done here before the
 //! request to the driver, so that the driver never waits for it.
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -181,7 +181,7 @@ impl RecordedRedaction<'_> {
             .await
     }
 
-    /// What changes in a session: its messages, its title, and the record.
+    /// Returns the changes in a session: its messages, its title, and the record.
     async fn change(&self, writer: &Writer, plan: &RedactionPlan) -> Result<RedactedSession, RuntimeError> {
         let id = &writer.session_id;
         let before = all_facts(self.log, id).await?;

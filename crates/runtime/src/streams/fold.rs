@@ -210,7 +210,7 @@ impl AgentStreamState {
         }
     }
 
-    /// Records state for which there is no output.
+    /// Records state that no output carries.
     fn track_state(&mut self, event: &RuntimeEvent) {
         use RuntimeEvent as R;
         match event {

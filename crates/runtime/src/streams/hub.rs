@@ -1,7 +1,7 @@
 //! The multiplexer: one reader of the session, which passes each event to the streams that want it. It never
 //! waits for any of them.
 //!
-//! Every stream is in one of two states: it takes part here, or its reader reads the log by itself
+//! Every stream is in one of two states: it takes part here, or its reader reads the log directly
 //! ([`super::reader`]) and joins when it has caught up. Both are decided under one lock, so that no event is
 //! lost between them.
 

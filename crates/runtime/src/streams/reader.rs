@@ -110,7 +110,7 @@ impl AgentStream {
         self.behind.is_some()
     }
 
-    /// Reads by itself until there is an event; `None` if it takes part again, or the stream has ended.
+    /// Reads the log until there is an event; returns `None` if it takes part again, or the stream has ended.
     async fn catch_up(&mut self) -> Option<Arc<StreamEvent>> {
         loop {
             if self.ended.is_some() || self.join() {
@@ -194,7 +194,7 @@ impl CatchUp {
         (said.place() > self.from).then(|| Arc::new(said))
     }
 
-    /// The end for a reader that reads the log by itself.
+    /// Returns the end for a reader that reads the log directly.
     fn stream_end(&self, error: Option<FollowError>, shared: &StreamsShared) -> StreamEnd {
         let known = self.follower.position();
         match error {

@@ -255,8 +255,8 @@ impl Journal {
         &self.pauses
     }
 
-    /// Asks about a call that this one wants to make: that is recorded, a person may decide, and this waits
-    /// for it. Of all that a call of the model wants to make, one is asked about at a time. `None` if the
+    /// Asks about a call that this one wants to make: records the question and waits for a person's decision.
+    /// Only one of all calls that a call of the model wants to make is asked about at a time. `None` if the
     /// session is gone, or there is none.
     pub async fn ask(&self, asked: InnerCallAsked) -> Option<NestedDecision> {
         let events = self.events.as_ref()?;

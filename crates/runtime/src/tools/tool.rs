@@ -45,8 +45,8 @@ pub trait Tool: Send + Sync {
         None
     }
 
-    /// Returns what writes the words that a call puts to a model, if a call does nothing else: then another program may
-    /// put them to a model of its own.
+    /// Returns the writer of the words that a call sends to a model, if a call does nothing else: then
+    /// another program may send them to its own model.
     fn prompt(&self) -> Option<PromptWriter> {
         None
     }
@@ -185,7 +185,7 @@ impl ToolOutputSink {
         events.emit(EnvironmentEvent::from(chunk)).await;
     }
 
-    /// Reports that a command that the call left running in the background has ended by itself.
+    /// Reports the end of a command that the call left running in the background.
     pub async fn job_ended(&self, job: &str, command: String, how: String) {
         let Some(events) = &self.events else { return };
         let ended = JobEnded {
@@ -202,7 +202,7 @@ impl ToolOutputSink {
 pub struct ToolOutcome {
     /// The content that the model reads.
     pub content: Vec<ContentPart>,
-    /// How the call ended.
+    /// The status with which the call ended.
     pub status: ToolStatus,
     /// For people and programs, not for the model. Two fields have a meaning to every session: `job` names a
     /// command that continued in the background, in the result of a tool whose spec has a `command_argument`;

@@ -4,7 +4,7 @@
 //! The fold of a session owns one [`Receptors`] and feeds it every committed fact. State about an agent is
 //! kept by its `agent_state_id`; a fact that should name an agent but names none has no meaning.
 //!
-//! How a receptor is written:
+//! To write a receptor:
 //!
 //! - It looks only at facts. It knows no agent and no other receptor; events that follow from the agent's own
 //!   decisions come from the [bridge](crate::bridge).

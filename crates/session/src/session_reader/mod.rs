@@ -241,8 +241,8 @@ impl SessionReader {
         }
     }
 
-    /// The last fact that the source need not bring any more: the facts after it suffice for everything
-    /// wanted.
+    /// Returns the last fact that the source no longer needs to bring: the later facts suffice for everything
+    /// requested.
     pub fn known(&self) -> u64 {
         if self.derives() {
             self.fold.as_ref().map_or(0, |fold| fold.last_seq())

@@ -29,8 +29,8 @@ pub enum LiveContent {
 pub enum SourceStart {
     /// The source brings events from now on. The log has everything up to this fact, and perhaps more.
     Log(u64),
-    /// The source brings everything after [`SessionReader::overlap`](super::SessionReader::overlap) by
-    /// itself, perhaps among facts that are known or come too early.
+    /// The source pushes everything after [`SessionReader::overlap`](super::SessionReader::overlap), perhaps
+    /// among facts that are known or come too early.
     Stream {
         /// The last fact that existed, if the source does not [report it itself](SourceItem::CaughtUp).
         head: Option<u64>,

@@ -12,7 +12,7 @@ use crate::database::options::LogOptions;
 use crate::database::schema::{Location, open_reader};
 use crate::error::Fault;
 
-/// A piece of reading; it answers by itself.
+/// A read task, which sends its own answer.
 pub(crate) type ReadTask = Box<dyn FnOnce(Result<&Connection, Fault>) + Send>;
 
 /// The number of readings that may wait.

@@ -290,7 +290,7 @@ fn spend(connection: &Connection, session: i64, projection: &Projection) -> Resu
             .prepare_cached("INSERT OR REPLACE INTO estimated VALUES (?1, ?2, ?3)")?
             .execute([session, int(*seq), int(usage.estimated_tokens)])?;
     }
-    // Of a call that costs nothing no price is known; its row says that.
+    // If the cost is 0, no price is known, and the call's own row shows that.
     if added == 1 && usage.is_unpriced() && cost.0 > 0 {
         connection
             .prepare_cached("INSERT OR REPLACE INTO unpriced VALUES (?1, ?2, ?3)")?

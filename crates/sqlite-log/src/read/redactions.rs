@@ -50,7 +50,7 @@ pub(crate) struct OtherBase {
     pub(crate) holder: Option<SessionRange>,
 }
 
-/// What a walk through a session found of redactions.
+/// The redactions that a walk through a session found.
 #[derive(Default)]
 pub(crate) struct RedactionsFound {
     pub(crate) records: Vec<SessionRedacted>,
@@ -103,8 +103,8 @@ impl RedactionsFound {
     }
 }
 
-/// The finding that nothing says what was taken out of a segment. A mark alone proves nothing: whoever can write the
-/// database can set it.
+/// Returns the problem that no record explains what was taken out of a segment. A mark alone proves nothing:
+/// anybody who can write the database can set it.
 fn unrecorded(holder_is_deleted: bool) -> &'static str {
     if holder_is_deleted {
         "it was replaced, and the session with the record of that is deleted, so nothing says what was taken out"

@@ -138,8 +138,8 @@ impl LatestMessages {
         Ok(self.messages.len() - before)
     }
 
-    /// Returns the query without frequent prefixes; `None` if there is none. Of a phrase whose last word is a
-    /// frequent prefix, the words before it are kept.
+    /// Returns the query without frequent prefixes; `None` if there is none. If the last word of a phrase is
+    /// a frequent prefix, the words before it are kept.
     fn rest(&self, pieces: &[String], more: &str) -> Result<Option<String>, Fault> {
         let is_frequent = |asked: &str| -> Result<bool, Fault> {
             Ok(asked.ends_with('*') && self.matching(asked, STEP)?.len() >= STEP / ONE_IN)

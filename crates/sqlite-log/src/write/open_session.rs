@@ -1,4 +1,4 @@
-//! What the writer thread knows of a session between two appends.
+//! The state of a session that the writer thread keeps between two appends.
 
 use crate::models::Unindexed;
 use crate::rows::segment::LogEnd;

@@ -22,7 +22,7 @@ use crate::write::append::{insert, load};
 use crate::write::rewritten::{RewrittenSegment, rewritten};
 use crate::write::writer::WriterState;
 
-/// What a redaction would replace.
+/// Returns the changes that a redaction would make.
 pub(crate) fn plan(
     connection: &Connection,
     session: &SessionId,
@@ -50,7 +50,7 @@ pub(crate) fn redact(core: &mut WriterState, redaction: &Redaction) -> Result<()
         core.admit(&changed.session_id, changed.epoch, facts)?;
     }
     core.transaction(|connection| {
-        // What goes is overwritten.
+        // Deleted content is overwritten.
         connection.pragma_update(None, "secure_delete", true)?;
         let done = replace(connection, redaction);
         connection.pragma_update(None, "secure_delete", "FAST")?;
@@ -174,7 +174,7 @@ fn forget_unnamed(connection: &Connection, unnamed: &BTreeSet<(i64, Digest)>) ->
     Ok(())
 }
 
-/// Which of these blobs a session's own events name, and the first event of each.
+/// Returns which of these blobs a session's own events name, and the first event of each.
 fn named_by_others(
     connection: &Connection,
     holder: i64,

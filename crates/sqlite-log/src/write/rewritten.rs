@@ -22,7 +22,7 @@ use crate::rows::segment::{NewRow, seal};
 pub(crate) struct RewrittenSegment {
     /// The row of the session that holds it.
     pub(crate) holder: i64,
-    /// What a record says of it.
+    /// The record of the segment.
     pub(crate) record: RedactedSegment,
     /// The row that replaces the rows of the segment.
     pub(crate) row: NewRow,

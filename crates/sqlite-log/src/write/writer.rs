@@ -32,7 +32,7 @@ pub(crate) struct Append {
 /// The sender for the outcome of an append.
 type AppendReply = oneshot::Sender<Result<(), LogError>>;
 
-/// Something else that only the writer does; it answers by itself.
+/// Other work that only the writer does. It sends its own answer.
 pub(crate) type WriterWork = Box<dyn FnOnce(&mut WriterState) + Send>;
 
 pub(crate) enum Job {
@@ -41,8 +41,8 @@ pub(crate) enum Job {
 }
 
 /// Maximum number of facts of an append that is committed on the caller's thread: more than a session's
-/// driver commits together. That takes a tenth of a millisecond; a round trip to the thread takes half as
-/// long.
+/// driver commits together. The commit takes a tenth of a millisecond; a round trip to the thread takes half
+/// as long.
 const HERE_FACTS: usize = 1024;
 
 /// Sessions whose writers were dropped: their state can be forgotten.

@@ -155,7 +155,7 @@ impl TestedLog {
     }
 }
 
-/// Returns a fact that is complete by itself.
+/// Returns a fact that needs no other fact.
 fn fact(session: &str, seq: u64, message: &str) -> Fact {
     let error = ErrorOccurred {
         code: "made_up".into(),

@@ -28,7 +28,7 @@ rules! {
         "https://developers.google.com/identity/protocols/oauth2/web-server#offline", "2026-11-28";
 }
 
-/// How far the clock of a caller may be off, in seconds.
+/// The maximum error of a caller's clock in seconds.
 const SKEW: u64 = 300;
 
 /// The server.

@@ -63,8 +63,8 @@ pub struct VendorRefusal {
 }
 
 impl VendorRefusal {
-    /// Returns whether the request is too long for the model: every long session gets there, so it is no
-    /// error in its form.
+    /// Returns whether the request is too long for the model: every long session gets there, so its form is
+    /// not at fault.
     pub fn is_full_window(&self) -> bool {
         [
             "anthropic-window",

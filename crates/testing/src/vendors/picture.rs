@@ -61,7 +61,7 @@ pub struct VendorPicture {
 }
 
 impl VendorPicture {
-    /// Reads a picture; `None` if the bytes are no picture, or not a complete one.
+    /// Reads a picture; `None` if the bytes are not a complete picture.
     pub fn of(bytes: &[u8]) -> Option<Self> {
         let found = png_size(bytes)
             .map(|size| ("image/png", size))

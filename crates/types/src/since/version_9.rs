@@ -1,4 +1,4 @@
-//! What changed with version 9 of the rules, the newest.
+//! The behaviours that version 9 of the rules, the newest, introduced.
 
 /// After a declined answer, later requests leave out the whole turn of its input; after a further refusal
 /// also the messages before it. A note lists the calls that ran in the turn.
@@ -153,8 +153,8 @@ pub const HOSTS_HAVE_ONE_FORM: u32 = 9;
 /// mode `deny`.
 pub const APPROVAL_IS_NAMED: u32 = 9;
 
-/// The model is told that its answer was cut off at its maximum length in the middle of a call, or that the
-/// answer does not fit its schema because it was cut off. The run fails after three such answers in a row.
+/// If an answer is cut off at its maximum length in the middle of a call, or is cut off and therefore does
+/// not fit its schema, a note tells the model so. The run fails after three such answers in a row.
 pub const CUT_OFF_IS_SAID: u32 = 9;
 
 /// A refusal that names no window is followed by a shorter request for as long as the estimate can be raised.
@@ -164,8 +164,8 @@ pub const GUESSES_CONTINUE: u32 = 9;
 /// counted as "yes".
 pub const QUESTIONS_NEED_WORDS: u32 = 9;
 
-/// The question of a tool is answered by those who may allow the call that it came up in. Before, whoever
-/// might approve anything in the session could answer it.
+/// The question of a tool is answered by those who may allow the call in which it came up. Before, anybody
+/// who could approve something in the session could answer it.
 pub const ANSWERS_ARE_OF_WHO_MAY_ALLOW: u32 = 9;
 
 /// If the retry with calls in plain text is also refused, later calls stay in plain text.
@@ -232,7 +232,7 @@ pub const EVERYDAY_FORMS: u32 = 9;
 /// In a rule that allows a command line, a star in the value of a variable in front (`PORT=* ./srv`) stands for a part of
 /// one word: not for quotes, substitutions, further variables or a program.
 pub const VALUES_ARE_ONE_WORD: u32 = 9;
-/// Of the options, subcommands and targets of build and test tools a star matches only known ones, and no path out of the
+/// A star matches only known options, subcommands and targets of build and test tools, and no path out of the
 /// workspace.
 pub const OPTIONS_OF_BUILD_TOOLS: u32 = 9;
 

@@ -74,7 +74,7 @@ pub(crate) fn newer(file: &str) -> Vec<Newer> {
 /// Returns each string, each name of a variant and each tag of a part, with its position.
 fn walk(value: &Value, place: &str, key: &str, found: &mut impl FnMut(&str, &str, bool)) {
     const VARIANTS: &[&str] = &["change", "source", "outcome"];
-    // What tools and models say in their own words.
+    // Fields with the own words of tools and models.
     const FREE: &[&str] = &["input", "input_schema", "data", "args", "details", "done"];
     match value {
         Value::String(word) => found(place, word, key != "type"),

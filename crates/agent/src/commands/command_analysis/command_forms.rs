@@ -1,6 +1,6 @@
-//! The forms of a command in the wide reading, for `deny` and `ask` rules: unchanged, without the directory of its
-//! program, and without the options before its subcommand. The narrow reading, for `allow` rules, has forms of its
-//! own (`command_split/looked_through.rs`).
+//! The forms of a command in the wide reading, for `deny` and `ask` rules: unchanged, without the directory
+//! of its program, and without the options before its subcommand. The narrow reading, for `allow` rules, has
+//! separate forms (`command_split/looked_through.rs`).
 
 use super::lex::expand::ANYTHING;
 use super::lex::word::{BLANK, Word};

@@ -68,8 +68,8 @@ impl FedCommands {
         self.all || self.each.get(at).copied().unwrap_or_default()
     }
 
-    /// Returns whether the command reads a pipe from one that lists names of files, and nothing else: such
-    /// input names existing files, and runs nothing by itself.
+    /// Returns whether the command reads only from a pipe whose command lists file names: such input names
+    /// existing files and is not executed.
     pub(super) fn is_listed(&self, lexed: &Lexed, at: usize) -> bool {
         !self.all
             && lexed.piped.binary_search(&at).is_ok()

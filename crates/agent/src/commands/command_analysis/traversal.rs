@@ -236,7 +236,7 @@ impl CommandAnalysis {
         self.folders_taken.extend(taken);
     }
 
-    /// Records a command by itself, without the one that it runs.
+    /// Records the wrapper command alone, without the one that it runs.
     fn note_wrapper(&mut self, words: &[Word], depth: usize) {
         self.note(words);
         if self.expands_twice && sets_a_loader(words) {

@@ -117,8 +117,9 @@ pub(crate) fn is_only_redirections(command: &str) -> bool {
     without_redirections(command).is_empty()
 }
 
-/// The words in front of the command that `is_fit` knows, with this command, if they are variables and programs that run
-/// another one. They may be any of these: a person is told what no rule allows.
+/// Returns the words in front of the command that `is_fit` accepts, and that command, if these words are only
+/// variables and programs that run another one. Any variables and programs are accepted, because the result
+/// only explains to a person why no rule applies.
 ///
 /// `is_wrapper` says whether a program runs another one that its arguments name.
 pub(crate) fn in_front(
@@ -192,7 +193,7 @@ impl Wrapper {
         }
     }
 
-    /// What follows an option with a value; `None` if the option or its value is not listed.
+    /// Returns the words after an option with a value; `None` if the option or its value is not listed.
     fn behind_value<'a>(&self, word: &str, behind: &'a str) -> Option<&'a str> {
         self.valued.iter().find_map(|option| {
             if word == option.short || word == option.long {
@@ -208,7 +209,7 @@ impl Wrapper {
     }
 }
 
-/// What stands behind the harmless variables that `env` sets.
+/// Returns the words after the harmless variables that `env` sets.
 fn behind_variables(words: &str) -> &str {
     let mut rest = words;
     while let Some((word, behind)) = rest.split_once(' ')
@@ -280,7 +281,7 @@ fn without_redirections(command: &str) -> &str {
     rest
 }
 
-/// What stands before the redirection at the end of a command.
+/// Returns the words before the redirection at the end of a command.
 fn before_redirection(command: &str) -> Option<&str> {
     let before = match command.strip_suffix("/dev/null") {
         Some(before) => {

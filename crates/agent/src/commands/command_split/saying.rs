@@ -1,7 +1,7 @@
 //! Parts of a line that need no rule, because they only print words or change nothing: `echo "exit $?"`, `|| true`,
 //! `[ -d build ]`, `set -o pipefail`, `sleep 2`, and `cd` to the workspace, where each line begins. From version 9 of the rules on.
 
-/// Returns whether a command only writes words of its own to its output.
+/// Returns whether a command only prints its own words.
 pub(crate) fn only_says(command: &str) -> bool {
     let (program, words) = command.split_once(' ').unwrap_or((command, ""));
     // Only `%s` of `printf`: with `%n` bash sets a variable.

@@ -255,8 +255,8 @@ fn name(word: &str) -> &str {
     word.split('=').next().unwrap_or_default()
 }
 
-/// Returns whether a long option is in the list. What `--no-` turns off is harmless, except for the index: Git
-/// compares any two files without it.
+/// Returns whether a long option is in the list. Turning an option off with `--no-` is harmless, except for
+/// the index: Git compares any two files without it.
 fn is_listed(option: &str, list: &str) -> bool {
     let name = option.trim_start_matches('-');
     match name.strip_prefix("no-") {

@@ -1,5 +1,5 @@
-//! Programs with a language of their own that can run a shell command or write a file: databases, editors, `ssh`. No
-//! star matches words that may contain such a command.
+//! Programs with their own language that can run a shell command or write a file: databases, editors, `ssh`.
+//! No star matches words that may contain such a command.
 //!
 //! | program | what a star does not stand for |
 //! | --- | --- |

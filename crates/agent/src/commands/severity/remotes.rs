@@ -95,8 +95,8 @@ struct Remote {
 }
 
 impl Remote {
-    /// Returns whether the repository may be on this machine. Of settings that nobody read, a name or no word at
-    /// all says nothing.
+    /// Returns whether the repository may be on this machine. If the settings were not read, a name or a
+    /// missing word decides nothing.
     fn is_unclear(&self, remotes: Option<&GitRemotes>) -> bool {
         let Some(word) = &self.word else {
             return remotes.is_some_and(|remotes| remotes.may_be_paths);

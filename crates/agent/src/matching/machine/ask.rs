@@ -1,6 +1,6 @@
 //! Asks the fast path, and then a model, for the meaning of an input; the answer is read as it arrives.
 //!
-//! Each input is sorted by itself: the machine keeps no conversation, so earlier inputs do not change the
+//! Each input is sorted separately: the machine keeps no conversation, so earlier inputs do not change the
 //! meaning of a rule. One action may have several attempts; the findings of one that broke off are forgotten.
 
 use std::sync::Arc;

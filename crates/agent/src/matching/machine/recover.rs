@@ -1,7 +1,7 @@
 //! Settles the work that another process left open.
 //!
 //! An input to a child is recorded with the fact from which it follows, so a child either has it or never got
-//! it; it continues by itself. Only the model call of this machine is repeated, and its partial answer
+//! it, and continues on its own. Only the model call of this machine is repeated, and its partial answer
 //! forgotten. In a fork, the working child stays behind: its run belongs to the other session, so it is
 //! released, and closed once there is a writer.
 
@@ -49,7 +49,7 @@ impl MatchAgent {
     }
 
     /// Another process takes over: children that stayed behind are closed, the model call that was in
-    /// progress is made again, and the timer starts again. A child that is at work continues by itself.
+    /// progress is made again, and the timer starts again. A working child continues on its own.
     pub(super) fn on_writer_attached(&mut self, step: &mut RunStep<'_>) {
         for child in std::mem::take(&mut self.left_behind) {
             self.close_child(child, "its work stayed behind in another session", step);

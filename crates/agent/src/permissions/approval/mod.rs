@@ -135,7 +135,7 @@ pub fn explain_decision(config: &AgentConfig, tool: &ToolSpec, input: &Value) ->
     judged
 }
 
-/// Who may allow a call of a member that the settings of the server ask about.
+/// Returns who may allow a member's call that the server's settings ask about.
 fn who_may_allow(version: u32) -> &'static str {
     match version {
         since::APPROVERS_ARE_NAMED.. => "; only the operator or an approver of the server may allow it",
@@ -250,8 +250,8 @@ pub fn is_outside_workspace(config: &AgentConfig, tool: &ToolSpec, input: &Value
     CallSubject::of(&config.workspace, config.rules_version, tool, input).is_outside()
 }
 
-/// Returns whether this rule by itself applies to a call: one that allows has to cover all of it, the others
-/// any part.
+/// Returns whether this rule alone applies to a call: an `allow` rule has to cover all of it, other rules any
+/// part.
 ///
 /// It uses the latest version of the rules, and neither the guard nor the mode of a configuration.
 ///

@@ -19,15 +19,16 @@ impl CallSubject<'_> {
         }
     }
 
-    /// Returns whether a part of a line needs no rule of its own: it is only redirections, it reads only the output of
-    /// the command before it, it only prints words, waits or asks for a file, or it is `cd` to the workspace, where the line begins.
+    /// Returns whether a part of a line needs no separate rule: it is only redirections, it reads only the
+    /// output of the command before it, it only prints words, waits or asks for a file, or it is `cd` to the
+    /// workspace, where the line begins.
     pub(super) fn needs_no_rule(&self, line: &CommandLine, at: usize) -> bool {
         let Some(command) = line.commands.get(at) else {
             return false;
         };
         let forms = self.forms(command);
         let reads = || line.fed.contains(&at) && forms.iter().any(|form| only_reads_input(form));
-        // What is said into a pipe may be commands for the program behind it.
+        // Text that is printed into a pipe may be commands for the next program.
         let says = || {
             let is_harmless =
                 |form: &&str| only_says(form) || only_waits_or_asks(form) || goes_to(form, self.workspace);

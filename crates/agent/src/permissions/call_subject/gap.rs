@@ -7,7 +7,7 @@ use super::CallSubject;
 use crate::commands::severity::{runs_git, unnamed, unnamed_remote};
 use crate::permissions::wildcards::{fits_command, names_all_places, names_all_variables, stays_below};
 
-/// What a pattern would have to name to cover a command.
+/// The part that a pattern would have to name to cover a command.
 pub(super) enum RuleGap {
     /// The pattern does not fit, or a star in the value of a variable stands for more than one word.
     Value,

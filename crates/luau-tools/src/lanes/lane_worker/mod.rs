@@ -232,7 +232,7 @@ impl LaneWorker {
         let (taker, id) = self.turns.pop()?;
         let (began, from) = (computed_by_thread(), self.wakes.lately());
         self.resume_run(id);
-        // What other programs computed meanwhile is nobody's.
+        // Computing time of other programs counts for nobody.
         let computed = began.zip(computed_by_thread());
         let took = computed.map_or_else(
             || self.wakes.lately().duration_since(from),

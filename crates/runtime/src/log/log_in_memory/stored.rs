@@ -360,7 +360,7 @@ impl StoredSession {
         facts.flat_map(blobs_named).collect()
     }
 
-    /// Returns the size of its own facts, as JSON.
+    /// Returns the size of the session's own facts as JSON.
     pub(super) fn bytes(&self) -> u64 {
         let lengths = self.own.iter().map(|fact| fact.payload_json().len());
         lengths.sum::<usize>() as u64

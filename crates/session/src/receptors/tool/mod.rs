@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use super::Receptor;
 
-/// Maximum number of characters of a failure to show beside the call; `tool_result` has the whole text. Of a
-/// longer one the beginning and the end are shown, because the last words of nested calls give the reason.
+/// Maximum number of characters of a failure to show beside the call; `tool_result` has the whole text.
+/// Longer ones show the beginning and the end, because the last words of nested calls give the reason.
 const SHOWN_CHARS: usize = 480;
 /// The number of those characters for its beginning.
 const HEAD_CHARS: usize = 160;

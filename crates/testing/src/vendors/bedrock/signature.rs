@@ -1,4 +1,4 @@
-//! Checks a Signature Version 4 from the request as it came, by code of its own
+//! Checks a Signature Version 4 from the request as it arrived, independently of the client's code
 //! (<https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_sigv-create-signed-request.html>).
 
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use super::{AccessKey, refuse, rules};
 use crate::HttpRequest;
 use crate::vendors::VendorRefusal;
 
-/// How old a signature may be, in seconds.
+/// The maximum age of a signature in seconds.
 const MAX_AGE: u64 = 300;
 
 /// The parts of an `authorization`.

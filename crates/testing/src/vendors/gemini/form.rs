@@ -202,7 +202,7 @@ fn schema(function: &Value, place: &str) -> Result<(), VendorRefusal> {
     }
 }
 
-/// The first keyword that `parameters` does not know. Names of properties are no keywords.
+/// Returns the first keyword that `parameters` does not know. Names of properties are not keywords.
 fn foreign(schema: &Value) -> Option<&str> {
     let fields = schema.as_object()?;
     if let Some(key) = fields.keys().find(|key| !OPEN_API.contains(&key.as_str())) {

@@ -61,9 +61,9 @@ pub(crate) fn end_of_substitution(text: &str) -> Option<usize> {
 
 /// Returns the position of the brace that closes a `${` before `text`, in bytes; `None` if there is none.
 ///
-/// It skips inner `${…}` and `$(…)`. Which quotes count in `${…}` depends on the operator and on quotes
-/// around it. If there is a quote before that brace, the first brace of all is the end: then more of the line
-/// is read as commands, not less.
+/// It skips inner `${…}` and `$(…)`. Quotes in `${…}` count depending on the operator and on quotes around
+/// it. If a quote precedes that brace, the first closing brace is the end. Then more of the line is read as
+/// commands, not less.
 pub(crate) fn end_of_parameter(text: &str) -> Option<usize> {
     let mut open = 1_usize;
     let mut at = 0;

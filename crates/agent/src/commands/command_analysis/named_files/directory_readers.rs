@@ -15,12 +15,12 @@
 //! | `ruff check`, `mypy`, `biome check` | unless a path follows; a formatter that names folders is left to `whole_folders` |
 //! | `git worktree add`, `git checkout-index`, `git bundle` | always: they copy files |
 //!
-//! An option that nobody here knows is taken for one with a value. So a word behind it counts neither as a pattern nor
-//! as a folder, and the command counts as one that reads its folder. That costs a question where a rule is about a
+//! An option that is not known here counts as one with a value. So a word behind it is neither a pattern nor
+//! a folder, and the command counts as one that reads its folder. That costs a question if a rule is about a
 //! file of that folder; a missed folder would show the file.
 //!
-//! A command that is known to name its folders is left to `whole_folders`. Programs that run code of their own may
-//! read any folder; only a sandbox prevents that.
+//! Commands that are known to name their folders are handled by `whole_folders`. Programs that run other code
+//! may read any folder; only a sandbox prevents that.
 //!
 //! Names behind `/proc/PID/cwd`, `/proc/PID/root` and `/dev/fd/N` lead to a folder that the line does not say: the
 //! number may be that of any process, and a descriptor may be opened by any command before. Rules by path therefore

@@ -45,7 +45,7 @@ impl CommandAnalysis {
     /// Records the files that a command names; from version 5 of the rules on, also those that its words
     /// become.
     ///
-    /// A word after the program counts as a name if it is not an option, and any word with a slash counts. Of
+    /// A word after the program counts as a name if it is not an option, and any word with a slash counts. In
     /// `NAME=VALUE` and `--NAME=VALUE` the value counts.
     pub(crate) fn note_names(&mut self, words: &[Word]) {
         let folders = self.expands_twice.then(|| working_folders(words));
@@ -342,7 +342,7 @@ pub(crate) fn innermost(mut words: &[Word]) -> &[Word] {
         match runs(words, true) {
             Runs::From(start) if start > 0 => words = words.get(start..).unwrap_or_default(),
             Runs::Nothing => return words,
-            // A command in there is read by itself.
+            // A command in it is read separately.
             _ => return &[],
         }
     }

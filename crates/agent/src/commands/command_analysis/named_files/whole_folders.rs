@@ -2,9 +2,9 @@
 //! file without its name.
 //!
 //! `cp -r ~/.local/share here` copies keys that no word names, and `cp -r new/agentx ~/.config` replaces
-//! settings; `prettier .` prints each file. The folders that such a command names are therefore noted separately
-//! (`CommandAnalysis::folders_taken`), for guarded files and for rules by path. Programs that run code of
-//! their own can open any file, which only a sandbox prevents.
+//! settings; `prettier .` prints each file. The folders that such a command names are therefore noted
+//! separately (`CommandAnalysis::folders_taken`), for guarded files and for rules by path. Programs that run
+//! other code can open any file; only a sandbox prevents that.
 
 use crate::commands::command_analysis::lex::word::Word;
 use crate::commands::command_analysis::programs::subcommands::options_before_subcommand;

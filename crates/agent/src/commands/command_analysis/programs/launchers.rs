@@ -1,9 +1,9 @@
 //! Tools of programming languages that run another program: `uv run rm x`, `npx rm x`, `cargo watch -- rm x`. Rules that
 //! deny, dangerous words and the guard of homes apply to that program as behind `timeout`.
 //!
-//! It finds more commands than run: each word that may begin the other command counts, because the options of these
-//! tools are not known. From version 9 of the rules on. What a star of a rule that allows stands for is decided elsewhere
-//! (`severity/build_tools`).
+//! It finds more commands than run: each word that may begin the other command counts, because the options of
+//! these tools are not known. It applies from version 9 of the rules. `severity/build_tools` decides what a
+//! star of an `allow` rule matches.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,5 @@
-//! What programs do with their words and their input: they run other commands, read data, have subcommands.
+//! The ways in which programs use their words and their input: they run other commands, read data, have
+//! subcommands.
 
 pub(super) mod data_consumers;
 pub(super) mod git;

@@ -1,8 +1,8 @@
 //! Other spellings of the subcommands of npm, for rules that deny: `npm pu` and `npm unpub` are `npm publish` and `npm
 //! unpublish`, and `npm distTag` is `npm dist-tag`.
 //!
-//! npm takes a beginning for the whole if no other subcommand begins with it, and capital letters for dashes. Here each
-//! subcommand counts that begins with a word that is no whole name. From version 9 of the rules on.
+//! npm accepts an unambiguous prefix of a subcommand, and capital letters for dashes. Here every subcommand
+//! counts that begins with a word that is not a complete name. This applies from version 9 of the rules.
 
 /// The subcommands, each with its other names behind `=`, parted by commas.
 #[rustfmt::skip]

@@ -36,7 +36,7 @@ struct Wrapper {
     short: &'static str,
     /// Long options that take the next word.
     long: &'static [&'static str],
-    /// The number of its own words before the other command, such as the time of `timeout`.
+    /// The number of the wrapper's own words before the other command, such as the time of `timeout`.
     own: usize,
 }
 

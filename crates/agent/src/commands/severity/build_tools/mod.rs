@@ -1,6 +1,6 @@
-//! Build and test tools, which people allow with a star. A star stands for options of a list, and for words that lead
-//! nowhere else: `cargo test *` allows `cargo test -p a name`, but neither `--config …`, which may name a program to run
-//! instead of the tests, nor a path out of the workspace.
+//! Build and test tools, which people allow with a star. A star matches options of a list, and words that
+//! lead nowhere else: `cargo test *` allows `cargo test -p a name`, but neither `--config …`, which may name
+//! a program to run instead of the tests, nor a path out of the workspace.
 //!
 //! | words | a star stands for |
 //! | --- | --- |
@@ -169,7 +169,7 @@ struct Command<'a> {
     words: &'a [&'a str],
     workspace: &'a str,
     is_whole: bool,
-    /// How many launchers are followed.
+    /// The number of launchers that are followed.
     launchers: usize,
 }
 
@@ -310,7 +310,8 @@ impl<'a> Command<'a> {
             || attached.is_some_and(|(option, value)| is_known_value(self.program, option, value))
     }
 
-    /// What the words behind a word without dashes belong to, if that changes. `plain` is its number.
+    /// Returns the part that the words behind a word without dashes belong to, if it changes. `plain` is the
+    /// number of that word.
     fn behind_plain<'w>(&self, word: &'w str, subcommand: &str, plain: usize) -> Option<Part<'w>> {
         // With `--test`, they select files.
         if self.program == "node" && self.words.contains(&"--test") {

@@ -121,7 +121,8 @@ impl Command<'_> {
         })
     }
 
-    /// The script behind a subcommand at this place, if it has no usual name and is no file of the project.
+    /// Returns the script behind a subcommand at this place if it has an unusual name and is not a file of
+    /// the project.
     fn unknown_script(&self, at: usize, subcommand: &str) -> Option<String> {
         let mut rows = BEFORE_SCRIPTS.iter();
         rows.find(|(program, names)| *program == self.program && has(names, subcommand))?;

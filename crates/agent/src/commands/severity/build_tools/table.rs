@@ -1,6 +1,7 @@
-//! The options of build and test tools that a star matches. They filter, count, select packages and features of the
-//! project, or change what is shown in the terminal. What names another configuration, another directory, a program, a
-//! module, an output file or a variable is missing, and so is each option of which this is not known.
+//! The options of build and test tools that a star matches. They filter, count, select packages and features
+//! of the project, or change the display in the terminal. Options that name another configuration, another
+//! directory, a program, a module, an output file or a variable are left out, and so are options for which
+//! this is unknown.
 //!
 //! They were compared with `--help` of Cargo, rustc, Node.js, Python, make, pytest, tox, nox, Ruff, mypy, Black, Jest,
 //! Vitest, Mocha, ESLint, TypeScript and Prettier. Those of the other tools follow their manuals and were not compared

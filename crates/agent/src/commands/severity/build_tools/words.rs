@@ -100,7 +100,7 @@ impl Command<'_> {
             "dotnet" => word.contains([';', ',']) || (part == Part::Inner && word.contains('=')),
             // An address needs no slashes, and its scheme may have any case: `http:host/x.ts`, `NPM:x`.
             "deno" => word.contains(':') && self.words.first() != Some(&"task"),
-            // A target in a file of its own names a linker.
+            // A target in a JSON file names a linker.
             "cargo" => word.ends_with(".json"),
             "go" => word.contains('@'),
             "cmake" => word == "install" || word.starts_with("install/"),
