@@ -1,5 +1,5 @@
-//! Reads JSON to the same tree with positions as YAML. serde_json reads strings and numbers; only the
-//! structure is read here, because every key and value needs its line and column.
+//! Reads JSON to the same tree with positions as YAML. serde_json reads strings and numbers; this module
+//! reads only the structure, because every key and value needs its line and column.
 
 use agentx_config::yaml::{MAX_BYTES, TextPosition, Yaml, YamlError, YamlKey, YamlNode};
 

@@ -1,5 +1,5 @@
-//! The files of GenX: they load unmodified but for layers of memory, YAML and JSON twins say the same, and
-//! what is wrong is refused for its reason.
+//! The files of GenX: they load unmodified except for memory layers, YAML and JSON twins are equal, and
+//! invalid files are refused for the right reason.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_macros,

@@ -1,5 +1,5 @@
-//! Whatever bytes a file holds, reading it ends soon and without a panic; and what is read is read the same
-//! again.
+//! Whatever bytes a file holds, reading it ends soon and without a panic; and a file that was read is read
+//! the same again.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Every mistake says where it stands, what is wrong and what was likely meant; all of a file are shown at
-//! once.
+//! Every mistake names its position, the error and the likely intention; all mistakes of a file are shown
+//! together.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may stop")]
 
 use std::path::Path;

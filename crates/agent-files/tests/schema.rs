@@ -1,4 +1,4 @@
-//! The schemas accept what the reader accepts, and refuse what they can of what it refuses.
+//! The schemas accept everything that the reader accepts, and refuse as much as they can of what it refuses.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_macros,

@@ -60,7 +60,7 @@ fn agents_that_lie_too_deep_are_a_mistake_at_the_reference_that_goes_too_far() {
         format!("w/agents/a02.yaml:3:11: {wanted}{}", names.join(" → "))
     );
 
-    // Those that are written inside of each other count as well.
+    // Definitions that are nested in each other count as well.
     let within = "name: a\nagents: [{name: b, agents: [{name: c, agents: [{$ref: 'agent:a00'}]}]}]\n";
     let mut files: Vec<(String, String)> = vec![("w/agents/a.yaml".into(), within.into())];
     files.extend((0..13).map(|i| {

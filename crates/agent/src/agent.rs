@@ -1,4 +1,4 @@
-//! An agent of any kind: what every machine has in common, for the session that steps it.
+//! An agent of any kind: the interface through which a session steps every machine.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Agent {
     /// An agent with this configuration that has seen nothing yet. `kind` decides which machine it is.
     pub fn new(id: AgentStateId, config: AgentConfig) -> Self {
         match config.kind {
-            // A machine of a newer version is read as a ReAct agent; nobody continues it.
+            // A machine of a newer version is read as a ReAct agent, which is not continued.
             AgentKind::React | AgentKind::Unknown => Self::React(Box::new(ReactAgent::new(id, config))),
             AgentKind::Match => Self::Match(Box::new(MatchAgent::new(id, config))),
         }

@@ -1,7 +1,7 @@
 //! The context that an agent gets with each fact, and the transition that it returns.
 //!
-//! The session's fold makes the [`StepContext`] and reads the [`Transition`]: a `Transition` is empty before
-//! the step, and nobody adds to it afterwards.
+//! The session's fold creates the [`StepContext`] and reads the [`Transition`]. A `Transition` is empty
+//! before the step and does not change afterwards.
 //!
 //! ```text
 //! fact + StepContext ──▶ Agent::step ──▶ Transition { outputs, actions, acted }

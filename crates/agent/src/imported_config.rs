@@ -1,7 +1,8 @@
 //! The parts of an agent's configuration that remain when its session is imported.
 //!
-//! Anybody may have written the document that is imported, and it says what the agent may do. So its values count
-//! only as far as they make things stricter; the program that continues the session adds its own rules and tools.
+//! Anybody may have written the imported document, and it contains the permissions of the agent. So its
+//! values count only if they make things stricter; the program that continues the session adds its own rules
+//! and tools.
 //!
 //! | fields | after an import |
 //! | --- | --- |
@@ -13,8 +14,9 @@
 //! | agents below | the same, in the directory of the agent above, with its version of the rules and its guard |
 //! | all other fields | as they are: words for the model, names, limits and prices of the document |
 //!
-//! The program adds its own rules, guard and tools when it continues the session. It gives tools to the root alone:
-//! agents below have those that they answer by themselves, until a new session is made of their definitions.
+//! The program adds its own rules, guard and tools when it continues the session. It gives tools to the root
+//! alone: agents below have only those that they answer themselves, until a new session is made from their
+//! definitions.
 
 use agentx_types::{AgentConfig, ApprovalMode, RuleEffect};
 

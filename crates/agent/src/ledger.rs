@@ -1,12 +1,12 @@
 //! The tool ledger: every call of the current answer, with its progress.
 //!
-//! The ReAct machine adds the calls of an answer in their order, moves each on as facts come, and takes all
-//! of them out when the last one has its result. Ids of calls are the model's; duplicates are made unique
-//! before they come here.
+//! The ReAct machine adds the calls of an answer in order, advances each as facts arrive, and takes all of
+//! them out when the last one has its result. Ids of calls are the model's; duplicates are made unique before
+//! they are added.
 //!
 //! Invariant: each call gets exactly one result, in any order of the results, and only from the action that
 //! performs it; any other is ignored (invariant 8). Providers refuse a conversation in which a call has no
-//! result, or two; so the ledger is empty only between rounds, and is emptied at once.
+//! result, or two; so the ledger is empty only between rounds, and all calls leave it together.
 
 use agentx_types::{
     ActionId, AgentStateId, ContentPart, RequestedCall, Timestamp, ToolCallId, ToolResult, ToolStatus,

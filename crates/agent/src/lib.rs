@@ -14,7 +14,7 @@
 //! | `interrupt_requested` | the run is being stopped | `cancel` for all that runs, then `report` |
 //! | `writer_attached` | open work of another process is settled | the calls that may be repeated |
 //!
-//! Where to read: the folders of the crate. Public names are re-exported below.
+//! The folders of the crate are the place to start. Public names are re-exported below.
 //!
 //! | folder | what is in it |
 //! | --- | --- |

@@ -10,7 +10,7 @@
 //! | refuses a call | `Another person (own_…) refused this call.`, then the note |
 //! | asks for a summary | `Another person than the owner (own_…) asks for it and says:` |
 //!
-//! Attachments become text later, when a request is encoded; `agentx-llm` removes the tags there.
+//! Attachments become text later, when a request is encoded; `agentx-llm` removes the tags at that point.
 
 use std::borrow::Cow;
 use std::sync::Arc;

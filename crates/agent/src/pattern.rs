@@ -7,7 +7,8 @@
 //! | `\*` | a star itself | a star itself |
 //! | a blank and `*` at the end | also nothing at all | – |
 //!
-//! All of it is text: nothing is looked up, and it does not matter whether a path exists or leads elsewhere.
+//! Only text is compared: no file is looked up, so it does not matter whether a path exists or leads
+//! elsewhere.
 
 /// Returns whether `text` fits `pattern`, in which `*` stands for any run of characters. A pattern that ends
 /// in ` *` also fits without the blank: `git status *` fits `git status`.

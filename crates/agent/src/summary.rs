@@ -4,9 +4,9 @@
 //! The transcript is data for that model, not its own conversation: so any model can read it, it needs no
 //! tools, and it can neither continue the work nor end inside an exchange.
 //!
-//! The request of the same part and configuration is the same to the byte. The transcript is shortened,
-//! message by message, until it fits: there are five grades for the shown length of texts, arguments and
-//! results, and if the last is still too long, only both ends of the transcript.
+//! Equal parts and configurations give byte-equal requests. The transcript is shortened, message by message,
+//! until it fits. The shown length of texts, arguments and results has five grades; if the last is still too
+//! long, only both ends of the transcript are sent.
 
 use std::fmt::Write as _;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Values for the tools of one run: who asks, and what is open for them. They are in no log, and no other run
-//! has them.
+//! Values for the tools of one run: the person who asks, and their open resources. They are in no log, and no
+//! other run has them.
 
 use std::sync::Arc;
 

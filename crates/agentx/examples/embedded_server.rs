@@ -1,8 +1,8 @@
 //! A server inside your own program: a shop that already answers over HTTP serves its agent at the same
 //! address.
 //!
-//! It sweeps, continues with what was under way and limits as `agentx serve` does. Here the shop is its first
-//! customer, too.
+//! It sweeps, continues interrupted work and limits requests as `agentx serve` does. In this example the shop
+//! is also its first customer.
 
 use std::sync::Arc;
 

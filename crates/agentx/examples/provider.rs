@@ -1,4 +1,4 @@
-//! A custom model: it counts how often each word was said, and calls a tool if it does not know what to say.
+//! A custom model: it counts how often each word occurred, and calls a tool if it has no answer.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! An answer as it comes: words, and what the tools do on the way. Two calls in one answer run at once.
+//! An answer as it arrives: words, and the work of tools. Two calls in one answer run concurrently.
 
 use std::io::Write as _;
 

@@ -1,4 +1,4 @@
-//! The definition of an agent, as a builder collects it, and what follows from it for a runtime.
+//! The definition of an agent, as a builder collects it, and the resulting parts of a runtime.
 
 use std::sync::Arc;
 

@@ -50,7 +50,7 @@
 //! | serve agents inside a program | `server::open` | `examples/embedded_server.rs` |
 //! | branch a session | [`AgentHandle::fork`], [`AgentHandle::fork_at`] | `examples/fork.rs` |
 //!
-//! The same by hand, from the parts:
+//! The same from individual parts:
 //!
 //! ```
 //! use agentx::config::{ConfigPaths, LoadRequest, load};

@@ -1,4 +1,4 @@
-//! Where an agent works and is stored, as a builder collects it.
+//! The directories in which an agent works and is stored, as a builder collects them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -473,7 +473,7 @@ async fn a_runtime_that_is_there_already_has_several_agents() {
 async fn doors_that_do_not_go_together_are_an_error_that_names_both() {
     let keys = tempfile::tempdir().unwrap();
     let keyring = Keyring::open(keys.path()).unwrap();
-    // Nobody listens there, and nobody is asked.
+    // No server listens at that address, and nobody is asked.
     let key = || keyring.identity_or_new().unwrap();
     let on_a_server = || {
         agentx::agent("")

@@ -1,4 +1,4 @@
-//! Each example is short, and prints what it promises: on the scripted environment, without a key.
+//! Each example is short, and prints the promised output on the scripted environment, without a key.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "support/mod.rs"]

@@ -48,7 +48,7 @@ impl<B: Clone + Send + Sync + 'static> ReactorDriver<B> {
             limit = stop => limit,
             () = self.keep_running(&mut work) => return,
         };
-        // The set of reactors was dropped without a stop: there is nobody to drain for.
+        // The set of reactors was dropped without a stop, so nothing needs to be drained.
         if let Ok(limit) = limit {
             self.stop(work, limit).await;
         }

@@ -1,7 +1,7 @@
 //! The recent events of one filter, stored once for all its readers.
 //!
 //! Events are appended to an open tail. A reader that gets there seals the tail: it becomes a chunk that
-//! never changes again, so readers go through it without a lock. A chunk is let go when the last reader has
+//! never changes again, so readers go through it without a lock. A chunk is freed when the last reader has
 //! left it.
 
 use std::collections::VecDeque;

@@ -145,7 +145,7 @@ impl<E> BusHub<E> {
 
     /// Runs `act` under the lock, then the deferred wakeups after releasing it.
     fn change<T>(&self, act: impl FnOnce(&mut HubState<E>, &mut DeferredWakeups<E>) -> T) -> T {
-        // Dropped after the guard, also when the names of an event panic.
+        // Dropped after the guard, even if the names of an event panic.
         let mut after = DeferredWakeups::new();
         act(&mut lock(&self.state), &mut after)
     }

@@ -1,5 +1,5 @@
 //! Random histories of a bus against a model of it: what each reader sees, when publishers wait, and that a
-//! sleeping task is woken when there is something for it.
+//! sleeping task is woken when it has something to read.
 //!
 //! The model is exact for capacities under 8, where a reader takes one event at a time; for larger ones the
 //! second test holds the bus to its bounds.

@@ -1,5 +1,5 @@
 //! Reactors in a set: registered when started, reported when they fail, restarted within bounds, stopped in
-//! order and in time. Time is paused, so limits pass at once.
+//! order and in time. Time is paused, so limits pass without waiting.
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 

@@ -311,7 +311,7 @@ proptest! {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_threads_ask_and_answer_while_responders_come_and_go() {
     let dispatcher: Dispatcher<Call> = Dispatcher::new();
-    // One that always stays, so that every request is served.
+    // This responder always stays, so every request is served.
     let mut stays = dispatcher.serve(serve("stays", "*").capacity(4).waiting(100_000));
     let staying = tokio::spawn(async move {
         while let Some(claim) = stays.next().await {

@@ -1,5 +1,5 @@
 //! Tools from files: scripts, requests, model calls and composites. Their effects are recorded step by step,
-//! so a crash in the middle loses nothing; they may reach what their files grant.
+//! so a crash in the middle loses nothing. They can reach only what their files grant.
 //!
 //! [`ToolFactory::tool`] makes a [`Tool`](agentx_runtime::Tool) of a definition. Its spec is `idempotent`: a
 //! call that a crash interrupted is run again, and its record keeps it from doing anything twice. [`record`]

@@ -1,5 +1,5 @@
-//! A script may give up a model call: it waits no longer, fails, runs out of time, or is interrupted. The vendor
-//! bills what it has read and written until then, and so does the session.
+//! A script may give up a model call: it waits no longer, fails, runs out of time, or is interrupted. The
+//! vendor bills everything that it has read and written until then, and the session counts the same.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

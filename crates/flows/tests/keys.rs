@@ -83,7 +83,7 @@ async fn another_folder_at_the_same_path_finds_nothing_and_takes_nothing_away() 
     let (bare, with_git) = (FolderId::new("a", None), FolderId::new("a", Some("git")));
     let counted = |id: &FolderId| kept_values(data, path, Some(&now(id.clone()))).unwrap();
     assert_eq!(counted(&bare).len(), 0);
-    // An older program stored it under the path alone; it belongs to the folder that is there when a newer
+    // An older program stored it under the path alone. It belongs to the folder that exists when a newer
     // program reads it.
     assert_eq!(found(None, "old").await, json!(["nothing", 0]));
     assert_eq!(counted(&bare), [("notes".to_owned(), 1)].into());

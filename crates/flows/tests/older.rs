@@ -1,6 +1,6 @@
 //! Scripts of the older API's three vintages, as they were written for it, in real sessions: promises;
 //! streams that are read without awaiting; whole texts with history and memory. Values that are kept with the
-//! agent are there in another process.
+//! agent are available in another process.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

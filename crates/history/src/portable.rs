@@ -1,5 +1,5 @@
-//! A session as one document: its facts and the blobs that they were made with. Any program can read it; it
-//! can be kept together with the work that it is about, and imported elsewhere as the same session.
+//! A session as one document: its facts and the blobs that they name. Any program can read it. It can be kept
+//! together with the work that it is about, and imported elsewhere as the same session.
 //!
 //! An import trusts nothing in a document: it has to be complete, in order and of one session, each blob has
 //! to match its hash, and the stored result is checked again. Its last fact is `session_imported`, after

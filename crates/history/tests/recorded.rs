@@ -1,5 +1,5 @@
 //! Sessions that earlier versions of the program recorded: their derived events stay the same to the byte,
-//! and the program can continue them. `recorded/README.md` says how they were made.
+//! and the program can continue them. `recorded/README.md` describes how they were made.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 #![allow(clippy::disallowed_methods, reason = "tests read files")]
 

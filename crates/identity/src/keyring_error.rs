@@ -1,4 +1,4 @@
-//! Why the files of a keyring cannot be read or written, and what a person can do about it.
+//! The reasons why the files of a keyring cannot be read or written, with advice for a person.
 
 use std::io;
 use std::path::{Path, PathBuf};

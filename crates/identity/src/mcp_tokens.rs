@@ -178,7 +178,7 @@ mod tests {
         keyring.make_mcp_token(&key(2), "a", 5, 100).unwrap();
         assert!(keyring.remove_mcp_token(&ids[5]).unwrap() && !keyring.remove_mcp_token(&ids[5]).unwrap());
         keyring.make_mcp_token(&key(1), "a", 5, 100).unwrap();
-        // Those that have expired make room.
+        // Expired tokens make room.
         keyring.make_mcp_token(&key(1), "a", 11, 100).unwrap();
         assert_eq!(keyring.mcp_tokens().unwrap().len(), MCP_TOKENS_OF_KEY);
     }

@@ -1,5 +1,5 @@
-//! Makes one complete answer from the events of its stream, with its usage and the reason of its end. The
-//! command `agentx debug decode` and tests use it; the [`Assembler`] assembles the message, as everywhere.
+//! Combines the events of a stream into one complete answer, with its usage and the reason of its end. The
+//! command `agentx debug decode` and tests use it. The [`Assembler`] assembles the message, as everywhere.
 
 use agentx_types::{Assembler, EnvironmentEvent, Message, MessageId, Role, StopReason, Usage};
 

@@ -12,9 +12,9 @@
 //! stream_end
 //! ```
 //!
-//! Limits and promises of the API are checked by [`Emitter::check`], not by each method: decoders call it once per
-//! event of the server, and stop at the first error. A value that is nested too deep is dropped at once, before any reader
-//! gets it.
+//! Limits and promises of the API are checked by [`Emitter::check`], not by each method: decoders call it
+//! once per event of the server, and stop at the first error. A value that is nested too deep is dropped
+//! before any reader gets it.
 
 use agentx_types::{
     EnvironmentEvent, InvalidInput, MessageId, PartEnd, ProviderPart, StopReason, StreamEnd, StreamStart,

@@ -1,5 +1,5 @@
-//! Tokens of Google Cloud from the files that Google's programs keep, sans-IO: what a file says, what is sent
-//! for a token, and what comes back. The shell signs and sends.
+//! Tokens of Google Cloud from the files that Google's programs keep, sans-IO: the contents of a file, the
+//! request for a token, and its answer. The shell signs and sends.
 //!
 //! | `type` of the file | made by | sent |
 //! | --- | --- | --- |

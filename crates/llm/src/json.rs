@@ -3,8 +3,8 @@
 //! bytes that are sent.
 //!
 //! A body of a long conversation is several megabytes. `serde_json::Value` would copy all of it twice: into
-//! the tree, and into the bytes. This tree copies only what a request adds: names of fields, numbers and
-//! short texts.
+//! the tree, and into the bytes. This tree copies only the parts that a request adds: names of fields,
+//! numbers and short texts.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! Pictures and other media in a request: where their bytes come from, their kinds, and the words in place of those that
-//! are not sent.
+//! Pictures and other media in a request: the source of their bytes, their kinds, and the words in place of
+//! media that are not sent.
 
 use agentx_types::{BlobId, MediaPart, MediaSource, without_author_tags};
 

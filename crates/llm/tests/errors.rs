@@ -1,5 +1,5 @@
-//! Refusals in every shape. The bodies here are made up, after the shapes that providers document; recorded
-//! ones are checked in `recordings.rs`.
+//! Refusals in every form. The bodies are made up after the forms that providers document; recorded ones are
+//! checked in `recordings.rs`.
 #![allow(
     clippy::expect_used,
     clippy::panic,

@@ -335,7 +335,7 @@ fn what_a_total_has_beyond_prompt_and_completion_is_output() {
     // The numbers of <https://github.com/mozilla-ai/any-llm/issues/1290>.
     let gemini = json!({"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623});
     assert_eq!(tokens(&[gemini]), counts(20, 603, 0, 0, 405));
-    // Those of <https://github.com/router-for-me/CLIProxyAPI/issues/5733>, with and without its name.
+    // The counts of <https://github.com/router-for-me/CLIProxyAPI/issues/5733>, with and without their name.
     let cut = json!({"prompt_tokens": 21, "total_tokens": 81});
     assert_eq!(tokens(&[cut]), counts(21, 60, 0, 0, 60));
     let named = json!({"prompt_tokens": 21, "completion_tokens": 0, "total_tokens": 81,

@@ -7,8 +7,8 @@
 //! limit ends it. The neighbour waits a millisecond again and again; its delay is the time from the end of
 //! such a wait to its next one. The bound is 100 ms.
 //!
-//! Then the same beside one, two, six and sixteen scripts of another person, on two lanes, that compute in a
-//! metamethod for most of what a turn may take, again and again: `-- overruns` does only that.
+//! The same is then measured beside one, two, six and sixteen scripts of another person, on two lanes, that
+//! repeatedly compute in a metamethod for most of the time of a turn: `-- overruns` does only that.
 #![allow(clippy::unwrap_used, reason = "a benchmark may panic, and prints figures")]
 
 #[allow(dead_code, reason = "the costs are stated for a test")]

@@ -1,8 +1,8 @@
 //! Runs an invocation from outside its lane: starts the run, performs its effects on the host, and watches
 //! the time.
 //!
-//! Everything here runs as part of the caller's own task. So a host's futures live in the caller's runtime,
-//! and dropping the invocation drops them, and stops the script.
+//! An invocation runs as part of the caller's own task. So a host's futures live in the caller's runtime, and
+//! dropping the invocation drops them and stops the script.
 //!
 //! ```text
 //!  caller's task                          a lane's thread

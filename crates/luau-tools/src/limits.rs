@@ -1,4 +1,4 @@
-//! The limits of a run. Everything is counted here, regardless of what the host allows.
+//! The limits of a run. They are counted regardless of what the host allows.
 //!
 //! A limit ends a run with [`Reason::Limit`](crate::Reason::Limit), and a script cannot catch it. A limit is
 //! checked before it is exceeded: an effect that would be one too many is not begun, and memory that would be

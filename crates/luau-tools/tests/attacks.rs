@@ -1,5 +1,5 @@
-//! Attacks by hostile scripts, as data: each ends by its limit with a result that gives the reason, and
-//! meanwhile another script continues.
+//! Attacks by hostile scripts, as data: each ends by its limit with a result that gives the reason, while
+//! another script continues.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 use std::sync::Arc;

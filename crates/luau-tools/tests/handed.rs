@@ -280,7 +280,7 @@ async fn random_programs_change_nothing_of_another_run() {
         let (tried, changed) = trial.run(seed, count / 2).await;
         eprintln!("{tried:?}");
         assert_eq!(changed, None);
-        // A program may use up a limit meanwhile, such as its memory.
+        // A program may use up a limit, such as its memory.
         let most = tried.all * 9 / 10;
         assert!(tried.began >= most && tried.came_through >= most / 2, "{tried:?}");
     }

@@ -1,6 +1,5 @@
-//! Scripts of one owner share a VM: the attempts of one to read or damage another, of which the other sees
-//! nothing. Every attack is made by a run that ended, by one that waits meanwhile, and by one that comes
-//! afterwards.
+//! Scripts of one owner share a VM: one tries to read or damage another, which notices nothing. Every attack
+//! is made by a run that has ended, by one that is waiting, and by one that comes later.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may panic")]
 
 #[path = "neighbours/tries.rs"]

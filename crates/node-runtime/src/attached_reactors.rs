@@ -1,13 +1,13 @@
 //! Reactors that come and go while sessions run.
 //!
 //! A reactor is started in three steps: it gets a handle of the bus that records its services, its `start`
-//! runs within 30 seconds, and its id is listed. If its task fails, it is removed or started again at once,
+//! runs within 30 seconds, and its id is listed. If its task fails, it is removed or restarted immediately,
 //! according to `restart`, a limited number of times within a period.
 //!
 //! A request goes to the most specific responder for its topic and key, and among equals to the one attached
 //! last: so a reactor takes precedence over the runtime's own parts. Requests that the earlier responder has
 //! begun stay with it until it is detached. If a reactor is dropped, the outcome of its calls is `unknown`:
-//! it may have acted, so nobody repeats them.
+//! it may have acted, so they are not repeated.
 //!
 //! Reactors live as long as the last clone of the runtime. No session records them: a program attaches its
 //! own after a restart.

@@ -10,8 +10,8 @@
 //! | `sandbox.best_effort` | whether commands run although a step does not work |
 //! | `data_dir`, the folder of the person's configuration | never reached, wherever they lie |
 //!
-//! The home directory, `CARGO_HOME`, `RUSTUP_HOME` and `PATH` of this process say where toolchains are, and variables
-//! such as `GOPATH` and `PIP_CACHE_DIR` where their caches are.
+//! The home directory, `CARGO_HOME`, `RUSTUP_HOME` and `PATH` of this process locate the toolchains, and
+//! variables such as `GOPATH` and `PIP_CACHE_DIR` their caches.
 
 use std::path::PathBuf;
 

@@ -6,7 +6,8 @@
 //! | set | on | `query_database`, which names the databases to the model, and no address |
 //! | set | off | none; a warning says that this build has no PostgreSQL |
 //!
-//! An address is a reference to a variable (`${NAME}`). It is read here once and stays out of errors and events.
+//! An address is a reference to a variable (`${NAME}`). It is read once, here, and appears in no error or
+//! event.
 
 use agentx_config::Settings;
 use agentx_tools::Toolbox;

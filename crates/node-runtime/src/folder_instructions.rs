@@ -1,13 +1,13 @@
-//! Instructions of subfolders: the first time that an agent reads or changes a file there, the folder's
-//! `AGENTS.md` follows the result of the call.
+//! Instructions of subfolders: the first time that an agent reads or changes a file in a subfolder, the
+//! folder's `AGENTS.md` follows the result of the call.
 //!
 //! The result is a fact of the session, so a later reader sees the same text as the model. Scripts that call
 //! the same tools get results without it.
 //!
 //! The process, not the log, remembers for each agent which files it has shown. So it does not show a file
-//! again when a rewind undid the result with it, or when a summary replaced that result; the agent can read
-//! the file. A process that continues the session remembers nothing and shows each file once more. A folder
-//! is checked only once: the next process shows instructions that are written there later.
+//! again after a rewind removed the result with it, or after a summary replaced that result; the agent can
+//! read the file. A process that continues the session remembers nothing and shows each file once more. A
+//! folder is checked only once: the next process shows instructions that are written there later.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

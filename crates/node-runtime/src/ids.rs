@@ -1,6 +1,6 @@
 //! Mints ids of sessions and agents: short, random, easy to read aloud.
 //!
-//! An id is a prefix that says its kind (`ses_`, `agt_`) and 12 letters of 5 bits. It is not a secret and
+//! An id consists of a prefix for its kind (`ses_`, `agt_`) and 12 letters of 5 bits. It is not a secret and
 //! proves nothing: owner and roles decide who may see a session.
 
 use agentx_types::{AgentStateId, SessionId, id_letters};

@@ -11,9 +11,9 @@
 //!
 //! `secrets.ignore` takes variables out again, but no key of the settings and nothing that a person marked.
 //!
-//! The values are only looked for in what is recorded; nothing here sends or stores them. A folder's `.env` is
-//! read although nobody trusts the folder. There only values with a letter and a digit and without blanks count:
-//! else `TOKEN=permission` would take a word out of the instructions and out of what people write.
+//! The values are only searched for in recorded text; this module neither sends nor stores them. A folder's
+//! `.env` is read even if nobody trusts the folder, but then only values with a letter and a digit and
+//! without blanks count: otherwise `TOKEN=permission` would remove a word from instructions and messages.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Remembers what sessions wait for, so that a look at unchanged sessions does not fold them again.
+//! Remembers the waits of sessions, so that a check of unchanged sessions does not fold them again.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

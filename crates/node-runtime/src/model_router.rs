@@ -2,7 +2,7 @@
 //! provider.
 //!
 //! The choice follows from the request alone: the API of its model is recorded in the session, so a session
-//! of the demo stays one, and a replay calls nobody. An environment that is attached for a provider takes
+//! of the demo stays one, and a replay calls no model. An environment that is attached for a provider takes
 //! precedence over both, on the bus.
 
 use std::sync::Arc;

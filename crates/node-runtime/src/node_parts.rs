@@ -1,7 +1,7 @@
 //! The replaceable parts of a runtime: the log, the models, the tools and the clock.
 //!
 //! [`NodeParts`] has only public fields, so that a program can take the parts of the settings and replace one
-//! of them. Nothing in here reads a file or a variable; `NodeParts::from_settings` (feature `settings`) does.
+//! of them. This module reads no file or variable; `NodeParts::from_settings` (feature `settings`) does.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

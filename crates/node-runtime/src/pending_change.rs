@@ -1,8 +1,8 @@
 //! The current state of the file that a waiting call would change. A chat shows the change before anybody
 //! decides; for a remote chat, its server reads the file.
 //!
-//! Nothing here changes a file or waits for anybody. A preview is one read of the disk, made on a thread for
-//! blocking work, and may be out of date when it is seen: the tool checks again when the call runs.
+//! This module changes no file and waits for nobody. A preview is one read of the disk, made on a thread for
+//! blocking work, and may be out of date when it is shown: the tool checks again when the call runs.
 //!
 //! | at the path | `text` | `withheld` |
 //! | --- | --- | --- |

@@ -4,8 +4,8 @@
 //! plan, then writes the files, then records `files_restored`. A program that dies between the two leaves the
 //! plan on record, and the same request can be repeated: files that are already restored do not change.
 //!
-//! If the session is open in this program, its driver writes the two facts. Otherwise they are written here,
-//! which needs the session's lease, so that nobody else can drive it meanwhile.
+//! If the session is open in this program, its driver writes the two facts. Otherwise they are written here
+//! under the session's lease, so that no other process can drive it at the same time.
 
 use std::sync::Arc;
 
@@ -59,7 +59,8 @@ impl NodeRuntime {
         self.owned(session).await?;
         let record: Box<dyn FactRecorder> = match open {
             Some(open) if open.id() == session => Box::new(OpenedHere(open)),
-            // Take the lease before anything is read, so that nobody else writes the session from now on.
+            // Take the lease before reading anything, so that no other process writes the session from now
+            // on.
             _ => Box::new(self.offline_writer(session).await?),
         };
         let history = history_of(self, session).await?;

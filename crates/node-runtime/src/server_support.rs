@@ -97,7 +97,7 @@ impl NodeRuntime {
         for (session, _) in self.log().under_way().await? {
             match self.log().info(&session).await {
                 Ok(info) if info.status == Some(RunStatus::AwaitingApproval) => found.push(info),
-                // It was deleted meanwhile.
+                // The session was deleted in the meantime.
                 Ok(_) | Err(LogError::NotFound(_)) => {}
                 Err(error) => pass_over(&session, &error.into()),
             }

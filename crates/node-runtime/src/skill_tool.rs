@@ -1,8 +1,8 @@
 //! The tool `skill`: the model reads a skill, or a file of one, when its task needs it.
 //!
-//! The configuration of the agent has the list of skills as it was when the session began. The text of a skill is
-//! read at the call, and its result is a fact: an old session still has what its model read, whatever the file
-//! says by now.
+//! The configuration of the agent has the list of skills as it was when the session began. The text of a
+//! skill is read at the call, and its result is a fact: an old session still has what its model read, even if
+//! the file has changed.
 
 use std::sync::Arc;
 

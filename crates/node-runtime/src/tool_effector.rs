@@ -3,8 +3,8 @@
 //!
 //! A call takes one of the slots for calls that run at once, unless its tool says that it only waits for
 //! others. It is called through [`Toolbox::get_for_agent`], so wrappers of tools for an agent, such as
-//! instructions of folders, apply. An unknown name is answered with the nearest one; it fails the call and
-//! not the run.
+//! instructions of folders, apply. A call with an unknown name fails with the nearest name as a suggestion,
+//! and the run continues.
 //!
 //! When a session is opened after a crash, commands that its last process left are ended before the session
 //! continues, and this is recorded. When a session is closed, its background jobs end with it.

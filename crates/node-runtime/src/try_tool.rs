@@ -1,10 +1,10 @@
 //! Runs a tool outside of any session, to try it. Its session values are forgotten, and nothing is recorded;
 //! its output is reported to the caller.
 //!
-//! The call has the id `call_1` in a session `ses_none_…` that no log has. Its journal has no earlier steps, so
-//! a tool that records its steps ([`Journal`]) performs every one of them. Blobs that it makes belong to no
-//! session: the next garbage collection of the log removes them. When it ends, everything that it left
-//! running is ended with it; if the program is killed meanwhile, the next start finds the commands by
+//! The call has the id `call_1` in a session `ses_none_…` that no log has. Its journal has no earlier steps,
+//! so a tool that records its steps ([`Journal`]) performs every one of them. Blobs that it makes belong to
+//! no session: the next garbage collection of the log removes them. When it ends, everything that it left
+//! running is ended too; if the program is killed before that, the next start finds the commands by
 //! [`NodeRuntime::has_leftover_commands`] and ends them with [`NodeRuntime::end_leftover_commands`].
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -17,7 +17,7 @@ impl NodeRuntime {
         for session in self.under_way_of(&self.owner).await? {
             let waits = match self.waits_of(&session).await {
                 Ok(waits) => waits,
-                // It was deleted meanwhile.
+                // The session was deleted in the meantime.
                 Err(RuntimeError::Log(LogError::NotFound(_))) => continue,
                 Err(error) => {
                     pass_over(&session, &error);

@@ -1,5 +1,5 @@
 //! Reactors are attached and detached 1,000 times while 50 sessions run. Each call has one result, none is
-//! performed twice, and each result is true.
+//! performed twice, and each result is correct.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::collections::{BTreeMap, VecDeque};

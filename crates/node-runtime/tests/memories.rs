@@ -1,5 +1,5 @@
-//! Memories in a whole run: what a person accepted in one session is in the log of another one before the model
-//! is called, and another service can take the place of the store.
+//! Memories in a whole run: a memory accepted in one session is in the log of another one before the model is
+//! called, and another service can replace the store.
 #![cfg(feature = "settings")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

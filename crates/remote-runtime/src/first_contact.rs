@@ -1,8 +1,8 @@
-//! The first contact with a server: who this is, and what there is to work with.
+//! The first contact with a server: the identity of the person, and the models and tools that are available.
 //!
-//! A program that nobody watches, such as `agentx run`, tries for a while
-//! ([`reach_within`](crate::ConnectOptions::reach_within)): the server may be starting again at that moment.
-//! All that is asked here only reads, so nothing is done twice.
+//! An unattended program, such as `agentx run`, tries for a while
+//! ([`reach_within`](crate::ConnectOptions::reach_within)), because the server may be restarting at that
+//! moment. All questions here only read, so nothing is done twice.
 
 use std::time::Duration;
 

@@ -5,7 +5,7 @@
 //! and named a time of at most 10 seconds. Everything else is the answer.
 //!
 //! The client gets a token with the first request, renews it half a minute before it expires, and shares it
-//! among all requests: those that come meanwhile wait for it.
+//! among all requests. Requests during the renewal wait for it.
 
 use std::sync::Arc;
 use std::time::Duration;

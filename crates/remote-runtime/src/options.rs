@@ -14,7 +14,7 @@
 //! assert!(!options.allow_plain_http, "a server proves its key, or nothing is signed");
 //! ```
 //!
-//! The only secret here is the key inside [`Credentials`], which `Debug` does not show.
+//! The only secret in these options is the key inside [`Credentials`], which `Debug` does not show.
 
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 //! sign in. A server at an `https://` address is identified by its certificate, and signs the client's nonce
 //! with its key.
 //!
-//! The key of each host and port is remembered; another key there later is refused.
+//! The key of each host and port is remembered. A different key for it is refused later.
 //!
 //! | address | identification of the server | binding of a signature |
 //! | --- | --- | --- |

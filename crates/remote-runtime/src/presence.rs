@@ -1,8 +1,8 @@
 //! The people who are present in a session of a server.
 //!
 //! Presence comes with the events of a session, not by a request: as long as a [`Presence`] lives, the
-//! session is followed, from its end if nobody else follows it. It has the state of the last notice, also
-//! while the connection is lost.
+//! session is followed, from its end if nobody else follows it. It keeps the state of the last notice while
+//! the connection is lost.
 
 use tokio::sync::watch;
 

@@ -4,9 +4,9 @@
 //!
 //! A front end calls a method once, and the connection may be lost before the answer. Then the client sends
 //! the same frame again. A message, a command and an interrupt have the same idempotency key both times, so
-//! the server carries them out once. A decision about a call is known by what it says. If the server refuses a
-//! frame after a lost connection, the error says that the first one may have been executed, as by a server
-//! that does not know keys of commands; the events show whether it was.
+//! the server carries them out once. A decision about a call is recognized by its contents. If the server
+//! refuses a frame after a lost connection, the error says that the first one may have been executed, as by a
+//! server that does not know keys of commands; the events show whether it was.
 //!
 //! A message of more than about a megabyte, such as one with pictures, does not fit into a frame and goes
 //! over HTTP.
@@ -14,7 +14,7 @@
 //! # The wheel
 //!
 //! Only the person who holds the wheel may change a session. While this program holds it, each frame has the
-//! epoch of the wheel: if another person took it meanwhile, the server refuses the frame. Closing a session
+//! epoch of the wheel: if another person has taken it, the server refuses the frame. Closing a session
 //! releases the wheel.
 
 use std::sync::atomic::{AtomicBool, Ordering};

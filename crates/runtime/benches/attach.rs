@@ -2,7 +2,7 @@
 //! about it, and until the next called model has used it.
 //!
 //! `cargo bench -p agentx-runtime --bench attach` prints medians and the slowest of a hundred; it asserts no
-//! time. The log is in memory and the model answers at once, so only this program's own time is measured.
+//! time. The log is in memory and the model answers immediately, so only this program's own time is measured.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -7,8 +7,8 @@
 //!
 //! - *bus*: each reader has its own subscription, filtered by its agent.
 //! - *streams*: the multiplexer reads one subscription of the bus, as a follower has it; each reader has the
-//!   stream of its agent. Nothing is lost, as on the bus here: a full queue is published, then read
-//!   completely.
+//!   stream of its agent. Nothing is lost, because on the bus of this benchmark a full queue is published and
+//!   then read completely.
 //! - *one reader*: the bus with one reader of all events, which does not distinguish agents. The other two
 //!   begin with this work.
 

@@ -1,4 +1,4 @@
-//! The errors of a log, with messages that say what to do. Every `SessionLog` returns them.
+//! The errors of a log. Their messages tell what to do. Every `SessionLog` returns them.
 
 use agentx_types::{BlobId, SessionId};
 

@@ -1,5 +1,5 @@
-//! The mode that asks nobody holds only for the program that was started with it, and a stricter mode reaches
-//! every agent below.
+//! The mode without questions holds only for the program that was started with it, and a stricter mode
+//! reaches every agent below.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use agentx_agent::delegation_tools;

@@ -1,5 +1,5 @@
 //! A call that keeps a journal continues where it was cut off, in a program that has its tool; in any other
-//! the session stays as it is.
+//! the session does not change.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

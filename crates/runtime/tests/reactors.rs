@@ -288,7 +288,7 @@ impl Reactor<SystemBus> for Watcher {
                         .facts(&fact.session_id)
                         .iter()
                         .any(|known| known.seq == fact.seq);
-                    // The test is over if nobody listens.
+                    // If nobody listens, the test has ended.
                     let _ = heard.send(is_there);
                 }
             }

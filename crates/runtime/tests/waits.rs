@@ -1,5 +1,5 @@
-//! A session whose agent waits for a time: it outlives its writers, and the wait ends once. The clock is a simulated
-//! one, so nothing here takes time.
+//! A session whose agent waits for a time: the wait outlives the session's writers and ends once. The clock
+//! is simulated, so the tests take no time.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

@@ -2,8 +2,8 @@
 //! because it would decide without knowing that content. The fold asks for each fact.
 //!
 //! An unknown word that only names something (a status, a medium) is read as the least specific one and
-//! prevents nothing (decision 036 in `issues/`). The content that is listed here could be a rule or an agent
-//! that decides what may be done.
+//! prevents nothing (decision 036 in `issues/`). The content listed here could be a rule or an agent, on
+//! which permissions depend.
 
 use agentx_types::{AgentConfig, AgentKind, EnvironmentEvent, Vocabulary as _};
 
@@ -15,7 +15,7 @@ pub(crate) fn is_beyond(event: &EnvironmentEvent) -> bool {
     match event {
         EnvironmentEvent::SessionOpened(opened) => is_of_another_kind(&opened.config),
         EnvironmentEvent::AgentSpawned(spawned) => is_of_another_kind(&spawned.config),
-        // One that this version knows, and could not read to its end: it may be a rule.
+        // A known tag that this version could not read completely: it may be a rule.
         EnvironmentEvent::Unknown(event) => EnvironmentEvent::TAGS.contains(&event.tag.as_str()),
         _ => false,
     }

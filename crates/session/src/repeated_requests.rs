@@ -1,4 +1,4 @@
-//! Asks a session whether it recorded a request already: by the key of the request, or by what it says.
+//! Asks a session whether it has already recorded a request: by the key of the request, or by its contents.
 
 use agentx_types::{Approval, InputRevised, RequestRecorded};
 

@@ -1,9 +1,10 @@
-//! Recognizes repeated requests: what a session recorded already is neither done again nor refused.
+//! Recognizes repeated requests: a request that a session has already recorded is neither repeated nor
+//! refused.
 //!
 //! A front end whose connection was lost before the answer sends its request once more. An input is known by
 //! its idempotency key, and so is any other request that came with one (`request_recorded`). A decision about
-//! a call and a change of a queued input are also known by what they say, because the first one is in the log.
-//! The driver asks (`repeated_requests.rs`) once such a request makes no sense any more.
+//! a call and a change of a queued input are also known by their contents, because the first one is in the
+//! log. The driver asks (`repeated_requests.rs`) when such a request no longer makes sense.
 
 use std::collections::{BTreeMap, VecDeque};
 

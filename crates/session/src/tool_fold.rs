@@ -1,7 +1,7 @@
 //! The state of tools in a session: the recorded steps of calls in progress, and the values that scripts keep
 //! with their agents.
 //!
-//! A script that was cut off is run again from its start, with the outcomes of its steps from here: so each
+//! A script that was cut off is run again from its start, with the outcomes of its steps from here, so each
 //! step is done once, and the time that it spent still counts (decision 019 in `issues/`). Steps are kept
 //! here while their call is in progress; values that a script keeps live as long as its agent.
 

@@ -1,10 +1,10 @@
 //! The agents of a session: a tree. Each takes the facts that concern it; a child's result goes to the agent
 //! that made it, in the same step of the fold.
 //!
-//! The tree decides which agents take a fact and in which order; the agents decide what follows from it. The
-//! tree also passes on what depends on an agent's place: the limits and rules of agents above, its depth, and
-//! the number of agents. All of that follows from the facts, so none of it is a separate event (decisions 020
-//! and 026 in `issues/`).
+//! The tree decides which agents take a fact and in which order; the agents decide the consequences. The tree
+//! also passes on everything that depends on an agent's place: the limits and rules of agents above, its
+//! depth, and the number of agents. All of that follows from the facts, so none of it is a separate event
+//! (decisions 020 and 026 in `issues/`).
 
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 //! return the same.
 //!
 //! The events of a fact follow only from that fact's own RuntimeEvents: a reader that begins anywhere gets
-//! the same events as all others. `connection_state` and `command_result` follow from no fact; the server
-//! sends them itself.
+//! the same events as all others. `connection_state` and `command_result` do not follow from a fact; the
+//! server sends them itself.
 
 use agentx_types::{
     ContentPart, Envelope, ErrorRaised, OwnerId, RunStatus, RuntimeEvent, ToolCallAnswered, ToolCallId,

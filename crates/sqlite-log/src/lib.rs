@@ -4,7 +4,7 @@
 //! processes may use at once. Facts are stored as the batches in which they were committed, as a compact
 //! stream of records in which a run of deltas costs little more than its text (see `rows/codec.rs`); the rows
 //! of a stream are packed into one when it ends (see `rows/segment.rs`). Packing changes the place of bytes
-//! and never the content for a reader; of the derived digests of the packed batches, the last is kept.
+//! and never the content for a reader; only the last of the derived digests of the packed batches is kept.
 //!
 //! ```
 //! use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! A copy that adopts the rows of another log has exactly its bytes: however both were packed, wherever it
-//! was cut, and in forks too. Forged or different rows are refused, and no data here is lost.
+//! A copy that adopts the rows of another log has exactly its bytes, however both were packed, wherever it
+//! was cut, and even in forks. Forged or different rows are refused, and no data of the copy is lost.
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use crate::histories::{events_of, histories};

@@ -267,7 +267,7 @@ fn a_database_that_is_missing_beside_its_write_ahead_log_is_not_begun_anew() {
         let home = Home::new();
         let facts = small(&home).await;
         let log = home.path().with_file_name("log.db-wal");
-        // A program that was killed leaves commits behind: this one writes a value again, and is copied meanwhile.
+        // A killed program leaves commits behind: this one writes a value again and is copied while it runs.
         let killed = rusqlite::Connection::open(home.path()).unwrap();
         let version = killed.pragma_query_value(None, "user_version", |row| row.get::<_, i64>(0));
         killed

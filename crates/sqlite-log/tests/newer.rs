@@ -25,7 +25,7 @@ fn frames() -> Vec<String> {
         .into_iter()
         .map(|new| new.event)
         .collect();
-    // One that is too long for its row.
+    // An event that is too long for its row.
     let mut long = events[0].clone();
     long["payload"]["of_tomorrow"] = "long ".repeat(2000).into();
     long["payload"]["mode"] = NEW.into();

@@ -1,5 +1,5 @@
-//! A gate in the middle of an operation: the operation waits there, and the test learns that it does. It
-//! replaces sleeps.
+//! A gate in the middle of an operation: the operation waits there, and the test is notified. It replaces
+//! sleeps.
 
 use tokio::sync::watch;
 

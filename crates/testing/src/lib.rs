@@ -13,9 +13,9 @@
 //!   of well-behaved servers;
 //! - [`pdf_of`] and [`pdf_with_content`]: small PDFs;
 //! - [`Mock`]: a model whose answers are in a file, for the program `agentx-mock`;
-//! - [`vendors`]: what the vendors of models refuse, as checks without I/O; [`StrictServer`]: servers that
-//!   refuse it; and [`RequestChecks`], which every model server of a test puts in front, so that such a
-//!   request fails the test.
+//! - [`vendors`]: checks without I/O of everything that the vendors of models refuse; [`StrictServer`]:
+//!   servers that apply them; and [`RequestChecks`], which every model server of a test puts in front, so
+//!   that an invalid request fails the test.
 //!
 //! ```
 //! use agentx_testing::{ModelScript, ScriptedModel, fixture, perform};

@@ -1,4 +1,4 @@
-//! The checks of a session log find what is wrong with a log: each of these logs makes one mistake.
+//! The checks of a session log detect defects: each of these logs makes one mistake.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::ops::Range;

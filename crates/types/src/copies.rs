@@ -1,5 +1,5 @@
-//! Facts with which a copy of a session begins its own life: a fork, or an import of a document. Both leave what was in
-//! progress to the original.
+//! Facts with which a copy of a session begins its own life: a fork, or an import of a document. Both leave
+//! work in progress to the original.
 
 use crate::SessionId;
 use crate::vocabulary::payloads;

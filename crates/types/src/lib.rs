@@ -3,7 +3,7 @@
 //! Everything that more than one crate uses is here: [ids](SessionId), the four kinds of events
 //! ([`EnvironmentEvent`], [`RuntimeEvent`], [`AgentOutput`], [`UiEvent`]), the [`Envelope`] around an event,
 //! [messages](Message), [actions](Action) and the resolved [configuration](AgentConfig) of an agent, and the
-//! one [`Assembler`] that makes a message of a stream. The crate is pure: plain data, no I/O, no clock, no
+//! one [`Assembler`] that makes a message from a stream. The crate is pure: plain data, no I/O, no clock, no
 //! randomness.
 //!
 //! ```

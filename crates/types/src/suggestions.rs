@@ -1,4 +1,4 @@
-//! Suggestions for a mistyped name: what "did you mean …?" means everywhere.
+//! Suggestions for a mistyped name: the one definition of "did you mean …?".
 //!
 //! One place judges nearness differently: an agent's answer to wrong arguments of a call, because recorded
 //! sessions depend on it (`crates/agent/src/tools/nearest_argument.rs`).

@@ -1,5 +1,5 @@
-//! Computes what a tool from a file can reach. Its kind and its grants determine that, not what the file
-//! claims.
+//! Computes what a tool from a file can reach. Its kind and its grants determine that, not the claims of the
+//! file.
 
 use agentx_types::Access;
 

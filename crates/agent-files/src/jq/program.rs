@@ -1,4 +1,4 @@
-//! A compiled filter, and one run of it on its own thread: there a runaway filter has a known stack, and the
+//! A compiled filter, and one run of it on its own thread, where a runaway filter has a known stack and the
 //! caller can continue without it.
 
 use std::sync::mpsc;

@@ -1,6 +1,6 @@
-//! A library that is being made: the files that were read so far, their names, and the mistakes. A file with an
-//! error keeps its name, so that the error is shown once and not at each reference to it. Each step of the
-//! loading reads this, and adds what it found.
+//! A library while it is loaded: the files that were read so far, their names, and the mistakes. A file with
+//! an error keeps its name, so that the error is shown once and not at each reference to it. Each step of the
+//! loading reads this, and adds its findings.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! The check of one file while it goes on: where it is in the file, and what was found so far. Each step of the
+//! The progress of the check of one file: the position in the file, and the findings so far. Each step of the
 //! check records its mistakes here.
 
 use agentx_config::yaml::{TextPosition, YamlNode};

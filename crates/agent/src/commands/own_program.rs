@@ -1,4 +1,4 @@
-//! Commands that change this program's settings, or start it in a mode that asks nobody.
+//! Commands that change this program's settings, or start it in a mode without questions.
 //!
 //! No tool opens the settings as files; a command is another way to change them, so a person is asked each
 //! time, regardless of the rules. `CallSubject::always_asked` calls [`ask_reason`] for every tool that runs

@@ -1,7 +1,7 @@
 //! Summaries in place of messages.
 //!
-//! The replaced messages stay here, so that each summary can be removed again, the latest first: then the
-//! conversation is as if it had never been condensed, to the byte (invariant 17).
+//! The replaced messages stay here, so each summary can be removed again, the latest first, which restores
+//! the conversation byte for byte (invariant 17).
 //!
 //! *Unit*: a message, or an answer with calls and all of their results. Summaries replace only whole units,
 //! and never one with an open call. A summary may replace summaries; they are removed in the opposite order,
@@ -287,8 +287,7 @@ impl Conversation {
     }
 
     /// Removes a summary, and those on top of it, and restores the replaced messages. The window returns to
-    /// its earlier position and slides again if necessary. Returns the restored range; `None` if there is no
-    /// such summary.
+    /// its earlier position. Returns the restored range; `None` if there is no such summary.
     pub(crate) fn restore(&mut self, fact: &ContextRestored, config: &AgentConfig) -> Option<ContextRange> {
         let shows_all = config.rules_version >= since::UNDONE_SUMMARIES_SHOW_ALL;
         let is_it = |of: &Condensed| of.range.from_seq == fact.from_seq && of.range.to_seq == fact.to_seq;

@@ -1,8 +1,8 @@
 //! The contents of the model's window, distinguished by kind.
 //!
-//! It is for a person who wants to know how their window is used (`agentx context`). It is computed from the
-//! next request, and changes nothing. Tokens are estimated, so the shares need not add up to `in_use`, which
-//! uses the provider's counts if there are any.
+//! It shows a person how their window is used (`agentx context`). It is computed from the next request, and
+//! changes nothing. Tokens are estimated, so the shares need not add up to `in_use`, which uses the
+//! provider's counts if there are any.
 
 use std::collections::{BTreeMap, BTreeSet};
 

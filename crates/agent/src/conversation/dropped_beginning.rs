@@ -6,9 +6,9 @@
 //! A server that reads whole requests counts more tokens for a request that extends the one before. If the
 //! count does not grow, the request was cut.
 //!
-//! Two such requests are needed, or one with exactly the same count. Where the count might be that of the new tokens
-//! alone, because some servers leave out what they have in a cache, three requests with about the same count are
-//! needed, which the new tokens do not explain. Only servers of the Chat Completions API without prices are
+//! Two such requests are needed, or one with exactly the same count. If the count might be that of the new
+//! tokens alone, because some servers leave out cached tokens, three requests are needed with about the same
+//! count that the new tokens do not explain. Only servers of the Chat Completions API without prices are
 //! checked: a vendor that is paid for its tokens refuses a request that is too long.
 
 use agentx_types::{AgentConfig, Api, ContentPart, Prices, since};

@@ -1,9 +1,10 @@
 //! Reasoning, and blocks that only their own provider reads, that a server refuses in every answer.
 //!
-//! After the first refusal, requests leave out the parts that the conversation has so far, because a single one may
-//! be at fault. If the server also refuses those of the very next answer, it takes none: later ones are left out at
-//! once, until another model is chosen. Otherwise each message would cost a refused request. Repeated HTTP 500s do
-//! not count: two outages would leave out the reasoning of the rest of the session.
+//! After the first refusal, requests leave out the parts that the conversation has so far, because a single
+//! one may be at fault. If the server also refuses those of the very next answer, it accepts none: later ones
+//! are left out from the start, until another model is chosen. Otherwise each message would cost a refused
+//! request. Repeated HTTP 500s do not count: two outages would leave out the reasoning of the rest of the
+//! session.
 
 use agentx_types::{AgentConfig, ContentPart, since};
 

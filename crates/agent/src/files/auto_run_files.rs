@@ -1,8 +1,9 @@
 //! Files that programs run or read for commands by themselves, without being named.
 //!
 //! An agent that may write `.git/config` can make the next `git status` run anything, and one that may write
-//! `AGENTS.md` can instruct the next agent. So only a rule that names such a file itself allows changing it,
-//! never a pattern. Reading them is not restricted here; files with secrets are in [`crate::files::closed_files`].
+//! `AGENTS.md` can instruct the next agent. So only a rule with the exact name of such a file allows changing
+//! it, never a pattern. Reading them is not restricted here; files with secrets are in
+//! [`crate::files::closed_files`].
 //!
 //! Names are compared in lower case, anywhere in a path. Each list belongs to a version of the rules: a
 //! session with an earlier version ignores later additions.

@@ -4,7 +4,7 @@
 //! paths below any home are compared as `/~/…`, and a pattern that begins with `~` fits all of them. Another
 //! way to write the path does not evade a rule about `~/.ssh`.
 //!
-//! There are three questions: for a literal path ([`is_named_by`]), for a name with globs or variables
+//! It answers three questions: for a literal path ([`is_named_by`]), for a name with globs or variables
 //! ([`glob_meets`]), and for such a name of a guarded file ([`glob_holds`]).
 
 use crate::commands::command_analysis::{ANYTHING, PathOverlap, meeting};

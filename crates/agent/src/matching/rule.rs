@@ -2,7 +2,7 @@
 //! empty.
 //!
 //! A reader of rule files calls [`mistakes`] and adds the place of each one in the file. All mistakes are
-//! reported at once.
+//! reported together.
 //!
 //! | part | must not |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! The permissions of calls: what a call is about, and what the rules say about it.
+//! The permissions of calls: the subject of a call, and the rules about it.
 
 pub mod approval;
 pub(crate) mod call_subject;

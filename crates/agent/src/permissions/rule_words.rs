@@ -1,4 +1,4 @@
-//! The words for a rule: as a whole, and in the reason of a decision, where it may not fill a screen.
+//! Describes a rule in words: in full, and shortened for the reason of a decision.
 
 use agentx_types::{Rule, RuleEffect, since};
 

@@ -1,5 +1,5 @@
-//! Restricts the stars of a rule about command lines: they match neither other places, nor variables whose
-//! value nobody saw, nor further words where the value of a variable stands.
+//! Restricts the stars of a rule about command lines: they match neither other paths, nor variables with an
+//! unknown value, nor further words in place of a variable's value.
 //!
 //! `CallSubject::covers_command` makes these checks for a pattern that fits a command, besides those of
 //! `severity`. Each of them can only keep a rule from covering: if one fails, a person is asked.

@@ -2,7 +2,7 @@
 //!
 //! An agent that people talk to asks each source of its configuration once for each run, after the input and
 //! before the first model call. The answer is a fact (`context_built`), so a replay reads the same context
-//! without the service. A source that fails, or that nobody serves, costs the run nothing but its context.
+//! without the service. If a source fails, or no service answers, the run only lacks its context.
 //!
 //! ```text
 //! start_run ─▶ BuildContext, one for each source ─▶ context_built ─▶ note for the model ─▶ call_model

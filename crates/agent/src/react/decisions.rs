@@ -2,7 +2,7 @@
 //! changed.
 //!
 //! A decision of a person is a fact (`approval`); "always" also keeps a rule. Nobody can allow a call that a
-//! rule denies meanwhile.
+//! newer rule denies.
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -12,9 +12,9 @@
 //!
 //! A tool may also ask a person for words, as an MCP server does: `inner_call_asked` then has a `form`, the
 //! JSON Schema of the answer. It is not a call, so rules and approval modes do not apply, and "always" keeps
-//! no rule. It belongs to the call that triggered it: if the rules of a server ask about that call, only who
-//! may allow it may answer; a question `for_operator` is always for those who decide for the operator. The
-//! answer is the note of the person's approval, and the tool reads it. If the session asks
+//! no rule. It belongs to the call that triggered it: if the rules of a server ask about that call, only
+//! people who may allow it may answer; a question `for_operator` is always for those who decide for the
+//! operator. The answer is the note of the person's approval, and the tool reads it. If the session asks
 //! nobody, the question is refused at once, so that a tool never waits for an absent person; it is also
 //! refused if the session no longer asks anybody by the time of the answer.
 //!

@@ -124,7 +124,7 @@ impl ReactAgent {
             self.set_aside(step);
         }
         if let Some(run) = self.lifecycle.active() {
-            // A summary may have to come first, so nobody waits for the old call any more.
+            // A summary may have to come first, so the old call is no longer awaited.
             run.pending.model_call = None;
             run.take_up_timer(max, step);
         }

@@ -1,6 +1,6 @@
 //! Makes the request that a model call would send now, for people who want to see it and for counts of the window.
 //!
-//! Nothing here changes the agent: the window is moved on in a copy of the conversation.
+//! This changes nothing in the agent: the window is advanced in a copy of the conversation.
 
 use agentx_types::{ModelRequest, WindowFill};
 

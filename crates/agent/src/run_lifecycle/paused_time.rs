@@ -1,5 +1,5 @@
-//! The time that does not count against the limit of a run: no program was there, or every open call waited for a
-//! time.
+//! The time that does not count against the limit of a run: no program was running, or every open call waited
+//! for a known time.
 
 use agentx_types::Timestamp;
 

@@ -1,8 +1,8 @@
 //! The end of runs before their answer: the part that all machines share.
 //!
 //! This file decides the effect of an interrupt, an error or a timer on the run in progress
-//! ([`StopConsequence`]), and how the end gets into the log. The machine decides what to cancel:
-//! `react/stop.rs` and `matching/machine/stop.rs`.
+//! ([`StopConsequence`]), and how the end is recorded. The machine decides what to cancel: `react/stop.rs`
+//! and `matching/machine/stop.rs`.
 //!
 //! | fact | run in progress | consequence |
 //! | --- | --- | --- |

@@ -2,7 +2,7 @@
 //!
 //! The machine gives the detector each call with its result, each answer without calls, and each summary of
 //! the conversation (`react/stuck.rs` decides what follows). There are two sets of rules: `calls` compares
-//! calls and their results, `v0` is what OpenHands V0 does. `openhands` reads events of OpenHands.
+//! calls and their results, `v0` follows OpenHands V0. `openhands` reads events of OpenHands.
 //!
 //! The detector keeps fingerprints of at most 32 calls, so that each event takes constant time, apart from one
 //! pass over its text. A message of a person makes it forget everything.

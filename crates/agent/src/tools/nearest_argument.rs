@@ -11,8 +11,8 @@
 //! | `cmd` | `command` | one shortens the other |
 //! | `colour` | `path` | not near |
 //!
-//! The answer to wrong arguments follows from facts, so recorded sessions hold this function to what it
-//! returns. Hints that are made outside of agents come from [`agentx_types::nearest`].
+//! The answer to wrong arguments follows from facts, so recorded sessions fix the results of this function.
+//! Hints that are made outside of agents come from [`agentx_types::nearest`].
 
 /// The candidate that `name` most likely means, if one is near enough.
 pub(crate) fn nearest_argument<'a>(

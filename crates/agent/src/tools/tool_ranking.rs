@@ -4,7 +4,7 @@
 //! 1. Texts become words at blanks, punctuation and capital letters of `camelCase`; scripts without spaces become
 //!    pairs of characters.
 //! 2. Words become stems, so that `issues` finds `issue`.
-//! 3. Each stem of the query weighs as much as it is rare among the tools.
+//! 3. The weight of a stem of the query grows with its rarity among the tools.
 //! 4. A tool's score is the sum of the weights of the stems that it has. Tools with a score of zero are left out;
 //!    tools with equal scores keep their order.
 //! 5. A tool whose name is the whole query comes first, whatever its score is.

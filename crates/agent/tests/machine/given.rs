@@ -1,4 +1,4 @@
-//! The inputs of a step are in the actions that follow from it: nobody adds to them afterwards.
+//! The inputs of a step are in the actions that follow from it, and nothing adds to them afterwards.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

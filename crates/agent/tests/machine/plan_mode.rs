@@ -1,4 +1,4 @@
-//! Plan mode: what is refused, how a plan is accepted, and what stays refused.
+//! Plan mode: the calls that it refuses, the acceptance of a plan, and the calls that stay refused.
 
 use agentx_types::*;
 use serde_json::{Value, json};

@@ -199,7 +199,7 @@ fn each_state_of_a_loop_survives_a_restart() {
     assert_eq!(session.running_ids(), ["c9"]);
     session.check_replay();
 
-    // The next program has nobody.
+    // In the next program nobody can be asked.
     let mut session = looping(watched(|config| config.approval = ApprovalMode::Ask));
     session.change(ConfigChange::Approval(ApprovalMode::Deny));
     session.restart();

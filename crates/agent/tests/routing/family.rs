@@ -1,5 +1,5 @@
 //! A session with a router in it: it mints `seq`, keeps the log, and turns the agents' actions on each other
-//! into facts at once. Every step is taken twice: by the agents, and by copies of them that were serialized
+//! directly into facts. Every step is taken twice: by the agents, and by copies of them that were serialized
 //! and read back.
 
 use std::collections::{BTreeSet, VecDeque};

@@ -1,4 +1,4 @@
-//! False alarms: the detector over all recorded sessions at hand, which hold no loop.
+//! False alarms: the detector runs over all available recorded sessions, none of which contains a loop.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! The rules of OpenHands V0: its own verdicts, where the data is there, and a made-up table of each rule.
+//! The rules of OpenHands V0: its own verdicts, if the data is available, and a made-up table for each rule.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -1,5 +1,5 @@
 //! The shell around the [`Scheduler`]: one lock, the channels to responders, and the timer for requests that
-//! nobody serves any more.
+//! no longer have a responder.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};

@@ -1,7 +1,7 @@
 //! Serving: a request on a topic goes to the responder that answers it.
 //!
-//! Events go to all subscribers; a request goes to exactly one responder, or fails by name.
-//! [`Dispatcher::serve`] attaches a responder, which takes [`Claim`]s from its [`Requests`];
+//! Events go to all subscribers; a request goes to exactly one responder, or fails with an error that names
+//! it. [`Dispatcher::serve`] attaches a responder, which takes [`Claim`]s from its [`Requests`];
 //! [`Dispatcher::request`] hands in a request and returns a [`Ticket`] for its outcome:
 //!
 //! ```text

@@ -1,4 +1,4 @@
-//! The announcement of a sleep says when it ends, so that a run that is repeated sleeps only for the rest.
+//! Announces the end of a sleep, so that a repeated run sleeps only for the rest.
 
 use agentx_luau_tools::{EffectKind, HostEffect};
 use agentx_runtime::{Clock as _, SystemClock};

@@ -1,4 +1,4 @@
-//! Records what a run does, and returns the recorded outcomes when the run is repeated.
+//! Records the effects of a run, and returns the recorded outcomes when the run is repeated.
 //!
 //! # What is in the log
 //!
@@ -11,8 +11,8 @@
 //! # What a run gives up
 //!
 //! A model call, or a call of a tool that may call one, belongs to the record and not to the run: if the run
-//! ends first, it is stopped, and its end is recorded with what it has cost until then, before the call of
-//! the tool ends.
+//! ends first, the call is stopped, and its end is recorded with its cost so far, before the call of the tool
+//! ends.
 //!
 //! # When a run is run again
 //!

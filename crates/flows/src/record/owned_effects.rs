@@ -27,7 +27,7 @@ impl OwnedEffects {
     {
         let (told, ended) = oneshot::channel();
         self.spawn(async move {
-            // The run may have ended meanwhile.
+            // The run may have ended in the meantime.
             let _ = told.send(effect.await);
         });
         async move { ended.await.ok() }

@@ -151,7 +151,7 @@ async fn write(journal: Journal, mut lines: mpsc::UnboundedReceiver<RecordLine>)
                 let Some(begun) = journal.begin_later(step, kind, input).await else {
                     return;
                 };
-                // The run may have ended meanwhile.
+                // The run may have ended in the meantime.
                 let _ = done.send(begun);
             }
             RecordLine::Ends(end) => {

@@ -237,7 +237,7 @@ pub(crate) async fn end_all(call: &FileToolCall, stopped: bool) {
             )
             .await;
         }
-        // If the session is gone, so are they.
+        // If the session is gone, its agents are too.
         let _ = say_closed(&call.context.journal, &child.id).await;
     }
 }

@@ -1,6 +1,6 @@
-//! The values that scripts keep with the agent that calls: its state, and the history and summary of the
-//! older API. Each change is a recorded step, and the session's fold has the result; nothing is stored
-//! anywhere else.
+//! The values that scripts keep with the calling agent: its state, and the history and summary of the older
+//! API. Each change is a recorded step, and the session's fold has the result. The values are stored nowhere
+//! else.
 
 use agentx_luau_tools::{EffectError, EffectKind, HostEffect, Outcome};
 use serde_json::{Value, json};

@@ -171,7 +171,7 @@ impl AnswerStream {
         if source.is_none() {
             let (pieces, said) = mpsc::channel(AHEAD);
             *source = Some(said);
-            // It ends with the stream, and nobody waits for it but the end of the call.
+            // It ends with the stream, and only the end of the call waits for it.
             call.recorder
                 .0
                 .owned

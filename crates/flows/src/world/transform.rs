@@ -1,6 +1,6 @@
 //! Replaces a transformer of the older API: a tool from a file that works on text, or a model. The script's
-//! side joins the pieces and sends each text, so every step of it is recorded as any other. Sound is refused:
-//! there is no tool for it.
+//! side joins the pieces and sends each text, so every step of it is recorded like any other. Sound is
+//! refused, because no tool handles it.
 
 use agentx_luau_tools::{EffectError, Outcome};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
-//! Going back: the changes of files and other effects of a session, only from its facts; the effect of a
-//! rewind; the differences of two branches. The runtime that has the files restores them
-//! ([`agentx_runtime::Runtime::restore`]); everything here is independent of the session's place.
+//! Rewinding: the changes of files and other effects of a session, derived only from its facts; the effect of
+//! a rewind; the differences of two branches. The runtime that has the files restores them
+//! ([`agentx_runtime::Runtime::restore`]); everything else works wherever the session is stored.
 
 mod branches;
 mod file_history;

@@ -1,5 +1,5 @@
-//! A transcript as one self-contained page: no script, no font, no picture from elsewhere. Everything from
-//! the session is text, and is escaped in one place.
+//! A transcript as one self-contained page: no script, no font, no external picture. Everything from the
+//! session is text, and is escaped in one place.
 
 use agentx_types::{BlobId, ContentPart, MediaPart, MediaSource, Role, is_control_or_bidi};
 use base64::Engine as _;

@@ -1,8 +1,8 @@
 //! The identity of a person and the people whom they trust, in a data directory: `identity` (a secret) and
 //! `people.json`.
 //!
-//! Both are read again each time, so that a running server knows at once whom its operator trusts or trusts
-//! no more.
+//! Both are read anew each time, so a running server notices immediately when its operator changes whom to
+//! trust.
 
 use std::path::{Path, PathBuf};
 

@@ -9,8 +9,8 @@
 //! | answers of the model | `assistant` turns with blocks `thinking`, `text`, `tool_use`, and the provider's own blocks |
 //! | tools | `tools`: `name`, `description`, `input_schema` |
 //!
-//! The API wants alternating turns that begin with the user, a result for each call directly after it, and no
-//! empty text. Neighbouring messages of one side are therefore joined into one turn, and blank texts left
+//! The API requires alternating turns that begin with the user, a result for each call directly after it, and
+//! no empty text. Neighbouring messages of one side are therefore joined into one turn, and blank texts left
 //! out. `cache.rs` places the breakpoints of the prompt cache, and `thinking.rs` decides about reasoning.
 //!
 //! ```

@@ -1,4 +1,5 @@
-//! Where a request to Bedrock goes: the address of a region, the region of an address, and the path of a model.
+//! The destination of a request to Bedrock: the address of a region, the region of an address, and the path
+//! of a model.
 
 use crate::percent::encode;
 

@@ -1,5 +1,5 @@
-//! Signature Version 4 of AWS for one request with a body in memory. The caller passes the time; nothing here reads
-//! a clock or the environment.
+//! Signature Version 4 of AWS for one request with a body in memory. The caller passes the time; this module
+//! reads neither a clock nor the environment.
 
 use std::fmt::Write as _;
 

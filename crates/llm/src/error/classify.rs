@@ -1,5 +1,5 @@
-//! Maps a provider's refusal to one of our codes. The status alone is not enough: a full context window is a
-//! 400 here and a 413 there, an empty account a 400, 402, 403 or 429.
+//! Maps a provider's refusal to one of AgentX's codes. The status alone is not enough: a full context window
+//! is a 400 at one vendor and a 413 at another, an empty account a 400, 402, 403 or 429.
 
 use super::{ErrorCode, Extracted, lasting, overflow, refused_media, template};
 

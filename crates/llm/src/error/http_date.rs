@@ -1,6 +1,5 @@
-//! Dates of `retry-after`: the forms that RFC 9110 (§5.6.7) allows, and those in which servers that write
-//! their headers by hand differ from it: `UTC` for `GMT`, a day of one digit, names of days and months in any
-//! case.
+//! Dates of `retry-after`: the forms that RFC 9110 (§5.6.7) allows, and the deviations of servers that write
+//! their headers by hand: `UTC` for `GMT`, a day of one digit, names of days and months in any case.
 
 use std::time::UNIX_EPOCH;
 

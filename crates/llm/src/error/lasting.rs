@@ -1,6 +1,6 @@
-//! Recognises refusals that last until a person changes something: a model that a server cannot load, a template
-//! that fails, a place from which a provider serves nobody. Servers report them as their own failure (500) or as a
-//! bad request, and waiting or another form of the request changes nothing.
+//! Recognises refusals that last until a person changes something: a model that a server cannot load, a
+//! template that fails, a country that a provider does not serve. Servers report them as their own failure
+//! (500) or as a bad request, and waiting or another form of the request changes nothing.
 //!
 //! Sources of the words: Ollama ("model requires more system memory (5.0 GiB) than is available (3.9 GiB)", 500,
 //! <https://github.com/continuedev/continue/issues/11715>; "llama runner process has terminated: CUDA error: out of

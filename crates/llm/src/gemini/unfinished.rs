@@ -1,5 +1,5 @@
-//! Why Gemini ended an answer that cannot be used, as an error with Gemini's word and what to do. Gateways and the
-//! compatible endpoint hand the words on, so Chat Completions asks here, too.
+//! Maps the reasons for which Gemini ends an unusable answer to errors, with Gemini's word and advice.
+//! Gateways and the compatible endpoint pass these words on, so Chat Completions uses this module too.
 //!
 //! The words are those of `FinishReason`
 //! (<https://googleapis.github.io/js-genai/release_docs/enums/types.FinishReason.html>). A mistake of the model passes

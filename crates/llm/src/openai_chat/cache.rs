@@ -1,7 +1,7 @@
 //! Cache breakpoints for Claude behind a gateway of this API. Without them every call pays for the whole
 //! conversation. OpenRouter (<https://openrouter.ai/docs/features/prompt-caching>) and LiteLLM
-//! (<https://docs.litellm.ai/docs/completion/prompt_caching>) take `cache_control` in the text parts of a
-//! message and hand it on. Anthropic allows four; three are used, as for its own API: the system prompt, and
+//! (<https://docs.litellm.ai/docs/completion/prompt_caching>) accept `cache_control` in the text parts of a
+//! message and pass it on. Anthropic allows four; three are used, as for its own API: the system prompt, and
 //! the last two messages on the user's side.
 
 use std::sync::Arc;

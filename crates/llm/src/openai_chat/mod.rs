@@ -12,7 +12,7 @@
 //! | media in a result | a `user` message after the results, because `tool` messages take only text |
 //!
 //! Requests are stable: the same conversation gives the same bytes, so that providers find the beginning of a
-//! request in their cache. [`ChatOptions`] says how a server differs from OpenAI.
+//! request in their cache. [`ChatOptions`] describes how a server differs from OpenAI.
 //!
 //! ```
 //! use agentx_llm::NoBlobs;

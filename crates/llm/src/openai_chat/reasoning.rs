@@ -1,6 +1,6 @@
 //! `reasoning_details` (OpenRouter, Vercel): the reasoning with the data that its provider wants back,
-//! signatures and encrypted blocks. They stream in pieces of a few tokens; here the pieces of one block
-//! become one block again, which is sent back with the next request.
+//! signatures and encrypted blocks. They stream in pieces of a few tokens; this module joins the pieces of a
+//! block, which is sent back with the next request.
 //!
 //! ```text
 //! {"delta":{"reasoning_details":[{"type":"reasoning.text","index":0,"text":"First, "}]}}

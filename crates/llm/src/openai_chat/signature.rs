@@ -1,6 +1,6 @@
-//! The signature that Gemini 3 and later wants with the first call of each answer, and refuses a request
-//! without (<https://ai.google.dev/gemini-api/docs/thought-signatures>). Calls by another model have none:
-//! for those Google documents a placeholder that is not checked.
+//! The signature that Gemini 3 and later require with the first call of each answer
+//! (<https://ai.google.dev/gemini-api/docs/thought-signatures>). Without it they refuse the request. Calls by
+//! another model have none: for these Google documents a placeholder that is not checked.
 
 use agentx_types::{ModelRequest, RequestPart, ToolCallPart};
 use serde_json::Value;

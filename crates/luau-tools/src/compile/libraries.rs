@@ -1,5 +1,5 @@
-//! The libraries that a script may `require`: sources that the caller has read, by name. Nothing is read from
-//! disk here.
+//! The libraries that a script may `require`: sources that the caller has read, by name. This module reads
+//! nothing from disk.
 //!
 //! `require` finds a library by its name: `require("text")` finds `text.luau` or `text/init.luau`. A library
 //! that is not Luau does not prevent the script from compiling; the `require` of it fails with its error.

@@ -1,5 +1,5 @@
-//! Values outside of a VM: JSON as text and in the flat form in which threads hand it to each other, read
-//! and written one piece at a time, so that no value keeps other runs waiting.
+//! Values outside of a VM: JSON as text and in the flat form in which threads exchange it, read and written
+//! one piece at a time, so that no value keeps other runs waiting.
 
 pub(crate) mod decode;
 mod encode;

@@ -1,4 +1,4 @@
-//! Reads a flat value part by part: as JSON here, as values of a VM in `value/mod.rs`.
+//! Reads a flat value part by part: as JSON in this file, as values of a VM in `value/mod.rs`.
 //!
 //! The data was written in this process and is well-formed. Malformed data would be a bug in this crate; then
 //! it reads as nulls and empty texts, and never beyond the memory.

@@ -2,9 +2,9 @@
 //! and write it.
 //!
 //! One of these exists for each run, on the thread of its lane only, so it needs no locks. Everything that a
-//! script does passes here: each effect is counted before it begins, each safepoint checks whether the turn
-//! or the time is over. The first limit that is hit is remembered; after that the script does not run
-//! any further, even if it catches errors.
+//! script does passes through it: each effect is counted before it begins, and each safepoint checks whether
+//! the turn or the time is over. The first limit that is hit is remembered, and the script does not run any
+//! further, even if it catches errors.
 
 pub(crate) mod random;
 pub(crate) mod run_channel;

@@ -1,10 +1,10 @@
 //! Accounts a VM's memory to its runs: each is charged with the growth of the VM while it computed, and
 //! credited after a garbage collection.
 //!
-//! An allocation beyond the rest of a run's memory fails at once. If several runs share a VM, nobody knows
-//! whose garbage the collector freed. So freed memory is credited first to the runs that allocated since the
-//! last collection, in proportion: memory that a run has held for longer stays charged to it, and memory of
-//! one run is never charged to another.
+//! An allocation beyond the rest of a run's memory fails immediately. If several runs share a VM, it is
+//! unknown whose garbage the collector freed. So freed memory is credited first to the runs that allocated
+//! since the last collection, in proportion: memory that a run has held for longer stays charged to it, and
+//! memory of one run is never charged to another.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;

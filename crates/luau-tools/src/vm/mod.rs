@@ -128,7 +128,7 @@ impl Vm {
         let main = Rc::new(load(&self.lua, &script.main, TOOL)?);
         let mut scripts = self.shared.scripts.borrow_mut();
         if scripts.len() >= MOST_SCRIPTS {
-            // Those that are used again are loaded again.
+            // Scripts that are used again are loaded again.
             scripts.clear();
         }
         let libraries = HashMap::new();

@@ -1,6 +1,6 @@
 //! `parse_time`: a date of ISO 8601 as seconds since 1970. Pure, so it is not an effect.
 //!
-//! Years are those of the Gregorian calendar, also before its introduction. A date without a zone is in UTC,
+//! Years are those of the Gregorian calendar, even before its introduction. A date without a zone is in UTC,
 //! because a script must not see where its host runs. Leap seconds are ignored.
 
 /// `2024-01-01`, `2024-01-01T08:00:00`, `…:00.5Z`, `…+08:00`; a space may stand for `T`. `None` for anything

@@ -13,8 +13,8 @@
 //!
 //! # Cancelling
 //!
-//! A call that is cancelled drops its connection at once, which is what stops a vendor's work and bill. The
-//! partial answer is kept, with an estimate of its tokens, and the stream ends as `Interrupted`.
+//! A cancelled call drops its connection immediately, which stops the vendor's work and bill. The partial
+//! answer is kept, with an estimate of its tokens, and the stream ends as `Interrupted`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The events that a call itself emits, besides those of its decoder.
 //!
 //! They are facts: each is committed in this form, and a program that reads the log years later sees the same
-//! code and text. So messages are scrubbed of secrets before they come here.
+//! code and text. So messages are scrubbed of secrets before they arrive here.
 //!
 //! A stream that breaks off always has a beginning and an end in the log: the decoder's own, or those added
 //! here. So the fold never waits for an answer that cannot come.

@@ -5,8 +5,8 @@
 //! | Amazon Bedrock | an access key | `authorization` with a signature, `x-amz-date`, `x-amz-security-token` |
 //! | Vertex AI | a service account, a person | `authorization` with a token, `x-goog-user-project` |
 //!
-//! An API key of Bedrock and a token that a person gives are keys like any other: the endpoint sends them itself, and
-//! nothing here is asked.
+//! An API key of Bedrock and a token that a person gives are ordinary keys: the endpoint sends them itself,
+//! without this module.
 //!
 //! The signature is over the bytes that are sent: the host with its port, the path as it is encoded, and the body. A
 //! request that waited for its next attempt is signed with the time of that attempt, because AWS refuses one that is

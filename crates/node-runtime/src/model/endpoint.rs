@@ -1,5 +1,5 @@
-//! The address and the credentials of a provider. Secrets stay in here: every text about an endpoint goes
-//! through [`Endpoint::scrub`] or [`Endpoint::place`].
+//! The address and the credentials of a provider. Secrets stay in this module: every text about an endpoint
+//! goes through [`Endpoint::scrub`] or [`Endpoint::place`].
 //!
 //! # What counts as a secret here
 //!

@@ -3,8 +3,8 @@
 //!
 //! For the calls of its provider, an environment takes precedence over the runtime's own effector. It has its
 //! own connections, limits and retries (the defaults), and its key is in no configuration and no log. A
-//! session that began at another address than the vendor's records it and continues nowhere else: if the
-//! environment is [at](ClaudeEnvironment::at) a different one, such a call fails as `other_server`.
+//! session that began at another address than the vendor's records that address and continues only there: if
+//! the environment is [at](ClaudeEnvironment::at) a different one, such a call fails as `other_server`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

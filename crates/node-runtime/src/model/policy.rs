@@ -4,7 +4,7 @@
 //! servers. With the defaults an overloaded server is tried again after about 0.5, 1, 2, 4, 8 and 16 seconds
 //! and then every 30 seconds, each pause between half of that and all of it, until 10 minutes are over. A
 //! `retry-after` of the provider replaces a shorter pause; one that is longer than [`RetryPolicy::retry_for`]
-//! ends the call at once, because a person waits for it.
+//! ends the call immediately, because a person waits for it.
 //!
 //! A refusal without a word (HTTP 400 with an empty body) is tried again once, after that pause: gateways answer so
 //! for a moment, and the agent would else send plainer requests from then on.

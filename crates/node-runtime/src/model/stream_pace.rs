@@ -1,6 +1,6 @@
-//! Adapts the emission of chunks to the speed of a stream. Chunks that arrive far apart are emitted at once.
-//! If they arrive close together, some are held back and emitted with the next ones: a commit and a frame for
-//! each would cost more than the chunks do.
+//! Adapts the emission of chunks to the speed of a stream. Chunks that arrive far apart are emitted
+//! immediately. If they arrive close together, some are held back and emitted with the next ones: a commit
+//! and a frame for each would cost more than the chunks do.
 //!
 //! Vendors send some tens of pieces a second, and a small model on this machine may send a thousand. At the
 //! first pace every piece is committed and shown as it arrives. At the second one, pieces of 3 to 5 ms become

@@ -1,6 +1,6 @@
 //! The scripted environment: an offline demo in place of a model, used if no key is set.
 //!
-//! It performs `call_model` without a network: it says plainly that it is a script, answers a few phrases in
+//! It performs `call_model` without a network: it states that it is a script, answers a few phrases in
 //! English and Chinese, calls tools on requests in plain words, and sums up their real results. Everything
 //! around it (approvals, interrupts, the log, replay) works as with a real model. The same request always
 //! gives the same events. A tool that is not the program's own is called if an input names it.

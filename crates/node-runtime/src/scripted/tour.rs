@@ -2,8 +2,8 @@
 //! change.
 //!
 //! It works in the folder of the session with the real tools, so it asks for real approvals and leaves a real
-//! file until it is undone. The file has a name that nobody else uses. Each step is one model call; a person
-//! who refuses a call still sees the next step.
+//! file until it is undone. The file has a name that no other program uses. Each step is one model call; a
+//! person who refuses a call still sees the next step.
 
 use super::demo_intent::{DemoIntent, ToolWish};
 

@@ -1,4 +1,4 @@
-//! Interrupts in every phase of a call: it ends at once, reports that, and the server sees the connection
+//! Interrupts in every phase of a call: it ends immediately, reports that, and the server sees the connection
 //! close.
 
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Two hundred forms of secrets go through every way into a session, in random pieces, and none of them is
-//! found afterwards: in no byte of the data directory, no export, no event of a follower, no request to a
-//! model. The same search finds them if nothing is replaced.
+//! found afterwards in any byte of the data directory, any export, any event of a follower, or any request to
+//! a model. The same search finds them if nothing is replaced.
 
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 

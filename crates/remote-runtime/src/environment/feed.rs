@@ -1,8 +1,8 @@
 //! The events of one session as they arrive in this process: its listeners, the latest facts, and the people
 //! who are present.
 //!
-//! A feed passes facts on without waiting for anybody longer than 250 ms in all. A reader that takes no more
-//! is removed from the stream, and notices its end; the facts that it missed are kept here for a while, and
+//! A feed passes facts on and waits for slow readers for at most 250 ms in total. A reader that stops reading
+//! is removed from the stream and sees its end; the facts that it missed are kept here for a while, and
 //! otherwise come again from the server.
 
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,8 +1,8 @@
 //! The socket: dialling it, and its incoming events.
 //!
-//! Frames are at most 64 MiB, which is more than a server sends; a larger one ends the connection. So does a
-//! frame that cannot be sent within 10 seconds, because the other side reads nothing. Up to 512 frames or a
-//! megabyte are taken at once, so that a session that streams does not keep requests waiting.
+//! Frames are at most 64 MiB, which is more than a server sends; a larger one ends the connection. A frame
+//! that cannot be sent within 10 seconds, because the other side does not read, ends it too. Up to 512 frames
+//! or a megabyte are taken together, so that a session that streams does not keep requests waiting.
 //!
 //! Text frames are parsed ([`incoming::read`]). The library answers pings; they count as a sign of life, like
 //! every frame.

@@ -1,7 +1,7 @@
 //! A mirror that keeps a copy: the session of a server in a local log, with everything that is derived from
 //! it, so that it can be read, checked, searched and replayed without the server.
 //!
-//! Facts are committed as they arrive. The server's stored rows of them are adopted when there is time: when
+//! Facts are committed as they arrive. The server's stored rows of them are adopted at convenient times: when
 //! a run has ended, after a reconnect, from time to time while many facts arrive, and at the end. From then
 //! on the copy has the server's bytes, and its hash at the end.
 //!
@@ -9,8 +9,8 @@
 //!
 //! - At every moment the copy is a complete session up to its last fact: it can be opened for reading,
 //!   searched, replayed and exported. Only the mirror can write to it.
-//! - A copy that continues first checks that the server has the same facts, by the first and the last one
-//!   here. If not, nothing is changed, and the error names the difference.
+//! - A copy that continues first checks that the server has the same facts, by comparing the first and the
+//!   last one of the copy. If not, nothing is changed, and the error names the difference.
 //! - A kill loses no committed fact. The next mirror continues after the last one.
 //! - A redaction on the server is followed: the copy replaces the same facts before it has the record of it.
 //! - Blobs come before the facts that name them. A blob that the server has lost is counted

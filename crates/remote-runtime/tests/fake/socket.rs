@@ -22,7 +22,7 @@ pub async fn upgrade(State(fake): State<Fake>, upgrade: WebSocketUpgrade) -> Res
     upgrade
         .protocols([PROTOCOL_NAME])
         .on_upgrade(async move |socket| {
-            // The client has to restore a broken connection.
+            // Restoring a broken connection is the client's task.
             let _ = Connection::new(fake, socket).serve().await;
         })
 }

@@ -1,8 +1,8 @@
 //! Answers that have to fit a JSON Schema: finds the value in an answer, and the errors in it.
 //!
-//! The driver checks an answer here when an agent wants it checked (`CheckAnswer`); front ends read the value
-//! of an answer that passed with the same function, so that both mean the same value. Nothing is fetched: a
-//! `$ref` leads to a place in the schema itself.
+//! The driver checks an answer here on request of an agent (`CheckAnswer`); front ends read the value of an
+//! answer that passed with the same function, so that both mean the same value. Nothing is fetched: a `$ref`
+//! leads to a place in the schema itself.
 
 use agentx_types::{AgentConfig, AnswerChecked, AnswerSchema, CheckAnswer, MAX_ANSWER_REPAIRS};
 #[cfg(feature = "answers")]

@@ -1,9 +1,9 @@
 //! The actions of a session in progress: one request for each action, cancellable, and never silently gone.
 //!
 //! For each action there is a record here from `start` until `take_ended`, and a task that waits for the end
-//! of its request. The end tells whether a responder accepted and finished the request. The fold knows
-//! whether a terminal event was recorded; if not, the result of [`outcome_of`] is recorded. Each action is
-//! therefore settled exactly once (decision 034 in `issues/`).
+//! of its request. The end shows whether a responder accepted and finished the request. The fold knows
+//! whether a terminal event was recorded; if not, the result of [`outcome_of`] is recorded. So each action is
+//! settled exactly once (decision 034 in `issues/`).
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;

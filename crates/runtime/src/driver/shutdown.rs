@@ -1,4 +1,5 @@
-//! Halting all sessions of a process that ends at once: from then on nothing is recorded and nothing begins.
+//! Halts all sessions of a process that ends immediately: from then on nothing is recorded and nothing
+//! begins.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -1,5 +1,5 @@
-//! Bounds the tool calls of a runtime that run at once. A call that waits for others takes no slot: otherwise
-//! the calls in all slots could wait forever for calls that need a slot.
+//! Bounds the number of concurrent tool calls of a runtime. A call that waits for others takes no slot:
+//! otherwise the calls in all slots could wait forever for calls that need a slot.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

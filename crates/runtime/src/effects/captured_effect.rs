@@ -1,8 +1,8 @@
 //! Runs an effector and passes its events to the caller instead of the session log, for a script that asks a
 //! model or a model that writes a summary. The caller decides which events become facts.
 //!
-//! The effector sends its events through a sink, as it does for a session. If it waits until an event is committed,
-//! the wait ends at once.
+//! The effector sends its events through a sink, as it does for a session. If it waits until an event is
+//! committed, the wait ends immediately.
 
 use std::sync::Arc;
 

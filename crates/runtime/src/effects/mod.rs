@@ -1,5 +1,5 @@
-//! Acting: an action that was committed becomes an effect in the world, and the effect's events come back.
-//! Driver, tools and reactors build on it, so nothing here knows them.
+//! Acting: a committed action becomes an effect in the world, and the effect's events come back. Driver,
+//! tools and reactors build on this module, so it depends on none of them.
 
 pub(crate) mod actions;
 pub(crate) mod call_slots;

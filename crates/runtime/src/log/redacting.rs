@@ -1,5 +1,5 @@
-//! The parameters of a redaction: facts that replace stored ones, because a text in them has to go, and what
-//! changes with them. Called by [`redact_session`](crate::redact_session) and by mirrors.
+//! The parameters of a redaction: facts that replace stored ones, because a text in them has to be removed,
+//! and the changes that depend on them. Called by [`redact_session`](crate::redact_session) and by mirrors.
 
 use agentx_session::{Fact, Projection};
 use agentx_types::{BlobId, RedactedSegment, SessionId};

@@ -1,7 +1,7 @@
 //! Replaces the secrets in a whole event. Chunks of streamed text are handled in `facts.rs`.
 //!
-//! It works on the JSON of the payload, so that a new kind of event, or a new field of one, is covered without
-//! code here.
+//! It works on the JSON of the payload, so that a new kind of event, or a new field of one, is covered
+//! without further code.
 
 use agentx_secrets::Redactor;
 use agentx_types::{EnvironmentEvent, ErrorOccurred, Vocabulary as _};

@@ -1,5 +1,5 @@
-//! A log that keeps no secrets in blobs. Everything else is as in the log behind it: its facts have no secrets
-//! when they come here.
+//! A log that keeps no secrets in blobs. Everything else passes unchanged to the log behind it: facts arrive
+//! here without secrets.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

@@ -1,5 +1,6 @@
-//! Replaces secrets in requests at the last place before a model. Requests of scripts and of MCP servers pass only
-//! here, because no fact was made of them. So do the old facts of a session that began before its secret was known.
+//! Replaces secrets in requests at the last place before a model. Requests of scripts and of MCP servers pass
+//! only here, because no fact is made from them. The same holds for old facts of a session that began before
+//! its secret was known.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -47,7 +48,7 @@ impl RedactingModels {
             })
             .unwrap_or_default();
         let request = redacted_request(&self.redactor, &call.request, &known);
-        // It may have learned meanwhile.
+        // The redactor may have learned new values in the meantime.
         let conversation = conversation.filter(|_| self.redactor.version() == version);
         if let (None, Some(of)) = (&request, conversation) {
             self.lock().put(of, CheckedMessages::all_of(&call.request));

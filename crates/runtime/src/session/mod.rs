@@ -1,5 +1,5 @@
-//! A session that this process writes: how it is opened and continued, what is checked before the driver is
-//! asked, and how it is written to without being opened.
+//! A session that this process writes: opening and continuing it, the checks before the driver is asked, and
+//! writing to it without opening it.
 
 mod cut_off_output;
 pub(crate) mod duplicate_message;

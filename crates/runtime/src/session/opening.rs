@@ -50,7 +50,7 @@ pub async fn open_session(
     ids: SessionIds,
     request: OpenRequest,
 ) -> Result<Arc<LocalSession>, RuntimeError> {
-    // Before the session is given its tools, so that none is missed that comes meanwhile.
+    // Subscribe before the session gets its tools, so that no later offer is missed.
     let offers = parts.tools.changes();
     let OpenedSession {
         writer,

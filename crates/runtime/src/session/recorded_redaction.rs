@@ -1,9 +1,9 @@
 //! Takes secrets out of a recorded session: out of its facts, its blobs, and the sessions that share events with
 //! it. A mirror uses the second half, with facts of its server.
 //!
-//! No session is opened: the locks of all of them are held, so that nobody adds to them meanwhile. A process that
-//! dies before the log has replaced the facts has changed nothing, and one that dies afterwards has only left
-//! remains in free space. Either way the same call again does the rest.
+//! No session is opened: the locks of all of them are held, so that no other process writes to them. A
+//! process that dies before the log has replaced the facts has changed nothing, and one that dies afterwards
+//! leaves only remains in free space. In both cases the same call completes the work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

@@ -116,7 +116,7 @@ impl AgentStream {
             if self.ended.is_some() || self.join() {
                 return None;
             }
-            // New events replace waiting ones, also when they come from the log.
+            // New events replace waiting ones, even if they come from the log.
             let is_latest = matches!(self.slot.policy, SlowReaderPolicy::Latest(_));
             let behind = self.behind.as_mut()?;
             let event = match behind.follower.try_next() {

@@ -265,7 +265,7 @@ fn a_tool_starts_before_it_runs_and_ends_once() {
             failed("c2", ToolStatus::Failed, "it broke"),
             Some("main/tool tool_error c2 it broke = it broke"),
         ),
-        // One that never ran has no start; a result without text is empty.
+        // A call that never ran has no start; a result without text is empty.
         (
             "a",
             failed("c3", ToolStatus::Denied, "no"),

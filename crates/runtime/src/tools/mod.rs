@@ -1,5 +1,5 @@
-//! Tools, and what a running call of one may use: the journal of its steps, the events of other agents, the
-//! values of its caller, and the output as a terminal shows it.
+//! Tools, and the parts that a running call of one may use: the journal of its steps, the events of other
+//! agents, the values of its caller, and the output as a terminal shows it.
 
 pub(crate) mod call_approver;
 pub(crate) mod journal;

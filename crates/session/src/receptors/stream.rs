@@ -191,7 +191,7 @@ impl StreamMemory {
             return;
         };
         if matches!(stop_reason, StopReason::Broken | StopReason::Interrupted) {
-            // The model may not have finished deciding on its calls: nobody answers them.
+            // The model may not have finished deciding on its calls, so they are not answered.
             message.calls.iter().for_each(|call| {
                 self.calls.remove(call);
             });

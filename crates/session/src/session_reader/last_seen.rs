@@ -1,6 +1,6 @@
-//! The last event that a reader has of a session. A source that begins again brings it once more, and so
-//! shows that its log is the one that was read before: a log that went back, because the machine lost power
-//! or an old copy was put in its place, has another event there, or none.
+//! The last event that a reader has of a session. A source that begins again sends it once more, which shows
+//! that its log is the one that was read before. A log that went back, because the machine lost power or an
+//! old copy replaced it, has another event at this position, or none.
 
 use std::sync::Arc;
 

@@ -2,8 +2,9 @@
 //! the writer thread.
 //!
 //! A checkpoint waits for the disk, tens of milliseconds compared with tens of microseconds of an append; so
-//! it runs on a separate thread, while appends continue. The last writer that ends empties the write-ahead log,
-//! so that the database file alone has all sessions; it may wait for the disk, because nobody waits for an append.
+//! it runs on a separate thread, while appends continue. The last writer that ends empties the write-ahead
+//! log, so that the database file alone has all sessions; it may wait for the disk, because no append is
+//! pending.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
 //! Threads that read: started when they are needed, each with its own connection, so that a long read never
-//! holds up an append. A database in memory has one connection only; there the writer thread reads too.
+//! holds up an append. A database in memory has only one connection, so the writer thread reads too.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,8 +1,8 @@
-//! Overwrites what removed data left in the files of the database: words in the search index, free space inside
-//! pages, and the write-ahead log. Called after a collection and a redaction.
+//! Overwrites the remains of removed data in the files of the database: words in the search index, free space
+//! inside pages, and the write-ahead log. Called after a collection and a redaction.
 //!
-//! SQLite's `secure_delete` overwrites rows as they go, but not the copies that earlier writes left in pages that
-//! are still in use. Writing the database anew leaves none of them behind.
+//! SQLite's `secure_delete` overwrites rows as they go, but not the copies that earlier writes left in pages
+//! that are still in use. Rewriting the whole database leaves none of them behind.
 
 use std::time::Duration;
 

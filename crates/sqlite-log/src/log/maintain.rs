@@ -90,7 +90,7 @@ impl SqliteLog {
     /// Makes the file as small as it can be, in steps that appends come between. Returns by how much.
     async fn give_back(&self) -> Result<u64, LogError> {
         let mut given = 0;
-        // Appends may free pages meanwhile, but not forever.
+        // Concurrent appends may free pages, but not forever.
         for _ in 0..MOST_STEPS {
             match self.change(|core| gc::give_back(&core.connection)).await? {
                 0 => break,

@@ -1,5 +1,5 @@
-//! The front of the crate: [`SqliteLog`], which hands each call to the writer thread or to a reader and waits
-//! for the answer.
+//! The front of the crate: [`SqliteLog`] passes each call to the writer thread or to a reader and waits for
+//! the answer.
 
 mod blob_store;
 mod erase;

@@ -1,5 +1,5 @@
-//! The words of messages, in the index of the search. A writer adds them when a run ends; what it left out because
-//! it died, the next one adds.
+//! The words of messages, in the index of the search. A writer adds them when a run ends. If it dies before
+//! that, the next writer adds the missing ones.
 
 use agentx_types::{AgentStateId, SessionId};
 use rusqlite::{Connection, params};

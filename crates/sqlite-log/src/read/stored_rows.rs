@@ -1,7 +1,8 @@
 //! Rows as they are stored, for another log that adopts them. Called by `SessionLog::rows`.
 //!
-//! A fork shares events with its parent, and only those may be returned: the row with the last shared event
-//! is cut there. A fork continues from the hash of the shared bytes, which is the same for the cut row.
+//! A fork shares events with its parent, and only these may be returned, so the row with the last shared
+//! event is cut after it. A fork continues from the hash of the shared bytes, which is the same for the cut
+//! row.
 
 use std::ops::ControlFlow;
 

@@ -1,6 +1,6 @@
 //! Full-text search over messages, in any language. Called by `SessionLog::search`.
 //!
-//! `search_words.rs` says how words are indexed, `search_matches.rs` what is shown of a message.
+//! `search_words.rs` defines how words are indexed, `search_matches.rs` which part of a message is shown.
 
 mod latest_matches;
 mod search_matches;

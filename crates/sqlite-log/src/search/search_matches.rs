@@ -1,5 +1,5 @@
-//! Messages that have the searched words, and what is shown of each. The text itself is not stored again: the
-//! surroundings of a hit are read from the facts.
+//! Messages that contain the search words, and the excerpt that is shown of each. The text itself is not
+//! stored again: the surroundings of a hit are read from the facts.
 
 use agentx_runtime::SearchHit;
 use agentx_types::{AgentStateId, OwnerId, Role, SessionId};

@@ -2,7 +2,7 @@
 //! `SessionLog::adopt`, on the writing thread.
 //!
 //! The rows are not trusted: the chain has to continue the local one, each hash has to be right, and every
-//! row has to contain the facts that are already here. Then they replace the local rows in one transaction.
+//! row has to contain the facts that are already stored. Then they replace the local rows in one transaction.
 //! The facts do not change, so the read models do not either.
 
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! Rows of another log that were found to be good, and how they are stored here.
+//! Verified rows of another log, and their storage in this one.
 
 use agentx_runtime::{LogPart, LogRow};
 use agentx_types::SessionId;

@@ -1,4 +1,4 @@
-//! Packs the rows of an earlier writer's segment, to which nobody will add. Called when a session gets a new
+//! Packs the rows of an earlier writer's segment, which no longer changes. Called when a session gets a new
 //! writer.
 
 use std::ops::ControlFlow;

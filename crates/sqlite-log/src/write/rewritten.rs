@@ -1,7 +1,7 @@
 //! Lays out segments anew with other facts in them, for a redaction. Writes nothing.
 //!
-//! A segment is read as a whole and encoded again, as one row. The row keeps its hash, from which the chain goes
-//! on, and gets a mark with the hash of what it holds now.
+//! A segment is read as a whole and encoded again, as one row. The row keeps its hash, from which the chain
+//! continues, and gets a mark with the hash of its new content.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

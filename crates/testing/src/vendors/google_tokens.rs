@@ -1,5 +1,5 @@
-//! Google's server of tokens: it gives a token for the signature of a service account, or for a person's refresh token,
-//! and refuses what Google refuses.
+//! Google's token server: it returns a token for the signature of a service account, or for a person's
+//! refresh token, and refuses the same requests as Google.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! One history: a session in memory, the vendors, and chance. A few lines here replace the driver and the
-//! model environment: facts get their `seq` and are folded, and requests are built, sent, answered, cut off
-//! and failed.
+//! One history: a session in memory, the vendors, and chance. A few lines replace the driver and the model
+//! environment: facts get their `seq` and are folded, and requests are built, sent, answered, cut off and
+//! failed.
 
 #[path = "calling.rs"]
 mod calling;

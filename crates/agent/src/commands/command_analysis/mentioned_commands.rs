@@ -4,7 +4,7 @@
 //! `python -c 'os.system("git push")'` runs no `git push` that a shell could see, and `cp /usr/bin/git x; ./x
 //! push` runs no program of that name. The texts in the line are therefore searched for the words of a rule,
 //! in their order, with any text between them. A mention leads to a question, or to a refusal if nobody can
-//! be asked. From version 5 of the rules on.
+//! be asked. This applies from version 5 of the rules.
 
 use super::CommandAnalysis;
 use super::lex::expand::ANYTHING;

@@ -1,9 +1,10 @@
 //! Programs behind a pipe that need no rule: they only read their standard input, and write it to their output, as a
 //! whole or in part. `cargo test 2>&1 | tail -20` does no more than `cargo test`, so a rule for that is enough.
 //!
-//! Only words that are listed here count, whatever other options a program has: `tail -f`, `grep -r`, `grep -f x`,
-//! `sort -o x`, `uniq IN OUT` and any name of a file need a rule. So do the options by which `grep` stops reading, because
-//! this ends the command that writes to it. `head` is too common for that. From version 9 of the rules on.
+//! Only words that are listed here count, whatever other options a program has: `tail -f`, `grep -r`, `grep
+//! -f x`, `sort -o x`, `uniq IN OUT` and any name of a file need a rule. The options by which `grep` stops
+//! reading need one too, because this ends the command that writes to it. `head` is too common for that. All
+//! this applies from version 9 of the rules.
 
 /// A program with the words that make it read its standard input alone.
 struct Reader {

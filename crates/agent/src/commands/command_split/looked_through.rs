@@ -11,11 +11,12 @@
 //! | `timeout $X cargo test`, `PATH=. cargo test` | – |
 //! | `timeout 60 A=b/c make`, `timeout 60 source x` | –: it runs the file `A=b/c`, or a program named `source` |
 //!
-//! Only words that are listed here are removed. A wrapper stays if one of its words is not listed, or if a shell would
-//! read the first word behind it as more than a program's name. A variable is listed only if no program takes its value for
-//! the name of a program, a file or a setting. `CI` is not listed, for example, because some programs publish or delete
-//! without a question if it is set. The wide reading, for `deny` and `ask` rules, sees through far more
-//! (`command_analysis/command_forms.rs`). From version 9 of the rules on.
+//! Only words that are listed here are removed. A wrapper stays if one of its words is not listed, or if a
+//! shell would read the first word behind it as more than a program's name. A variable is listed only if no
+//! program takes its value for the name of a program, a file or a setting. `CI` is not listed, for example,
+//! because some programs publish or delete without a question if it is set. The wide reading, for `deny` and
+//! `ask` rules, sees through far more (`command_analysis/command_forms.rs`). This applies from version 9 of
+//! the rules.
 
 /// The maximum number of wrappers and variables in front of a command.
 const MOST_IN_FRONT: usize = 8;
@@ -302,7 +303,7 @@ fn before_redirection(command: &str) -> Option<&str> {
         }
     };
     let words = before.trim_end_matches(' ');
-    // A blank behind a backslash is part of a word, and so is the digit or arrow without a blank before it.
+    // A blank behind a backslash is part of a word. So is a digit or an arrow that no blank precedes.
     let is_apart = before.is_empty() || (words.len() < before.len() && !words.ends_with('\\'));
     is_apart.then_some(words)
 }

@@ -1,5 +1,6 @@
-//! Parts of a line that need no rule, because they only print words or change nothing: `echo "exit $?"`, `|| true`,
-//! `[ -d build ]`, `set -o pipefail`, `sleep 2`, and `cd` to the workspace, where each line begins. From version 9 of the rules on.
+//! Parts of a line that need no rule, because they only print words or change nothing: `echo "exit $?"`, `||
+//! true`, `[ -d build ]`, `set -o pipefail`, `sleep 2`, and `cd` to the workspace, where each line begins.
+//! This applies from version 9 of the rules.
 
 /// Returns whether a command only prints its own words.
 pub(crate) fn only_says(command: &str) -> bool {

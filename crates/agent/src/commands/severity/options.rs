@@ -1,7 +1,7 @@
 //! Options by which a reading program, which people allow with a star, writes, deletes, sends or runs
 //! something. No star matches them; a rule has to name them.
 //!
-//! From version 9 of the rules on. For a program that is missing here, a star allows every option.
+//! This applies from version 9 of the rules. For a program that is missing here, a star allows every option.
 
 use super::inner_commands::inner_command;
 use crate::commands::command_analysis::{ANYTHING, BLANK, sed_does};

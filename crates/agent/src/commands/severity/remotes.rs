@@ -1,5 +1,6 @@
-//! The repositories that a Git command talks to. If such a repository is on this machine, `git push` runs its hooks,
-//! which nobody was shown. So no star matches a path, or a name that is not known to lead to another machine.
+//! The repositories that a Git command talks to. If such a repository is on this machine, `git push` runs its
+//! hooks, which nobody has seen. So no star matches a path, or a name that is not known to lead to another
+//! machine.
 //!
 //! | word | counts as |
 //! | --- | --- |

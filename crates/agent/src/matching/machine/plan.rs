@@ -8,7 +8,7 @@
 //! | a rule with a route | the child gets it, the rest is planned after it | the child is stopped, the plan is replaced | planned |
 //! | no rule | the child gets it | the child gets it | the active child, otherwise the default |
 //!
-//! If there is no agent for an input, the machine itself answers that.
+//! If no agent handles an input, the machine itself answers so.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

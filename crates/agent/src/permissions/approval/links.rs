@@ -1,6 +1,6 @@
 //! Judges a call by the place to which its path really leads.
 //!
-//! Rules see the path as it is written, because the machine reads no disk. A link there may lead to a file
+//! Rules see the path as it is written, because the machine reads no disk. A link in it may lead to a file
 //! that a rule protects under its own name. The tool sees that, and calls this module with the real path
 //! before it acts:
 //!

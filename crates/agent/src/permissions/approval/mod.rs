@@ -1,5 +1,5 @@
-//! Decides about tool calls. The log has the rules and the calls, so one can compute what another rule would
-//! have decided.
+//! Decides about tool calls. The log contains the rules and the calls, so another rule's decision can be
+//! computed later.
 //!
 //! The first that applies decides: calls that no rule can allow (the program's own files, the loss of a
 //! system or a home); plan mode; `deny` rules; calls that always need a question; `ask` rules, and calls that may evade

@@ -1,5 +1,5 @@
-//! The checks of whether a rule's pattern covers a command, in one list: the decision asks whether there is a gap, and
-//! the explanation names the first one.
+//! The checks whether a rule's pattern covers a command, in one list: the decision asks whether there is a
+//! gap, and the explanation names the first one.
 
 use agentx_types::since;
 

@@ -46,7 +46,7 @@ impl CallSubject<'_> {
             return false;
         };
         let wanted = self.wanted(wanted);
-        // A name in another script is some host, and nobody can tell which one.
+        // A name in another script is some unknown host.
         if !wanted.is_ascii() && self.version >= since::HOSTS_HAVE_ONE_FORM {
             return !reach.hosts.is_empty();
         }

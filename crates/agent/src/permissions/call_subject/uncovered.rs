@@ -1,12 +1,12 @@
 //! Explains, for the question, why an allow rule does not cover a call to which it seems to apply: `git *`
 //! does not cover `git push`.
 //!
-//! This is only for texts: nothing is decided here. It applies the conditions of [`CallSubject::allowed_by`] in
-//! another order. That function begins with rules for the whole call and with lines that cannot be split, and then
-//! looks for one rule per command. Here each command of the line comes first, with every rule whose pattern fits it;
-//! `gap` names the first condition that such a rule does not meet, and a line that cannot be split is named last. A
-//! condition that is added to `covers_command` needs its words in `gap`. Without this file, a person who wrote a rule
-//! would be asked again and again without knowing why.
+//! This module only explains; it decides nothing. It applies the conditions of [`CallSubject::allowed_by`] in
+//! another order. That function begins with rules for the whole call and with lines that cannot be split, and
+//! then looks for one rule per command. Here each command of the line comes first, with every rule whose
+//! pattern fits it; `gap` names the first condition that such a rule does not meet, and a line that cannot be
+//! split is named last. A condition that is added to `covers_command` needs its words in `gap`. Without this
+//! file, a person who wrote a rule would be asked again and again without knowing why.
 
 use agentx_types::{AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec, since};
 use serde_json::Value;

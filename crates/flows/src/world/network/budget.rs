@@ -1,5 +1,5 @@
 //! The memory of responses while they are read: each response is bounded, but a script may send very many
-//! requests at once.
+//! concurrent requests.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Private keys from `ssh-keygen` if it is installed, and always ones that are made up here, byte by byte.
-//! None is a real key.
+//! Private keys from `ssh-keygen` if it is installed, and always keys that are made up byte by byte. None is
+//! a real key.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use std::path::{Path, PathBuf};

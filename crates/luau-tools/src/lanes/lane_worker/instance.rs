@@ -1,4 +1,5 @@
-//! A run on its lane: what it waits for, what has come for it, and how it ends. It knows nothing of other runs.
+//! A run on its lane: its pending wait, the messages that have arrived, and its end. It knows nothing of
+//! other runs.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;

@@ -1,5 +1,5 @@
-//! Search in a log in memory: it looks through all messages. Words are found by their beginnings, in any
-//! case; a run of Chinese, Japanese or Korean is found wherever it stands.
+//! Searches a log in memory by looking through all messages. Words are found by their beginnings, ignoring
+//! case; a run of Chinese, Japanese or Korean is found anywhere.
 //!
 //! It takes time in proportion to all messages; a session log on disk has an index for that.
 

@@ -13,7 +13,7 @@
 //! | `{a}` | `{a}`: one alternative is not a brace |
 //! | `$X/a` | [`ANYTHING`] and `/a` |
 //!
-//! The work is bounded: 64 names, 12 braces; beyond these bounds the rest of a name stands for anything.
+//! The work is bounded: 64 names, 12 braces. Beyond these bounds the rest of a name matches anything.
 
 /// Represents any run of characters in the open form of a word and in the names that it may become.
 pub(crate) const ANYTHING: char = '\0';
@@ -30,9 +30,9 @@ pub(crate) const BRACKET_END: char = '\u{5}';
 /// Unquoted `,` in a word's shape; the last of the marks.
 pub(crate) const COMMA: char = '\u{6}';
 
-/// Maximum number of names to expand one word to. Beyond it, the rest of each name stands for anything.
+/// Maximum number of names to expand one word to. Beyond it, the rest of each name matches anything.
 const MOST: usize = 64;
-/// Maximum number of braces of one word to expand. The names behind a later one stand for anything.
+/// Maximum number of braces of one word to expand. The names behind a later one match anything.
 const MOST_BRACES: usize = 12;
 
 /// Returns the names that a word may become. A name with neither [`STAR`] nor [`ANYTHING`] is known to the

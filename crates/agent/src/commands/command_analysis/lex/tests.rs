@@ -1,4 +1,4 @@
-//! Tables of lines and the words that bash makes of them.
+//! Tables of lines and the words into which bash splits them.
 
 use super::*;
 

@@ -1,7 +1,6 @@
 //! A word of a command line: as it is written, and as it may become at run time.
 //!
-//! The lexer makes words character by character; each function here adds to all three forms of the word at
-//! once.
+//! The lexer makes words character by character; each function here adds to all three forms of the word.
 //!
 //! | written | `text` | `open` | `shape` |
 //! | --- | --- | --- | --- |

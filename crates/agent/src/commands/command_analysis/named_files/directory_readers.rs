@@ -1,8 +1,8 @@
 //! Programs that read the folder in which they run although no word names it: `grep -r x`, `rg x`, `git log -p`.
 //!
-//! Beside a rule about files of that folder, such a command counts as one that names the folder. It also knows the
-//! names that programs make of their input by a template (`xargs -I% cat %/k`), and names behind `/proc` that lead to
-//! any folder.
+//! Beside a rule about files of that folder, such a command counts as one that names the folder. It also
+//! knows the names that programs make from their input by a template (`xargs -I% cat %/k`), and names behind
+//! `/proc` that lead to any folder.
 //!
 //! | command | counts as reading its folder |
 //! | --- | --- |
@@ -22,9 +22,10 @@
 //! Commands that are known to name their folders are handled by `whole_folders`. Programs that run other code
 //! may read any folder; only a sandbox prevents that.
 //!
-//! Names behind `/proc/PID/cwd`, `/proc/PID/root` and `/dev/fd/N` lead to a folder that the line does not say: the
-//! number may be that of any process, and a descriptor may be opened by any command before. Rules by path therefore
-//! ask about them, as they ask about a variable (`cat $X`). Other names below `/proc` and `/dev` are what they say.
+//! Names behind `/proc/PID/cwd`, `/proc/PID/root` and `/dev/fd/N` lead to a folder that the line does not
+//! show: the number may be that of any process, and any earlier command may have opened a descriptor. Rules
+//! by path therefore ask about them, as they ask about a variable (`cat $X`). Other names below `/proc` and
+//! `/dev` are taken literally.
 
 use super::whole_folders::behind_printer;
 use crate::commands::command_analysis::lex::expand::{ANYTHING, STAR};

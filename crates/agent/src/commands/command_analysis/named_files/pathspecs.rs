@@ -1,5 +1,5 @@
-//! Names that programs make of their words themselves: the globs of Git, which Git expands even in quotes,
-//! and addresses of files.
+//! Names that programs themselves derive from their words: the globs of Git, which Git expands even in
+//! quotes, and addresses of files.
 
 use crate::commands::command_analysis::CommandAnalysis;
 use crate::commands::command_analysis::lex::expand::ANYTHING;

@@ -4,7 +4,7 @@
 //! followed by an unknown word have texts in common. The time is the product of their lengths. Beyond a bound
 //! the answer is yes, because the question is whether the command can be excluded.
 //!
-//! The algorithm keeps one row of a table: row `i` says which prefixes of `open` may equal the first `i`
+//! The algorithm keeps one row of a table: row `i` holds which prefixes of `open` may equal the first `i`
 //! pieces of the pattern.
 
 use crate::commands::command_analysis::lex::expand::{ANYTHING, STAR};

@@ -2,8 +2,8 @@
 //!
 //! The input of a command may be commands, as in `curl … | sh`. A program may therefore read it only if it is
 //! on one of these lists: the programs that run their input are too many to list. `CommandAnalysis::command`
-//! asks [`takes_data`] about each command with input; if the answer is no, the line hides something. From
-//! version 7 of the rules on.
+//! asks [`takes_data`] about each command with input; if the answer is no, the line hides something. This
+//! applies from version 7 of the rules.
 //!
 //! A program on these lists causes no question, although a rule is about commands that could be its input.
 //! Add a program only if none of its options runs anything, or add it to a list by which its words are

@@ -310,8 +310,7 @@ impl<'a> Command<'a> {
             || attached.is_some_and(|(option, value)| is_known_value(self.program, option, value))
     }
 
-    /// Returns the part that the words behind a word without dashes belong to, if it changes. `plain` is the
-    /// number of that word.
+    /// Returns the part that the words behind the `plain`th word without dashes belong to, if it changes.
     fn behind_plain<'w>(&self, word: &'w str, subcommand: &str, plain: usize) -> Option<Part<'w>> {
         // With `--test`, they select files.
         if self.program == "node" && self.words.contains(&"--test") {

@@ -1,6 +1,7 @@
-//! The subcommands of build tools and package managers that a star matches, in their full spelling. Whatever is not
-//! listed has to be named in a rule: it may fetch and run code, run any program, or change what is published and who may
-//! do so. So an abbreviation, another case, a plugin or an alias of the user is asked about.
+//! The subcommands of build tools and package managers that a star matches, in their full spelling. Any other
+//! subcommand has to be named in a rule: it may fetch and run code, run any program, or change what is
+//! published and who may do so. So an abbreviation, another case, a plugin or an alias of the user is asked
+//! about.
 //!
 //! | entry | matches |
 //! | --- | --- |
