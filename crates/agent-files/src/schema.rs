@@ -202,7 +202,7 @@ fn scalar(shape: Shape) -> Value {
             json!({"anyOf": [{"type": "number", "minimum": 0, "maximum": 2}, {"type": "string"}]})
         }
         Shape::Money => json!({"anyOf": [{"type": "number", "minimum": 0}, {"type": "string"}]}),
-        Shape::Duration => json!({"type": "string", "pattern": "^\\s*([0-9]+\\s*(ms|s|m|min|h|d)\\s*)+$"}),
+        Shape::Duration => json!({"type": "string", "pattern": "^\\s*([0-9]+\\s*(ms|s|m|min|h|d|w)\\s*)+$"}),
         Shape::Bytes => {
             json!({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+ *([KMG]i?B|kB|B)?$"}]})
         }

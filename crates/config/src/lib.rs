@@ -50,6 +50,7 @@ pub use folders::named_file::NamedFile;
 pub use folders::seen_folders::lying_since;
 pub use folders::symlinks::{leads_out, refuse_links};
 pub use git::GitPrograms;
+pub use layers::duration::parse_duration;
 pub use layers::environment::{PROXIES, check_environment};
 pub use layers::keys::{
     APIS, KEYS, OTHER_VARIABLES, STATUS_NAMES, SettingPath, SettingSpec, VARIABLES, WorkspaceMay,

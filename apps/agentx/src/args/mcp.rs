@@ -53,7 +53,7 @@ pub(crate) struct TokenArgs {
     /// The name of the program
     #[arg(long, default_value = "mcp-client")]
     pub(crate) name: String,
-    /// How long it counts, such as 12h
+    /// How long it counts, such as 12h or 90d
     #[arg(long, value_name = "TIME", default_value = "720h", value_parser = super::numbers::time)]
     pub(crate) lifetime: std::time::Duration,
     /// List your tokens there instead

@@ -157,18 +157,8 @@ pub(crate) enum When {
 impl When {
     fn parse(words: &str) -> Result<Self, String> {
         let wrong = || "expected a time such as 12h, 7d or 4w, or a day such as 2026-11-21".to_owned();
-        if let Some((at, unit)) = words.char_indices().next_back() {
-            let seconds = match unit {
-                'm' => 60,
-                'h' => 3_600,
-                'd' => 86_400,
-                'w' => 7 * 86_400,
-                _ => 0,
-            };
-            if seconds > 0 {
-                let n: u64 = words[..at].parse().map_err(|_| wrong())?;
-                return n.checked_mul(seconds).map(Self::Ago).ok_or_else(wrong);
-            }
+        if let Some(millis) = agentx::config::parse_duration(words) {
+            return Ok(Self::Ago(millis / 1_000));
         }
         let parts: Vec<&str> = words.split('-').collect();
         let is_number = |part: &str, digits: usize| {
@@ -211,6 +201,7 @@ mod tests {
     fn a_time_may_be_said_in_two_ways() {
         assert_eq!(When::parse("7d"), Ok(When::Ago(604_800)));
         assert_eq!(When::parse("90m"), Ok(When::Ago(5_400)));
+        assert_eq!(When::parse("1d12h"), Ok(When::Ago(129_600)));
         assert_eq!(When::parse("2026-11-21"), Ok(When::Day("2026-11-21".into())));
         for wrong in [
             "",

@@ -95,6 +95,70 @@ fn a_command_of_a_file_is_sent_with_its_words_and_files() {
 }
 
 #[test]
+fn a_run_refuses_a_command_that_does_not_exist_but_sends_paths_and_doubled_slashes() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write(
+            "home/.config/agentx/commands/review.md",
+            "Review @note.txt, please.\n",
+        )
+        .write("ws/note.txt", "the note of the test");
+    for ran in [
+        sandbox.run(&["run", "/reviw now"]),
+        sandbox.run(&["-p", "/reviw now"]),
+        sandbox.run_with_input(&["run"], "/reviw now\n"),
+    ] {
+        assert_eq!(ran.code, Some(2), "{ran}");
+        says(
+            &ran,
+            &[
+                "there is no command /reviw; did you mean /review?",
+                "write //reviw to send the words as they are",
+            ],
+        );
+    }
+    let ran = sandbox.run_with_input(&["run", "--model", "demo"], "/review\n");
+    assert_eq!(ran.code, Some(0), "{ran}");
+    says(&ran, &["standard input attaches no file"]);
+
+    let (sandbox, sent) = asked(sandbox, "//reviw now");
+    assert!(sent.contains("\"/reviw now"), "{sent}");
+    let (sandbox, sent) = asked(sandbox, "/etc/hosts is a file");
+    assert!(sent.contains("\"/etc/hosts is a file"), "{sent}");
+    let (_, sent) = asked(sandbox, "/* a comment */");
+    assert!(sent.contains("\"/* a comment */"), "{sent}");
+}
+
+#[test]
+fn a_command_in_a_subdirectory_has_its_name_in_front() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write(
+            "ws/.claude/commands/team/review.md",
+            "Review the made-up sea: $1\n",
+        )
+        .write("ws/.claude/commands/two words/look.md", "Look.\n")
+        .write("home/.config/agentx/commands/status.md", "Say pineapple.\n");
+    let ran = sandbox.run(&["run", "/review here"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    says(&ran, &["did you mean /team:review?"]);
+    says(
+        &chat(&sandbox, "/help all\n"),
+        &["/team:review", "team/review.md", "may only have letters"],
+    );
+    says(
+        &sandbox.run(&["doctor", "--offline"]),
+        &[
+            "may only have letters",
+            "status.md",
+            "a command of AgentX has this name",
+        ],
+    );
+    let (_, sent) = asked(sandbox, "/team:review here");
+    assert!(sent.contains("Review the made-up sea: here"), "{sent}");
+}
+
+#[test]
 fn commands_and_skills_of_a_folder_wait_for_trust() {
     let sandbox = Sandbox::new().of_a_stranger();
     sandbox
@@ -105,7 +169,16 @@ fn commands_and_skills_of_a_folder_wait_for_trust() {
     says(&ran, &["there is no command /look"]);
     assert!(!ran.to_string().contains("made-up sea"), "{ran}");
     assert!(!ran.stdout.contains("From files"), "{ran}");
-    let (sandbox, sent) = asked(sandbox, "/look here");
+    let refused = sandbox.run(&["run", "/look here"]);
+    assert_eq!(refused.code, Some(2), "{refused}");
+    says(
+        &refused,
+        &[
+            "there is no command /look",
+            "count once you trust it: agentx config trust",
+        ],
+    );
+    let (sandbox, sent) = asked(sandbox, "look here");
     for word in ["made-up sea", "tides", "\"skill\""] {
         assert!(!sent.contains(word), "{word}: {sent}");
     }
@@ -245,8 +318,9 @@ fn a_link_out_of_the_folder_is_refused() {
     symlink(sandbox.path("home/outside"), sandbox.path("ws/.agents")).unwrap();
     let checked = sandbox.run(&["config", "check"]);
     says(&checked, &["a link that leads out of the folder"]);
-    let (sandbox, sent) = asked(sandbox, "/out");
-    assert!(!sent.contains("made-up-51d0be"), "{sent}");
+    let ran = sandbox.run(&["run", "/out"]);
+    assert_eq!(ran.code, Some(2), "{ran}");
+    assert!(!ran.to_string().contains("made-up-51d0be"), "{ran}");
     let ran = chat(&sandbox, "/evil\n/out\n/help all\n");
     says(
         &ran,

@@ -41,7 +41,7 @@ use approvals::Approvals;
 pub use commands::ChatStart;
 use commands::session_change::past_of;
 use connection::participants::Participants;
-use connection::server_wait::Inputs;
+use connection::server_wait::{Inputs, exit_of_leaving};
 use connection::{ChatConnection, ConversationSite};
 use display::Display;
 use display::screen::Screen;
@@ -205,7 +205,17 @@ impl<'a> Chat<'a> {
     }
 
     /// Runs the chat until the person leaves.
+    ///
+    /// # Errors
+    /// Returns the error that ended the chat. An answer for which the person did not wait because they left is none.
     pub async fn talk(&mut self) -> Result<Exit, ChatError> {
+        match self.talk_to_the_end().await {
+            Err(error) => exit_of_leaving(self.leaving, &error).ok_or(error),
+            ended => ended,
+        }
+    }
+
+    async fn talk_to_the_end(&mut self) -> Result<Exit, ChatError> {
         if self.display.transcript.has_said() {
             self.settle_background(false).await?;
         }

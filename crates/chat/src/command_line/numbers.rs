@@ -3,6 +3,8 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
+use agentx::config::parse_duration;
+
 /// The message of [`count`] and its neighbours about any other input.
 const WANTED: &str = "expected a whole number from 1";
 
@@ -44,27 +46,23 @@ pub fn count_or_all(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Reads a time with its unit, such as `90s`, `10m` or `2h`; `0` is no time at all.
+/// Reads a time with its units, such as `90s`, `10m`, `2h`, `30d` or `4w`, at most a year; `0` is no time at all.
 ///
 /// # Errors
 /// Returns what is expected in place of the text.
 pub fn time(text: &str) -> Result<Duration, String> {
-    let wrong = || "expected a time such as 90s, 10m or 2h".to_owned();
-    let digits = text.trim_end_matches(|char: char| char.is_ascii_alphabetic());
-    let number: u64 = digits.parse().map_err(|_| wrong())?;
-    let seconds = match &text[digits.len()..] {
-        "" if number == 0 => 1,
-        "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        _ => return Err(wrong()),
+    let wrong = || "expected a time such as 90s, 10m, 2h, 30d or 4w, at most a year".to_owned();
+    let millis = if text == "0" {
+        Some(0)
+    } else {
+        parse_duration(text)
     };
-    let seconds = number.checked_mul(seconds).filter(|seconds| *seconds <= LONGEST);
-    seconds.map(Duration::from_secs).ok_or_else(wrong)
+    let time = Duration::from_millis(millis.ok_or_else(wrong)?);
+    (time <= LONGEST).then_some(time).ok_or_else(wrong)
 }
 
-/// Maximum time in seconds: a year.
-const LONGEST: u64 = 366 * 24 * 3600;
+/// Maximum time: a year.
+const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// Reads the number of an event; the session decides later whether there is one.
 ///
@@ -91,14 +89,22 @@ mod tests {
 
     #[test]
     fn a_time_has_a_unit() {
-        for (text, seconds) in [("0", 0), ("90s", 90), ("10m", 600), ("2h", 7200)] {
+        for (text, seconds) in [
+            ("0", 0),
+            ("90s", 90),
+            ("10m", 600),
+            ("2h", 7200),
+            ("1h30m", 5400),
+            ("90d", 7_776_000),
+            ("4w", 2_419_200),
+        ] {
             assert_eq!(time(text), Ok(Duration::from_secs(seconds)), "{text}");
         }
         for text in [
             "",
             "10",
             "m",
-            "1d",
+            "367d",
             "-1s",
             "1.5h",
             "99999999999999999999s",

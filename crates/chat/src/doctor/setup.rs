@@ -7,6 +7,7 @@ use agentx::node::command_sandbox;
 use agentx::sandbox::{SandboxMode, SandboxStep};
 
 use super::DoctorCheck;
+use crate::chat::slash::NAMES;
 use crate::configuration::{check_tools, to_use_ignored};
 use crate::demo::is_demo;
 use crate::error::ChatError;
@@ -151,7 +152,13 @@ pub(super) fn prompts(settings: &Settings) -> Option<DoctorCheck> {
         .iter()
         .chain(&files.remarks)
         .map(ToString::to_string);
-    let wrong: Vec<String> = wrong.collect();
+    let mut taken = files.commands();
+    taken.retain(|file| NAMES.contains(&file.name.as_str()));
+    let taken = taken.into_iter().map(|file| {
+        let (file, name) = (file.file.display(), &file.name);
+        format!("{file}: a command of AgentX has this name, so /{name} does not send it")
+    });
+    let wrong: Vec<String> = wrong.chain(taken).collect();
     if wrong.is_empty() {
         return (!files.files.is_empty()).then(|| DoctorCheck::ok(name, found));
     }

@@ -54,7 +54,6 @@ pub async fn with_session(
     let before = session.state().await?;
     manner.typed |= before.config.answer_schema.is_some();
     run_start::notes(&before, console);
-    run_start::note_of_command(prompt.as_ref(), console);
     let asks_nobody = run_start::asks_nobody(&before.config, manner, console);
     if before.held && prompt.is_some() {
         let note = conversation::queued_notice(before.queued.len());

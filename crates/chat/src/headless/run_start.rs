@@ -8,25 +8,12 @@ use agentx::types::{
 };
 
 use super::{Format, OutputOptions};
-use crate::chat::slash;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::exit::run_failure::ANSWER_NEEDED;
-use crate::render::clean::visible;
 use crate::render::conversation;
 use crate::session_opening::{self, ASKS_NOBODY};
 use crate::terminal::console::Console;
-
-/// Prints a note if the prompt looks like a command of a chat: it is sent as text.
-pub(super) fn note_of_command(prompt: Option<&UserInput>, console: &mut Console) {
-    let first = prompt.and_then(|prompt| prompt.content.first()?.as_text());
-    let is_command = |words: &&str| matches!(slash::parse(words), Some(Ok(_)));
-    if let Some(words) = first.filter(is_command) {
-        let name = visible(words.split_whitespace().next().unwrap_or_default());
-        let note = format!("note: {name} is a command of a chat; here it is sent to the model as words\n");
-        console.say(&console.err_style().dim(&note));
-    }
-}
 
 /// Returns the event after which to read, and the event after which to print. The events between them name
 /// the participants. `there` is the last event from before the session was opened: opening it continues

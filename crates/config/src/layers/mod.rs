@@ -1,5 +1,6 @@
 //! Merges layers: a later layer wins, but lists of rules and of disabled tools add up.
 
+pub(crate) mod duration;
 pub(crate) mod environment;
 pub(crate) mod keys;
 pub(crate) mod load;

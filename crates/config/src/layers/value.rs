@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use agentx_types::{NanoUsd, show_time};
 
+use crate::layers::duration::parse_duration;
 use crate::layers::template::{ValueError, template};
 use crate::{Secret, WrittenRule, nearest};
 
@@ -151,7 +152,7 @@ pub(crate) fn from_words(kind: ValueKind, words: &str) -> Result<Value, ValueErr
             .ok_or_else(wrong),
         ValueKind::Money => usd().and_then(money).map(Value::Money).ok_or_else(wrong),
         ValueKind::Price => usd().and_then(price).map(Value::Money).ok_or_else(wrong),
-        ValueKind::Duration => duration(words).map(Value::Millis).ok_or_else(|| {
+        ValueKind::Duration => parse_duration(words).map(Value::Millis).ok_or_else(|| {
             let unit = words.parse::<u64>().ok().map(|seconds| format!("{seconds}s"));
             (wrong().0, unit)
         }),
@@ -270,31 +271,6 @@ fn server(words: &str) -> Result<String, String> {
     Ok(words.trim_end_matches('/').to_owned())
 }
 
-/// Reads `90s`, `10m`, `1h30m`, `500ms`, `2d` as milliseconds.
-fn duration(words: &str) -> Option<u64> {
-    let mut rest = words.trim();
-    let mut total: u64 = 0;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit()).filter(|at| *at > 0)?;
-        let (count, tail) = rest.split_at(digits);
-        let unit_end = tail
-            .find(|c: char| !c.is_ascii_alphabetic())
-            .unwrap_or(tail.len());
-        let (unit, tail) = tail.split_at(unit_end);
-        let millis = match unit {
-            "ms" => 1,
-            "s" => 1_000,
-            "m" | "min" => 60_000,
-            "h" => 3_600_000,
-            "d" => 86_400_000,
-            _ => return None,
-        };
-        total = total.checked_add(count.parse::<u64>().ok()?.checked_mul(millis)?)?;
-        rest = tail.trim_start();
-    }
-    (!words.trim().is_empty()).then_some(total)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -307,6 +283,8 @@ mod tests {
             ("1h30m", 5_400_000),
             ("500ms", 500),
             ("1h 5m", 3_900_000),
+            ("2d", 172_800_000),
+            ("1w", 604_800_000),
         ] {
             assert_eq!(
                 from_words(ValueKind::Duration, words),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use agentx_agent::closed_files::guarded;
 use agentx_types::Guard;
 
+use super::subdirectories::{SEPARATOR, command_files};
 use crate::{ConfigMistake, MistakeLocation, Settings, SourceLocation, leads_out};
 
 /// The largest file that is read.
@@ -25,7 +26,7 @@ pub(super) const SKILL_FILE: &str = "SKILL.md";
 /// The kind of a text for the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptKind {
-    /// A text that a person sends: `commands/NAME.md`.
+    /// A text that a person sends: `commands/NAME.md`, or `commands/TEAM/NAME.md` as `TEAM:NAME`.
     Command,
     /// Instructions for certain tasks that the model reads when it needs them: `skills/NAME/SKILL.md`
     /// (<https://agentskills.io/specification>).
@@ -57,17 +58,21 @@ impl PromptKind {
         }
     }
 
-    /// Returns the name and the file that an entry of a directory stands for, if it may be one.
-    fn file_of_entry(self, directory: &Path, entry: &str) -> Option<(String, PathBuf)> {
+    /// Returns the names and the files of this kind in a directory, sorted by name. What is left out becomes a
+    /// mistake. With a `root`, no link out of that folder is followed.
+    fn files_in(
+        self,
+        directory: &Path,
+        root: Option<&Path>,
+        mistakes: &mut Vec<ConfigMistake>,
+    ) -> Vec<(String, PathBuf)> {
+        let file_of_skill = |entry: String| {
+            let file = directory.join(&entry).join(SKILL_FILE);
+            file.symlink_metadata().is_ok().then_some((entry, file))
+        };
         match self {
-            Self::Command => {
-                let name = entry.strip_suffix(".md")?;
-                Some((name.to_owned(), directory.join(entry)))
-            }
-            Self::Skill => {
-                let file = directory.join(entry).join(SKILL_FILE);
-                file.symlink_metadata().is_ok().then(|| (entry.to_owned(), file))
-            }
+            Self::Command => command_files(directory, root, mistakes),
+            Self::Skill => entries(directory).into_iter().filter_map(file_of_skill).collect(),
         }
     }
 
@@ -85,8 +90,11 @@ impl PromptKind {
         }
         let is_allowed = match self {
             Self::Command => {
-                name.starts_with(char::is_alphanumeric)
-                    && name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c))
+                let is_part = |part: &str| {
+                    part.starts_with(char::is_alphanumeric)
+                        && part.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c))
+                };
+                name.split(SEPARATOR).all(is_part)
             }
             Self::Skill => {
                 let is_part = |part: &str| {
@@ -159,10 +167,8 @@ impl Settings {
             all.mistakes.push(mistake(directory, 1, what));
             return;
         }
-        let mut entries: Vec<(String, PathBuf)> = entries(directory)
-            .iter()
-            .filter_map(|entry| kind.file_of_entry(directory, entry))
-            .collect();
+        let root = of_folder.then_some(self.workspace_root.as_path());
+        let mut entries = kind.files_in(directory, root, &mut all.mistakes);
         if entries.len() > MAX_FILES {
             let more = entries.split_off(MAX_FILES).len();
             let what = format!(
@@ -302,6 +308,10 @@ mod tests {
         for (kind, name, is_allowed) in [
             (PromptKind::Command, "review", true),
             (PromptKind::Command, "Über_2.x", true),
+            (PromptKind::Command, "team:web:review", true),
+            (PromptKind::Command, "team:", false),
+            (PromptKind::Command, "team:-rf", false),
+            (PromptKind::Command, "a b:review", false),
             (PromptKind::Command, "-rf", false),
             (PromptKind::Command, "a b", false),
             (PromptKind::Command, "a\u{1b}[31m", false),

@@ -10,6 +10,7 @@ mod find;
 mod front_matter;
 mod prompt_file;
 mod skill_content;
+mod subdirectories;
 
 use std::path::{Path, PathBuf};
 

@@ -21,7 +21,8 @@ const MAX_FIRST_LINE: usize = 100;
 pub struct PromptFile {
     /// Whether it is a command or a skill.
     pub kind: PromptKind,
-    /// The name: that of the file, or for a skill that of its directory.
+    /// The name: that of the file with those of its subdirectories before it (`team:review`), or for a skill that of
+    /// its directory.
     pub name: String,
     /// What it is for, in one line.
     pub description: String,

@@ -9,7 +9,7 @@ use agentx::types::ContentPart;
 
 use crate::args::RunArgs;
 use crate::attach::{MISSING_FILE_HINT, MessageWithFiles, attached};
-use crate::chat::slash::prompt_commands::prompt_of_run;
+use crate::chat::slash::prompt_commands::{prompt_of_input, prompt_of_run};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::units;
@@ -43,13 +43,22 @@ pub(crate) async fn read(
         let missing = ChatError::usage("there is no prompt", hint);
         return if may_go_without { Ok(None) } else { Err(missing) };
     }
-    let prompt = prompt_of_run(typed, settings)?;
+    let is_typed = !typed.trim().is_empty();
+    let (prompt, below) = if is_typed {
+        (prompt_of_run(&typed, settings)?, input.as_str())
+    } else {
+        (prompt_of_input(input.trim_end(), settings)?, "")
+    };
     for note in prompt.notes.iter().filter(|_| !args.quiet) {
         console.say(&console.err_style().dim(&format!("note: {note}\n")));
     }
-    let named = [prompt.text.as_str(), ""][usize::from(!prompt.attaches_files)];
+    let named = if is_typed && prompt.attaches_files {
+        prompt.text.as_str()
+    } else {
+        ""
+    };
     let files = with_files(named, settings, args.quiet, console)?.split_off(1);
-    let words = joined(&prompt.text, &input).map(ContentPart::text);
+    let words = joined(&prompt.text, below).map(ContentPart::text);
     Ok(Some(words.chain(files).collect()))
 }
 

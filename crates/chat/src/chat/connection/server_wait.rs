@@ -171,10 +171,28 @@ fn is_control(input: &TerminalInput, letter: char) -> bool {
     matches!(input, TerminalInput::Key(key) if is_it(key))
 }
 
+/// Returns the exit of a person who left while the chat waited for the server: what they gave up is no failure then.
+pub(in crate::chat) fn exit_of_leaving(leaving: Option<Exit>, error: &ChatError) -> Option<Exit> {
+    leaving.filter(|_| matches!(error, ChatError::Run { code, .. } if code == GAVE_UP))
+}
+
 fn gave_up() -> ChatError {
     ChatError::Run {
         exit: Exit::Interrupted,
         code: GAVE_UP.into(),
         message: "stopped waiting for an answer; the server may still carry out the last request".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_person_who_leaves_while_the_chat_waits_for_the_server_leaves_without_a_failure() {
+        assert_eq!(exit_of_leaving(Some(Exit::Ok), &gave_up()), Some(Exit::Ok));
+        assert_eq!(exit_of_leaving(None, &gave_up()), None, "they only gave up");
+        let other = ChatError::ClosedOutput;
+        assert_eq!(exit_of_leaving(Some(Exit::Ok), &other), None);
     }
 }

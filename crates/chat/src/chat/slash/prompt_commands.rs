@@ -2,13 +2,16 @@
 
 use std::path::PathBuf;
 
-use agentx::config::{PromptFile, PromptFiles, PromptKind, Settings};
+use agentx::config::{FolderTrust, PromptFile, PromptFiles, PromptKind, Settings, nearest};
 
-use super::NAMES;
 use super::help::{help, in_rows, is_about};
+use super::{NAMES, unescaped};
 use crate::attach::attached;
 use crate::error::ChatError;
 use crate::render::clean::visible;
+
+/// The number of names that the error about an unknown command suggests.
+const NEAREST: usize = 3;
 
 /// The message that a line makes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,18 +69,97 @@ pub fn message(line: &str, settings: &Settings) -> Result<Option<PromptMessage>,
     }))
 }
 
-/// Returns the prompt of a run: the message that it makes if it names a command or a skill of a file, otherwise as it is.
+/// Returns the prompt of a run that was typed: the message that it makes if it names a command or a skill of a file,
+/// otherwise the words. `//NAME` stands for the words `/NAME`, as in a chat.
 ///
 /// # Errors
-/// Returns the error of [`message`].
-pub fn prompt_of_run(typed: String, settings: &Settings) -> Result<PromptMessage, ChatError> {
+/// Returns the error of [`message`], and an error with the nearest names if the prompt begins with a command that does
+/// not exist.
+pub fn prompt_of_run(typed: &str, settings: &Settings) -> Result<PromptMessage, ChatError> {
+    match sent_command(typed, settings)? {
+        Some(made) => Ok(made),
+        None => words(typed, settings),
+    }
+}
+
+/// Returns the prompt of a run that is nothing but standard input, as [`prompt_of_run`] does. It attaches no file,
+/// because another program wrote it.
+///
+/// # Errors
+/// Returns an error for the same reasons as [`prompt_of_run`].
+pub fn prompt_of_input(input: &str, settings: &Settings) -> Result<PromptMessage, ChatError> {
+    let Some(mut made) = sent_command(input, settings)? else {
+        return words(input, settings);
+    };
+    let names_files = attached(&made.text, &settings.workspace, |path| settings.is_guarded(path));
+    if made.attaches_files && names_files.is_ok_and(|named| !named.files.is_empty()) {
+        made.notes.push(
+            "standard input attaches no file; give the command as an argument to attach those that it names"
+                .into(),
+        );
+    }
+    made.attaches_files = false;
+    Ok(made)
+}
+
+/// The message of a command or a skill, with the errors of a run.
+fn sent_command(line: &str, settings: &Settings) -> Result<Option<PromptMessage>, ChatError> {
     let hint = "a command of your own, in the directory of your configuration, may attach any file";
-    let made = message(&typed, settings).map_err(|what| ChatError::usage(what, hint))?;
-    Ok(made.unwrap_or(PromptMessage {
-        text: typed,
+    message(line, settings).map_err(|what| ChatError::usage(what, hint))
+}
+
+/// The message of words that name no command of a file.
+fn words(typed: &str, settings: &Settings) -> Result<PromptMessage, ChatError> {
+    let mut notes = Vec::new();
+    match command_name(typed) {
+        Some(name) if NAMES.contains(&name) => {
+            notes.push(format!(
+                "/{name} is a command of a chat; here it is sent to the model as words"
+            ));
+        }
+        Some(name) => return Err(unknown_command(name, settings)),
+        None => {}
+    }
+    let literal = unescaped(typed);
+    let is_escaped = command_name(literal).is_some();
+    let text = if is_escaped { literal } else { typed };
+    Ok(PromptMessage {
+        text: text.to_owned(),
         attaches_files: true,
-        notes: Vec::new(),
-    }))
+        notes,
+    })
+}
+
+/// The name in a line such as `/NAME WORDS`, if a command could have it. A path, a comment and a pattern are none.
+fn command_name(line: &str) -> Option<&str> {
+    let (name, _) = split(line)?;
+    let is_part = |part: &str| {
+        part.starts_with(char::is_alphanumeric)
+            && part
+                .chars()
+                .all(|char| char.is_alphanumeric() || "-_.".contains(char))
+    };
+    name.split(':').all(is_part).then_some(name)
+}
+
+/// The error about a command that does not exist, with the nearest names and what to do.
+fn unknown_command(name: &str, settings: &Settings) -> ChatError {
+    let files = settings.prompt_files();
+    let names = usable(&files).into_iter().map(|file| file.name.as_str());
+    let near: Vec<String> = nearest(name, names, NEAREST)
+        .into_iter()
+        .map(|near| format!("/{near}"))
+        .collect();
+    let near = match near.as_slice() {
+        [] => String::new(),
+        near => format!("; did you mean {}?", near.join(" or ")),
+    };
+    let mut hint =
+        format!("write //{name} to send the words as they are; `/help all` in a chat lists the commands");
+    if settings.folder.trust == FolderTrust::Unknown && !settings.folder_prompt_files().is_empty() {
+        hint.push_str("; those of this folder count once you trust it: agentx config trust");
+    }
+    ChatError::usage(format!("there is no command /{name}{near}"), hint)
 }
 
 /// Returns a file that a text names and that is outside of the folder, or may hold secrets.
