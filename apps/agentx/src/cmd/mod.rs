@@ -156,8 +156,7 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         }
         Command::Schedule { command } => {
             only_here("schedule", global)?;
-            let loaded = start::settings_to_look(global)?;
-            crate::waits::run_schedules(command, &loaded.settings, global.json, console)
+            waiting::run_schedule(command, global, console)
         }
         Command::Secrets { command } => {
             only_here("secrets", global)?;

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx::runtime::Runtime;
-use agentx_chat::waits::{ServerEnd, ServerWatch, WaitsCommand, WantedRun, WatchLimit, list_waits, watch};
+use agentx_chat::waits::{
+    ScheduleCommand, ServerEnd, ServerWatch, WaitsCommand, WantedRun, WatchLimit, list_waits, run_schedules,
+    watch,
+};
 use agentx_schedule::ScheduleStore;
 use clap::Parser as _;
 
@@ -37,6 +40,17 @@ pub(crate) fn run(command: WaitsCommand, global: &Global, console: &mut Console)
         let store = ScheduleStore::at(&loaded.settings.data_dir);
         let run = async |wanted: WantedRun, console: &mut Console| one(wanted, global, console).await;
         watch(place.runtime(), &store, limit, run, console).await
+    })
+}
+
+/// Adds, lists or removes schedules.
+pub(crate) fn run_schedule(
+    command: Option<ScheduleCommand>,
+    global: &Global,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
+    with_runtime(global, console, async |place, loaded, console| {
+        run_schedules(command, place, &loaded.settings, global.json, console).await
     })
 }
 

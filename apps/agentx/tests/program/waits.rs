@@ -278,7 +278,10 @@ fn a_schedule_is_kept_listed_and_removed_and_a_wrong_one_is_refused() {
             &["schedule", "add", "@daily", "x", "--zone", "Mars"],
             "no time zone",
         ),
-        (&["schedule", "add", "@daily", "x"], "there is a schedule"),
+        (
+            &["schedule", "add", "@daily", "x", "--name", "schedule"],
+            "there is a schedule",
+        ),
         (&["schedule", "remove", "none"], "there is no schedule"),
     ] {
         let refused = sandbox.run(args);
@@ -287,4 +290,34 @@ fn a_schedule_is_kept_listed_and_removed_and_a_wrong_one_is_refused() {
     }
     assert_eq!(sandbox.run(&["schedule", "remove", "schedule"]).code, Some(0));
     assert!(sandbox.run(&["schedule", "list"]).stdout.is_empty());
+}
+
+#[test]
+fn a_schedule_names_only_what_exists_and_keeps_no_secret() {
+    let sandbox = Sandbox::new().env("MADE_UP_TOKEN", "q7Zr2mW9xK4vT1nB8sLd");
+    sandbox.write("ws/notes.txt", "notes");
+    for (args, words) in [
+        (&["hello", "--agent", "nobody"][..], "nobody"),
+        (
+            &["hello", "--model", "sonet"],
+            "unknown model `sonet` (flag --model)",
+        ),
+        (&["read @missing.txt"], "missing.txt"),
+        (&["/missing now"], "there is no command /missing"),
+        (
+            &["say q7Zr2mW9xK4vT1nB8sLd"],
+            "the prompt contains a secret (MADE_UP_TOKEN)",
+        ),
+    ] {
+        let added = sandbox.run(&[&["schedule", "add", "@daily"][..], args].concat());
+        assert_eq!(added.code, Some(2), "{added}");
+        assert!(added.stderr.contains(words), "{added}");
+    }
+    let kept = sandbox.path("home/.local/share/agentx/schedules.json");
+    assert!(!kept.exists());
+    for name in ["schedule", "schedule-2"] {
+        let added = sandbox.run(&["schedule", "add", "@daily", "read @notes.txt", "--model", "demo"]);
+        assert_eq!(added.code, Some(0), "{added}");
+        assert!(added.stdout.contains(&format!("added {name}:")), "{added}");
+    }
 }

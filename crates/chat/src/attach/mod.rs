@@ -13,6 +13,7 @@ use crate::named_file::open_named;
 use crate::render::clean::visible;
 use crate::render::units;
 use document::{DocumentKind, LARGEST_DOCUMENT};
+pub use of_run::attached_by_run;
 use words::{NamedWord, named_words, without_lines};
 pub(crate) use words::{last_word, unescaped};
 
@@ -22,6 +23,7 @@ pub(crate) mod file_search;
 pub(crate) mod files;
 mod image_file;
 mod missing;
+mod of_run;
 mod words;
 
 /// Maximum size of an attached text in bytes. The model can read a part of a longer file itself.

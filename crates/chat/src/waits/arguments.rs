@@ -48,7 +48,7 @@ pub struct ScheduleArguments {
     /// The prompt
     #[arg(required = true)]
     pub(super) prompt: Vec<String>,
-    /// Its name, which is the title of its sessions; by default that of the agent
+    /// Its name, which is the title of its sessions; by default that of the agent, with a number if it is taken
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
     /// Use this agent from `.agentx/agents` or your own files

@@ -8,6 +8,7 @@
 
 mod arguments;
 mod due_schedules;
+mod schedule_checks;
 mod schedules;
 mod server_watch;
 mod sessions;

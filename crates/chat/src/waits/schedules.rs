@@ -1,13 +1,15 @@
 //! `agentx schedule`: prompts that are run at set times.
 
 use agentx::config::Settings;
-use agentx_schedule::{Schedule, ScheduleError, ScheduleStore, system_zone};
+use agentx_schedule::{Schedule, ScheduleError, ScheduleStore, check_schedule, system_zone};
 use serde_json::{Value, json};
 
 use super::arguments::{ScheduleArguments, ScheduleCommand};
+use super::schedule_checks::check_names;
 use super::sessions::due;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::place::Place;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
@@ -23,8 +25,9 @@ const SHOWN_PROMPT: usize = 60;
 /// # Errors
 /// Returns an error if the schedule cannot be used or does not exist, the file cannot be read or changed, or the output
 /// cannot be written.
-pub fn run_schedules(
+pub async fn run_schedules(
     command: Option<ScheduleCommand>,
+    place: &Place,
     settings: &Settings,
     json: bool,
     console: &mut Console,
@@ -32,7 +35,12 @@ pub fn run_schedules(
     let store = ScheduleStore::at(&settings.data_dir);
     match command.unwrap_or(ScheduleCommand::List) {
         ScheduleCommand::Add(arguments) => {
-            let schedule = made(arguments, settings);
+            let mut schedule = made(&arguments, settings);
+            if arguments.name.is_none() {
+                schedule.name = free_name(&schedule.name, &store.list().map_err(failed)?);
+            }
+            check_schedule(&schedule).map_err(failed)?;
+            check_names(&schedule, place, settings, console).await?;
             store.add(schedule.clone()).map_err(failed)?;
             report(&schedule, "added", json, console)?;
             console.say("hint: `agentx waits run` or `agentx serve` runs what is due\n");
@@ -47,14 +55,14 @@ pub fn run_schedules(
 }
 
 /// The schedule that the words describe.
-fn made(arguments: ScheduleArguments, settings: &Settings) -> Schedule {
-    let name = arguments.name.or_else(|| arguments.agent.clone());
+fn made(arguments: &ScheduleArguments, settings: &Settings) -> Schedule {
+    let name = arguments.name.as_ref().or(arguments.agent.as_ref());
     Schedule {
-        name: name.unwrap_or_else(|| "schedule".to_owned()),
-        pattern: arguments.pattern,
-        zone: arguments.zone.unwrap_or_else(system_zone),
-        agent: arguments.agent,
-        model: arguments.model,
+        name: name.cloned().unwrap_or_else(|| "schedule".to_owned()),
+        pattern: arguments.pattern.clone(),
+        zone: arguments.zone.clone().unwrap_or_else(system_zone),
+        agent: arguments.agent.clone(),
+        model: arguments.model.clone(),
         prompt: arguments.prompt.join(" "),
         workspace: settings.workspace.to_string_lossy().into_owned(),
         created_at: units::now(),
@@ -62,6 +70,16 @@ fn made(arguments: ScheduleArguments, settings: &Settings) -> Schedule {
         begun: None,
         last_session: None,
     }
+}
+
+/// Returns a name that no schedule has: this one, or one with a number behind it.
+fn free_name(base: &str, known: &[Schedule]) -> String {
+    let (mut name, mut number) = (base.to_owned(), 1);
+    while known.iter().any(|schedule| schedule.name == name) {
+        number += 1;
+        name = format!("{base}-{number}");
+    }
+    name
 }
 
 fn report(schedule: &Schedule, what: &str, json: bool, console: &mut Console) -> Result<(), ChatError> {

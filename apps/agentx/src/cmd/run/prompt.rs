@@ -1,14 +1,13 @@
 //! The prompt of a headless run: the words of the command line, and standard input below them.
 
 use std::io::Read as _;
-use std::path::Path;
 use std::time::Duration;
 
 use agentx::config::Settings;
 use agentx::types::ContentPart;
 
 use crate::args::RunArgs;
-use crate::attach::{MISSING_FILE_HINT, MessageWithFiles, attached};
+use crate::attach::attached_by_run;
 use crate::chat::slash::prompt_commands::{prompt_of_input, prompt_of_run};
 use crate::console::Console;
 use crate::error::ChatError;
@@ -57,42 +56,13 @@ pub(crate) async fn read(
     } else {
         ""
     };
-    let files = with_files(named, settings, args.quiet, console)?.split_off(1);
-    let words = joined(&prompt.text, below).map(ContentPart::text);
-    Ok(Some(words.chain(files).collect()))
-}
-
-/// The words that were typed, and the files that they name. A missing file is an error, as in a chat. Standard
-/// input cannot name files, because it is the output of another program. Files that may hold secrets are not
-/// attached: a script may have put other people's words into the prompt, and no person sees the attachment.
-fn with_files(
-    typed: &str,
-    settings: &Settings,
-    quiet: bool,
-    console: &mut Console,
-) -> Result<Vec<ContentPart>, ChatError> {
-    let refused = |what| ChatError::Input { what };
-    let is_guarded = |path: &Path| settings.is_guarded(path);
-    let MessageWithFiles {
-        content,
-        files,
-        notes,
-        missing,
-    } = attached(typed, &settings.workspace, is_guarded).map_err(refused)?;
-    if let Some(secret) = files.iter().find(|file| settings.is_guarded(file)) {
-        let secret = secret.display();
-        return Err(ChatError::usage(
-            format!("{secret} may hold secrets, and `agentx run` never attaches such files"),
-            "write the name without @, and the agent asks before it reads the file; or attach it in a chat",
-        ));
-    }
-    if !missing.is_empty() {
-        return Err(ChatError::usage(missing.join("; "), MISSING_FILE_HINT));
-    }
-    for note in notes.into_iter().filter(|_| !quiet) {
+    let mut attached = attached_by_run(named, settings)?;
+    for note in attached.notes.iter().filter(|_| !args.quiet) {
         console.say(&console.err_style().dim(&format!("note: {note}\n")));
     }
-    Ok(content)
+    let files = attached.content.split_off(1);
+    let words = joined(&prompt.text, below).map(ContentPart::text);
+    Ok(Some(words.chain(files).collect()))
 }
 
 /// The prompt as parts: what was typed, and below it what another program wrote. One of them alone is the prompt.
