@@ -352,6 +352,13 @@ fn a_script_that_said_ask_is_told_that_there_is_no_terminal() {
     let other = sandbox.path("other");
     let elsewhere = sandbox.run(&["--cwd", &other.to_string_lossy(), "run", "run touch made"]);
     assert_eq!(elsewhere.code, Some(7), "the rule is for one folder: {elsewhere}");
+    assert!(
+        elsewhere.stderr.contains("'touch made' --here --cwd /"),
+        "{elsewhere}"
+    );
+    let listed = sandbox.run(&["sessions", "list"]);
+    assert_eq!(listed.stdout.matches("calls refused").count(), 2, "{listed}");
+    assert_eq!(listed.stdout.matches("completed").count(), 1, "{listed}");
     let unclear = sandbox.run(&["approvals", "add", "allow", "edit", "src/**"]);
     assert!(
         unclear.code == Some(2) && unclear.stderr.contains("--path 'src/**'"),

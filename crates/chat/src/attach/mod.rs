@@ -12,12 +12,14 @@ use crate::error::ChatError;
 use crate::named_file::open_named;
 use crate::render::clean::visible;
 use crate::render::units;
+pub use crowded_out::note_of_pictures;
 use document::{DocumentKind, LARGEST_DOCUMENT};
 pub use of_run::attached_by_run;
 use words::{NamedWord, named_words, without_lines};
 pub(crate) use words::{last_word, unescaped};
 
 pub(crate) mod clipboard_picture;
+pub(crate) mod crowded_out;
 mod document;
 pub(crate) mod file_search;
 pub(crate) mod files;

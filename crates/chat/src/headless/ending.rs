@@ -181,7 +181,7 @@ impl RunOutcomeCollector {
     /// Notes that a call failed in a run without an approver. The reason says whether that is the cause. A
     /// call that a rule denies would have been refused anyway.
     pub(crate) fn tool_failed(&mut self, failed: &ToolFailed) {
-        if failed.status == ToolStatus::Denied && NOBODY.iter().any(|why| failed.error.contains(why)) {
+        if nobody_was_asked(failed) {
             self.refused += 1;
             let called = self.called.iter().find(|(id, _)| *id == failed.tool_call_id);
             let allow = called.map_or_else(
@@ -280,6 +280,11 @@ impl RunOutcomeCollector {
         let last = self.last_error.as_ref().map(|(_, message)| message.as_str());
         last.or(self.reason.as_deref()).unwrap_or(otherwise)
     }
+}
+
+/// Returns whether a call was refused because nobody could be asked about it.
+pub(crate) fn nobody_was_asked(failed: &ToolFailed) -> bool {
+    failed.status == ToolStatus::Denied && NOBODY.iter().any(|why| failed.error.contains(why))
 }
 
 /// The command that adds a rule for this call and this folder, as it is typed into a shell.

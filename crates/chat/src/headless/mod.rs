@@ -5,6 +5,7 @@
 mod approver;
 mod ending;
 mod facts;
+mod folder_of_rule;
 mod operator;
 mod output_options;
 pub mod result;
@@ -33,7 +34,7 @@ use crate::terminal::console::Console;
 use crate::terminal::signals::Signals;
 pub use approver::{Approver, deny_where_it_would_ask};
 pub use ending::leave;
-pub(crate) use ending::{RunOutcomeCollector, command_that_allows};
+pub(crate) use ending::{RunOutcomeCollector, command_that_allows, nobody_was_asked};
 use facts::{drain, next_fact};
 pub use operator::RemoteApprovals;
 pub use output_options::{Format, OutputOptions};
@@ -95,6 +96,7 @@ pub async fn with_session(
             Err(_) => result.fill_cost_of_answers(&before.config.model),
         }
     }
+    folder_of_rule::name_folder(&mut result, &before.config.workspace, console);
     ending::notes(&result, before.config.limits.max_cost, console);
     if manner.typed {
         typed_answer::fill(&mut result);

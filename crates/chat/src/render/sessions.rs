@@ -1,9 +1,9 @@
 //! Renders sessions as a list for people.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use agentx::runtime::SessionInfo;
-use agentx::types::{OwnerId, RunStatus, Timestamp};
+use agentx::types::{OwnerId, RunStatus, SessionId, Timestamp};
 
 use super::clean::visible;
 use super::person_names::PersonNames;
@@ -12,6 +12,8 @@ use crate::demo::is_demo;
 
 /// The width of a terminal below which the title gets the room of a count.
 const WIDE: usize = 120;
+/// The column of the status.
+const STATUS: usize = 2;
 /// The column of the count.
 const MESSAGES: usize = 3;
 /// The title of a session in which nothing was said.
@@ -26,6 +28,17 @@ pub fn render_list(
     sessions: &[SessionInfo],
     me: &OwnerId,
     names: Option<&BTreeMap<OwnerId, String>>,
+    width: usize,
+) -> String {
+    render_list_with(sessions, me, names, &BTreeSet::new(), width)
+}
+
+/// The same list, in which the sessions of `refused` are marked: calls of their last run were refused.
+pub(crate) fn render_list_with(
+    sessions: &[SessionInfo],
+    me: &OwnerId,
+    names: Option<&BTreeMap<OwnerId, String>>,
+    refused: &BTreeSet<SessionId>,
     width: usize,
 ) -> String {
     let on_server = names.is_some();
@@ -51,11 +64,13 @@ pub fn render_list(
         .map(str::to_owned)
         .to_vec(),
     ];
-    rows.extend(
-        sessions
-            .iter()
-            .map(|info| row_of(info, me, &names, on_server, now)),
-    );
+    rows.extend(sessions.iter().map(|info| {
+        let mut row = row_of(info, me, &names, on_server, now);
+        if refused.contains(&info.session_id) {
+            row[STATUS] = "calls refused".to_owned();
+        }
+        row
+    }));
     if sessions
         .windows(2)
         .all(|pair| pair[0].workspace == pair[1].workspace)

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use agentx::config::Settings;
-use agentx::runtime::Session;
+use agentx::runtime::{Session, UserInput};
 use agentx::types::{ApprovalMode, ConfigChange, SessionId};
 
 use crate::args::{AgentArgs, Global, RunArgs};
+use crate::attach::note_of_pictures;
 use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
@@ -40,13 +41,14 @@ pub(super) async fn asks_again(
     }
 }
 
-/// Prints notes about a session before the run continues it: who answers in it, and that calls require an
-/// answer again.
+/// Prints notes about a session before the run continues it: who answers in it, that calls require an
+/// answer again, and that older pictures give way to those of the prompt.
 pub(super) async fn say_notes(
     place: &CommandTarget,
     settings: &Settings,
     session: &dyn Session,
     there: u64,
+    prompt: Option<&UserInput>,
     console: &mut Console,
 ) {
     if place.remote().is_none()
@@ -58,7 +60,9 @@ pub(super) async fn say_notes(
     let of_server = other_server::record(place, settings, session).await;
     let changed = session_opening::changed_by_opening(place, session.id(), there).await;
     let of_decisions = session_opening::note_of_decisions(settings, &changed);
-    let notes = [of_server, of_decisions];
+    let of_pictures = note_of_pictures(place.runtime(), session, prompt).await;
+    let of_pictures = of_pictures.map(|note| console.err_style().dim(&format!("note: {note}\n")));
+    let notes = [of_server, of_decisions, of_pictures];
     notes.into_iter().flatten().for_each(|note| console.say(&note));
 }
 

@@ -56,7 +56,16 @@ pub(crate) async fn run(
     console.say(
         session_opening::note_of_mode(&place, &loaded.settings, &args.agent.wanted()).unwrap_or_default(),
     );
-    say_notes(&place, &loaded.settings, session.as_ref(), there, console).await;
+    let of_prompt = prompt.as_ref();
+    say_notes(
+        &place,
+        &loaded.settings,
+        session.as_ref(),
+        there,
+        of_prompt,
+        console,
+    )
+    .await;
     // A session that someone set to refuse stays so; one that refuses only because this run has no terminal
     // does not.
     let told_now = target == Target::New || args.agent.approve.is_some();

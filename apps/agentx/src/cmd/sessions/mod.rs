@@ -15,7 +15,7 @@ use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::{ChatError, operator_only_error};
 use crate::exit::Exit;
-use crate::render::sessions::render_list;
+use crate::refused_calls::print_list;
 use crate::render::units;
 use crate::stored_sessions::{collect, delete, rename, search, verify};
 use crate::{redacting, secret_scan, session_opening, show};
@@ -42,8 +42,7 @@ pub(crate) async fn run(
             } else if sessions.is_empty() && *waiting {
                 console.out("no call waits for a decision\n")?
             } else {
-                let (me, names) = (place.runtime().owner(), place.names());
-                console.out(&render_list(&sessions, me, names, console.out_width()))?
+                print_list(place, &sessions, console).await?
             }
         }
         SessionsCommand::Show(args) => {

@@ -140,15 +140,16 @@ fn from_the_end<T>(all: &[T], n: usize) -> Option<&T> {
     all.len().checked_sub(n.max(1)).and_then(|at| all.get(at))
 }
 
-/// The lines of a text, at most so many: of more, those at the beginning and at the end.
-fn lines_of(text: &str) -> Vec<String> {
+/// The lines of a text, at most so many: of more, those at the beginning and at the end, and between them the command
+/// that prints `all`.
+fn lines_of(text: &str, all: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
     let Some(out) = lines.len().checked_sub(MOST_LINES).filter(|out| *out > 0) else {
         return lines.into_iter().map(str::to_owned).collect();
     };
     let half = MOST_LINES / 2;
     let mut shown: Vec<String> = lines[..half].iter().map(|line| (*line).to_owned()).collect();
-    shown.push(format!("… {} …", units::counted(out, "line")));
+    shown.push(format!("… {}; all of them: {all} …", units::counted(out, "line")));
     shown.extend(lines[lines.len() - half..].iter().map(|line| (*line).to_owned()));
     shown
 }
@@ -182,7 +183,7 @@ impl Chat<'_> {
         let head = length(thought.until.millis_since(thought.since), &text);
         let sign = style.sign("✻ ", "");
         let mut told = format!("{}\n", style.dim(&format!("{sign}{head}")));
-        for line in lines_of(text.trim_end()) {
+        for line in lines_of(text.trim_end(), &self.prints_all()) {
             told.push_str(&format!("{}\n", style.dim(&format!("  {line}"))));
         }
         Ok(told)
@@ -223,7 +224,7 @@ impl Chat<'_> {
             told.push_str(&format!("\n{}", arguments(&call.input, |_| true)))
         }
         let bar = style.sign("  │ ", "  ");
-        for line in lines_of(&text) {
+        for line in lines_of(&text, &self.prints_all()) {
             told.push_str(&format!("{}{line}\n", style.dim(bar)));
         }
         let end = if call.end.is_empty() {
@@ -233,6 +234,12 @@ impl Chat<'_> {
         };
         told.push_str(&style.dim(&format!("{}{end}", style.sign("  └ ", ""))));
         Ok(told)
+    }
+
+    /// The command that prints the whole session, with all output and reasoning.
+    fn prints_all(&self) -> String {
+        let id = self.connection.session().map(|session| session.id().as_str());
+        self.place.command(&format!("show {} --json", id.unwrap_or("ID")))
     }
 
     /// Returns the items that can be read again: from the last events, or from all events if those are not
@@ -269,13 +276,13 @@ mod tests {
     #[test]
     fn of_a_flood_the_beginning_and_the_end_are_printed() {
         let text: String = (0..5_000).map(|i| format!("line {i}\n")).collect();
-        let lines = lines_of(&text);
+        let lines = lines_of(&text, "agentx show ID --json");
         assert_eq!(lines.len(), MOST_LINES + 1);
         assert_eq!(
             (lines[500].as_str(), lines[1_000].as_str()),
-            ("… 4000 lines …", "line 4999")
+            ("… 4000 lines; all of them: agentx show ID --json …", "line 4999")
         );
-        assert_eq!(lines_of("a\nb"), ["a", "b"]);
+        assert_eq!(lines_of("a\nb", ""), ["a", "b"]);
         assert_eq!(from_the_end(&[1, 2, 3], 1), Some(&3));
         assert_eq!(
             (from_the_end(&[1, 2, 3], 3), from_the_end(&[1], 2)),

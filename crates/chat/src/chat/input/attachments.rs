@@ -3,16 +3,14 @@
 use std::path::Path;
 
 use agentx::runtime::{cannot_see, do_not_fit};
-use agentx::types::{AgentConfig, ContentPart, MediaSource, PictureLimits};
+use agentx::types::{AgentConfig, ContentPart};
 
+use crate::attach::crowded_out::{CROWDED_OUT, crowds_out};
 use crate::attach::{MessageWithFiles, attached_as_typed};
 use crate::chat::{Chat, ConversationSite};
 
 /// The hint for a message that is not sent, because it names a missing file.
 const HINT: &str = "nothing was sent; correct the name, or enter the line again to send it without the file";
-
-/// The note for a message with whose pictures older ones are left out of requests.
-const CROWDED_OUT: &str = "a request does not hold all pictures of this conversation; the model reads a line in place of the oldest";
 
 /// A message that was not sent because of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -99,18 +97,6 @@ impl Chat<'_> {
         let last = self
             .wait_for(async { runtime.context(&session, None).await })
             .await;
-        let new: usize = content.iter().map(bytes_of_picture).sum();
-        last.is_ok_and(|last| last.body.len() + new > PictureLimits::of(&config.model).all_bytes)
-    }
-}
-
-/// The bytes of a picture in a request.
-fn bytes_of_picture(part: &ContentPart) -> usize {
-    match part {
-        ContentPart::Image(picture) => match &picture.source {
-            MediaSource::Base64(data) => data.len(),
-            MediaSource::Blob(_) | MediaSource::Url(_) => 0,
-        },
-        _ => 0,
+        last.is_ok_and(|last| crowds_out(config, content, last.body.len()))
     }
 }

@@ -1,0 +1,78 @@
+//! Finds sessions whose last run came to its end although calls of it were refused, because nobody could be asked. The
+//! list of sessions names them, as the exit code of `agentx run` does. It is derived from the log each time.
+
+use std::collections::BTreeSet;
+
+use agentx::runtime::{Delivery, Runtime, SessionInfo, View};
+use agentx::types::{RunStatus, RuntimeEvent, SessionId};
+
+use crate::error::ChatError;
+use crate::headless::nobody_was_asked;
+use crate::place::Place;
+use crate::render::sessions::render_list_with;
+use crate::terminal::console::Console;
+
+/// The number of sessions that are read, the latest first, so that a list stays fast.
+const MOST_SESSIONS: usize = 20;
+/// Sessions with more events are not read.
+const MOST_EVENTS: u64 = 1_000;
+
+/// Prints the list of sessions of a place. Of a server's sessions, none is marked: it would have to send their logs.
+///
+/// # Errors
+/// Returns an error if the output cannot be written.
+pub async fn print_list(
+    place: &Place,
+    sessions: &[SessionInfo],
+    console: &mut Console,
+) -> Result<(), ChatError> {
+    let runtime = place.runtime();
+    let refused = match place.remote() {
+        Some(_) => BTreeSet::new(),
+        None => with_refused_calls(runtime, sessions).await,
+    };
+    let width = console.out_width();
+    console.out(&render_list_with(
+        sessions,
+        runtime.owner(),
+        place.names(),
+        &refused,
+        width,
+    ))
+}
+
+/// Returns those of these sessions whose last run was refused calls. Long and older sessions are left out, and those
+/// that cannot be read.
+async fn with_refused_calls(runtime: &dyn Runtime, sessions: &[SessionInfo]) -> BTreeSet<SessionId> {
+    let mut refused = BTreeSet::new();
+    let is_read = |info: &&SessionInfo| {
+        info.status == Some(RunStatus::Completed) && info.writer.is_none() && info.last_seq <= MOST_EVENTS
+    };
+    for info in sessions.iter().filter(is_read).take(MOST_SESSIONS) {
+        if was_refused(runtime, &info.session_id).await {
+            refused.insert(info.session_id.clone());
+        }
+    }
+    refused
+}
+
+async fn was_refused(runtime: &dyn Runtime, session: &SessionId) -> bool {
+    let Ok(mut subscription) = runtime.watch(session, 0, View::Runtime, false).await else {
+        return false;
+    };
+    let (mut refused, mut ended) = (None, None);
+    while let Some(delivery) = subscription.next().await {
+        match delivery {
+            Delivery::Runtime(envelope) => match &envelope.event {
+                RuntimeEvent::ToolFailed(failed) if nobody_was_asked(failed) => {
+                    refused = envelope.run_id.clone();
+                }
+                RuntimeEvent::RunFinished(end) => ended = Some(end.run_id.clone()),
+                _ => {}
+            },
+            Delivery::CaughtUp(_) | Delivery::CutOff(_) => break,
+            Delivery::Environment(_) => {}
+        }
+    }
+    refused.is_some() && refused == ended
+}
