@@ -41,14 +41,13 @@ pub(super) async fn asks_again(
     }
 }
 
-/// Prints notes about a session before the run continues it: who answers in it, that calls require an
-/// answer again, and that older pictures give way to those of the prompt.
+/// Prints notes about a session before the run continues it: who answers in it, and that calls require an
+/// answer again.
 pub(super) async fn say_notes(
     place: &CommandTarget,
     settings: &Settings,
     session: &dyn Session,
     there: u64,
-    prompt: Option<&UserInput>,
     console: &mut Console,
 ) {
     if place.remote().is_none()
@@ -60,10 +59,20 @@ pub(super) async fn say_notes(
     let of_server = other_server::record(place, settings, session).await;
     let changed = session_opening::changed_by_opening(place, session.id(), there).await;
     let of_decisions = session_opening::note_of_decisions(settings, &changed);
-    let of_pictures = note_of_pictures(place.runtime(), session, prompt).await;
-    let of_pictures = of_pictures.map(|note| console.err_style().dim(&format!("note: {note}\n")));
-    let notes = [of_server, of_decisions, of_pictures];
+    let notes = [of_server, of_decisions];
     notes.into_iter().flatten().for_each(|note| console.say(&note));
+}
+
+/// Prints a note if older pictures give way to those of the prompt.
+pub(super) async fn say_of_pictures(
+    place: &CommandTarget,
+    session: &dyn Session,
+    prompt: Option<&UserInput>,
+    console: &mut Console,
+) {
+    if let Some(note) = note_of_pictures(place.runtime(), session, prompt).await {
+        console.say(&console.err_style().dim(&format!("note: {note}\n")));
+    }
 }
 
 /// Opens the session. Without an approver, changes a session that would ask to one that refuses. Returns

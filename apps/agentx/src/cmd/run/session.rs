@@ -6,7 +6,7 @@ use std::sync::Arc;
 use agentx::runtime::{Session, UserInput};
 use agentx::types::{ApprovalMode, ConfigChange, SessionId};
 
-use super::opening::{asks_again, open, say_notes};
+use super::opening::{asks_again, open, say_notes, say_of_pictures};
 use super::prompt;
 use crate::args::{Global, RunArgs};
 use crate::compose::CommandTarget;
@@ -56,16 +56,8 @@ pub(crate) async fn run(
     console.say(
         session_opening::note_of_mode(&place, &loaded.settings, &args.agent.wanted()).unwrap_or_default(),
     );
-    let of_prompt = prompt.as_ref();
-    say_notes(
-        &place,
-        &loaded.settings,
-        session.as_ref(),
-        there,
-        of_prompt,
-        console,
-    )
-    .await;
+    say_notes(&place, &loaded.settings, session.as_ref(), there, console).await;
+    say_of_pictures(&place, session.as_ref(), prompt.as_ref(), console).await;
     // A session that someone set to refuse stays so; one that refuses only because this run has no terminal
     // does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
