@@ -122,14 +122,42 @@ impl Keyring {
     /// Returns an error if the list cannot be read or written.
     pub fn remove_mcp_token(&self, id: &str) -> Result<bool, KeyringError> {
         let lock = files::lock(&self.directory)?;
+        self.retain_mcp_tokens(|known| known.id != id, &lock)
+    }
+
+    /// Removes the tokens of keys that this directory does not trust any more, so that they do not count again when it
+    /// trusts such a key later. [`Keyring::untrust`] and [`Keyring::trust`] do so, too; this is for a list of people that
+    /// was edited as a file. Returns whether there were some. Without such a list nothing is removed, because an editor
+    /// may be replacing it.
+    ///
+    /// # Errors
+    /// Returns an error if the people, the identity or the tokens cannot be read, or the tokens cannot be written.
+    pub fn remove_mcp_tokens_of_untrusted(&self) -> Result<bool, KeyringError> {
+        let lock = files::lock(&self.directory)?;
+        if !self.people_file().exists() {
+            return Ok(false);
+        }
+        let own = self.identity()?.map(|own| *own.public_key());
+        let people = self.people()?;
+        let is_trusted =
+            |key: &PublicKey| own == Some(*key) || people.iter().any(|known| known.public_key == *key);
+        self.retain_mcp_tokens(|token| is_trusted(&token.key), &lock)
+    }
+
+    /// Removes all tokens but those to keep. Returns whether there were others.
+    pub(crate) fn retain_mcp_tokens(
+        &self,
+        keep: impl Fn(&McpToken) -> bool,
+        lock: &agentx_files::FileLock,
+    ) -> Result<bool, KeyringError> {
         let mut tokens = self.mcp_tokens()?;
         let before = tokens.len();
-        tokens.retain(|known| known.id != id);
-        let was_there = tokens.len() < before;
-        if was_there {
-            self.write_mcp_tokens(&tokens, &lock)?;
+        tokens.retain(keep);
+        let were_others = tokens.len() < before;
+        if were_others {
+            self.write_mcp_tokens(&tokens, lock)?;
         }
-        Ok(was_there)
+        Ok(were_others)
     }
 
     /// Returns the state of the list: taken before it is read, it shows later whether it has to be read again.
@@ -156,7 +184,7 @@ fn hash(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SecretKey;
+    use crate::{SecretKey, Trusted, TrustedAs};
 
     #[test]
     fn a_key_has_a_few_tokens_and_the_file_has_none_of_their_texts() {
@@ -181,6 +209,52 @@ mod tests {
         // Expired tokens make room.
         keyring.make_mcp_token(&key(1), "a", 11, 100).unwrap();
         assert_eq!(keyring.mcp_tokens().unwrap().len(), MCP_TOKENS_OF_KEY);
+    }
+
+    #[test]
+    fn removing_the_trust_in_a_key_removes_its_tokens_for_good() {
+        let directory = tempfile::tempdir().unwrap();
+        let keyring = Keyring::at(directory.path());
+        let key = |seed: u8| *SecretKey::from_seed(&[seed; 32]).unwrap().public_key();
+        let trust = |seed: u8| {
+            let trusted = Trusted {
+                public_key: key(seed),
+                name: None,
+                role: TrustedAs::Member,
+            };
+            keyring.trust(trusted).unwrap();
+        };
+        let make = |seed: u8| drop(keyring.make_mcp_token(&key(seed), "a", 5, 100).unwrap());
+        let owners = || -> Vec<PublicKey> {
+            let tokens = keyring.mcp_tokens().unwrap().into_iter();
+            tokens.map(|token| token.key).collect()
+        };
+        for seed in [1, 2] {
+            trust(seed);
+            make(seed);
+        }
+        trust(1);
+        assert_eq!(owners(), [key(1), key(2)], "who is trusted anyway keeps them");
+        keyring.untrust(&key(1)).unwrap();
+        assert_eq!(owners(), [key(2)]);
+        trust(1);
+        assert_eq!(owners(), [key(2)]);
+        // Somebody edits the list of people as a file.
+        std::fs::write(keyring.people_file(), "[]").unwrap();
+        trust(2);
+        assert!(owners().is_empty(), "the tokens of before do not count again");
+        make(2);
+        let aside = directory.path().join("aside");
+        std::fs::rename(keyring.people_file(), &aside).unwrap();
+        assert!(!keyring.remove_mcp_tokens_of_untrusted().unwrap());
+        std::fs::rename(&aside, keyring.people_file()).unwrap();
+        assert!(!keyring.remove_mcp_tokens_of_untrusted().unwrap());
+        std::fs::write(keyring.people_file(), "[").unwrap();
+        assert!(keyring.remove_mcp_tokens_of_untrusted().is_err());
+        assert_eq!(owners(), [key(2)]);
+        std::fs::write(keyring.people_file(), "[]").unwrap();
+        assert!(keyring.remove_mcp_tokens_of_untrusted().unwrap());
+        assert!(owners().is_empty());
     }
 
     #[cfg(unix)]

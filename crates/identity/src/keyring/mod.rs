@@ -154,12 +154,23 @@ impl Keyring {
         }
     }
 
-    /// Trusts a person from now on; returns the previous trust.
+    /// Trusts a person from now on; returns the previous trust. Tokens for `/mcp` of somebody who was not trusted until
+    /// now are removed: they are of a time before the trust in them was removed.
     ///
     /// # Errors
-    /// Returns an error if the list cannot be read or written.
+    /// Returns an error if the list of people or that of tokens cannot be read or written.
     pub fn trust(&self, somebody: Trusted) -> Result<Option<Trusted>, KeyringError> {
-        self.change(|people| {
+        let lock = files::lock(&self.directory)?;
+        let key = somebody.public_key;
+        let is_own = self
+            .identity()
+            .ok()
+            .flatten()
+            .is_some_and(|own| *own.public_key() == key);
+        if !is_own && !self.people()?.iter().any(|known| known.public_key == key) {
+            self.retain_mcp_tokens(|token| token.key != key, &lock)?;
+        }
+        self.change(&lock, |people| {
             let known = people
                 .iter_mut()
                 .find(|known| known.public_key == somebody.public_key);
@@ -171,15 +182,21 @@ impl Keyring {
         })
     }
 
-    /// Removes the trust in a person; returns the previous trust.
+    /// Removes the trust in a person, and their tokens for `/mcp`; returns the previous trust.
     ///
     /// # Errors
-    /// Returns an error if the list cannot be read or written.
+    /// Returns an error if the list of people cannot be read or written; then nothing has changed. Also returns an error
+    /// if the list of tokens cannot; then the person is not trusted any more, and [`Keyring::trust`] removes the tokens.
     pub fn untrust(&self, key: &PublicKey) -> Result<Option<Trusted>, KeyringError> {
-        self.change(|people| {
+        let lock = files::lock(&self.directory)?;
+        let before = self.change(&lock, |people| {
             let at = people.iter().position(|known| known.public_key == *key)?;
             Some(people.remove(at))
-        })
+        })?;
+        if before.is_some() {
+            self.retain_mcp_tokens(|token| token.key != *key, &lock)?;
+        }
+        Ok(before)
     }
 
     /// Returns the person with this key, if this directory knows them. An unreadable file trusts no one.
@@ -222,14 +239,17 @@ impl Keyring {
     }
 
     /// Reads the list, changes it, and writes it if it differs, under the lock.
-    fn change<T>(&self, change: impl FnOnce(&mut Vec<Trusted>) -> T) -> Result<T, KeyringError> {
+    fn change<T>(
+        &self,
+        lock: &agentx_files::FileLock,
+        change: impl FnOnce(&mut Vec<Trusted>) -> T,
+    ) -> Result<T, KeyringError> {
         let path = self.people_file();
-        let lock = files::lock(&self.directory)?;
         let before = self.people()?;
         let mut people = before.clone();
         let result = change(&mut people);
         if people != before {
-            files::replace(&path, &people::write(&path, &people)?, &lock)?;
+            files::replace(&path, &people::write(&path, &people)?, lock)?;
         }
         Ok(result)
     }
