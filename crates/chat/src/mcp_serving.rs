@@ -6,6 +6,7 @@
 //! | a tool | a tool of the same name | the rules and the approval mode, as in a session; what would ask is asked at the client (elicitation), or refused |
 //! | an agent of a file | `agent__NAME` {prompt}: a session, from its prompt to its last answer; a task, if the client knows tasks | the same, for each of its calls |
 //! | a tool of a file that only asks a model | a prompt: its words, for the client's model | the rules that deny it |
+//! | what a result names because it is too long for it | the resource `agentx://blob/ID`, for an hour | – |
 //! | a session of this folder | the resource `agentx://sessions/ID`, its conversation as Markdown | – |
 //!
 //! If an agent's tool or MCP server started this process, no agents are served. Tools of other MCP servers
@@ -21,7 +22,8 @@ use agentx::mcp::{
 };
 use agentx::runtime::{BoxFuture, CallApprover, Delivery, Runtime, Session, ToolOutcome, UserInput, View};
 use agentx::types::{
-    Access, AgentConfig, ApprovalMode, EnvironmentEvent, RunId, RuntimeEvent, SessionId, ToolSpec, ToolStatus,
+    Access, AgentConfig, ApprovalMode, EnvironmentEvent, MediaPart, RunId, RuntimeEvent, SessionId, ToolSpec,
+    ToolStatus,
 };
 use agentx::{CancellationToken, ToolServer};
 use serde_json::{Value, json};
@@ -196,6 +198,10 @@ impl ServedParts for MachineParts {
             text.map(|written| Some(written.text))
                 .map_err(|error| error.to_string())
         })
+    }
+
+    fn linked_file<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Option<MediaPart>, String>> {
+        Box::pin(self.tools.blob(address))
     }
 
     fn as_tasks(&self) -> Option<&dyn ServedTasks> {

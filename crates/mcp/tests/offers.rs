@@ -108,6 +108,20 @@ impl ServedParts for Parts {
     fn read<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Result<Option<String>, String>> {
         Box::pin(std::future::ready(Ok(None)))
     }
+
+    fn linked_file<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Option<MediaPart>, String>> {
+        let file = |media_type: &str| MediaPart {
+            media_type: media_type.into(),
+            source: MediaSource::Base64("YWJj".into()),
+            name: None,
+        };
+        Box::pin(std::future::ready(match address {
+            "agentx://blob/b3_text" => Ok(Some(file("text/plain"))),
+            "agentx://blob/b3_picture" => Ok(Some(file("image/png"))),
+            "agentx://blob/b3_large" => Err("it is too large".into()),
+            _ => Ok(None),
+        }))
+    }
 }
 
 /// A step of a script that logs something.
@@ -328,6 +342,26 @@ async fn pictures_are_pictures_and_results_with_a_schema_are_structured() {
     assert!(seen.get("structuredContent").is_none());
     let counted = client.result("tools/call", json!({"name": "count"})).await;
     assert_eq!(counted["structuredContent"], json!({"n": 7}));
+}
+
+#[tokio::test]
+async fn files_that_results_link_to_are_resources() {
+    let mut client = Client::new();
+    let text = json!({"uri": "agentx://blob/b3_text"});
+    let read = client.result("resources/read", text).await;
+    let contents = json!({"uri": "agentx://blob/b3_text", "mimeType": "text/plain", "text": "abc"});
+    assert_eq!(read["contents"], json!([contents]));
+    let picture = json!({"uri": "agentx://blob/b3_picture"});
+    let read = client.result("resources/read", picture).await;
+    let contents = json!({"uri": "agentx://blob/b3_picture", "mimeType": "image/png", "blob": "YWJj"});
+    assert_eq!(read["contents"], json!([contents]));
+    for (address, code) in [
+        ("agentx://blob/b3_large", -32_603),
+        ("agentx://blob/b3_other", -32_002),
+    ] {
+        let refused = client.code("resources/read", json!({"uri": address})).await;
+        assert_eq!(refused, code, "{address}");
+    }
 }
 
 #[tokio::test]

@@ -1,18 +1,25 @@
-//! Puts the bytes of media into the result of a call, for clients outside of any session: they read no blobs.
+//! Puts the bytes of media into the result of a call, for clients outside of any session.
 //!
-//! Within a session, the log refers to the blob, and the program that shows the result reads it. A client of
-//! MCP gets a result once and has no session to read from, so its pictures come with the result, in base64.
-//! All media of one result are limited to 4 MiB: a client that wants more calls for one picture at a time.
+//! Within a session, the log has a reference to the blob, and whoever shows the result reads it. A client of MCP
+//! gets a result once and has no session to read from, so its pictures come with the result, in base64. All media of
+//! one result have at most 4 MiB. Each further medium that a client can read by itself becomes a link.
 
 use agentx_llm::base64;
 use agentx_runtime::{BlobStore, ToolOutcome};
 use agentx_types::{ContentPart, MediaSource};
 
+use crate::client_blobs::ClientBlobs;
+
 /// The maximum number of bytes of all media of one result.
 const MEDIA_BYTES: u64 = 4 << 20;
 
-/// Returns the outcome with the bytes of its media. A medium that is gone, or finds no room, stays a reference.
-pub(crate) async fn with_media<B: BlobStore + ?Sized>(mut outcome: ToolOutcome, blobs: &B) -> ToolOutcome {
+/// Returns the outcome with the bytes of its media. A medium that finds no room becomes a link for the client, and one that
+/// is gone, or larger than a client can read, stays a reference.
+pub(crate) async fn with_media<B: BlobStore + ?Sized>(
+    mut outcome: ToolOutcome,
+    blobs: &B,
+    client: &ClientBlobs,
+) -> ToolOutcome {
     let mut room = MEDIA_BYTES;
     for part in &mut outcome.content {
         let (ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media)) = part else {
@@ -21,10 +28,15 @@ pub(crate) async fn with_media<B: BlobStore + ?Sized>(mut outcome: ToolOutcome, 
         let MediaSource::Blob(id) = &media.source else {
             continue;
         };
-        let size = blobs.blob_size(id).await;
-        let Some(size) = size.ok().filter(|size| *size <= room) else {
+        let Ok(size) = blobs.blob_size(id).await else {
             continue;
         };
+        if size > room {
+            if let Some(address) = client.offer(id, size) {
+                media.source = MediaSource::Url(address);
+            }
+            continue;
+        }
         let bytes = blobs.get_blob(id, 0..size).await;
         if let Ok(bytes) = bytes {
             room -= size;
@@ -50,23 +62,27 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn media_come_with_their_bytes_as_far_as_there_is_room_and_others_stay_references() {
+    async fn media_come_with_their_bytes_as_far_as_there_is_room_and_others_as_links() {
         let log = MemoryLog::default();
         let small = log.put_blob(b"abc".to_vec()).await.unwrap();
         let large = vec![0; usize::try_from(MEDIA_BYTES).unwrap()];
         let large = log.put_blob(large).await.unwrap();
+        let huge = vec![0; usize::try_from(MEDIA_BYTES).unwrap() + 1];
+        let huge = log.put_blob(huge).await.unwrap();
         let gone = BlobId::new("blob_gone");
         let outcome = ToolOutcome {
-            content: [&small, &large, &gone]
+            content: [&small, &large, &huge, &gone]
                 .map(|id| picture(MediaSource::Blob(id.clone())))
                 .to_vec(),
             status: ToolStatus::Success,
             details: None,
         };
-        let found = with_media(outcome, &log).await.content;
+        let client = ClientBlobs::default();
+        let found = with_media(outcome, &log, &client).await.content;
         let expected = [
             MediaSource::Base64("YWJj".into()),
-            MediaSource::Blob(large),
+            MediaSource::Url(format!("agentx://blob/{large}")),
+            MediaSource::Blob(huge),
             MediaSource::Blob(gone),
         ];
         assert_eq!(found, expected.map(picture));

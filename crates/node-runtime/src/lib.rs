@@ -51,6 +51,7 @@ mod agents;
 mod attached_reactors;
 mod attaching;
 mod blobs;
+mod client_blobs;
 #[cfg(feature = "settings")]
 mod command_sandbox;
 #[cfg(feature = "settings")]
@@ -87,11 +88,13 @@ mod session_inspection;
 #[cfg(feature = "settings")]
 mod skill_tool;
 mod tool_effector;
+mod tool_server;
 mod try_tool;
 mod waits;
 
 #[cfg(feature = "settings")]
 pub use agentx_sqlite_log::{Examined, FORMAT as DATABASE_FORMAT, examine as examine_database};
+pub use client_blobs::{BlobCounter, ClientBlobs};
 #[cfg(feature = "settings")]
 pub use command_sandbox::command_sandbox;
 #[cfg(feature = "settings")]
@@ -107,7 +110,7 @@ pub use node_parts::{ContextServices, KeptBytes, NodeParts, WireOptionsOf};
 pub use pending_change::DiskPreview;
 pub use scripted::scripted_model;
 pub use tool_effector::ToolEffector;
-pub use try_tool::ToolServer;
+pub use tool_server::ToolServer;
 
 /// The name of the database in a data directory: one SQLite file with all sessions of the directory, beside
 /// its `-wal` and `-shm` while a program has it open.

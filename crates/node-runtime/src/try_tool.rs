@@ -1,148 +1,37 @@
 //! Runs a tool outside of any session, to try it. Its session values are forgotten, and nothing is recorded;
 //! its output is reported to the caller.
 //!
-//! The call has the id `call_1` in a session `ses_none_…` that no log has. Its journal has no earlier steps,
-//! so a tool that records its steps ([`Journal`]) performs every one of them. Blobs that it makes belong to
-//! no session: the next garbage collection of the log removes them. When it ends, everything that it left
-//! running is ended too; if the program is killed before that, the next start finds the commands by
+//! The call has the id `call_1` in a session `ses_none_…` that no log has. Its journal has no earlier steps, so
+//! a tool that records its steps ([`Journal`]) performs every one of them. Blobs that it makes belong to no
+//! session: the next garbage collection of the log removes them, after an hour. When it ends, everything that it left
+//! running is ended with it; if the program is killed meanwhile, the next start finds the commands by
 //! [`NodeRuntime::has_leftover_commands`] and ends them with [`NodeRuntime::end_leftover_commands`].
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use agentx_agent::approval::{Question, Verdict, decide, is_outside_workspace};
-use agentx_agent::arguments::argument_error;
+use agentx_agent::approval::{Verdict, decide};
 use agentx_runtime::{
-    CallApprover, CallInQuestion, EventSink, FactBatch, FactRedactor, Journal, RequestValues, SessionBlobs,
-    Tool, ToolContext, ToolOutcome, ToolOutputSink, redact_outcome,
+    BlobStore, CallApprover, EventSink, FactBatch, Journal, RequestValues, SessionBlobs, Tool, ToolContext,
+    ToolOutcome, ToolOutputSink,
 };
 use agentx_types::{
     Action, ActionBody, ActionId, AgentConfig, AgentStateId, ApprovalMode, CallTool, CallingAgent,
-    ContentPart, EnvironmentEvent, EventDraft, LeftRunning, SessionId, Source, ToolCallId, ToolSpec,
-    ToolStatus,
+    EnvironmentEvent, EventDraft, LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus,
 };
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::NodeRuntime;
-use crate::inline_media::with_media;
 
-/// The tools of a runtime for clients outside of any session, such as programs that speak MCP.
-#[derive(Clone)]
-pub struct ToolServer {
-    runtime: Arc<NodeRuntime>,
-}
-
-impl ToolServer {
-    /// Creates a server of the tools of `runtime`.
-    pub fn new(runtime: Arc<NodeRuntime>) -> Self {
-        Self { runtime }
-    }
-
-    /// Runs a tool of this agent, as [`NodeRuntime::try_tool`] does, if the agent's rules allow the call
-    /// without a question, or `approver` allows the call. Calls may run at the same time. Commands that a call leaves
-    /// running stay until [`end`](Self::end). A client reads no blobs, so the outcome has the bytes of its media as base64,
-    /// 4 MiB at most.
-    ///
-    /// `approver` is also asked about calls that the tool itself makes.
-    ///
-    /// # Errors
-    /// Returns the question if the rules ask about the call and it was not allowed; then it has not run.
-    pub async fn call(
-        &self,
-        tool: &ToolSpec,
-        input: Value,
-        agent: &AgentConfig,
-        approver: Option<Arc<dyn CallApprover>>,
-        cancel: CancellationToken,
-        hears: impl FnMut(&EnvironmentEvent),
-    ) -> Result<ToolOutcome, Question> {
-        if let Some(wrong) = argument_error(tool, &input) {
-            return Ok(ToolOutcome::failed(ToolStatus::Invalid, wrong));
-        }
-        let outside_workspace = match decide(agent, tool, &input) {
-            Verdict::Allow { outside_workspace } => outside_workspace,
-            Verdict::Deny { reason } => {
-                let text = format!("Not allowed: {reason}.");
-                return Ok(ToolOutcome::failed(ToolStatus::Denied, text));
-            }
-            Verdict::Ask(question) => {
-                let asked = CallInQuestion {
-                    tool: Box::new(tool.clone()),
-                    input: input.clone(),
-                    reason: question.reason.clone(),
-                    by: None,
-                };
-                let is_allowed = match &approver {
-                    Some(approver) => approver.approve(asked).await,
-                    None => false,
-                };
-                if !is_allowed {
-                    return Err(question);
-                }
-                is_outside_workspace(agent, tool, &input)
-            }
-        };
-        let mut call = tried(&tool.name, &input, agent.clone());
-        call.outside_workspace = outside_workspace;
-        Ok(self.runtime.serve_call(call, approver, cancel, hears).await)
-    }
-
-    /// Returns whether a call of this tool may call models. So may one of a tool that is not known here.
-    pub fn may_call_models(&self, tool: &ToolSpec) -> bool {
-        let known = self.runtime.toolbox().get(&tool.name);
-        known.is_none_or(|known| known.may_call_models())
-    }
-
-    /// Returns the JSON Schema of this tool's results, if they have one.
-    pub fn output_schema(&self, tool: &ToolSpec) -> Option<Value> {
-        self.runtime.toolbox().get(&tool.name)?.output_schema()
-    }
-
-    /// Returns whether a call of this tool only puts words to a model, so that another program may do so, too.
-    pub fn is_prompt(&self, tool: &ToolSpec) -> bool {
-        let known = self.runtime.toolbox().get(&tool.name);
-        known.is_some_and(|known| known.prompt().is_some())
-    }
-
-    /// Writes the words that a call of this tool puts to a model. Nothing runs, so a rule that asks about the call does
-    /// not ask.
-    ///
-    /// # Errors
-    /// Returns an error for people if the tool is not a prompt, the arguments do not fit, or a rule denies
-    /// the call.
-    pub fn prompt(&self, tool: &ToolSpec, input: &Value, agent: &AgentConfig) -> Result<String, String> {
-        let known = self.runtime.toolbox().get(&tool.name);
-        let write = known.and_then(|known| known.prompt());
-        let write = write.ok_or_else(|| format!("{} is no prompt", tool.name))?;
-        if let Some(wrong) = argument_error(tool, input) {
-            return Err(wrong);
-        }
-        if let Verdict::Deny { reason } = decide(agent, tool, input) {
-            return Err(format!("not allowed: {reason}"));
-        }
-        let mut written = ToolOutcome::success(write(input)?);
-        if let Some(redactor) = self.runtime.redactor() {
-            redact_outcome(redactor, &mut written);
-        }
-        Ok(written.content.iter().filter_map(ContentPart::as_text).collect())
-    }
-
-    /// Ends commands that the calls left running.
-    pub async fn end(&self) {
-        self.runtime.end_client_calls().await;
-    }
-}
-
-/// Answers the questions about calls that a call outside of any session makes.
-struct Answers {
+/// Who answers the questions about calls that a call outside of any session makes.
+pub(crate) struct Answers {
     /// Whether a person agreed to all of them in advance.
-    allows_asked: bool,
-    /// The approver of each call.
-    approver: Option<Arc<dyn CallApprover>>,
+    pub(crate) allows_asked: bool,
+    /// Who is asked about each.
+    pub(crate) approver: Option<Arc<dyn CallApprover>>,
 }
 
 impl Answers {
@@ -177,7 +66,14 @@ impl NodeRuntime {
         let mut call = tried(name, &input, agent);
         call.outside_workspace = true;
         let outcome = self
-            .outside_session(call, None, Answers::before(allows_asked), cancel, hears)
+            .outside_session(
+                call,
+                None,
+                Answers::before(allows_asked),
+                self.blobs_of_none(),
+                cancel,
+                hears,
+            )
             .await;
         self.end_client_calls().await;
         outcome
@@ -200,73 +96,47 @@ impl NodeRuntime {
         let mut call = tried(&tool.spec().name, &input, agent);
         call.outside_workspace = true;
         let outcome = self
-            .outside_session(call, Some(tool), Answers::before(allows_asked), cancel, hears)
+            .outside_session(
+                call,
+                Some(tool),
+                Answers::before(allows_asked),
+                self.blobs_of_none(),
+                cancel,
+                hears,
+            )
             .await;
         self.end_client_calls().await;
         outcome
     }
 
-    /// Makes a call of a client outside of any session; calls may run at the same time.
-    ///
-    /// The client gets no secrets: they are replaced in the events of the call, as they are in those of a session,
-    /// and in its outcome. A runtime without a redactor replaces nothing.
-    async fn serve_call(
-        &self,
-        mut call: CallTool,
-        approver: Option<Arc<dyn CallApprover>>,
-        cancel: CancellationToken,
-        mut hears: impl FnMut(&EnvironmentEvent),
-    ) -> ToolOutcome {
-        static NEXT: AtomicU64 = AtomicU64::new(1);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        call.tool_call_id = ToolCallId::new(format!("call_{number}"));
-        let answers = Answers {
-            allows_asked: false,
-            approver,
-        };
-        let Some(redactor) = self.redactor() else {
-            let outcome = self.outside_session(call, None, answers, cancel, hears).await;
-            return with_media(outcome, &*self.shared_log()).await;
-        };
-        let mut facts = FactRedactor::new(redactor.clone());
-        let without_secrets = |event: &EnvironmentEvent| {
-            let passed = facts.pass(EventDraft::new(Source::Environment, None, event.clone()));
-            for draft in passed.rests.iter().chain(&passed.event) {
-                hears(&draft.event);
-            }
-        };
-        let called = self.outside_session(call, None, answers, cancel, without_secrets);
-        let mut outcome = called.await;
-        for draft in facts.finish() {
-            hears(&draft.event);
-        }
-        outcome = with_media(outcome, &*self.shared_log()).await;
-        redact_outcome(redactor, &mut outcome);
-        outcome
-    }
-
     /// The placeholder for the session: another one for each data directory, because the commands of a session that is
     /// gone are found by its name among all processes of the user.
-    fn no_session(&self) -> SessionId {
+    pub(crate) fn no_session(&self) -> SessionId {
         let mut hasher = DefaultHasher::new();
         self.data_dir().hash(&mut hasher);
         SessionId::new(format!("{NO_SESSION}_{:016x}", hasher.finish()))
     }
 
+    /// The blobs of a call that belongs to neither a session nor a client.
+    fn blobs_of_none(&self) -> Arc<dyn BlobStore> {
+        Arc::new(SessionBlobs::new(self.shared_log(), self.no_session()))
+    }
+
     /// Ends commands that the calls of clients left running.
-    async fn end_client_calls(&self) {
+    pub(crate) async fn end_client_calls(&self) {
         self.toolbox().shutdown(&self.no_session()).await;
     }
 
-    async fn outside_session(
+    /// Makes a call outside of any session.
+    pub(crate) async fn outside_session(
         &self,
         call: CallTool,
         foreign: Option<Arc<dyn Tool>>,
         answers: Answers,
+        blobs: Arc<dyn BlobStore>,
         cancel: CancellationToken,
         mut hears: impl FnMut(&EnvironmentEvent),
     ) -> ToolOutcome {
-        let session_id = self.no_session();
         let (queue, mut said) = mpsc::channel(QUEUE);
         let ended = cancel.clone();
         let events = EventSink::for_action(queue, &action(call.clone()));
@@ -278,8 +148,8 @@ impl NodeRuntime {
             journal: Journal::of_call(events, &call, None)
                 .with_answer_to_questions(answers.allows_asked)
                 .with_approver(answers.approver),
-            blobs: Arc::new(SessionBlobs::new(self.shared_log(), session_id.clone())),
-            session_id: session_id.clone(),
+            blobs,
+            session_id: self.no_session(),
             cancel,
             values: RequestValues::default(),
             slots: self.slots().clone(),
@@ -368,7 +238,7 @@ fn refused(tool: &ToolSpec, input: &Value, agent: &AgentConfig, allows_asked: bo
 }
 
 /// The call as a model would request it in a session.
-fn tried(name: &str, input: &Value, agent: AgentConfig) -> CallTool {
+pub(crate) fn tried(name: &str, input: &Value, agent: AgentConfig) -> CallTool {
     CallTool {
         tool_call_id: ToolCallId::new("call_1"),
         name: name.to_owned(),

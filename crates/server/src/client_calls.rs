@@ -1,20 +1,28 @@
-//! The calls of MCP clients that run or are suspended: how many each person has, what ends them, and what they log for whom.
+//! The calls of MCP clients that run or are suspended: how many each person has, what ends them, what they log for whom, and
+//! which blobs their results named.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentx_mcp::ClientLogLevel;
+use agentx_node_runtime::ClientBlobs;
 use agentx_types::OwnerId;
 use tokio_util::sync::CancellationToken;
 
+use crate::auth::mcp_tokens::McpLogin;
+
 /// Maximum number of people whose log level is kept; those beyond hear no log messages by `logging/setLevel`.
 const LEVELS: usize = 10_000;
+/// Maximum number of people whose blobs are known; those beyond cannot read what their results name.
+const READERS: usize = 1024;
 
-/// The calls that run, by person, and the log levels that people have set for all their clients.
+/// The calls that run, by person, the log levels that people have set for all their clients, and the blobs that results
+/// for them named.
 #[derive(Default)]
 pub(crate) struct ClientCalls {
     running: Mutex<HashMap<OwnerId, PersonCalls>>,
     levels: Mutex<HashMap<OwnerId, Arc<ClientLogLevel>>>,
+    blobs: Mutex<HashMap<OwnerId, ClientBlobs>>,
 }
 
 /// The calls of one person.
@@ -22,9 +30,18 @@ pub(crate) struct ClientCalls {
 struct PersonCalls {
     /// The requests that run.
     count: usize,
-    /// The tools that run, also those whose call is suspended without a request.
-    tools: usize,
+    /// The tools that run by their numbers, also those whose call is suspended without a request.
+    tools: BTreeMap<u64, RunningTool>,
+    /// The number of the last tool.
+    last: u64,
     /// Ends those that run now.
+    stop: CancellationToken,
+}
+
+/// A tool that runs for a client.
+struct RunningTool {
+    /// What opened `/mcp` to its caller.
+    login: McpLogin,
     stop: CancellationToken,
 }
 
@@ -34,18 +51,39 @@ impl ClientCalls {
         self.lock().keys().cloned().collect()
     }
 
-    /// Begins a tool of a person, whose call may be suspended and so outlive its request. Returns what ends it;
-    /// [`Self::end_tool`] counts it no more.
-    pub(crate) fn begin_tool(&self, person: &OwnerId) -> CancellationToken {
+    /// Begins a tool of a person, whose call may be suspended and so outlive its request. Returns its number, and what ends
+    /// it; [`Self::end_tool`] counts it no more.
+    pub(crate) fn begin_tool(&self, person: &OwnerId, login: McpLogin) -> (u64, CancellationToken) {
         let mut running = self.lock();
         let calls = running.entry(person.clone()).or_default();
-        calls.tools += 1;
-        calls.stop.clone()
+        calls.last += 1;
+        let stop = calls.stop.child_token();
+        let tool = RunningTool {
+            login,
+            stop: stop.clone(),
+        };
+        calls.tools.insert(calls.last, tool);
+        (calls.last, stop)
     }
 
     /// Ends a tool that [`Self::begin_tool`] counted.
-    pub(crate) fn end_tool(&self, person: &OwnerId) {
-        self.end_one(person, |calls| calls.tools -= 1);
+    pub(crate) fn end_tool(&self, person: &OwnerId, number: u64) {
+        self.end_one(person, |calls| drop(calls.tools.remove(&number)));
+    }
+
+    /// Ends the tools whose caller `may_go_on` does not hold for. It is called without a lock.
+    pub(crate) fn stop_all_but(&self, may_go_on: impl Fn(&McpLogin) -> bool) {
+        let running = self.lock();
+        let tools = running.values().flat_map(|calls| calls.tools.values());
+        let tools: Vec<_> = tools
+            .map(|tool| (tool.login.clone(), tool.stop.clone()))
+            .collect();
+        drop(running);
+        for (login, stop) in tools {
+            if !stop.is_cancelled() && !may_go_on(&login) {
+                stop.cancel();
+            }
+        }
     }
 
     /// Ends the calls of a person that run or are suspended now, but none that begins later.
@@ -62,6 +100,22 @@ impl ClientCalls {
             return Some(level.clone());
         }
         (levels.len() < LEVELS).then(|| levels.entry(person.clone()).or_default().clone())
+    }
+
+    /// Returns the blobs that results for a person named within an hour.
+    pub(crate) fn blobs(&self, person: &OwnerId) -> ClientBlobs {
+        let mut blobs = self.blobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(own) = blobs.get(person) {
+            return own.clone();
+        }
+        if blobs.len() >= READERS {
+            blobs.retain(|_, own| !own.is_empty());
+        }
+        let own = ClientBlobs::default();
+        if blobs.len() < READERS {
+            blobs.insert(person.clone(), own.clone());
+        }
+        own
     }
 
     /// Counts one more request of a person, if fewer than `most` run. Returns whether it counts; then [`Self::end`] ends it.
@@ -84,7 +138,7 @@ impl ClientCalls {
         let mut running = self.lock();
         if let Some(calls) = running.get_mut(person) {
             end(calls);
-            if calls.count == 0 && calls.tools == 0 {
+            if calls.count == 0 && calls.tools.is_empty() {
                 running.remove(person);
             }
         }
@@ -109,15 +163,21 @@ mod tests {
         let calls = ClientCalls::default();
         let ann = OwnerId::new("own_ann");
         assert!(calls.begin(&ann, 1) && !calls.begin(&ann, 1));
-        let stop = calls.begin_tool(&ann);
+        let begin_tool = |token: &str| calls.begin_tool(&ann, McpLogin::of_token(token));
+        let (first, stop) = begin_tool("tok_1");
         calls.end(&ann);
         assert!(!calls.is_idle(), "its commands go on");
         assert_eq!(calls.people(), std::slice::from_ref(&ann));
         calls.stop(&ann);
         assert!(stop.is_cancelled());
-        assert!(!calls.begin_tool(&ann).is_cancelled(), "one that begins later");
-        calls.end_tool(&ann);
-        calls.end_tool(&ann);
+        let (second, later) = begin_tool("tok_1");
+        assert!(!later.is_cancelled(), "one that begins later");
+        let (third, other) = begin_tool("tok_2");
+        calls.stop_all_but(|login| login.token() == Some("tok_2"));
+        assert!(later.is_cancelled() && !other.is_cancelled());
+        for number in [first, second, third] {
+            calls.end_tool(&ann, number);
+        }
         assert!(calls.is_idle() && calls.people().is_empty());
         assert!(!calls.begin(&ann, 0) && calls.is_idle());
     }

@@ -1,12 +1,14 @@
 //! The chores of a server: it resumes interrupted sessions, closes idle ones, ends runs of members whose
-//! money is used up, and reloads settings that its operator changes.
+//! money is used up and calls of people who are no longer let in, removes blobs whose time is over, and reloads
+//! settings that its operator changes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_runtime::{LogError, RuntimeError};
+use agentx_runtime::{LogError, Runtime as _, RuntimeError};
 use agentx_types::{OwnerId, SessionId};
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 
 use crate::members::waiting_calls;
 use crate::state::ServerState;
@@ -61,6 +63,29 @@ async fn stop_runs_of_untrusted(state: &ServerState) {
     }
 }
 
+/// Removes the tokens for `/mcp` of people who are no longer trusted, so that they do not count again later.
+async fn remove_tokens_of_untrusted(state: &Arc<ServerState>) {
+    let state = state.clone();
+    let removed = tokio::task::spawn_blocking(move || state.auth().remove_mcp_tokens_of_untrusted());
+    // It cannot panic, and it is not waited for if the server ends.
+    let _ = removed.await;
+}
+
+/// Begins to remove what deleted sessions and calls at `/mcp` left on the disk when the time is over for which it
+/// counts. Otherwise it would stay until somebody deletes a session, and count for nobody.
+fn collect_expired_blobs(state: &Arc<ServerState>, collection: &mut Option<JoinHandle<()>>) {
+    let is_running = collection.as_ref().is_some_and(|running| !running.is_finished());
+    if is_running || !state.kept.deleted.take_expired(state.now()) {
+        return;
+    }
+    let runtime = state.runtime();
+    *collection = Some(tokio::spawn(async move {
+        if let Err(error) = runtime.collect_garbage().await {
+            tracing::warn!(%error, "cannot remove the files that deleted sessions and calls left on the disk");
+        }
+    }));
+}
+
 async fn stop_if_untrusted(state: &ServerState, session: &SessionId, owner: &OwnerId) {
     if owner == state.operator() || state.auth().known().members().contains(owner) {
         return;
@@ -79,15 +104,22 @@ pub(crate) async fn sweep(state: Arc<ServerState>) {
     let idle = state.options().limits.idle;
     let mut ticks = tokio::time::interval(SWEEP.min(idle.max(Duration::from_millis(10))));
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    state.auth().known().look();
-    let mut people = state.auth().known().generation();
+    // At the first look, too: the list may have changed while no server ran.
+    let mut people = None;
+    let mut collection = None;
     loop {
         ticks.tick().await;
         state.auth().known().look();
-        let now = state.auth().known().generation();
-        if std::mem::replace(&mut people, now) != now {
-            stop_runs_of_untrusted(&state).await;
+        state.end_calls_without_login();
+        let now = Some(state.auth().known().generation());
+        if people != now {
+            remove_tokens_of_untrusted(&state).await;
+            if people.is_some() {
+                stop_runs_of_untrusted(&state).await;
+            }
+            people = now;
         }
+        collect_expired_blobs(&state, &mut collection);
         state.look_at_settings().await;
         state.keep_unlisted().await;
         if let Err(error) = state.end_runs_over_cost_quota().await {

@@ -21,13 +21,23 @@ pub(super) fn called(outcome: &ToolOutcome, has_schema: bool) -> Value {
     result
 }
 
-/// Returns the value of a result that is one JSON object.
+/// Returns the value of a result that is one JSON object. Links to files may follow it.
 fn structured(outcome: &ToolOutcome) -> Option<Value> {
-    let [ContentPart::Text(part)] = &*outcome.content else {
+    let [ContentPart::Text(part), links @ ..] = &*outcome.content else {
         return None;
     };
+    if !links.iter().all(is_link) {
+        return None;
+    }
     let value: Value = serde_json::from_str(&part.text).ok()?;
     (!outcome.is_error() && value.is_object()).then_some(value)
+}
+
+fn is_link(part: &ContentPart) -> bool {
+    let ContentPart::File(file) = part else {
+        return false;
+    };
+    matches!(file.source, MediaSource::Url(_))
 }
 
 fn block(place: usize, part: &ContentPart) -> Value {
@@ -59,19 +69,28 @@ fn medium(kind: &str, media: &MediaPart) -> Value {
 
 /// A file: an embedded resource, with its words if it has words.
 fn file(place: usize, media: &MediaPart) -> Value {
-    let data = match &media.source {
-        MediaSource::Base64(data) => data,
-        MediaSource::Url(address) => return link(address, media),
-        MediaSource::Blob(_) => return left_out(media),
-    };
+    if let MediaSource::Url(address) = &media.source {
+        return link(address, media);
+    }
     let named = media.name.as_deref().filter(|name| name.contains("://"));
     let address = named.map_or_else(|| format!("{RESULTS}{place}"), str::to_owned);
+    match resource(&address, media) {
+        Some(resource) => json!({"type": "resource", "resource": resource}),
+        None => left_out(media),
+    }
+}
+
+/// The contents of a resource with this address; `None` if its bytes are not there.
+pub(super) fn resource(address: &str, media: &MediaPart) -> Option<Value> {
+    let MediaSource::Base64(data) = &media.source else {
+        return None;
+    };
     let mut resource = json!({"uri": address, "mimeType": media.media_type});
     match words(media, data) {
         Some(words) => resource["text"] = words.into(),
         None => resource["blob"] = data.as_str().into(),
     }
-    json!({"type": "resource", "resource": resource})
+    Some(resource)
 }
 
 /// Returns the words of a file whose type says that it has words.
@@ -163,5 +182,15 @@ mod tests {
         }
         let failed = ToolOutcome::failed(ToolStatus::Failed, r#"{"n": 7}"#);
         assert_eq!(given(failed, true), None);
+        let with = |source: MediaSource| {
+            let mut outcome = object();
+            outcome
+                .content
+                .push(ContentPart::File(media("text/plain", source, None)));
+            given(outcome, true)
+        };
+        let linked = with(MediaSource::Url("agentx://blob/b3_1".into()));
+        assert_eq!(linked, Some(json!({"n": 7})));
+        assert_eq!(with(bytes("YWJj")), None);
     }
 }

@@ -26,7 +26,7 @@ mod suspended_calls;
 mod tasks;
 
 use agentx_runtime::{BoxFuture, ToolOutcome};
-use agentx_types::{Access, EnvironmentEvent, ToolSpec};
+use agentx_types::{Access, EnvironmentEvent, MediaPart, ToolSpec};
 use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -85,6 +85,15 @@ pub trait ServedParts: Send + Sync + 'static {
     /// # Errors
     /// Returns an error for people if it cannot be read.
     fn read<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Option<String>, String>>;
+
+    /// Reads a file to which the result of an earlier call has a link, with its bytes as base64; `None` if there is none
+    /// with this address.
+    ///
+    /// # Errors
+    /// Returns an error for people if it cannot be read.
+    fn linked_file<'a>(&'a self, _address: &'a str) -> BoxFuture<'a, Result<Option<MediaPart>, String>> {
+        Box::pin(std::future::ready(Ok(None)))
+    }
 
     /// The tools that run as tasks; `None` if there are none.
     fn as_tasks(&self) -> Option<&dyn ServedTasks> {

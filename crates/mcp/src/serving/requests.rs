@@ -10,7 +10,7 @@ use super::live_call::CallOfClient;
 use super::message::{INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND};
 use super::refusal::{McpRefusal, no_resource};
 use super::request_context::McpRequestContext;
-use super::{ServedParts, answers, call_request, completion, log, prompts, tasks};
+use super::{ServedParts, answers, call_request, completion, content, log, prompts, tasks};
 
 /// The longest text that names a call to its client in the progress of the call, in bytes. Each line of progress repeats
 /// it.
@@ -151,10 +151,14 @@ async fn read(parts: &dyn ServedParts, params: &Map<String, Value>) -> Result<Va
         let why = "`uri` must be the address of a resource";
         return Err(McpRefusal::new(INVALID_PARAMS, why));
     };
-    let text = parts.read(address).await;
-    let text = text.map_err(|why| McpRefusal::new(INTERNAL_ERROR, why))?;
-    let text = text.ok_or_else(|| no_resource(address, answers::is_stateless(params)))?;
-    Ok(answers::document(address, &text))
+    let failed = |why: String| McpRefusal::new(INTERNAL_ERROR, why);
+    if let Some(text) = parts.read(address).await.map_err(failed)? {
+        return Ok(answers::document(address, &text));
+    }
+    let file = parts.linked_file(address).await.map_err(failed)?;
+    let resource = file.and_then(|file| content::resource(address, &file));
+    let resource = resource.ok_or_else(|| no_resource(address, answers::is_stateless(params)))?;
+    Ok(json!({ "contents": [resource] }))
 }
 
 /// Ends the work on a request when its client cancels it or goes away.

@@ -1,6 +1,7 @@
 //! The people whom the operator trusts: checked for each request and each frame, and read again only after a
 //! change.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -20,6 +21,8 @@ struct KnownRead {
     stamp: Stamp,
     is_settled: bool,
     people: Vec<(PublicKey, KnownPerson)>,
+    /// The number of the change since which each of them is known without a break.
+    since: HashMap<PublicKey, u64>,
 }
 
 impl KnownPeople {
@@ -31,26 +34,27 @@ impl KnownPeople {
         }
     }
 
-    /// Returns the person with this key.
-    pub(crate) fn person(&self, key: &PublicKey) -> Option<KnownPerson> {
-        self.with(|people| {
-            let found = people.iter().find(|(known, _)| known == key);
-            found.map(|(_, known)| known.clone())
+    /// Returns the person with this key, and the number of the change since which they are known. It is another one when
+    /// somebody is trusted again: what they had before does not count again.
+    pub(crate) fn person(&self, key: &PublicKey) -> Option<(KnownPerson, u64)> {
+        self.with(|read| {
+            let found = read.people.iter().find(|(known, _)| known == key);
+            found.map(|(_, known)| (known.clone(), read.since.get(key).copied().unwrap_or_default()))
         })
     }
 
     /// Returns all people except the operator: each has their own sessions.
     pub(crate) fn members(&self) -> Vec<OwnerId> {
-        self.with(|people| {
-            let members = people.iter().filter(|(_, known)| !known.operator);
+        self.with(|read| {
+            let members = read.people.iter().filter(|(_, known)| !known.operator);
             members.map(|(_, known)| known.owner.clone()).collect()
         })
     }
 
     /// Returns the name of a person on this server.
     pub(crate) fn name_of(&self, owner: &OwnerId) -> Option<String> {
-        self.with(|people| {
-            let found = people.iter().find(|(_, known)| known.owner == *owner);
+        self.with(|read| {
+            let found = read.people.iter().find(|(_, known)| known.owner == *owner);
             found.and_then(|(_, known)| known.name.clone())
         })
     }
@@ -65,26 +69,33 @@ impl KnownPeople {
         self.with(|_| ());
     }
 
-    fn with<T>(&self, look: impl FnOnce(&[(PublicKey, KnownPerson)]) -> T) -> T {
+    fn with<T>(&self, look: impl FnOnce(&KnownRead) -> T) -> T {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = self.keyring.stamp();
         if let Some(read) = read
             .as_ref()
             .filter(|read| read.is_settled && read.stamp == stamp)
         {
-            return look(&read.people);
+            return look(read);
         }
         let is_settled = stamp.is_settled();
         let people = self.keyring.everybody();
         if read.as_ref().is_some_and(|read| read.people != people) {
             self.generation.fetch_add(1, Ordering::AcqRel);
         }
+        let (before, change) = (read.take().map(|read| read.since), self.generation());
+        let known_since = |key: &PublicKey| before.as_ref()?.get(key).copied();
+        let since = people
+            .iter()
+            .map(|(key, _)| (*key, known_since(key).unwrap_or(change)));
+        let since = since.collect();
         let now = read.insert(KnownRead {
             stamp,
             is_settled,
             people,
+            since,
         });
-        look(&now.people)
+        look(now)
     }
 }
 
@@ -110,7 +121,8 @@ mod tests {
                 role: TrustedAs::Member,
             };
             keyring.trust(trusted).unwrap();
-            assert!(known.person(&key).is_some());
+            let since = known.person(&key).map(|(_, since)| since);
+            assert_eq!(since, Some(2 * round + 1), "another one each time");
             assert_eq!(known.generation(), 2 * round + 1);
             keyring.untrust(&key).unwrap();
             known.look();

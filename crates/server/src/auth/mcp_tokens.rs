@@ -33,8 +33,15 @@ struct McpTokensRead {
 /// The sender of a request to `/mcp`.
 pub(crate) struct FoundMcpCaller {
     pub(crate) caller: Caller,
+    pub(crate) login: McpLogin,
+}
+
+/// What opened `/mcp` to a caller. Streams and calls last longer than their requests, so it is checked while they do.
+#[derive(Clone)]
+pub(crate) struct McpLogin {
+    identity: Identity,
     /// The id of the token that opens `/mcp` alone, if they came with one.
-    pub(crate) token: Option<String>,
+    token: Option<String>,
 }
 
 impl KnownMcpTokens {
@@ -132,8 +139,14 @@ impl Authenticator {
         now_ms: u64,
     ) -> Result<FoundMcpCaller, Box<Problem>> {
         let Some(token) = bearer(headers)?.filter(|token| token.starts_with(MCP_TOKEN)) else {
-            let caller = self.caller_of(headers, (channel, address, now_ms))?;
-            return Ok(FoundMcpCaller { caller, token: None });
+            let (identity, client) = self.sender_of(headers, channel, now_ms)?;
+            return Ok(FoundMcpCaller {
+                caller: identity.at(client, address),
+                login: McpLogin {
+                    identity,
+                    token: None,
+                },
+            });
         };
         self.check_origin(headers)?;
         let client = client_of(headers)?;
@@ -149,12 +162,36 @@ impl Authenticator {
         })?;
         Ok(FoundMcpCaller {
             caller: identity.at(client, address),
-            token: Some(id),
+            login: McpLogin {
+                identity,
+                token: Some(id),
+            },
         })
     }
 
+    /// Returns why what opened `/mcp` to somebody does not open it any more; `None` if it does.
+    pub(crate) fn closed_mcp(&self, login: &McpLogin, now_ms: u64) -> Option<&'static str> {
+        if !self.still_knows(&login.identity) {
+            return Some(
+                "this server no longer trusts you, or in another role than before; ask its operator",
+            );
+        }
+        let person = &login.identity.person;
+        let is_gone = |id: &String| !self.has_mcp_token(person, id, now_ms);
+        let is_gone = login.token.as_ref().is_some_and(is_gone);
+        is_gone
+            .then_some("the token for /mcp has expired or was taken back; `agentx mcp token` makes a new one")
+    }
+
+    /// Removes the tokens for `/mcp` of people who are not trusted any more. Waits for the disk.
+    pub(crate) fn remove_mcp_tokens_of_untrusted(&self) {
+        if let Err(error) = self.mcp_tokens.keyring.remove_mcp_tokens_of_untrusted() {
+            tracing::warn!(%error, "cannot remove the tokens for /mcp of people who are no longer trusted");
+        }
+    }
+
     /// Returns whether a person still has the token for `/mcp` with this id.
-    pub(crate) fn has_mcp_token(&self, person: &OwnerId, id: &str, now_ms: u64) -> bool {
+    fn has_mcp_token(&self, person: &OwnerId, id: &str, now_ms: u64) -> bool {
         let is_valid = |token: &McpToken| token.id == id && token.expires_at_ms > now_ms;
         self.mcp_tokens.with(|tokens| {
             let mut tokens = tokens.iter();
@@ -176,4 +213,19 @@ fn kept_nowhere(error: &dyn std::error::Error) -> Box<Problem> {
         "unavailable",
         "the server cannot keep its list of tokens; its log says why",
     )
+}
+
+#[cfg(test)]
+impl McpLogin {
+    /// The token with this id, of nobody.
+    pub(crate) fn of_token(id: &str) -> Self {
+        Self {
+            identity: Identity::visitor(),
+            token: Some(id.to_owned()),
+        }
+    }
+
+    pub(crate) fn token(&self) -> Option<&str> {
+        self.token.as_deref()
+    }
 }

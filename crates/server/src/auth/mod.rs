@@ -67,6 +67,8 @@ pub struct Identity {
     pub visitor: bool,
     /// The key that identifies them.
     key: Option<PublicKey>,
+    /// The number of the change of the trusted people since which they are known; see [`KnownPeople::person`].
+    since: u64,
 }
 
 impl Identity {
@@ -74,6 +76,7 @@ impl Identity {
     pub fn visitor() -> Self {
         Self {
             key: None,
+            since: 0,
             person: OwnerId::new(VISITORS),
             name: None,
             operator: false,
@@ -227,8 +230,9 @@ impl Authenticator {
     }
 
     fn identity_of(&self, key: &PublicKey) -> Option<Identity> {
-        let known = self.known.person(key)?;
+        let (known, since) = self.known.person(key)?;
         Some(Identity {
+            since,
             person: known.owner,
             name: known.name,
             operator: known.operator,
@@ -249,13 +253,14 @@ impl Authenticator {
         &self.known
     }
 
-    /// Returns whether an identity is still valid: the operator may stop trusting a person at any time.
+    /// Returns whether an identity is still valid: the operator may stop trusting a person at any time. It does not
+    /// become valid again when they trust the person again.
     pub fn still_knows(&self, identity: &Identity) -> bool {
         match &identity.key {
             None => self.visitors,
             Some(key) => self.identity_of(key).is_some_and(|now| {
                 let rank = |identity: &Identity| (identity.operator, identity.approver);
-                now.person == identity.person && rank(&now) == rank(identity)
+                now.person == identity.person && now.since == identity.since && rank(&now) == rank(identity)
             }),
         }
     }
@@ -361,6 +366,18 @@ impl Authenticator {
         headers: &HeaderMap,
         (channel, address, now_ms): (&ConnectionChannel, &str, u64),
     ) -> Result<Caller, Box<Problem>> {
+        let (identity, client) = self.sender_of(headers, channel, now_ms)?;
+        Ok(identity.at(client, address))
+    }
+
+    /// Returns who sends a request with these headers, as [`Authenticator::caller_of`] does, and the name of their
+    /// program.
+    fn sender_of<'a>(
+        &self,
+        headers: &'a HeaderMap,
+        channel: &ConnectionChannel,
+        now_ms: u64,
+    ) -> Result<(Identity, &'a str), Box<Problem>> {
         self.check_origin(headers)?;
         let client = client_of(headers)?;
         let identity = match bearer(headers)? {
@@ -373,7 +390,7 @@ impl Authenticator {
                 ));
             }
         };
-        Ok(identity.at(client, address))
+        Ok((identity, client))
     }
 
     /// Checks the header `Origin`, which browsers send and other programs need not.

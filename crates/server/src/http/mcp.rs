@@ -66,7 +66,7 @@ pub(crate) struct McpResponse(Response);
 
 pub(crate) async fn message(
     app: HandlerState,
-    McpCaller(FoundMcpCaller { caller, token }): McpCaller,
+    McpCaller(FoundMcpCaller { caller, login }): McpCaller,
     headers: McpHeaders,
     JsonBody(McpBody(body)): JsonBody<McpBody>,
 ) -> Result<McpResponse, ApiError> {
@@ -96,7 +96,7 @@ pub(crate) async fn message(
         None
     };
     let person = caller.person.to_string();
-    let parts = CallerParts::of(app.state.clone(), caller, token)?;
+    let parts = CallerParts::of(app.state.clone(), caller, login)?;
     // A stream has no status of its own any more.
     if let Some(answer) = request.argument_mismatch(&parts, &headers.arguments).await {
         running.end().await;
@@ -210,13 +210,15 @@ impl FromRequestParts<HandlerState> for McpCaller {
         let address = address_of(&parts.extensions);
         let (auth, now) = (app.state.auth(), app.state.now_ms());
         let found = auth.mcp_caller_of(&parts.headers, &channel(parts), &address, now);
-        let (found, token) = match found {
-            Ok(FoundMcpCaller { caller, token }) => (Ok(caller), token),
+        let (found, login) = match found {
+            Ok(found) => (Ok(found.caller), Some(found.login)),
             Err(problem) => (Err(problem), None),
         };
         let caller = counted(parts, app, found)?;
         let Member(caller) = Member::unless_visitor(caller)?;
-        Ok(Self(FoundMcpCaller { caller, token }))
+        // Whoever was found came with something.
+        let login = login.ok_or_else(|| ApiError::new("unauthenticated", "authentication required"))?;
+        Ok(Self(FoundMcpCaller { caller, login }))
     }
 }
 

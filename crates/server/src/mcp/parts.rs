@@ -12,14 +12,16 @@ use agentx_node_runtime::ToolServer;
 use agentx_runtime::{
     BoxFuture, CallApprover, LogError, Runtime as _, RuntimeError, SessionQuery, ToolOutcome,
 };
-use agentx_types::{AgentConfig, EnvironmentEvent, SessionId, ToolSpec, ToolStatus};
+use agentx_types::{AgentConfig, EnvironmentEvent, MediaPart, SessionId, ToolSpec, ToolStatus};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::caller::Caller;
+use crate::auth::mcp_tokens::McpLogin;
 use crate::mcp::client_call_costs::{AdmittedCall, ClientCallCosts};
 use crate::mcp::running_call::RunningToolCall;
 use crate::members::trust::{choose, default_agent, of_server};
+use crate::quota_checks::deleted_blobs::MemberBlobCounter;
 use crate::state::ServerState;
 
 /// The beginning of the addresses of sessions.
@@ -65,38 +67,37 @@ pub(crate) struct CallerParts {
     /// The agent of a new session of the caller: its rules decide about calls.
     agent: AgentConfig,
     log_level: Option<Arc<ClientLogLevel>>,
-    /// The id of the token that opens `/mcp` alone, if the caller came with one.
-    token: Option<String>,
-    /// The generation of the operator's trust list when the request came.
-    trust: u64,
+    /// What opened `/mcp` to the caller.
+    login: McpLogin,
 }
 
 impl CallerParts {
-    /// Returns what this caller is served now, who may have come with the token for `/mcp` of this id.
+    /// Returns what this caller is served now, to whom `login` opened `/mcp`.
     ///
     /// # Errors
     /// Returns an error if the model of the settings is not known, or the caller's directory cannot be made.
-    pub(crate) fn of(
-        state: Arc<ServerState>,
-        caller: Caller,
-        token: Option<String>,
-    ) -> Result<Self, RuntimeError> {
+    pub(crate) fn of(state: Arc<ServerState>, caller: Caller, login: McpLogin) -> Result<Self, RuntimeError> {
         let agent = default_agent(&state, &caller)?;
         let agent = of_server(&state, &caller, agent)?;
         let log_level = state.client_calls.log_level(&caller.person);
-        let trust = state.auth().trust_generation();
         Ok(Self {
             state,
             caller,
             agent,
             log_level,
-            token,
-            trust,
+            login,
         })
     }
 
+    /// The tools of the caller, whose calls read what results of their earlier calls named.
     fn tool_server(&self) -> ToolServer {
-        ToolServer::new(self.state.runtime_of(&self.caller.person))
+        let (state, person) = (&self.state, &self.caller.person);
+        let counter = MemberBlobCounter {
+            state: state.clone(),
+            person: person.clone(),
+        };
+        let blobs = state.client_calls.blobs(person).counted_by(Arc::new(counter));
+        ToolServer::new(state.runtime_of(person)).with_blobs(blobs)
     }
 
     /// Checks that the caller may call this tool now.
@@ -168,9 +169,9 @@ impl CallerParts {
             return ToolOutcome::failed(ToolStatus::Denied, format!("Stopped: {why}."));
         }
         if stop.is_cancelled()
-            && let Err(error) = self.state.check_bills(person).await
+            && let Some(why) = self.why_stopped().await
         {
-            return ToolOutcome::failed(ToolStatus::Denied, format!("Stopped: {error}."));
+            return ToolOutcome::failed(ToolStatus::Denied, format!("Stopped: {why}."));
         }
         called.unwrap_or_else(|question| {
             let was_asked = asks.is_some_and(|asks| asks.was_asked());
@@ -178,18 +179,22 @@ impl CallerParts {
         })
     }
 
-    /// Lists the caller's sessions. A stream of subscriptions lists them for minutes, so it ends with any change of who is
-    /// trusted, and with its token; the next request authenticates its caller again.
-    async fn sessions(&self) -> Result<Vec<ServedDocument>, RuntimeError> {
-        let (auth, person) = (self.state.auth(), &self.caller.person);
-        if auth.trust_generation() != self.trust {
-            let what = "the people whom this server trusts have changed; ask again";
-            return Err(RuntimeError::Refused(what.into()));
+    /// Returns why the server stopped a call: its caller is no longer let in, or their money is used up.
+    async fn why_stopped(&self) -> Option<String> {
+        let closed = self.state.auth().closed_mcp(&self.login, self.state.now_ms());
+        if let Some(why) = closed {
+            return Some(why.to_owned());
         }
-        let is_gone = |id: &String| !auth.has_mcp_token(person, id, self.state.now_ms());
-        if self.token.as_ref().is_some_and(is_gone) {
-            let what = "the token for /mcp has expired or was taken back; `agentx mcp token` makes a new one";
-            return Err(RuntimeError::Refused(what.into()));
+        let checked = self.state.check_bills(&self.caller.person).await;
+        checked.err().map(|error| error.to_string())
+    }
+
+    /// Lists the caller's sessions. A stream of subscriptions lists them for minutes, so it ends when what opened it does
+    /// not count any more.
+    async fn sessions(&self) -> Result<Vec<ServedDocument>, RuntimeError> {
+        let person = &self.caller.person;
+        if let Some(why) = self.state.auth().closed_mcp(&self.login, self.state.now_ms()) {
+            return Err(RuntimeError::Refused(why.into()));
         }
         let asked = SessionQuery {
             owner: person.clone(),
@@ -244,7 +249,7 @@ impl ServedParts for CallerParts {
 
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(async move {
-            let running = RunningToolCall::begin(&self.state, &self.caller.person);
+            let running = RunningToolCall::begin(&self.state, &self.caller.person, &self.login);
             let outcome = self.call_tool(call, running.stop()).await;
             running.end().await;
             outcome
@@ -277,6 +282,10 @@ impl ServedParts for CallerParts {
             };
             self.session(&id).await.map_err(|error| error.to_string())
         })
+    }
+
+    fn linked_file<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Option<MediaPart>, String>> {
+        Box::pin(async move { self.tool_server().blob(address).await })
     }
 }
 

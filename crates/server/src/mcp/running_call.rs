@@ -1,5 +1,6 @@
 //! The requests and tools of MCP clients while they run: they count for their person, and the last one ends the work that
-//! calls left running. A tool whose call is suspended runs without a request.
+//! calls left running. A tool whose call is suspended runs without a request. A tool ends when what opened `/mcp` to its
+//! caller does not count any more.
 
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use agentx_types::OwnerId;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::caller::Caller;
+use crate::auth::mcp_tokens::McpLogin;
 use crate::state::ServerState;
 
 /// Maximum number of the operator's calls that run or are suspended at once, and the limit of a member if
@@ -54,20 +56,23 @@ impl RunningCall {
 pub(crate) struct RunningToolCall {
     state: Arc<ServerState>,
     person: OwnerId,
+    number: u64,
     stop: CancellationToken,
 }
 
 impl RunningToolCall {
-    /// Begins a tool.
-    pub(crate) fn begin(state: &Arc<ServerState>, person: &OwnerId) -> Self {
+    /// Begins a tool of a person to whom `login` opened `/mcp`.
+    pub(crate) fn begin(state: &Arc<ServerState>, person: &OwnerId, login: &McpLogin) -> Self {
+        let (number, stop) = state.client_calls.begin_tool(person, login.clone());
         Self {
             state: state.clone(),
             person: person.clone(),
-            stop: state.client_calls.begin_tool(person),
+            number,
+            stop,
         }
     }
 
-    /// Fires when the tool has to stop, because the money of its person is used up.
+    /// Fires when the tool has to stop: the money of its person is used up, or they are no longer let in.
     pub(crate) fn stop(&self) -> &CancellationToken {
         &self.stop
     }
@@ -82,7 +87,17 @@ impl RunningToolCall {
 
 impl Drop for RunningToolCall {
     fn drop(&mut self) {
-        self.state.client_calls.end_tool(&self.person);
+        self.state.client_calls.end_tool(&self.person, self.number);
+    }
+}
+
+impl ServerState {
+    /// Ends the tools, also those whose call is suspended, of clients whose token is gone, or whose person is no longer
+    /// trusted.
+    pub(crate) fn end_calls_without_login(&self) {
+        let now = self.now_ms();
+        self.client_calls
+            .stop_all_but(|login| self.auth().closed_mcp(login, now).is_none());
     }
 }
 

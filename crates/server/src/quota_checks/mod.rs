@@ -2,7 +2,7 @@
 //! The operator has none; members have those of the settings; visitors only read, and are counted by address.
 
 mod daily_cost;
-mod deleted_blobs;
+pub(crate) mod deleted_blobs;
 mod unlisted_costs;
 
 use std::sync::Arc;

@@ -1,15 +1,18 @@
-//! The blobs that deleted sessions leave on the disk. The log removes a blob an hour after it was stored at the earliest,
-//! because the fact that names it may be on its way. A member who deletes and writes again could otherwise fill the disk
-//! in that hour, so stored and deleted bytes together may be at most twice the quota.
+//! The blobs on the disk that no session names: those of deleted sessions, and those that calls at `/mcp` store, which
+//! run outside of any session. The log removes a blob an hour after it was stored at the earliest, because the fact that
+//! names it may be on its way. A member who deletes and writes again, or calls tools, could otherwise fill the disk in
+//! that hour, so the bytes of sessions and of such blobs together may be at most twice the quota. When the hour is over,
+//! the server has the log remove them.
 //!
 //! Blobs are content-addressed: one that several deleted sessions named is on the disk once, and one that a session of
 //! the member still names counts there.
 //!
-//! A file beside the sessions keeps them over a restart. It has those of a session before that is deleted, because a kill
-//! may come in between. If the file cannot be read or written, the server says so in its log and continues.
+//! A file beside the sessions keeps them over a restart. It has those of a session before that is deleted, and one of a
+//! call before it is stored, because a kill may come in between. If the file cannot be read or written, the server says so in its log and continues.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -19,7 +22,7 @@ use serde::{Deserialize, Serialize};
 
 /// Deletions of blobs without a name within this time count as one: a minute.
 const TOGETHER_US: i64 = 60 * 1_000_000;
-/// The time for which deletions count. An hour after each of them, the next deletion removes the blobs.
+/// The time for which deletions count. An hour after each of them, the next collection removes the blobs.
 const KEPT_US: i64 = (3600 + 60) * 1_000_000;
 /// The largest number of blobs of an owner that are known by name. Of further ones only the bytes are added up, once for
 /// each deletion.
@@ -42,6 +45,8 @@ type DeletedByOwner = HashMap<OwnerId, OwnersDeleted>;
 pub(crate) struct DeletedBlobs {
     all: Mutex<DeletedByOwner>,
     file: PathBuf,
+    /// Whether something does not count any more, and is to be removed.
+    has_expired: AtomicBool,
     /// Held while the file is replaced, so that checks do not wait for the disk.
     writing: Mutex<()>,
 }
@@ -58,14 +63,17 @@ struct OwnersDeleted {
 }
 
 impl OwnersDeleted {
-    /// Forgets what no longer counts. What a clock recorded that was ahead counts from now.
-    fn forget_old(&mut self, now: Timestamp) {
+    /// Forgets what no longer counts, and returns whether there was something. What a clock recorded that was ahead counts
+    /// from now.
+    fn forget_old(&mut self, now: Timestamp) -> bool {
         let named = self.named.values_mut().map(|(at, _)| at);
         for at in named.chain(self.others.iter_mut().map(|(at, _)| at)) {
             *at = (*at).min(now);
         }
+        let before = self.named.len() + self.others.len();
         self.named.retain(|_, (at, _)| is_recent(*at, now));
         self.others.retain(|(at, _)| is_recent(*at, now));
+        self.named.len() + self.others.len() < before
     }
 
     fn add(&mut self, blob: BlobId, bytes: u64, now: Timestamp) {
@@ -103,17 +111,18 @@ impl DeletedBlobs {
         Self {
             all: Mutex::new(all),
             file,
+            has_expired: AtomicBool::new(false),
             writing: Mutex::default(),
         }
     }
 
-    /// Adds what a session holds that is deleted now. The file has it after [`Self::write`].
+    /// Adds what a session holds that is deleted now, or a call stores next. The file has it after [`Self::write`].
     pub(crate) fn add(&self, owner: &OwnerId, blobs: BlobSizes, now: Timestamp) {
         if blobs.is_empty() {
             return;
         }
         let mut all = self.all();
-        forget_old(&mut all, now);
+        self.note_expired(forget_old(&mut all, now));
         let deleted = all.entry(owner.clone()).or_default();
         for (blob, bytes) in blobs {
             deleted.add(blob, bytes, now);
@@ -141,14 +150,31 @@ impl DeletedBlobs {
         replace_locked(&self.file, &text, ReplaceOptions::default(), &lock)
     }
 
-    /// Returns the bytes of blobs of an owner's sessions that were deleted within the hour, without those that are
+    /// Returns whether a blob of an owner counts by its name.
+    pub(crate) fn has(&self, owner: &OwnerId, blob: &BlobId) -> bool {
+        let all = self.all();
+        all.get(owner)
+            .is_some_and(|deleted| deleted.named.contains_key(blob))
+    }
+
+    /// Returns whether something has stopped counting since the last time, so that it is to be removed from the disk.
+    pub(crate) fn take_expired(&self, now: Timestamp) -> bool {
+        let has_expired = forget_old(&mut self.all(), now);
+        self.has_expired.swap(false, Ordering::AcqRel) || has_expired
+    }
+
+    fn note_expired(&self, has_expired: bool) {
+        self.has_expired.fetch_or(has_expired, Ordering::AcqRel);
+    }
+
+    /// Returns the bytes of blobs of an owner that were deleted or stored by calls within the hour, without those that are
     /// `still` named.
     pub(crate) fn of(&self, owner: &OwnerId, still: &BlobSizes, now: Timestamp) -> u64 {
         let mut all = self.all();
         let Some(deleted) = all.get_mut(owner) else {
             return 0;
         };
-        deleted.forget_old(now);
+        self.note_expired(deleted.forget_old(now));
         let named = deleted.named.iter();
         let named = named.filter(|(blob, _)| !still.contains_key(*blob));
         let sizes = named.map(|(_, counted)| counted).chain(&deleted.others);
@@ -160,11 +186,14 @@ impl DeletedBlobs {
     }
 }
 
-fn forget_old(all: &mut DeletedByOwner, now: Timestamp) {
+/// Forgets what no longer counts, and returns whether there was something.
+fn forget_old(all: &mut DeletedByOwner, now: Timestamp) -> bool {
+    let mut has_expired = false;
     all.retain(|_, deleted| {
-        deleted.forget_old(now);
+        has_expired |= deleted.forget_old(now);
         !deleted.named.is_empty() || !deleted.others.is_empty()
     });
+    has_expired
 }
 
 fn read(file: &Path) -> std::io::Result<DeletedByOwner> {
@@ -216,6 +245,28 @@ mod tests {
         assert!(is_small(&deleted.all()[&ann]));
         deleted.add(&bob, blobs([1], 1), at(20_000));
         assert!(!deleted.all().contains_key(&ann));
+    }
+
+    #[test]
+    fn what_no_longer_counts_is_to_be_removed_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let ann = OwnerId::new("own_ann");
+        let deleted = DeletedBlobs::read(directory.path());
+        deleted.add(&ann, blobs([1], 7), at(0));
+        deleted.write(at(0));
+        let name = BlobId::with_suffix(1_u64);
+        assert!(deleted.has(&ann, &name) && !deleted.take_expired(at(3_659)));
+        assert!(deleted.take_expired(at(3_660)) && !deleted.take_expired(at(3_660)));
+        assert!(!deleted.has(&ann, &name));
+        // Somebody else notices first.
+        deleted.add(&ann, blobs([1], 7), at(4_000));
+        assert_eq!(deleted.of(&ann, &BlobSizes::new(), at(8_000)), 0);
+        assert!(deleted.take_expired(at(8_000)));
+        let again = DeletedBlobs::read(directory.path());
+        assert!(
+            again.take_expired(at(8_000)),
+            "no server ran when the time was over"
+        );
     }
 
     #[test]

@@ -53,6 +53,7 @@ pub(crate) async fn revoke(
     let asked = id.clone();
     let removed = on_disk(move || state.auth().remove_mcp_token(&caller.person, &asked)).await?;
     if removed {
+        app.state.end_calls_without_login();
         return Ok(DoneResponse);
     }
     Err(ApiError::new(
