@@ -453,7 +453,7 @@ async fn a_client_of_the_official_library_lists_and_calls_tools() {
 }
 
 /// A call in the version without a handshake, by a client that shows forms to its person.
-async fn askable_call(desk: &Desk, token: &str, more: Value) -> Value {
+pub(super) async fn askable_call(desk: &Desk, token: &str, more: Value) -> Value {
     let mut params = json!({"name": "write", "arguments": {"path": "made", "content": "by a client"}});
     for (key, value) in more.as_object().unwrap() {
         params[key] = value.clone();

@@ -1,5 +1,5 @@
-//! What `/mcp` offers beyond calls: pictures in results, prompts for the operator alone, streams of subscriptions, and
-//! log levels by person.
+//! What `/mcp` offers beyond calls: pictures in results, files that results name, prompts for the operator alone, streams
+//! of subscriptions, and log levels by person.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
-use crate::http_api::desk::Desk;
+use crate::http_api::desk::{Desk, wide};
 
 /// A tool that only puts words to a model.
 struct Greeting;
@@ -58,6 +58,37 @@ async fn a_picture_that_a_tool_reads_reaches_the_client_as_a_picture() {
     assert_eq!(content[1]["mimeType"], "image/png");
     let data = content[1]["data"].as_str().unwrap();
     assert!(data.starts_with("iVBORw0KGgo"), "{data}");
+}
+
+/// A client has no session whose blobs it could read.
+#[tokio::test]
+async fn what_a_result_names_is_read_by_the_person_who_made_the_call() {
+    let desk = Desk::ruled(wide(), &["allow bash: *"]).await;
+    let call = json!({"name": "bash", "arguments": {"command": "seq 1 40000"}});
+    let called = answer(&desk, &desk.ann, "tools/call", call).await;
+    let content = &called["result"]["content"];
+    assert!(
+        content[0]["text"].as_str().unwrap().contains("all of it is kept"),
+        "{called}"
+    );
+    let link = &content[1];
+    let address = link["uri"].as_str().unwrap();
+    assert_eq!(link["type"], "resource_link");
+    let read = json!({"uri": address});
+    let got = answer(&desk, &desk.ann, "resources/read", read.clone()).await;
+    let text = got["result"]["contents"][0]["text"].as_str().unwrap();
+    assert!(text.starts_with("1\n2\n") && text.ends_with("\n40000\n"));
+    // The tool `read` continues where the result was cut, as its words say.
+    let blob = address.strip_prefix("agentx://blob/").unwrap();
+    let part = json!({"blob": blob, "offset": 20_000, "limit": 1});
+    let (text, failed) = super::mcp::called(&desk, &desk.ann, "read", part.clone()).await;
+    assert!(!failed && text.contains("20000"), "{text}");
+    for token in [&desk.bob, &desk.operator] {
+        let refused = answer(&desk, token, "resources/read", read.clone()).await;
+        assert_eq!(refused["error"]["code"], -32_002, "{refused}");
+        let (text, failed) = super::mcp::called(&desk, token, "read", part.clone()).await;
+        assert!(failed, "{text}");
+    }
 }
 
 #[tokio::test]

@@ -1,22 +1,66 @@
 //! Tokens with which other programs of a person use `/mcp`: what they open, how long they count, and who takes them back.
+//! The calls of a token end with it.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use agentx_identity::{SecretKey, Trusted, TrustedAs};
+use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
+use agentx_types::{Access, ApprovalMode, ToolSpec};
 use axum::http::{Method, StatusCode};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
-use crate::http_api::desk::{Desk, Reply};
+use crate::http_api::desk::{Desk, Reply, wide};
+use crate::http_api::mcp::askable_call;
+
+/// The longest wait for what happens within a second.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A tool that says that it began, and waits until its call is cancelled.
+struct Waiting(mpsc::UnboundedSender<()>);
+
+impl Tool for Waiting {
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::new("waiting", "Waits.", json!({"type": "object"}), Access::Read)
+    }
+
+    fn call(&self, _: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+        self.0.send(()).unwrap();
+        Box::pin(async move {
+            context.cancel.cancelled().await;
+            ToolOutcome::success("it was cancelled")
+        })
+    }
+}
+
+/// A call of [`Waiting`] with this token.
+async fn wait(desk: &Desk, token: &str) -> String {
+    super::mcp::called(desk, token, "waiting", json!({})).await.0
+}
 
 /// A member with a key, whom the desk trusts from now on.
 fn member(desk: &Desk) -> SecretKey {
     let key = SecretKey::generate().unwrap();
+    trust(desk, &key);
+    key
+}
+
+fn trust(desk: &Desk, key: &SecretKey) {
     let trusted = Trusted {
         public_key: *key.public_key(),
         name: Some("Cleo".to_owned()),
         role: TrustedAs::Member,
     };
     keyring(desk).trust(trusted).unwrap();
-    key
+}
+
+/// Takes back a token that [`make`] made, by the token of its person that opens everything.
+async fn take_back(desk: &Desk, made: &Value, own: &str) {
+    let path = format!("/v1/tokens/{}", made["id"].as_str().unwrap());
+    let gone = desk.ask(Method::DELETE, &path).by(own).send().await;
+    assert_eq!(gone.status, StatusCode::NO_CONTENT);
 }
 
 fn keyring(desk: &Desk) -> agentx_identity::Keyring {
@@ -176,4 +220,115 @@ async fn a_token_for_a_program_needs_a_signature_and_has_bounds() {
         at_mcp(&desk, "agentx_mcp_made-up").await,
         StatusCode::UNAUTHORIZED
     );
+}
+
+#[tokio::test]
+async fn a_call_ends_when_the_token_that_opened_it_is_taken_back_and_those_of_other_tokens_go_on() {
+    let (begins, mut begun) = mpsc::unbounded_channel();
+    let desk = Desk::with_tool(Arc::new(Waiting(begins)), |_| {}).await;
+    let key = member(&desk);
+    let first = make(&desk, &key, "claude", 3_600).await.ok().json();
+    let second = make(&desk, &key, "codex", 3_600).await.ok().json();
+    let own = signed_in(&desk, &key).await;
+    let [one, other] = [&first, &second].map(|made| wait(&desk, made["token"].as_str().unwrap()));
+    tokio::pin!(one, other);
+    let take_first = async {
+        for _ in 0..2 {
+            begun.recv().await.unwrap();
+        }
+        take_back(&desk, &first, &own).await;
+    };
+    let ends = async { tokio::join!(&mut one, take_first).0 };
+    let text = tokio::select! {
+        text = ends => text,
+        text = &mut other => panic!("the call of the other token ended: {text}"),
+    };
+    assert!(text.starts_with("Stopped: the token for /mcp"), "{text}");
+    let (text, ()) = tokio::join!(&mut other, take_back(&desk, &second, &own));
+    assert!(text.starts_with("Stopped: the token for /mcp"), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_ends_when_its_person_is_no_longer_trusted() {
+    let (begins, mut begun) = mpsc::unbounded_channel();
+    let mut desk = Desk::with_tool(Arc::new(Waiting(begins)), |_| {}).await;
+    let server = desk.server.take().unwrap();
+    let chores = tokio::spawn(server.run(std::future::pending()));
+    let key = member(&desk);
+    let made = make(&desk, &key, "claude", 3_600).await.ok().json();
+    let own = signed_in(&desk, &key).await;
+    let untrust = async {
+        for _ in 0..2 {
+            begun.recv().await.unwrap();
+        }
+        keyring(&desk).untrust(key.public_key()).unwrap();
+    };
+    let calls = async {
+        tokio::join!(
+            wait(&desk, made["token"].as_str().unwrap()),
+            wait(&desk, &own),
+            untrust
+        )
+    };
+    let (one, other, ()) = tokio::time::timeout(PATIENCE, calls).await.unwrap();
+    for text in [one, other] {
+        assert!(
+            text.starts_with("Stopped: this server no longer trusts you"),
+            "{text}"
+        );
+    }
+    chores.abort();
+}
+
+#[tokio::test]
+async fn a_call_that_waits_for_an_answer_ends_with_the_token_that_opened_it() {
+    let desk = Desk::set(wide(), |settings| settings.approval = ApprovalMode::Ask).await;
+    let key = keyring(&desk).identity().unwrap().unwrap();
+    let made = make(&desk, &key, "claude", 3_600).await.ok().json();
+    let asked = askable_call(&desk, made["token"].as_str().unwrap(), json!({})).await;
+    let mut state = asked["result"]["requestState"].clone();
+    // Without its answer, the question comes again with another state, whichever token the person has.
+    let again = askable_call(&desk, &desk.operator, json!({"requestState": state})).await;
+    state = again["result"]["requestState"].clone();
+    assert!(state.is_string(), "{again}");
+    take_back(&desk, &made, &desk.operator).await;
+    let ended = async {
+        loop {
+            let again = askable_call(&desk, &desk.operator, json!({"requestState": state})).await;
+            if again["result"]["requestState"].is_null() {
+                return again;
+            }
+            state = again["result"]["requestState"].clone();
+        }
+    };
+    let ended = tokio::time::timeout(PATIENCE, ended).await.unwrap();
+    let is_refused = ended["error"]["code"] == -32_602;
+    let is_stopped = ended["result"]["content"][0]["text"]
+        .as_str()
+        .is_some_and(|text| text.starts_with("Stopped: "));
+    assert!(is_refused || is_stopped, "{ended}");
+    assert!(!desk.directory.path().join("made").exists());
+}
+
+#[tokio::test]
+async fn who_is_trusted_again_has_no_token_of_before() {
+    let desk = Desk::new().await;
+    let key = member(&desk);
+    let made = make(&desk, &key, "claude", 3_600).await.ok().json();
+    let (token, own) = (made["token"].as_str().unwrap(), signed_in(&desk, &key).await);
+    for token in [token, own.as_str()] {
+        assert_eq!(at_mcp(&desk, token).await, StatusCode::OK);
+    }
+    keyring(&desk).untrust(key.public_key()).unwrap();
+    for token in [token, own.as_str()] {
+        assert_eq!(at_mcp(&desk, token).await, StatusCode::UNAUTHORIZED);
+    }
+    trust(&desk, &key);
+    for token in [token, own.as_str()] {
+        assert_eq!(at_mcp(&desk, token).await, StatusCode::UNAUTHORIZED);
+    }
+    let own = signed_in(&desk, &key).await;
+    assert_eq!(at_mcp(&desk, &own).await, StatusCode::OK);
+    let listed = desk.get("/v1/tokens").by(&own).send().await.ok().json();
+    assert_eq!(listed, json!([]));
 }

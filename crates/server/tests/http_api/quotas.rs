@@ -181,6 +181,43 @@ async fn a_blob_of_several_deleted_sessions_counts_once() {
     assert_eq!((made, last.0), (9, StatusCode::CREATED), "{}", last.1);
 }
 
+/// The result of a command that prints 588,895 bytes, which differ for each letter.
+async fn printed(desk: &Desk, token: &str, letter: char) -> String {
+    let command = format!("seq -s {letter} 1 100000");
+    let called = super::mcp::called(desk, token, "bash", json!({"command": command}));
+    called.await.0
+}
+
+/// Calls at `/mcp` run outside of sessions. What they store stays for as long as what deleted sessions leave.
+#[tokio::test]
+async fn what_calls_of_a_client_store_counts_while_it_stays() {
+    let desk = Desk::set(wide(), |settings| {
+        settings.quotas.bytes = Some(1_000_000);
+        settings.rules = vec![rule_of("allow bash: *")];
+    })
+    .await;
+    for letter in ['a', 'b', 'c', 'a'] {
+        let text = printed(&desk, &desk.ann, letter).await;
+        assert!(text.contains("all of it is kept"), "{text}");
+    }
+    let refused_text = printed(&desk, &desk.ann, 'd').await;
+    assert!(refused_text.contains("quotas.storage_bytes"), "{refused_text}");
+    // A server that is killed now counts them after its restart.
+    let file = desk.state.settings().data_dir.join("deleted-blobs.json");
+    let kept: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    assert_eq!(kept[&desk.ann_id]["named"].as_object().unwrap().len(), 3);
+    let mut settings = Settings::clone(&desk.state.settings());
+    settings.quotas.bytes = Some(850_000);
+    desk.state.renew(&settings).await;
+    let full = StatusCode::INSUFFICIENT_STORAGE;
+    let answer = desk.make(&desk.ann).await;
+    refused(&answer, full, "quota_storage", "what calls at /mcp stored");
+    for token in [&desk.bob, &desk.operator] {
+        let text = printed(&desk, token, 'd').await;
+        assert!(text.contains("all of it is kept"), "{text}");
+    }
+}
+
 #[tokio::test]
 async fn what_scripts_keep_counts_for_the_bytes_of_a_member() {
     let desk = Desk::with_quotas(|quotas| quotas.bytes = Some(1_000_000)).await;
