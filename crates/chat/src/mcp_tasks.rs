@@ -3,7 +3,8 @@
 //!
 //! All that is known of a task is in its session's log. So a server that was started again answers for it too: it reads
 //! the log, and opens the session if its run is not over, which goes on then. A question waits in the session until the
-//! client answers it, or a person does (`agentx resume`).
+//! client answers it, or a person does (`agentx resume`). Of a task that another living process runs, the state is known
+//! from the log too, with its questions; only that process takes answers, and stops it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use agentx::mcp::{
 };
 use agentx::runtime::{
     ApprovalInput, BoxFuture, Clock as _, Delivery, LogError, PendingApproval, Runtime, RuntimeError,
-    Session, SessionInfo, SystemClock, ToolOutcome, UserInput, View,
+    Session, SessionFold, SessionInfo, SystemClock, ToolOutcome, UserInput, View,
 };
 use agentx::types::{ApprovalDecision, EnvironmentEvent, RunId, RunStatus, SessionId, ToolStatus};
 use serde_json::{Value, json};
@@ -39,6 +40,14 @@ const ANSWER: &str = "answer";
 
 /// The sessions of tasks that this process runs.
 type OpenTasks = BTreeMap<SessionId, Arc<dyn Session>>;
+
+/// A task whose run is not over.
+enum LiveTask {
+    /// This process runs it.
+    Here(Arc<dyn Session>),
+    /// The process with this number runs it.
+    Elsewhere(u32),
+}
 
 /// The tasks of one server.
 pub(crate) struct AgentTasks {
@@ -94,8 +103,8 @@ impl AgentTasks {
             return Ok(Some(served(&info, state)));
         }
         let waiting = match self.running(&mut open, &info.session_id).await? {
-            Some(session) => session.state().await?.pending_approvals,
-            None => Vec::new(),
+            LiveTask::Here(session) => session.state().await?.pending_approvals,
+            LiveTask::Elsewhere(_) => self.recorded_questions(&info.session_id).await?,
         };
         let state = if waiting.is_empty() {
             ServedTaskState::Working
@@ -105,15 +114,20 @@ impl AgentTasks {
         Ok(Some(served(&info, state)))
     }
 
-    /// Gives answers to questions of a task; returns whether there is such a task.
+    /// Gives answers to questions of a task; returns whether there is such a task. If another process runs it, that is an
+    /// error: the answers are not taken.
     pub(crate) async fn answer(
         &self,
         id: &str,
         answers: &BTreeMap<String, ClientAnswer>,
     ) -> Result<bool, ChatError> {
         let mut open = self.open.lock().await;
-        let Some(session) = self.unfinished(&mut open, id).await? else {
-            return Ok(self.found(id).await?.is_some());
+        let session = match self.unfinished(&mut open, id).await? {
+            Some(LiveTask::Here(session)) => session,
+            Some(LiveTask::Elsewhere(process)) => {
+                return Err(elsewhere(id, process, "the answers were not taken; answer there"));
+            }
+            None => return Ok(self.found(id).await?.is_some()),
         };
         for asked in session.state().await?.pending_approvals {
             let answer = answers.get(asked.tool_call_id.as_str());
@@ -124,11 +138,15 @@ impl AgentTasks {
         Ok(true)
     }
 
-    /// Stops a task; returns whether there is such a task.
+    /// Stops a task; returns whether there is such a task. If another process runs it, that is an error.
     pub(crate) async fn cancel(&self, id: &str) -> Result<bool, ChatError> {
         let mut open = self.open.lock().await;
-        let Some(session) = self.unfinished(&mut open, id).await? else {
-            return Ok(self.found(id).await?.is_some());
+        let session = match self.unfinished(&mut open, id).await? {
+            Some(LiveTask::Here(session)) => session,
+            Some(LiveTask::Elsewhere(process)) => {
+                return Err(elsewhere(id, process, "it was not cancelled; cancel it there"));
+            }
+            None => return Ok(self.found(id).await?.is_some()),
         };
         session
             .interrupt(Some("the client cancelled the task".into()))
@@ -143,29 +161,21 @@ impl AgentTasks {
         }
     }
 
-    /// The session of a task whose run is not over; `None` also if another process runs it.
-    async fn unfinished(
-        &self,
-        open: &mut OpenTasks,
-        id: &str,
-    ) -> Result<Option<Arc<dyn Session>>, ChatError> {
+    /// A task whose run is not over; `None` if it is over, or there is no such task.
+    async fn unfinished(&self, open: &mut OpenTasks, id: &str) -> Result<Option<LiveTask>, ChatError> {
         let Some((info, run)) = self.found(id).await? else {
             return Ok(None);
         };
         if self.ended(&info.session_id, &run).await?.is_some() {
             return Ok(None);
         }
-        self.running(open, &info.session_id).await
+        self.running(open, &info.session_id).await.map(Some)
     }
 
-    /// The session of a task, opened if need be; `None` if another process has it open.
-    async fn running(
-        &self,
-        open: &mut OpenTasks,
-        id: &SessionId,
-    ) -> Result<Option<Arc<dyn Session>>, ChatError> {
+    /// The session of a task, opened if need be and no other process has it open.
+    async fn running(&self, open: &mut OpenTasks, id: &SessionId) -> Result<LiveTask, ChatError> {
         if let Some(session) = open.get(id) {
-            return Ok(Some(session.clone()));
+            return Ok(LiveTask::Here(session.clone()));
         }
         make_room(open).await?;
         let nothing = CommandLineOverrides::default();
@@ -173,11 +183,31 @@ impl AgentTasks {
         match opened {
             Ok(session) => {
                 open.insert(id.clone(), session.clone());
-                Ok(Some(session))
+                Ok(LiveTask::Here(session))
             }
-            Err(ChatError::Runtime(RuntimeError::Log(LogError::Busy { .. }))) => Ok(None),
+            Err(ChatError::Runtime(RuntimeError::Log(LogError::Busy { process, .. }))) => {
+                Ok(LiveTask::Elsewhere(process))
+            }
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns the open questions of a session according to its log.
+    async fn recorded_questions(&self, id: &SessionId) -> Result<Vec<PendingApproval>, ChatError> {
+        let runtime = self.runtime.clone();
+        let mut facts = AnyFollower::watching(runtime, id.clone(), 0, View::Environment).await?;
+        let mut fold = SessionFold::new(id.clone());
+        while let Some(delivery) = facts.next().await? {
+            match delivery {
+                Delivery::Environment(fact) => fold.advance(&fact),
+                Delivery::CaughtUp(_) => break,
+                Delivery::Runtime(_) | Delivery::CutOff(_) => {}
+            }
+        }
+        Ok(fold
+            .state()
+            .map(|state| state.pending_approvals)
+            .unwrap_or_default())
     }
 
     /// Finds the session of a task of this folder, and its run.
@@ -235,6 +265,13 @@ impl AgentTasks {
             _ => ServedTaskState::Ended(outcome(result, id)),
         }))
     }
+}
+
+/// The error about a request that only the process takes which runs the task.
+fn elsewhere(id: &str, process: u32, what: &str) -> ChatError {
+    let why =
+        format!("another AgentX (process {process}) runs the task {id}: {what}, or end that process first");
+    RuntimeError::Refused(why).into()
 }
 
 /// The outcome of an agent's run, for a client.

@@ -219,6 +219,46 @@ fn a_task_is_cancelled_and_no_other_session_is_a_task() {
     client.end();
 }
 
+/// Each client of a folder has a server of its own, and a task runs in one of them.
+#[test]
+fn a_second_server_shows_a_task_of_the_first_and_takes_no_answer_for_it() {
+    let sandbox = with_agent();
+    let mut first = McpClient::start(&sandbox);
+    let task = begun(&mut first);
+    first.until(&task, "input_required");
+    let mut second = McpClient::start(&sandbox);
+    let asks = second.until(&task, "input_required");
+    let (key, asked) = asks["inputRequests"].as_object().unwrap().iter().next().unwrap();
+    assert!(
+        asked["params"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("touch made"),
+        "{asks}"
+    );
+    let mut responses = json!({});
+    responses[key.as_str()] = json!({"action": "accept", "content": {}});
+    let answers = json!({"taskId": task, "inputResponses": responses});
+    let process = format!("process {}", first.server.id());
+    for (method, params, what) in [
+        ("tasks/update", answers.clone(), "the answers were not taken"),
+        ("tasks/cancel", json!({"taskId": task}), "it was not cancelled"),
+    ] {
+        let refused = second.ask_about_tasks(method, params);
+        let why = refused["error"]["message"].as_str().unwrap();
+        assert!(why.contains(what) && why.contains(&process), "{refused}");
+    }
+    first.until(&task, "input_required");
+    first.end();
+    // Nobody runs it now.
+    second.until(&task, "input_required");
+    let taken = second.ask_about_tasks("tasks/update", answers);
+    assert_eq!(taken["result"], json!({"resultType": "complete"}));
+    second.until(&task, "completed");
+    assert!(sandbox.path("ws/made").exists());
+    second.end();
+}
+
 /// A client that does not know tasks gets the answer when the agent has it, and is asked meanwhile.
 #[test]
 fn an_agent_that_is_no_task_asks_its_client_too() {
