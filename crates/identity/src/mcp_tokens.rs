@@ -133,10 +133,10 @@ impl Keyring {
     /// # Errors
     /// Returns an error if the people, the identity or the tokens cannot be read, or the tokens cannot be written.
     pub fn remove_mcp_tokens_of_untrusted(&self) -> Result<bool, KeyringError> {
-        let lock = files::lock(&self.directory)?;
-        if !self.people_file().exists() {
+        if !self.people_file().exists() || !self.mcp_tokens_file().exists() {
             return Ok(false);
         }
+        let lock = files::lock(&self.directory)?;
         let own = self.identity()?.map(|own| *own.public_key());
         let people = self.people()?;
         let is_trusted =

@@ -115,12 +115,13 @@ impl ServedParts for Parts {
             source: MediaSource::Base64("YWJj".into()),
             name: None,
         };
-        Box::pin(std::future::ready(match address {
+        let found = match address {
             "agentx://blob/b3_text" => Ok(Some(file("text/plain"))),
             "agentx://blob/b3_picture" => Ok(Some(file("image/png"))),
-            "agentx://blob/b3_large" => Err("it is too large".into()),
+            "agentx://blob/b3_large" => Err("it is too large".to_owned()),
             _ => Ok(None),
-        }))
+        };
+        Box::pin(std::future::ready(found))
     }
 }
 

@@ -7,6 +7,7 @@
 pub(crate) mod caller;
 pub(crate) mod credentials;
 pub(crate) mod expiring;
+mod identity;
 pub(crate) mod known_people;
 pub(crate) mod mcp_tokens;
 pub(crate) mod random;
@@ -18,7 +19,6 @@ use agentx_identity::{
     server_nonce, verify_bound_challenge,
 };
 use agentx_types::wire::Problem;
-use agentx_types::{OwnerId, Seat, VISITORS};
 use axum::http::HeaderMap;
 use axum::http::header::ORIGIN;
 
@@ -27,6 +27,7 @@ pub(crate) use crate::auth::credentials::bearer;
 use crate::auth::credentials::client_of;
 pub use crate::auth::credentials::{CLIENT_CHARS, CLIENT_HEADER, bearer_subprotocol, check_client};
 use crate::auth::expiring::Expiring;
+pub use crate::auth::identity::Identity;
 use crate::auth::known_people::KnownPeople;
 use crate::auth::mcp_tokens::KnownMcpTokens;
 use crate::auth::random::{hash, random};
@@ -50,65 +51,6 @@ pub struct Authenticator {
     /// key.
     tokens: Mutex<Expiring<[u8; 32], (Identity, bool)>>,
     mcp_tokens: KnownMcpTokens,
-}
-
-/// The identity of a caller.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Identity {
-    /// The id of the person.
-    pub person: OwnerId,
-    /// Their name, if the server has one.
-    pub name: Option<String>,
-    /// Whether they may do what the operator may.
-    pub operator: bool,
-    /// Whether they decide about calls of members, as the operator does.
-    pub approver: bool,
-    /// Whether they have not authenticated.
-    pub visitor: bool,
-    /// The key that identifies them.
-    key: Option<PublicKey>,
-    /// The number of the change of the trusted people since which they are known; see [`KnownPeople::person`].
-    since: u64,
-}
-
-impl Identity {
-    /// Returns the identity of a caller who has not authenticated.
-    pub fn visitor() -> Self {
-        Self {
-            key: None,
-            since: 0,
-            person: OwnerId::new(VISITORS),
-            name: None,
-            operator: false,
-            approver: false,
-            visitor: true,
-        }
-    }
-
-    /// Returns the name of their queue and counter: their own id, or for a visitor that of the address.
-    fn line(&self, address: &str) -> OwnerId {
-        if self.visitor {
-            OwnerId::new(format!("visitors at {address}"))
-        } else {
-            self.person.clone()
-        }
-    }
-
-    /// Returns them as a caller with one of their programs, at `address`.
-    pub fn at(&self, client: &str, address: &str) -> Caller {
-        Caller {
-            line: self.line(address),
-            person: self.person.clone(),
-            name: self.name.clone(),
-            operator: self.operator,
-            approver: self.approver,
-            visitor: self.visitor,
-            seat: Seat {
-                person: self.person.clone(),
-                client: client.to_owned(),
-            },
-        }
-    }
 }
 
 /// A new token, in the form that its owner gets once.

@@ -44,7 +44,7 @@ impl ServerState {
         // Of blobs that come at once, each is compared with a sum that has those before it.
         let _turn = self.kept.admissions.take(owner).await;
         let sums = self.sums_to_admit(owner).await?;
-        let more = if self.kept.deleted.has(owner, &blob) {
+        let more = if self.kept.deleted.has(owner, &blob, self.now()) {
             0
         } else {
             bytes

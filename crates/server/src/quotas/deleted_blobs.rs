@@ -8,7 +8,8 @@
 //! the member still names counts there.
 //!
 //! A file beside the sessions keeps them over a restart. It has those of a session before that is deleted, and one of a
-//! call before it is stored, because a kill may come in between. If the file cannot be read or written, the server says so in its log and continues.
+//! call before it is stored, because a kill may come in between. If the file cannot be read or written, the server says so
+//! in its log and continues.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -150,11 +151,11 @@ impl DeletedBlobs {
         replace_locked(&self.file, &text, ReplaceOptions::default(), &lock)
     }
 
-    /// Returns whether a blob of an owner counts by its name.
-    pub(crate) fn has(&self, owner: &OwnerId, blob: &BlobId) -> bool {
+    /// Returns whether a blob of an owner counts now, by its name.
+    pub(crate) fn has(&self, owner: &OwnerId, blob: &BlobId, now: Timestamp) -> bool {
         let all = self.all();
-        all.get(owner)
-            .is_some_and(|deleted| deleted.named.contains_key(blob))
+        let named = all.get(owner).and_then(|deleted| deleted.named.get(blob));
+        named.is_some_and(|(at, _)| is_recent(*at, now))
     }
 
     /// Returns whether something has stopped counting since the last time, so that it is to be removed from the disk.
@@ -255,9 +256,9 @@ mod tests {
         deleted.add(&ann, blobs([1], 7), at(0));
         deleted.write(at(0));
         let name = BlobId::with_suffix(1_u64);
-        assert!(deleted.has(&ann, &name) && !deleted.take_expired(at(3_659)));
+        assert!(deleted.has(&ann, &name, at(3_659)) && !deleted.take_expired(at(3_659)));
+        assert!(!deleted.has(&ann, &name, at(3_660)));
         assert!(deleted.take_expired(at(3_660)) && !deleted.take_expired(at(3_660)));
-        assert!(!deleted.has(&ann, &name));
         // Somebody else notices first.
         deleted.add(&ann, blobs([1], 7), at(4_000));
         assert_eq!(deleted.of(&ann, &BlobSizes::new(), at(8_000)), 0);

@@ -1,0 +1,65 @@
+//! The identity of a caller, as a signature or a token shows it.
+
+use agentx_identity::PublicKey;
+use agentx_types::{OwnerId, Seat, VISITORS};
+
+use crate::auth::caller::Caller;
+
+/// The identity of a caller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The id of the person.
+    pub person: OwnerId,
+    /// Their name, if the server has one.
+    pub name: Option<String>,
+    /// Whether they may do what the operator may.
+    pub operator: bool,
+    /// Whether they decide about calls of members, as the operator does.
+    pub approver: bool,
+    /// Whether they have not authenticated.
+    pub visitor: bool,
+    /// The key that identifies them.
+    pub(super) key: Option<PublicKey>,
+    /// The number of the change of the trusted people since which they are known; see `KnownPeople::person`.
+    pub(super) since: u64,
+}
+
+impl Identity {
+    /// Returns the identity of a caller who has not authenticated.
+    pub fn visitor() -> Self {
+        Self {
+            key: None,
+            since: 0,
+            person: OwnerId::new(VISITORS),
+            name: None,
+            operator: false,
+            approver: false,
+            visitor: true,
+        }
+    }
+
+    /// Returns the name of their queue and counter: their own id, or for a visitor that of the address.
+    pub(super) fn line(&self, address: &str) -> OwnerId {
+        if self.visitor {
+            OwnerId::new(format!("visitors at {address}"))
+        } else {
+            self.person.clone()
+        }
+    }
+
+    /// Returns them as a caller with one of their programs, at `address`.
+    pub fn at(&self, client: &str, address: &str) -> Caller {
+        Caller {
+            line: self.line(address),
+            person: self.person.clone(),
+            name: self.name.clone(),
+            operator: self.operator,
+            approver: self.approver,
+            visitor: self.visitor,
+            seat: Seat {
+                person: self.person.clone(),
+                client: client.to_owned(),
+            },
+        }
+    }
+}
