@@ -85,7 +85,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ),
     ("luau-tools", &[]),
     ("macros", &[]),
-    ("terminal", &[]),
+    // The file of typed lines is locked and replaced as the other files are.
+    ("terminal", &["files"]),
     (
         "flows",
         &["types", "files", "http", "runtime", "luau-tools", "agent-files"],

@@ -4,7 +4,7 @@
 use agentx::config::{EditKeys, FolderTrust, Loaded, Settings};
 use agentx::runtime::Session;
 use agentx::types::{AgentConfig, Api, ApprovalMode};
-use agentx_terminal::{Editor, LineHistory};
+use agentx_terminal::{Editor, HistoryFile, LineHistory};
 use tokio::sync::mpsc;
 
 use crate::chat::connection::server_wait::Inputs;
@@ -281,13 +281,16 @@ fn make_interface(
     Ok((ChatInterface::Editor { raw, screen }, history))
 }
 
-/// The lines that were typed before; those of now are stored without secrets.
+/// The lines that were typed before. Those of now are stored without secrets, and those of before lose the secrets that
+/// became known since.
 fn line_history(settings: &Settings) -> LineHistory {
-    let history = LineHistory::load(&settings.data_dir);
-    match line_filter(settings) {
-        Some(filter) => history.filtered(filter),
-        None => history,
+    let Some(filter) = line_filter(settings) else {
+        return LineHistory::load(&settings.data_dir);
+    };
+    if let Err(error) = HistoryFile::of(&settings.data_dir).filter(&filter) {
+        tracing::warn!(%error, "the file of typed lines was not searched for secrets");
     }
+    LineHistory::load(&settings.data_dir).filtered(filter)
 }
 
 #[cfg(test)]

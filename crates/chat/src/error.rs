@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use crate::exit::config_error::{config_hint, is_typed};
+use crate::exit::in_use::{IN_USE, listen_hint};
 use crate::exit::run_failure::{hint_after_run, hint_without_answer};
 use crate::exit::runtime_error::{runtime_exit, runtime_hint, runtime_kind};
 use crate::exit::{Exit, keyring_error};
@@ -53,6 +54,8 @@ pub enum ChatError {
     NoSession { workspace: String },
     /// No session is being driven now.
     NobodyDrives,
+    /// Another process has the session open, and what was asked for needs it closed.
+    InUse { message: String },
     /// A run failed; `message` is from the model or the runtime.
     Run {
         exit: Exit,
@@ -138,6 +141,7 @@ impl ChatError {
             Self::MissingKey { .. } => "missing_key",
             Self::NoModel => "no_model",
             Self::NoSession { .. } | Self::NobodyDrives => "no_session",
+            Self::InUse { .. } => "session_busy",
             Self::Run { code, .. } | Self::Unanswered { code, .. } | Self::Body { code, .. } => code,
             Self::NobodyAsked { .. } => "approval_needed",
             Self::Damaged { .. } => "damaged",
@@ -168,7 +172,7 @@ impl ChatError {
             } => Exit::Usage,
             Self::UnknownModel { .. } => Exit::Config,
             Self::MissingKey { .. } | Self::NoModel => Exit::Credentials,
-            Self::NoSession { .. } | Self::NobodyDrives => Exit::Session,
+            Self::NoSession { .. } | Self::NobodyDrives | Self::InUse { .. } => Exit::Session,
             Self::Run { exit, .. } | Self::Unanswered { exit, .. } => *exit,
             Self::NobodyAsked { .. } => Exit::Denied,
             Self::Body { .. } => Exit::Provider,
@@ -212,6 +216,7 @@ impl ChatError {
             Self::NobodyDrives => {
                 Some("`agentx watch ID` waits until somebody drives it; `agentx resume` drives one yourself".into())
             }
+            Self::InUse { .. } => Some(IN_USE.into()),
             Self::NoSession { .. } => Some(
                 "`agentx sessions list` shows the sessions of all directories; `agentx` starts a new one".into(),
             ),
@@ -298,9 +303,10 @@ impl fmt::Display for ChatError {
             Self::NoModel => f.write_str("no model is connected: no API key and no server is configured"),
             Self::NobodyDrives => f.write_str("no session is active in another program"),
             Self::NoSession { workspace } => write!(f, "there is no session in {workspace} to continue"),
-            Self::Run { message, .. } | Self::Unanswered { message, .. } | Self::Body { message, .. } => {
-                f.write_str(message)
-            }
+            Self::Run { message, .. }
+            | Self::Unanswered { message, .. }
+            | Self::Body { message, .. }
+            | Self::InUse { message } => f.write_str(message),
             Self::NobodyAsked { calls, .. } => {
                 let were = if *calls == 1 { "was" } else { "were" };
                 write!(
@@ -365,23 +371,6 @@ pub(crate) fn hint_at(hint: &str, server: Option<&str>) -> String {
             &format!("`agentx --connect {server} {command}"),
         )
     })
-}
-
-fn listen_hint(address: &SocketAddr, what: &str) -> Option<String> {
-    let taken = what.contains("in use");
-    let denied = what.contains("denied");
-    match () {
-        () if taken => Some(format!(
-            "the address is already in use; if that is your server: agentx --connect http://{address} \
-             sessions list; otherwise choose another port: --listen {}:{}",
-            address.ip(),
-            address.port().saturating_add(1)
-        )),
-        () if denied => {
-            Some("ports below 1024 need more privileges: choose another port with --listen".into())
-        }
-        () => Some("--listen takes an address of this machine".into()),
-    }
 }
 
 #[cfg(test)]

@@ -264,6 +264,14 @@ impl MemoryStore {
         })
     }
 
+    /// Writes the database anew, so that its file has nothing of earlier texts.
+    ///
+    /// # Errors
+    /// Returns an error if the database cannot be used.
+    pub fn overwrite_remains(&self) -> Result<(), MemoryError> {
+        self.read(|connection| Ok(connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE);")?))
+    }
+
     /// The memories that a query matches: ranked, or the latest of very many.
     fn matching(
         &self,

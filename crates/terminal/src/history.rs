@@ -1,9 +1,10 @@
 //! The history of inputs, of this and earlier starts of the program.
 
 use std::fmt;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
+
+use crate::history_file::HistoryFile;
 
 /// The number of lines that are kept.
 const MOST: usize = 1_000;
@@ -11,7 +12,6 @@ const MOST: usize = 1_000;
 /// only.
 pub const LONGEST: usize = 4_096;
 const LONG_ONES: usize = 8;
-const FILE: &str = "history";
 
 /// Returns a line as it may be written to a file, without what must not be there.
 #[derive(Clone)]
@@ -41,23 +41,20 @@ pub struct LineHistory {
     lines: Vec<String>,
     at: Option<usize>,
     draft: String,
-    file: Option<PathBuf>,
+    file: Option<HistoryFile>,
     filter: Option<LineFilter>,
 }
 
 impl LineHistory {
     /// Reads the history in this directory; an unreadable file counts as empty.
     pub fn load(data_dir: &Path) -> Self {
-        let file = data_dir.join(FILE);
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let mut lines: Vec<String> = text.lines().map(unescape).collect();
+        let file = HistoryFile::of(data_dir);
+        let mut lines = file.lines();
         let read = lines.len();
-        drop_doubles(&mut lines);
-        lines.drain(..lines.len().saturating_sub(MOST));
+        shorten(&mut lines);
         if read > MOST && lines.len() < read {
-            let kept: String = lines.iter().map(|line| format!("{}\n", escape(line))).collect();
             // A history that cannot be shortened is shortened the next time.
-            let _ = std::fs::write(&file, kept);
+            let _ = file.rewrite(shorten);
         }
         Self {
             lines,
@@ -94,13 +91,7 @@ impl LineHistory {
                 Some(filter) => filter.apply(line),
                 None => line.to_owned(),
             };
-            let mut options = std::fs::OpenOptions::new();
-            options.append(true).create(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let _ = options
-                .open(file)
-                .and_then(|mut file| writeln!(file, "{}", escape(&line)));
+            let _ = file.append(&line);
         }
     }
 
@@ -164,6 +155,12 @@ impl LineHistory {
     }
 }
 
+/// Leaves the latest lines, each once.
+fn shorten(lines: &mut Vec<String>) {
+    drop_doubles(lines);
+    lines.drain(..lines.len().saturating_sub(MOST));
+}
+
 /// Removes duplicates, keeping the last occurrence of each line.
 fn drop_doubles(lines: &mut Vec<String>) {
     let mut seen = std::collections::HashSet::new();
@@ -171,22 +168,6 @@ fn drop_doubles(lines: &mut Vec<String>) {
     once.extend(lines.drain(..).rev().filter(|line| seen.insert(line.clone())));
     once.reverse();
     *lines = once;
-}
-
-fn escape(line: &str) -> String {
-    line.replace('\\', "\\\\").replace('\n', "\\n")
-}
-
-fn unescape(line: &str) -> String {
-    let mut text = String::with_capacity(line.len());
-    let mut chars = line.chars();
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => text.push(if chars.next() == Some('n') { '\n' } else { '\\' }),
-            c => text.push(c),
-        }
-    }
-    text
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! line editor, and a filter that keeps foreign text from driving the terminal.
 //!
 //! The program reads keys and writes bytes. Everything here is a pure function of its input, except for
-//! [`LineHistory`], which stores typed lines in a file.
+//! [`LineHistory`] and [`HistoryFile`], which store typed lines in a file.
 //!
 //! ```
 //! use agentx_terminal::{Markdown, Painter, Theme};
@@ -23,6 +23,7 @@ pub mod clean;
 mod editor;
 mod highlight;
 mod history;
+mod history_file;
 mod markdown;
 mod painter;
 mod pastes;
@@ -32,6 +33,7 @@ mod wrap;
 
 pub use editor::{EditOutcome, Editor};
 pub use history::{LONGEST as LONGEST_KEPT, LineFilter, LineHistory};
+pub use history_file::HistoryFile;
 pub use markdown::{Markdown, code_blocks};
 pub use painter::{LongRows, Painter};
 pub use style::{Color, Style, Theme};

@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use crate::common::{Ran, Sandbox};
+use crate::pty::Pty;
 
 /// A made-up secret without a published form.
 const KEY: &str = "walrus5f2c81d09be34a7766";
@@ -22,6 +23,26 @@ fn planted(sandbox: &Sandbox) -> String {
     let ran = sandbox.run(&["run", "--quiet", "--yes", &format!("run echo {KEY}")]);
     assert_eq!(ran.code, Some(0), "{ran}");
     sandbox.latest_id([])
+}
+
+/// The key in files beside the sessions: a typed line, a draft, and a memory.
+fn planted_beside(sandbox: &Sandbox) {
+    sandbox
+        .write(&data("history"), format!("hello\nrun echo {KEY}\nbye\n"))
+        .write(
+            &data("drafts/1"),
+            format!("{{\"at\":\"ses_nosuch\"}}\n[\"use {KEY} \\\"now\\\"\"]\n"),
+        );
+    output(sandbox, &["memory", "add", &format!("the key is {KEY}")]);
+}
+
+/// A file of the data directory, from the sandbox.
+fn data(file: &str) -> String {
+    format!("home/.local/share/agentx/{file}")
+}
+
+fn text_of(sandbox: &Sandbox, file: &str) -> String {
+    std::fs::read_to_string(sandbox.path(&data(file))).unwrap()
 }
 
 /// The files of the data directory that have the key.
@@ -58,11 +79,27 @@ fn a_value_is_taken_out_of_a_session_that_still_verifies_and_of_every_byte() {
     let id = planted(&sandbox);
     let fork: Value = serde_json::from_str(&output(&sandbox, &["fork", "--json", &id])).unwrap();
     let fork = fork["session_id"].as_str().unwrap().to_owned();
-    assert!(files_with_key(&sandbox).contains(&"sessions.db".to_owned()));
+    planted_beside(&sandbox);
+    let before = files_with_key(&sandbox);
+    for file in ["sessions.db", "history", "1"] {
+        assert!(before.contains(&file.to_owned()), "{file}: {before:?}");
+    }
 
     let ran = redacted(&sandbox, &id);
     assert!(ran.stdout.contains("WIFI taken out of"), "{ran}");
-    assert!(!ran.stderr.contains("still there"), "{ran}");
+    assert!(
+        ran.stderr.contains("1 typed line, 1 draft, 1 memory") && !ran.stderr.contains("still there"),
+        "{ran}"
+    );
+    assert_eq!(
+        text_of(&sandbox, "history"),
+        "hello\nrun echo [secret WIFI]\nbye\n"
+    );
+    assert_eq!(
+        text_of(&sandbox, "drafts/1"),
+        "{\"at\":\"ses_nosuch\"}\n[\"use [secret WIFI] \\\"now\\\"\"]\n"
+    );
+    assert!(output(&sandbox, &["memory", "list"]).contains("the key is [secret WIFI]"));
     assert_eq!(files_with_key(&sandbox), Vec::<String>::new());
     for session in [&id, &fork] {
         let said = output(&sandbox, &["sessions", "verify", session]);
@@ -97,6 +134,121 @@ fn what_a_scan_finds_is_taken_out_of_a_session() {
         output(&sandbox, &["sessions", "scan", &id]),
         "no known secret is recorded\n"
     );
+}
+
+#[test]
+fn a_scan_looks_into_the_files_beside_the_sessions_and_says_what_it_found_where() {
+    let sandbox = Sandbox::new();
+    planted_beside(&sandbox);
+    let added = sandbox.run(&[
+        "schedule",
+        "add",
+        "--name",
+        "nightly",
+        "0 3 * * *",
+        &format!("use {KEY}"),
+    ]);
+    assert_eq!(added.code, Some(0), "{added}");
+    sandbox.write(&data("flows.db"), format!("a value {KEY} of a tool"));
+    let sandbox = sandbox.env("WALRUS_TOKEN", KEY);
+    let said = output(&sandbox, &["sessions", "scan"]);
+    assert!(!said.contains(KEY), "{said}");
+    for place in [
+        "history · line 2",
+        "drafts/1 · unsent text",
+        "schedules.json · schedule nightly",
+        "memory.db · memory 1",
+        "flows.db · values that tools keep",
+    ] {
+        assert!(said.contains(&format!("{place} · WALRUS_TOKEN\n")), "{said}");
+    }
+    assert!(said.contains("agentx schedule remove NAME"), "{said}");
+    let found: Value = serde_json::from_str(&output(&sandbox, &["sessions", "scan", "--json"])).unwrap();
+    assert_eq!(
+        found[0],
+        serde_json::json!({"file": "history", "place": "line 2", "name": "WALRUS_TOKEN"})
+    );
+}
+
+#[test]
+fn a_session_that_is_open_is_not_redacted_and_the_person_learns_what_to_do() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("hello\r");
+    chat.wait_for("built-in demo");
+    chat.wait_for_last("›");
+    let id = sandbox.latest_id([]);
+    let args = ["sessions", "redact", &id, "--value-from-stdin"];
+    let busy = sandbox.run_with_input(&args, KEY);
+    assert_eq!(busy.code, Some(8), "{busy}");
+    for part in [
+        "(process ",
+        "nothing was taken out",
+        "leave the chat there",
+        "`agentx serve`",
+    ] {
+        assert!(busy.stderr.contains(part), "{part}: {busy}");
+    }
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    assert_eq!(sandbox.run_with_input(&args, KEY).code, Some(0));
+}
+
+#[test]
+fn a_value_that_is_marked_in_a_chat_leaves_the_lines_that_were_typed_before() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 100, 30);
+    chat.wait_for_last("›");
+    chat.keys(&format!("what is {KEY}\r"));
+    chat.wait_for("› what is");
+    chat.wait_for_last("›");
+    assert!(text_of(&sandbox, "history").contains(KEY));
+    for (keys, said) in [
+        ("/secret remove\r", "one name is needed"),
+        ("/secret remove WIFI\r", "no value is marked as WIFI"),
+    ] {
+        chat.keys(keys);
+        chat.wait_for(said);
+        chat.wait_for_last("›");
+    }
+    for cancel in ["\u{1b}", "some-made-up-value\u{3}", "\r"] {
+        chat.keys("/secret WIFI\r");
+        chat.wait_for_last("Value of WIFI:");
+        chat.keys(cancel);
+        chat.wait_for_last("›");
+    }
+    chat.wait_for("nothing was marked");
+    assert!(!sandbox.path(&data("secrets.json")).exists());
+    chat.keys("/secret WIFI\r");
+    chat.wait_for_last("Value of WIFI:");
+    chat.keys(&format!("{KEY}\r"));
+    chat.wait_for("marked: WIFI is replaced from now on");
+    chat.wait_for("taken out of 1 typed line");
+    chat.wait_for_last("›");
+    assert!(text_of(&sandbox, "history").contains("what is [secret WIFI]"));
+    // A line that is recalled or typed again has it no more in the file.
+    chat.keys(&format!("again {KEY}\r"));
+    chat.wait_for("› again");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let history = text_of(&sandbox, "history");
+    assert!(
+        history.contains("again [secret WIFI]") && !history.contains(KEY),
+        "{history}"
+    );
+}
+
+#[test]
+fn esc_at_the_question_for_a_value_marks_nothing() {
+    let sandbox = Sandbox::new();
+    let mut asked = Pty::start(&sandbox, &["secrets", "add", "WIFI"], 80, 24);
+    asked.wait_for("Value of WIFI:");
+    asked.keys("some-made-up-value\u{1b}");
+    asked.wait_for("no value was given; nothing was changed");
+    assert_eq!(asked.end(), Some(2), "{:?}", asked.lines());
+    assert!(!sandbox.path(&data("secrets.json")).exists());
 }
 
 #[test]

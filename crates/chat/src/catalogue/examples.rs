@@ -136,6 +136,9 @@ fn logs() -> Vec<ChatError> {
             session: session(),
             process: 42,
         }),
+        ChatError::InUse {
+            message: "session ses_1 is open in another AgentX (process 42); nothing was taken out".into(),
+        },
         log(LogError::Fenced {
             session: session(),
             epoch: 3,

@@ -1,6 +1,8 @@
 //! Values that a person marks as secret, so that they are replaced from then on: `agentx secrets`, and `/secret` in a
 //! chat. A value is typed unseen or comes from standard input; it is never an argument, which others could read.
 
+pub(crate) mod kept_files;
+
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,10 +10,13 @@ use std::time::Duration;
 use agentx::config::Settings;
 use agentx::llm::Secret;
 use agentx::node::{MARKED_SECRETS, MarkedSecret, known_secrets, marked_secrets, marked_text};
+use agentx::runtime::Redactor;
 use agentx::secrets::{MIN_SECRET_BYTES, Origin, SecretSet};
 use agentx_files::{FileLock, ReplaceOptions, make_private_directory, replace_locked};
 use clap::Subcommand;
 use serde_json::json;
+
+pub use kept_files::FoundInFile;
 
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -80,6 +85,11 @@ pub fn run(
                 "marked; running programs take it up when they start again\nhint: `agentx sessions scan` \
                  finds where {name} is recorded already\n"
             ));
+            // What is not replaced from now on need not be replaced in what was typed before.
+            if settings.secrets.redact {
+                let redactor = Redactor::of_values(&set_of(&name, &value)?);
+                console.say(&kept_files::take_out(settings, &redactor).notes());
+            }
         }
         SecretsCommand::Remove { name } => {
             forget(settings, &name)?;
@@ -129,13 +139,16 @@ pub(crate) fn names(settings: &Settings) -> Vec<String> {
 /// A value from standard input, or from the terminal without showing it.
 ///
 /// # Errors
-/// Returns an error if there is no terminal to ask at, or the value is too long or no text.
+/// Returns an error if there is no terminal to ask at, the person cancels, or the value is too long or no text.
 pub(crate) fn value(prompt: &str, from_stdin: bool) -> Result<Secret, ChatError> {
     let input = std::io::stdin();
     let is_terminal = input.is_terminal();
     if is_terminal {
-        let typed = passphrase::ask_hidden(prompt, PATIENCE);
-        return typed.map(Secret::new).map_err(|what| ChatError::Input { what });
+        let typed = passphrase::ask_hidden(prompt, PATIENCE).map_err(|what| ChatError::Input { what })?;
+        let cancelled = || ChatError::Input {
+            what: "no value was given; nothing was changed".to_owned(),
+        };
+        return typed.map(Secret::new).ok_or_else(cancelled);
     }
     if !from_stdin {
         return Err(ChatError::usage(

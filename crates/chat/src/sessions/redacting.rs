@@ -4,7 +4,7 @@ use std::io::BufRead as _;
 
 use agentx::config::Settings;
 use agentx::node::known_secrets;
-use agentx::runtime::{RedactionReport, Redactor, Runtime};
+use agentx::runtime::{LogError, RedactionReport, Redactor, Runtime, RuntimeError};
 use agentx::types::SessionId;
 use clap::Args;
 use serde_json::json;
@@ -13,6 +13,7 @@ use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::units::counted;
 use crate::secrets;
+use crate::secrets::kept_files::{self, TakenOut};
 use crate::sessions::secret_scan::{FoundSecret, scan_for};
 use crate::terminal::console::Console;
 
@@ -67,14 +68,26 @@ pub async fn redact(
         console.say("nothing was taken out\n");
         return Ok(());
     }
-    let report = runtime.redact(&id, redactor.clone()).await?;
+    let done = runtime.redact(&id, redactor.clone()).await;
+    let report = done.map_err(in_use)?;
     let left = scan_for(runtime, &redactor, &id).await?;
+    let files = kept_files::take_out(settings, &redactor);
     if as_json {
-        return console.out_pretty(&json!({"redacted": report, "left": left}));
+        return console.out_pretty(&json!({"redacted": report, "left": left, "files": files}));
     }
     console.out(&described(&report))?;
-    console.say(&notes(&report, &left));
+    console.say(&notes(&report, &left, &files));
     Ok(())
+}
+
+/// The error of a session that is open, with what to do.
+fn in_use(error: RuntimeError) -> ChatError {
+    match error {
+        RuntimeError::Log(error @ LogError::Busy { .. }) => ChatError::InUse {
+            message: format!("{error}; nothing was taken out"),
+        },
+        error => error.into(),
+    }
 }
 
 /// Shows what was found, and asks whether to take it out.
@@ -122,7 +135,7 @@ fn described(report: &RedactionReport) -> String {
 }
 
 /// What a person has to know besides.
-fn notes(report: &RedactionReport, left: &[FoundSecret]) -> String {
+fn notes(report: &RedactionReport, left: &[FoundSecret], files: &TakenOut) -> String {
     let mut notes = String::new();
     if !report.shared_with.is_empty() {
         let others: Vec<String> = report.shared_with.iter().map(SessionId::to_string).collect();
@@ -139,6 +152,7 @@ fn notes(report: &RedactionReport, left: &[FoundSecret]) -> String {
             "hint: a place that names something is not replaced; `agentx sessions delete ID` removes it\n",
         );
     }
+    notes.push_str(&files.notes());
     if !report.erased {
         notes.push_str(
             "warning: another program reads the database, so the write-ahead log still has it: run the command \

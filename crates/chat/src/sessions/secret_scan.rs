@@ -1,5 +1,5 @@
-//! Finds secrets in sessions that are already recorded: `agentx sessions scan`. It reports places and
-//! names, and never a value.
+//! Finds secrets in sessions that are already recorded, and in files beside them: `agentx sessions scan`. It reports
+//! places and names, and never a value.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,6 +14,37 @@ use agentx::types::SessionId;
 use base64::Engine as _;
 use serde::Serialize;
 use serde_json::Value;
+
+use crate::secrets::FoundInFile;
+use crate::secrets::kept_files::{self, advice};
+
+/// A secret that a scan found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+pub enum ScanFinding {
+    /// In a recorded session.
+    Session(FoundSecret),
+    /// In a file of this machine.
+    File(FoundInFile),
+}
+
+impl ScanFinding {
+    fn in_file(&self) -> Option<&FoundInFile> {
+        match self {
+            Self::File(found) => Some(found),
+            Self::Session(_) => None,
+        }
+    }
+}
+
+impl fmt::Display for ScanFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Session(found) => write!(f, "{found}"),
+            Self::File(found) => write!(f, "{found}"),
+        }
+    }
+}
 
 /// A secret in a recorded session.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -36,8 +67,8 @@ impl fmt::Display for FoundSecret {
     }
 }
 
-/// Searches one session, or all of the person's sessions on this machine or server, for the secrets known
-/// now.
+/// Searches one session, or all of the person's sessions on this machine or server and the files of this machine, for
+/// the secrets known now.
 ///
 /// # Errors
 /// Returns an error if a session does not exist or cannot be read.
@@ -45,7 +76,7 @@ pub async fn scan(
     runtime: &dyn Runtime,
     settings: &Settings,
     id: Option<&str>,
-) -> Result<Vec<FoundSecret>, RuntimeError> {
+) -> Result<Vec<ScanFinding>, RuntimeError> {
     let redactor = Redactor::new(&known_secrets(settings));
     let sessions = match id {
         Some(id) => vec![runtime.resolve(id).await?],
@@ -62,7 +93,12 @@ pub async fn scan(
     };
     let mut found = Vec::new();
     for session in sessions {
-        found.extend(scan_for(runtime, &redactor, &session).await?);
+        let in_session = scan_for(runtime, &redactor, &session).await?;
+        found.extend(in_session.into_iter().map(ScanFinding::Session));
+    }
+    if id.is_none() {
+        let in_files = kept_files::find(settings, &redactor).into_iter();
+        found.extend(in_files.map(ScanFinding::File));
     }
     Ok(found)
 }
@@ -81,13 +117,20 @@ pub async fn scan_for(
 }
 
 /// The findings as lines, and what to do about them.
-pub fn describe(found: &[FoundSecret]) -> String {
+pub fn describe(found: &[ScanFinding]) -> String {
     if found.is_empty() {
         return "no known secret is recorded\n".to_owned();
     }
     let lines: String = found.iter().map(|found| format!("{found}\n")).collect();
+    let in_files: Vec<FoundInFile> = found.iter().filter_map(ScanFinding::in_file).cloned().collect();
+    let files = if in_files.is_empty() {
+        ""
+    } else {
+        "hint: `agentx sessions redact` takes it out of typed lines, drafts and memories too\n"
+    };
     format!(
-        "{lines}hint: `agentx sessions show ID --at SEQ` shows the place, `agentx sessions redact ID --found` takes out what was found; replace a key that others may have read\n"
+        "{lines}hint: `agentx sessions show ID --at SEQ` shows the place, `agentx sessions redact ID --found` takes out what was found; replace a key that others may have read\n{files}{}",
+        advice(&in_files)
     )
 }
 

@@ -361,6 +361,12 @@ fn drafts(directory: &Path) -> Vec<(PathBuf, Option<Duration>)> {
     drafts
 }
 
+/// The files of all drafts.
+pub(crate) fn files(data_dir: &Path) -> Vec<PathBuf> {
+    let drafts = drafts(&data_dir.join(DIRECTORY)).into_iter();
+    drafts.map(|(path, _)| path).collect()
+}
+
 /// Returns the place of a draft, from the first line of its file.
 fn place_of(path: &Path) -> io::Result<DraftPlace> {
     let mut line = String::new();

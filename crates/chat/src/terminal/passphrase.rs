@@ -1,6 +1,7 @@
 //! Asks on the terminal for the passphrase of a key, or for a secret: hidden from the first moment on. A passphrase
 //! is asked for up to three times.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Read, Write};
 use std::time::{Duration, Instant};
@@ -9,6 +10,9 @@ use agentx::identity::{KeyError, SecretKey};
 
 const TRIES: usize = 3;
 const CTRL_C: u8 = 3;
+const ESC: u8 = 27;
+/// The time in which the rest of a key comes that begins with Esc, such as an arrow.
+const REST_OF_KEY: Duration = Duration::from_millis(100);
 
 /// Reads an OpenSSH key that has a passphrase, and asks for the passphrase with `prompt`.
 ///
@@ -38,16 +42,35 @@ pub fn read_encrypted(file: &[u8], prompt: &str) -> Result<SecretKey, String> {
     Err(format!("{wrong}; it was wrong {TRIES} times"))
 }
 
-/// Asks for a value that is not shown while it is typed, for this long at most.
+/// Asks for a value that is not shown while it is typed, for this long at most. Returns `None` if the person cancels:
+/// with Esc, Ctrl-C, or an empty line.
 ///
 /// # Errors
-/// Returns a message if there is no terminal, nobody answers, or the person presses Ctrl-C.
-pub fn ask_hidden(prompt: &str, patience: Duration) -> Result<String, String> {
+/// Returns a message if there is no terminal, or nobody answers.
+pub fn ask_hidden(prompt: &str, patience: Duration) -> Result<Option<String>, String> {
     let hidden = HiddenInput::begin().map_err(|error| error.to_string())?;
     let until = Instant::now() + patience;
-    hidden
-        .ask_until(prompt, Some(until))
-        .map_err(|error| error.to_string())
+    match hidden.ask_until(prompt, Some(until)) {
+        Ok(typed) => Ok(Some(typed).filter(|typed| !typed.is_empty())),
+        Err(error) if is_cancelled(&error) => Ok(None),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The person pressed Esc or Ctrl-C instead of answering.
+#[derive(Debug)]
+struct Cancelled;
+
+impl fmt::Display for Cancelled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("interrupted")
+    }
+}
+
+impl std::error::Error for Cancelled {}
+
+fn is_cancelled(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|inner| inner.is::<Cancelled>())
 }
 
 /// Hides typed text on the terminal until this is dropped.
@@ -60,7 +83,7 @@ impl HiddenInput {
         crossterm::terminal::enable_raw_mode().map(|()| Self)
     }
 
-    /// Asks, and reads a line. Ctrl-C ends the question, and the terminal is put back before the program
+    /// Asks, and reads a line. Esc and Ctrl-C end the question, and the terminal is put back before the program
     /// ends.
     fn ask(&self, prompt: &str) -> io::Result<String> {
         self.ask_until(prompt, None)
@@ -94,8 +117,8 @@ impl Drop for HiddenInput {
     }
 }
 
-/// The typed text, up to Ctrl-C: the library would end the program with it and leave the terminal in raw
-/// mode.
+/// The typed text, up to Esc or Ctrl-C. The library would end the program with Ctrl-C and leave the terminal in raw
+/// mode, and wait for another key after Esc.
 struct Typed {
     terminal: File,
     until: Option<Instant>,
@@ -103,17 +126,24 @@ struct Typed {
 
 impl Typed {
     /// Waits for a key, as long as there is time.
-    #[cfg(unix)]
     fn wait(&self) -> io::Result<()> {
-        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
         let Some(until) = self.until else { return Ok(()) };
+        if self.has_input(until)? {
+            return Ok(());
+        }
+        Err(io::Error::other("nobody answered"))
+    }
+
+    /// Waits for typed text until some time. Returns whether there is some.
+    #[cfg(unix)]
+    fn has_input(&self, until: Instant) -> io::Result<bool> {
+        use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
         loop {
             let left = until.saturating_duration_since(Instant::now());
             let left = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
             let terminal = std::os::fd::AsFd::as_fd(&self.terminal);
             match poll(&mut [PollFd::new(terminal, PollFlags::POLLIN)], left) {
-                Ok(0) => return Err(io::Error::other("nobody answered")),
-                Ok(_) => return Ok(()),
+                Ok(ready) => return Ok(ready > 0),
                 // Another size of the terminal, for example.
                 Err(nix::errno::Errno::EINTR) => {}
                 Err(error) => return Err(error.into()),
@@ -122,8 +152,8 @@ impl Typed {
     }
 
     #[cfg(not(unix))]
-    fn wait(&self) -> io::Result<()> {
-        Ok(())
+    fn has_input(&self, _: Instant) -> io::Result<bool> {
+        Ok(true)
     }
 }
 
@@ -131,9 +161,46 @@ impl Read for Typed {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.wait()?;
         let count = self.terminal.read(bytes)?;
-        match bytes.get(..count) {
-            Some(typed) if typed.contains(&CTRL_C) => Err(io::Error::other("interrupted")),
-            _ => Ok(count),
+        let typed = bytes.get(..count).unwrap_or_default();
+        let is_escape = typed.last() == Some(&ESC) && !self.has_input(Instant::now() + REST_OF_KEY)?;
+        if is_escape || typed.contains(&CTRL_C) {
+            return Err(io::Error::other(Cancelled));
         }
+        Ok(count)
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use std::os::fd::OwnedFd;
+
+    use super::*;
+
+    /// Reads a line of these keys, which come at once, and of nothing else.
+    fn asked(keys: &[u8]) -> io::Result<String> {
+        let (reader, mut writer) = io::pipe().unwrap();
+        writer.write_all(keys).unwrap();
+        let input = Typed {
+            terminal: File::from(OwnedFd::from(reader)),
+            until: Some(Instant::now() + Duration::from_secs(60)),
+        };
+        let config = rpassword::ConfigBuilder::new()
+            .input_reader(input)
+            .output_discard();
+        let asked = rpassword::read_password_with_config(config.build());
+        // Until here somebody may still type.
+        drop(writer);
+        asked
+    }
+
+    #[test]
+    fn esc_and_ctrl_c_cancel_and_an_arrow_does_not() {
+        for keys in [&b"\x1b"[..], b"made-up\x1b", b"made-up\x03", b"\x03"] {
+            assert!(is_cancelled(&asked(keys).unwrap_err()), "{keys:?}");
+        }
+        assert_eq!(asked(b"made\x1b[D-up\r").unwrap(), "made-up");
+        assert_eq!(asked(b"made-up\r").unwrap(), "made-up");
     }
 }

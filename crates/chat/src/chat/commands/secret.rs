@@ -3,12 +3,25 @@
 
 use agentx::llm::Secret;
 use agentx::node::known_secrets;
+use agentx::runtime::Redactor;
 
 use crate::chat::Chat;
 use crate::error::ChatError;
 use crate::render::clean::visible;
-use crate::secrets;
+use crate::secrets::{self, kept_files};
 use crate::terminal::passphrase;
+
+/// What `/secret` takes.
+const USAGE: &str = "/secret NAME marks a value, /secret remove NAME forgets one, /secret lists the names";
+
+/// What was typed unseen.
+enum TypedValue {
+    Given(Secret),
+    /// Esc, Ctrl-C, or an empty line.
+    Cancelled,
+    /// The terminal cannot hide it.
+    NotHidden,
+}
 
 impl Chat<'_> {
     /// Runs `/secret`.
@@ -24,26 +37,50 @@ impl Chat<'_> {
                 names => format!("marked as secret: {}", visible(&names.join(", "))),
             });
         };
-        if let Some(name) = words.strip_prefix("remove ") {
-            secrets::forget(self.settings, name.trim())?;
-            self.learn();
-            return Ok(format!("forgotten: {}", visible(name.trim())));
+        let mut given = words.split_whitespace();
+        match (given.next(), given.next(), given.next()) {
+            (Some("remove"), Some(name), None) => {
+                secrets::forget(self.settings, name)?;
+                self.learn();
+                Ok(format!("forgotten: {}", visible(name)))
+            }
+            (Some("remove"), _, _) | (_, Some(_), _) => {
+                Err(ChatError::usage("one name is needed, without blanks", USAGE))
+            }
+            _ => self.mark_secret(words.trim()).await,
         }
-        secrets::check_name(words)?;
-        let Some(value) = self.ask_unseen(&format!("Value of {words}: ")).await? else {
-            return Ok(format!(
-                "this terminal cannot hide what is typed; `agentx secrets add {words}` marks a value"
-            ));
+    }
+
+    /// Asks for a value, and marks it.
+    async fn mark_secret(&mut self, name: &str) -> Result<String, ChatError> {
+        secrets::check_name(name)?;
+        let value = match self.ask_unseen(&format!("Value of {name}: ")).await? {
+            TypedValue::Given(value) => value,
+            TypedValue::Cancelled => return Ok("nothing was marked".to_owned()),
+            TypedValue::NotHidden => {
+                return Ok(format!(
+                    "this terminal cannot hide what is typed; `agentx secrets add {name}` marks a value"
+                ));
+            }
         };
-        secrets::mark(self.settings, words, &value)?;
-        Ok(if self.learn() {
-            format!(
-                "marked: {words} is replaced from now on. What was recorded before stays until `agentx sessions \
-                 redact ID --found`"
-            )
-        } else {
-            format!("marked: {words}; it is not replaced while `secrets.redact` is off")
-        })
+        secrets::mark(self.settings, name, &value)?;
+        if !self.learn() {
+            return Ok(format!(
+                "marked: {name}; it is not replaced while `secrets.redact` is off"
+            ));
+        }
+        // The draft of this chat is open, so nobody else can change it.
+        self.rewrite_draft();
+        let redactor = Redactor::of_values(&secrets::set_of(name, &value)?);
+        let settings = self.settings.clone();
+        let taken = tokio::task::spawn_blocking(move || kept_files::take_out(&settings, &redactor)).await;
+        let notes = taken.map(|taken| taken.notes()).unwrap_or_default();
+        Ok(format!(
+            "marked: {name} is replaced from now on. What was recorded before stays until `agentx sessions redact ID \
+             --found`\n{notes}"
+        )
+        .trim_end()
+        .to_owned())
     }
 
     /// Lets open sessions know the present values. Returns whether they replace them.
@@ -51,11 +88,10 @@ impl Chat<'_> {
         self.place.runtime().learn_secrets(&known_secrets(self.settings))
     }
 
-    /// Asks for a value without showing it; `None` if the terminal cannot be lent. Takes events meanwhile, to show them
-    /// when the terminal is back.
-    async fn ask_unseen(&mut self, prompt: &str) -> Result<Option<Secret>, ChatError> {
+    /// Asks for a value without showing it. Takes events meanwhile, to show them when the terminal is back.
+    async fn ask_unseen(&mut self, prompt: &str) -> Result<TypedValue, ChatError> {
         let Some(lent) = self.lend_terminal()? else {
-            return Ok(None);
+            return Ok(TypedValue::NotHidden);
         };
         let prompt = prompt.to_owned();
         let mut asking =
@@ -75,6 +111,8 @@ impl Chat<'_> {
         self.measure_terminal().await?;
         let asked = asked.unwrap_or_else(|lost| Err(lost.to_string()));
         let value = asked.map_err(|what| ChatError::Input { what })?;
-        Ok(Some(Secret::new(value)))
+        Ok(value.map_or(TypedValue::Cancelled, |value| {
+            TypedValue::Given(Secret::new(value))
+        }))
     }
 }

@@ -67,6 +67,16 @@ impl Chat<'_> {
         }
     }
 
+    /// Writes the unsent text once more, because a secret in it was marked since.
+    pub(in crate::chat) fn rewrite_draft(&mut self) {
+        let unsent = self.composer.unsent();
+        if unsent.is_empty() {
+            self.composer.draft.note(unsent, Instant::now());
+        } else {
+            self.composer.draft.write(unsent, Instant::now());
+        }
+    }
+
     /// Tells the draft what its place has already, so that a later message with the same words counts as the draft, and an
     /// earlier one does not. No clock of this machine counts: it may be wrong, or a server's may be another one.
     async fn note_what_draft_follows(&mut self) {

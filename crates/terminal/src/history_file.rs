@@ -1,0 +1,162 @@
+//! The file of typed lines: all chats of a data directory append to it, and commands that take secrets out of it
+//! replace it. Both hold its lock, so that no line is appended to a file that was just replaced.
+
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use agentx_files::{FileLock, ReplaceOptions, private_options, remove_leftovers, replace_locked};
+
+use crate::history::LineFilter;
+
+const FILE: &str = "history";
+/// Maximum time to wait for another process that writes the file. Nobody holds its lock for longer than a write.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The file of typed lines in a data directory.
+///
+/// ```
+/// use agentx_terminal::{HistoryFile, LineFilter};
+///
+/// let data_dir = tempfile::tempdir()?;
+/// let file = HistoryFile::of(data_dir.path());
+/// std::fs::write(file.path(), "use made-up-value\n")?;
+/// let filter = LineFilter::new(|line| line.replace("made-up-value", "[secret KEY]"));
+/// assert_eq!(file.filter(&filter)?, 1);
+/// assert_eq!(file.lines(), ["use [secret KEY]"]);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct HistoryFile {
+    path: PathBuf,
+}
+
+impl HistoryFile {
+    /// The file in this data directory. Nothing is read or created yet.
+    pub fn of(data_dir: &Path) -> Self {
+        Self {
+            path: data_dir.join(FILE),
+        }
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The lines, the oldest first. An unreadable file counts as empty.
+    pub fn lines(&self) -> Vec<String> {
+        let bytes = std::fs::read(&self.path).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).lines().map(unescape).collect()
+    }
+
+    /// Replaces each line by what `filter` returns for it. Returns the number of lines that changed. If none does,
+    /// the file stays as it is.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be replaced, or another process holds its lock for more than a second.
+    pub fn filter(&self, filter: &LineFilter) -> io::Result<usize> {
+        if !self.path.exists() {
+            return Ok(0);
+        }
+        let lock = self.lock()?;
+        let before = self.lines();
+        let after: Vec<String> = before.iter().map(|line| filter.apply(line)).collect();
+        let changed = before.iter().zip(&after).filter(|(was, is)| was != is).count();
+        if changed == 0 {
+            remove_leftovers(&self.path, &lock);
+        } else {
+            self.replace(&after, &lock)?;
+        }
+        Ok(changed)
+    }
+
+    /// Appends a line, and creates the file if there is none.
+    pub(crate) fn append(&self, line: &str) -> io::Result<()> {
+        let _lock = self.lock()?;
+        let mut file = private_options().append(true).create(true).open(&self.path)?;
+        writeln!(file, "{}", escape(line))
+    }
+
+    /// Replaces all lines by what `shorten` makes of them.
+    pub(crate) fn rewrite(&self, shorten: impl FnOnce(&mut Vec<String>)) -> io::Result<()> {
+        let lock = self.lock()?;
+        let mut lines = self.lines();
+        shorten(&mut lines);
+        self.replace(&lines, &lock)
+    }
+
+    fn replace(&self, lines: &[String], lock: &FileLock) -> io::Result<()> {
+        let text: String = lines.iter().map(|line| format!("{}\n", escape(line))).collect();
+        replace_locked(&self.path, text.as_bytes(), ReplaceOptions::default(), lock)
+    }
+
+    fn lock(&self) -> io::Result<FileLock> {
+        let lock = FileLock::wait(&FileLock::path_for(&self.path), PATIENCE)?;
+        lock.ok_or_else(|| io::Error::other("another process is writing it; try again"))
+    }
+}
+
+fn escape(line: &str) -> String {
+    line.replace('\\', "\\\\").replace('\n', "\\n")
+}
+
+fn unescape(line: &str) -> String {
+    let mut text = String::with_capacity(line.len());
+    let mut chars = line.chars();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' => text.push(if chars.next() == Some('n') { '\n' } else { '\\' }),
+            c => text.push(c),
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_filtered_without_escapes_and_the_file_has_nothing_of_before() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = HistoryFile::of(folder.path());
+        for line in ["plain", "has made-up\nvalue \\ in it", "plain again"] {
+            file.append(line).unwrap();
+        }
+        let leftover = folder.path().join("history.7-1.new");
+        std::fs::write(&leftover, "made-up").unwrap();
+        let filter = LineFilter::new(|line| line.replace("made-up\nvalue", "[secret KEY]"));
+        assert_eq!(file.filter(&filter).unwrap(), 1);
+        assert_eq!(
+            file.lines(),
+            ["plain", "has [secret KEY] \\ in it", "plain again"]
+        );
+        assert!(!leftover.exists(), "a killed writer left it");
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        assert!(!text.contains("made-up"), "{text}");
+        assert_eq!(file.filter(&filter).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_line_that_is_typed_while_the_file_is_replaced_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = HistoryFile::of(folder.path());
+        file.append("made-up").unwrap();
+        let (lock, other) = (file.lock().unwrap(), file.clone());
+        let appending = std::thread::spawn(move || other.append("typed meanwhile"));
+        file.replace(&["[secret KEY]".to_owned()], &lock).unwrap();
+        drop(lock);
+        appending.join().unwrap().unwrap();
+        assert_eq!(file.lines(), ["[secret KEY]", "typed meanwhile"]);
+    }
+
+    #[test]
+    fn there_is_nothing_to_filter_in_a_directory_without_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = HistoryFile::of(&folder.path().join("none"));
+        let filter = LineFilter::new(str::to_owned);
+        assert_eq!(missing.filter(&filter).unwrap(), 0);
+        assert!(missing.lines().is_empty() && !folder.path().join("none").exists());
+    }
+}
