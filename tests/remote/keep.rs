@@ -12,14 +12,15 @@ use agentx::node::scripted::ScriptedEnvironment;
 use agentx::node::{NodeParts, NodeRuntime};
 use agentx::remote::keep;
 use agentx::runtime::{
-    Batch, BlobStore as _, Fact, LogError, NewLog, OpenRequest, Runtime as _, RuntimeError, SessionLog as _,
-    SharingFact, SystemClock, UserInput, View,
+    Batch, BlobStore as _, Fact, LogError, NewLog, OpenRequest, RedactedSession, Redaction, Redactor,
+    Runtime as _, RuntimeError, SecretSet, SessionLog as _, SharingFact, SystemClock, UserInput, View,
 };
+use agentx::secrets::Origin;
 use agentx::sqlite_log::SqliteLog;
 use agentx::tools::{ToolOptions, Toolbox};
 use agentx::types::{
-    AccessChanged, ApprovalMode, ContentPart, Envelope, MediaPart, MediaSource, OwnerId, SessionId,
-    SessionRole,
+    AccessChanged, ApprovalMode, ContentPart, Envelope, EnvironmentEvent, MediaPart, MediaSource, OwnerId,
+    SessionId, SessionRedacted, SessionRole, TextChunk,
 };
 use agentx_testing::{LogBuilder, ModelScript, ScriptedModel, fixture};
 use agentx_tests::proxy::{Cut, Proxy};
@@ -485,4 +486,119 @@ async fn a_copy_takes_nothing_of_a_history_that_is_written_anew() {
         keep_now(&place, &id, &fresh).await.unwrap();
         assert_eq!(kept(&fresh, &id).await, text(&old.facts(&id).await));
     }
+}
+
+/// A mirror of a session, and a server with a copy of the data on which nobody has that session open.
+struct Mirrored {
+    place: Place,
+    proxy: Proxy,
+    /// The second server, which answers after [`Mirrored::moves`].
+    next: Place,
+    address: SocketAddr,
+    id: SessionId,
+    log: Arc<SqliteLog>,
+    runtime: NodeRuntime,
+}
+
+impl Mirrored {
+    /// The session has one answer.
+    async fn of(answer: &str) -> Self {
+        let proxy = Proxy::start(SocketAddr::from(([127, 0, 0, 1], 9)), 1);
+        let place = Place::remote_by(&proxy.url(), |address| proxy.point_to(address)).await;
+        let id = place.told(&[answer]).await;
+        let (next, address) = place.copied().await;
+        let (log, runtime) = elsewhere();
+        keep_now(&place, &id, &log).await.unwrap();
+        Self {
+            place,
+            proxy,
+            next,
+            address,
+            id,
+            log,
+            runtime,
+        }
+    }
+
+    /// The second server has the address of the first from now on.
+    fn moves(&self) {
+        self.proxy.point_to(self.address);
+        self.proxy.cut_all(Cut::Reset);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_follows_a_redaction() {
+    const KEY: &str = "walrus5f2c81d09be34a7766";
+    let mirrored = Mirrored::of(KEY).await;
+    let Mirrored { next, id, log, .. } = &mirrored;
+    let mut set = SecretSet::default();
+    assert!(set.add("WIFI", Origin::Person, KEY));
+    let report = next.node.redact(id, Redactor::of_values(&set)).await.unwrap();
+    assert!(
+        report.events > 1,
+        "what was said, and what was answered: {report:?}"
+    );
+    mirrored.moves();
+    keep_now(&mirrored.place, id, log).await.unwrap();
+    let facts = kept(log, id).await;
+    assert_eq!(facts, text(&next.facts(id).await));
+    assert!(facts.iter().all(|fact| !fact.contains(KEY)), "{facts:?}");
+    is_the_servers(log, next, id).await;
+    let title = mirrored.runtime.info(id).await.unwrap().title;
+    assert_eq!(title, "say [secret WIFI]");
+    let found = mirrored.runtime.search(KEY, 5).await.unwrap();
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_takes_no_other_words_as_a_redaction() {
+    let mirrored = Mirrored::of("pay 100 to Ada").await;
+    let Mirrored { next, id, log, .. } = &mirrored;
+    let before = next.facts(id).await;
+    let says_it = |fact: &&Fact| matches!(&fact.event, EnvironmentEvent::TextChunk(chunk) if chunk.text.contains("Ada"));
+    let said = before.iter().find(says_it).unwrap();
+    let forged = Arc::new(Envelope {
+        event: TextChunk {
+            text: "pay [secret KEY] to Eve".into(),
+        }
+        .into(),
+        ..Envelope::clone(said)
+    });
+    let writer = next.log.attach(id).await.unwrap();
+    let plan = next.log.plan_redaction(id, vec![forged.clone()]).await.unwrap();
+    let record = SessionRedacted {
+        names: vec!["KEY".into()],
+        segments: plan.segments,
+    };
+    let fact = Arc::new(Envelope {
+        seq: writer.last_seq + 1,
+        event: record.into(),
+        ..Envelope::clone(&before[before.len() - 1])
+    });
+    let changed = RedactedSession {
+        session_id: id.clone(),
+        epoch: writer.epoch,
+        record: Some(Batch::new(vec![fact], [0; 32])),
+        messages: vec![],
+        title: None,
+    };
+    let redaction = Redaction {
+        session_id: id.clone(),
+        facts: vec![forged],
+        dropped: vec![],
+        sessions: vec![changed],
+    };
+    next.log.redact(redaction).await.unwrap();
+    drop(writer);
+    mirrored.moves();
+    let refused = keep_now(&mirrored.place, id, log).await.unwrap_err().to_string();
+    let expected = format!(
+        "its event {} is not the one that is here with secrets taken out",
+        said.seq
+    );
+    assert!(refused.contains(&expected), "{refused}");
+    assert_eq!(kept(log, id).await, text(&before), "the copy is as before");
+    let report = mirrored.runtime.verify(id).await.unwrap();
+    assert_eq!(report.problems, Vec::<String>::new());
 }

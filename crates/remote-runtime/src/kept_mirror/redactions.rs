@@ -27,7 +27,10 @@ impl MirrorKeeper {
         let mut facts = Vec::new();
         for seq in record.events().filter(|seq| *seq <= last) {
             let Some(there) = fact_at(&self.core, self.session(), seq).await? else {
-                continue;
+                return Err(RuntimeError::Refused(format!(
+                    "the server redacted session {}, and no longer has its event {seq}; the copy is left unchanged",
+                    self.session()
+                )));
             };
             for blob in blobs_of(&there.event) {
                 self.keep_blob(&blob).await?;

@@ -7,6 +7,7 @@
 
 mod checked_messages;
 mod content;
+mod copied;
 mod event;
 mod facts;
 mod log;
@@ -23,5 +24,6 @@ pub use facts::{FactRedactor, RedactedFacts};
 pub use recorded_text::{RecordedText, is_piece, recorded_texts};
 
 pub(crate) use content::redact_input;
+pub(crate) use copied::{check_copied, is_replacement};
 pub(crate) use event::redact_event;
 pub(crate) use recorded::{ReplacedFacts, replaced_facts};

@@ -57,6 +57,11 @@ pub fn is_piece(event: &EnvironmentEvent) -> bool {
     piece_of(event).is_some()
 }
 
+/// The text of a piece; `None` if an event is none.
+pub(super) fn piece_text(event: &EnvironmentEvent) -> Option<&str> {
+    piece_of(event).map(|(_, _, text)| text)
+}
+
 /// The kind of a piece, its call, and its text.
 fn piece_of(event: &EnvironmentEvent) -> Option<(&'static str, String, &str)> {
     Some(match event {

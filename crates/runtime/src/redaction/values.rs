@@ -47,7 +47,7 @@ const OF_PROVIDER: &[&str] = &[
 
 /// The fields among them that sign or repeat the text beside them. They are invalid if a secret in it was
 /// replaced.
-const SIGNATURES: &[&str] = &[
+pub(super) const SIGNATURES: &[&str] = &[
     "data",
     "encrypted_content",
     "signature",
@@ -57,7 +57,7 @@ const SIGNATURES: &[&str] = &[
 
 impl RedactedArea {
     /// Returns the purpose of a field of such an object; `None` if it stays unchanged.
-    fn of_field(self, key: &str, value: &Value) -> Option<Self> {
+    pub(super) fn of_field(self, key: &str, value: &Value) -> Option<Self> {
         match self {
             Self::Free => Some(Self::Free),
             Self::Provider => (!OF_PROVIDER.contains(&key) && !key.ends_with("_id")).then_some(self),

@@ -21,7 +21,7 @@ use crate::log::redacting::{RedactedSession, Redaction, RedactionPlan};
 use crate::log::titles::{is_own_command, title_from};
 use crate::log::writing::{Batch, Writer};
 use crate::log_error::LogError;
-use crate::redaction::{ReplacedFacts, replaced_facts};
+use crate::redaction::{ReplacedFacts, check_copied, is_replacement, replaced_facts};
 
 /// Number of facts in a page.
 const PAGE: usize = 4096;
@@ -214,26 +214,29 @@ impl RecordedRedaction<'_> {
 /// Replaces facts of a mirror's copy by those of its server, before the record of the redaction comes.
 ///
 /// # Errors
-/// Returns an error if the log cannot be read or replaces no facts.
+/// Returns [`RuntimeError::Refused`] if they differ in more than texts that `[secret NAME]` replaces, and an error if the
+/// log cannot be read or replaces no facts. Nothing was changed then.
 pub async fn replace_copied_facts(
     log: &dyn SessionLog,
     writer: &Writer,
     facts: Vec<Fact>,
-) -> Result<(), LogError> {
+) -> Result<(), RuntimeError> {
     let id = &writer.session_id;
     let before = all_facts(log, id).await?;
     let last = before.last().map_or(0, |fact| fact.seq);
     let facts: Vec<Fact> = facts.into_iter().filter(|fact| fact.seq <= last).collect();
     let after = with_replaced(&before, &before, &facts);
+    check_changes(log, id, &before, &after).await?;
     let (old, new) = (FoldedFacts::of(id, &before), FoldedFacts::of(id, &after));
     let plan = log.plan_redaction(id, facts.clone()).await?;
     if plan.sessions.iter().any(|other| other != id) {
-        return Err(LogError::Store {
+        let error = LogError::Store {
             path: "the session log".into(),
             what: format!(
                 "a fork of {id} was made here and shares the redacted events; delete it, and the copy, to copy the session again"
             ),
-        });
+        };
+        return Err(error.into());
     }
     let changed = RedactedSession {
         session_id: id.clone(),
@@ -250,7 +253,46 @@ pub async fn replace_copied_facts(
         sessions: vec![changed],
     };
     log.redact(redaction).await?;
-    log.erase_remains().await.map(drop)
+    log.erase_remains().await?;
+    Ok(())
+}
+
+/// Checks that the facts of a server, and the blobs that they name now, differ by a redaction alone from those of the
+/// copy. A blob that either of them no longer has is not compared.
+async fn check_changes(
+    log: &dyn SessionLog,
+    session: &SessionId,
+    before: &[Fact],
+    after: &[Fact],
+) -> Result<(), RuntimeError> {
+    let refused = |seq: u64, what: &str| {
+        RuntimeError::Refused(format!(
+            "the server redacted session {session}, but its event {seq} is not the one that is here with secrets \
+             taken out: {what}. The copy is left unchanged; keep the server's session in another directory"
+        ))
+    };
+    let renamed = check_copied(before, after).map_err(|other| refused(other.seq, other.what))?;
+    for (blob, other) in &renamed {
+        let (Some(was), Some(is)) = (text_of(log, blob).await?, text_of(log, other).await?) else {
+            continue;
+        };
+        if !is_replacement(&was, &is, false) {
+            let mut facts = before.iter();
+            let named = facts.find(|fact| blobs_of(&fact.event).contains(blob));
+            let seq = named.map_or(0, |fact| fact.seq);
+            return Err(refused(seq, "a stored content that it names has other words"));
+        }
+    }
+    Ok(())
+}
+
+/// The text of a blob; `None` if the log does not have it.
+async fn text_of(log: &dyn SessionLog, blob: &BlobId) -> Result<Option<String>, LogError> {
+    match log.get_blob(blob, 0..u64::MAX).await {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(LogError::NoBlob(_)) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Facts with the replaced ones in their places, where they are the same: a session that shares only the first
