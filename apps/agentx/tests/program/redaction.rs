@@ -171,6 +171,20 @@ fn a_scan_looks_into_the_files_beside_the_sessions_and_says_what_it_found_where(
 }
 
 #[test]
+fn a_chat_that_starts_takes_what_became_known_out_of_typed_lines() {
+    let sandbox = Sandbox::new();
+    sandbox.write(&data("history"), format!("hello\nuse {KEY}\n"));
+    let sandbox = sandbox.env("WALRUS_TOKEN", KEY);
+    let mut chat = Pty::start(&sandbox, &[], 80, 24);
+    chat.wait_for_last("›");
+    chat.keys("\u{1b}[A");
+    chat.wait_for_last("› use [secret WALRUS_TOKEN]");
+    assert_eq!(text_of(&sandbox, "history"), "hello\nuse [secret WALRUS_TOKEN]\n");
+    chat.keys("\u{3}\u{3}\u{3}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
 fn a_session_that_is_open_is_not_redacted_and_the_person_learns_what_to_do() {
     let sandbox = Sandbox::new();
     let mut chat = Pty::start(&sandbox, &[], 80, 24);
@@ -212,16 +226,20 @@ fn a_value_that_is_marked_in_a_chat_leaves_the_lines_that_were_typed_before() {
         chat.wait_for(said);
         chat.wait_for_last("›");
     }
-    for cancel in ["\u{1b}", "some-made-up-value\u{3}", "\r"] {
-        chat.keys("/secret WIFI\r");
-        chat.wait_for_last("Value of WIFI:");
+    for (name, cancel) in [
+        ("ESC", "\u{1b}"),
+        ("CTRL_C", "some-made-up-value\u{3}"),
+        ("EMPTY", "\r"),
+    ] {
+        chat.keys(&format!("/secret {name}\r"));
+        chat.wait_for(&format!("Value of {name}:"));
         chat.keys(cancel);
         chat.wait_for_last("›");
     }
     chat.wait_for("nothing was marked");
     assert!(!sandbox.path(&data("secrets.json")).exists());
     chat.keys("/secret WIFI\r");
-    chat.wait_for_last("Value of WIFI:");
+    chat.wait_for("Value of WIFI:");
     chat.keys(&format!("{KEY}\r"));
     chat.wait_for("marked: WIFI is replaced from now on");
     chat.wait_for("taken out of 1 typed line");

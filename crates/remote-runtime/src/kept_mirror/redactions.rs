@@ -1,5 +1,6 @@
 //! Redactions of the server's session: the copy replaces the same facts, before the record of it is committed, and
-//! then takes the server's rows of them. A mirror that dies in between does it again when the record comes.
+//! then takes the server's rows of them. A mirror that dies in between does it again when the record comes. What the
+//! server changed is checked first ([`replace_copied_facts`]): nothing but texts may be replaced.
 
 use std::sync::Arc;
 
