@@ -178,7 +178,7 @@ impl TakenOut {
 fn named(count: usize, what: &str) -> String {
     match (count, what) {
         (2.., "memory") => format!("{count} memories"),
-        (count, what) => counted(count as u64, what),
+        (count, what) => counted(count, what),
     }
 }
 
@@ -232,15 +232,17 @@ fn take_out_of_memories(settings: &Settings, redactor: &Redactor) -> Result<usiz
         return Ok(0);
     }
     let store = open_memories(settings)?;
+    let mut failed = None;
     for (id, text) in &with_secret {
         let edit = MemoryEdit {
             text: Some(redactor.redact(text).into_owned()),
             ..MemoryEdit::default()
         };
-        store.edit(*id, &edit, now())?;
+        // The others are changed all the same.
+        failed = store.edit(*id, &edit, now()).err().or(failed);
     }
     store.overwrite_remains()?;
-    Ok(with_secret.len())
+    failed.map_or(Ok(with_secret.len()), Err)
 }
 
 /// All memories with their numbers. A store that cannot be read has none.
@@ -257,4 +259,55 @@ fn memories(settings: &Settings) -> Vec<(i64, String)> {
 fn below(data_dir: &Path, path: &Path) -> String {
     let inner = path.strip_prefix(data_dir).unwrap_or(path);
     inner.display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::secrets::{Origin, SecretSet};
+
+    use super::*;
+
+    #[test]
+    fn a_draft_that_a_chat_has_open_stays_and_is_a_draft_afterwards() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("1");
+        fs::write(
+            &path,
+            "{\"at\":\"ses_1\"}\n[\"say \\\"made-up-value\\\"\",\"made-up-value\\n\"]\n",
+        )
+        .unwrap();
+        let mut set = SecretSet::default();
+        assert!(set.add("KEY", Origin::Person, "made-up-value"));
+        let redactor = Redactor::of_values(&set);
+        let lock = FileLock::take(&FileLock::path_for(&path)).unwrap();
+        assert!(lock.is_some() && !take_out_of_draft(&path, &redactor).unwrap());
+        drop(lock);
+        assert!(take_out_of_draft(&path, &redactor).unwrap());
+        let text = fs::read_to_string(&path).unwrap();
+        let (_, texts) = text.split_once('\n').unwrap();
+        let texts: Vec<String> = serde_json::from_str(texts).unwrap();
+        assert_eq!(texts, ["say \"[secret KEY]\"", "[secret KEY]\n"]);
+        assert!(!take_out_of_draft(&path, &redactor).unwrap(), "nothing is left");
+    }
+
+    #[test]
+    fn notes_count_what_changed_and_name_what_is_left() {
+        let taken = TakenOut {
+            lines: 1,
+            memories: 2,
+            left: vec![FoundInFile {
+                file: "drafts/3".to_owned(),
+                place: "unsent text".to_owned(),
+                name: "KEY".to_owned(),
+            }],
+            ..TakenOut::default()
+        };
+        let notes = taken.notes();
+        assert!(
+            notes.contains("taken out of 1 typed line, 2 memories\n"),
+            "{notes}"
+        );
+        assert!(notes.contains("still there: drafts/3 · unsent text · KEY\nhint: a chat that is open"));
+        assert_eq!(TakenOut::default().notes(), "");
+    }
 }
