@@ -1,10 +1,8 @@
 //! The history of inputs, of this and earlier starts of the program.
 
-use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 
-use crate::history_file::HistoryFile;
+use crate::history_file::{HistoryFile, LineFilter};
 
 /// The number of lines that are kept.
 const MOST: usize = 1_000;
@@ -12,28 +10,6 @@ const MOST: usize = 1_000;
 /// only.
 pub const LONGEST: usize = 4_096;
 const LONG_ONES: usize = 8;
-
-/// Returns a line as it may be written to a file, without what must not be there.
-#[derive(Clone)]
-pub struct LineFilter(Arc<dyn Fn(&str) -> String + Send + Sync>);
-
-impl LineFilter {
-    /// A filter that calls `filter` for each line before it is written.
-    pub fn new(filter: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
-        Self(Arc::new(filter))
-    }
-
-    /// Returns the line without what must not be written to a file.
-    pub fn apply(&self, line: &str) -> String {
-        (self.0)(line)
-    }
-}
-
-impl fmt::Debug for LineFilter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LineFilter")
-    }
-}
 
 /// Lines, the oldest first, and the person's position among them.
 #[derive(Debug, Default)]

@@ -1,17 +1,39 @@
 //! The file of typed lines: all chats of a data directory append to it, and commands that take secrets out of it
 //! replace it. Both hold its lock, so that no line is appended to a file that was just replaced.
 
+use std::fmt;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_files::{FileLock, ReplaceOptions, private_options, remove_leftovers, replace_locked};
 
-use crate::history::LineFilter;
-
 const FILE: &str = "history";
 /// Maximum time to wait for another process that writes the file. Nobody holds its lock for longer than a write.
 const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Returns a line as it may be written to a file, without what must not be there.
+#[derive(Clone)]
+pub struct LineFilter(Arc<dyn Fn(&str) -> String + Send + Sync>);
+
+impl LineFilter {
+    /// A filter that calls `filter` for each line before it is written.
+    pub fn new(filter: impl Fn(&str) -> String + Send + Sync + 'static) -> Self {
+        Self(Arc::new(filter))
+    }
+
+    /// Returns the line without what must not be written to a file.
+    pub fn apply(&self, line: &str) -> String {
+        (self.0)(line)
+    }
+}
+
+impl fmt::Debug for LineFilter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("LineFilter")
+    }
+}
 
 /// The file of typed lines in a data directory.
 ///

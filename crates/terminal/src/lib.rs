@@ -32,8 +32,8 @@ mod text;
 mod wrap;
 
 pub use editor::{EditOutcome, Editor};
-pub use history::{LONGEST as LONGEST_KEPT, LineFilter, LineHistory};
-pub use history_file::HistoryFile;
+pub use history::{LONGEST as LONGEST_KEPT, LineHistory};
+pub use history_file::{HistoryFile, LineFilter};
 pub use markdown::{Markdown, code_blocks};
 pub use painter::{LongRows, Painter};
 pub use style::{Color, Style, Theme};
