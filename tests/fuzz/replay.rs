@@ -14,7 +14,7 @@ use agentx_tests::workspace_root;
 #[path = "src/lib.rs"]
 mod targets;
 
-use targets::{files, frames, records, shell, sse};
+use targets::{files, frames, luau_values, records, shell, sse};
 
 /// Checks every file of a corpus, and the first half of each.
 fn replay(name: &str, check: fn(&[u8])) {
@@ -62,6 +62,11 @@ fn files_of_people() {
 #[test]
 fn command_lines() {
     replay("shell", shell::check);
+}
+
+#[test]
+fn values_of_scripts() {
+    replay("luau_values", luau_values::check);
 }
 
 #[test]

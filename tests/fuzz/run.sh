@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 MOST=250
-ALL=(sse frames records files shell)
+ALL=(sse frames records files shell luau_values)
 HOST=$(rustc -vV | sed -n 's/^host: //p')
 export OUT=$PWD/target/fuzz
 export BIN=$OUT/$HOST/debug KEPT=$PWD/tests/fuzz/corpus

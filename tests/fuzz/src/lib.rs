@@ -7,6 +7,7 @@
 
 pub mod files;
 pub mod frames;
+pub mod luau_values;
 pub mod records;
 pub mod shell;
 pub mod sse;
