@@ -9,6 +9,8 @@ mod dependencies;
 mod docs;
 #[path = "architecture/edges.rs"]
 mod edges;
+#[path = "architecture/english.rs"]
+mod english;
 #[path = "architecture/habits.rs"]
 mod habits;
 #[path = "architecture/modules.rs"]

@@ -100,7 +100,7 @@ impl CallReport<'_> {
     }
 }
 
-/// What a server wants that refuses a request for want of a login, or of a scope.
+/// The login or the scope that a server demands in its refusal of a request; `None` for another error.
 fn refused_login(error: &ServiceError) -> Option<McpFailure> {
     if error.is_authorization_required() {
         return Some(McpFailure::Unauthorized);

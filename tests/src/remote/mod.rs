@@ -69,7 +69,7 @@ impl Who {
         self.0.clone()
     }
 
-    /// Who they are to a server that knows them as a member.
+    /// Their id on a server that knows them as a member.
     pub fn owner(&self) -> String {
         let key = self.key().expect("somebody with a key");
         owner_of(key.public_key()).to_string()

@@ -25,7 +25,7 @@ struct CallRequest<'a> {
     call: [u8; 32],
 }
 
-/// Runs a call, or goes on with one that was suspended, until it ends or asks something.
+/// Runs a call, or resumes a suspended one, until it ends or asks something.
 pub(super) async fn run(
     parts: Arc<dyn ServedParts>,
     wanted: CallOfClient,

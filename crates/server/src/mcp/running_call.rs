@@ -23,8 +23,7 @@ pub(crate) struct RunningCall {
 }
 
 impl RunningCall {
-    /// Begins a request. The calls of the caller that are suspended count, too, except for the one that it goes on with if it
-    /// `resumes` one.
+    /// Begins a request. The caller's suspended calls count, too, except for one that this request `resumes`.
     ///
     /// # Errors
     /// Returns the limit if the caller has as many calls as they may have.

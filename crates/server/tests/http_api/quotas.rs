@@ -424,7 +424,7 @@ async fn a_call_that_a_deletion_cuts_off_counts_for_the_money_of_a_member() {
     assert!(!failed, "{text}");
 }
 
-/// A tool that calls a model as those from files do, in steps of the kind that it is told.
+/// A tool that calls a model in steps, as tools from files do. Its arguments name the kind of the steps.
 struct Paid;
 
 impl Tool for Paid {
