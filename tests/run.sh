@@ -180,16 +180,19 @@ schemathesis() {
   [ -z "$why" ] || note "schemathesis: $why"
 }
 
-# The program has the name of the library, so its pages are made first, and those of the library replace them.
+# The program has the name of the library, so its pages are made first, and those of the library replace them. Both say
+# `--workspace`: then they have the features of `build`, and nothing is checked again.
 docs() {
   step docs env RUSTDOCFLAGS="-D warnings" \
-    bash -c 'cargo doc -p agentx-cli --bin agentx --no-deps --locked && cargo doc --workspace --no-deps --locked'
+    bash -c 'cargo doc --workspace --bin agentx --no-deps --locked && cargo doc --workspace --no-deps --locked'
 }
 
-# The bus on loom's primitives: every interleaving of send, lag, drop and close within the bound.
+# The bus on loom's primitives: every interleaving of send, lag, drop and close within the bound. Linking the small test as the
+# program is linked would take longer than it saves.
 model() {
   if ! has_crate loom; then note "loom cannot be fetched: the bus is not tried in every interleaving"; return; fi
   step loom env RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 CARGO_TARGET_DIR=target/loom \
+    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
     cargo test -p agentx-bus --release --locked --test loom_bus
 }
 
