@@ -2,9 +2,6 @@
 //! can be checked, searched and derived again without the server. Unrelated sessions there are untouched.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "../conformance/place.rs"]
-mod place;
-
 use std::net::SocketAddr;
 use std::sync::Arc;
 
@@ -27,7 +24,7 @@ use agentx_tests::proxy::{Cut, Proxy};
 use agentx_tests::remote::mirror;
 use serde_json::json;
 
-use place::{Place, Talk, all, soon};
+use crate::place::{Place, Talk, all, soon};
 
 /// A place of one's own, without any model.
 fn elsewhere() -> (Arc<SqliteLog>, NodeRuntime) {

@@ -2,12 +2,6 @@
 //! mirrored byte for byte, and nobody adds to it.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "../conformance/place.rs"]
-mod place;
-
-#[path = "../../crates/types/tests/golden/newer_words.rs"]
-mod newer_words;
-
 use std::sync::Arc;
 
 use agentx::history::transcript::{markdown, transcript};
@@ -22,8 +16,8 @@ use agentx_testing::{LogBuilder, fixture};
 use agentx_tests::remote::mirror;
 use serde_json::{Value, json};
 
-use newer_words::{NEW, newer};
-use place::{Place, all, input, soon};
+use crate::newer_words::{NEW, newer};
+use crate::place::{Place, all, input, soon};
 
 /// Whose the session is.
 const OWNER: &str = "own_local";

@@ -2,9 +2,6 @@
 //! the errors for all others.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-#[path = "../conformance/place.rs"]
-mod place;
-
 use std::sync::Arc;
 
 use agentx::identity::{SecretKey, Trusted, TrustedAs, owner_of};
@@ -20,7 +17,7 @@ use agentx::types::{
 use agentx_testing::ModelScript;
 use serde_json::json;
 
-use place::{Place, input, soon};
+use crate::place::{Place, input, soon};
 
 /// Somebody whom the server knows as a member.
 async fn member(place: &Place, client: &str) -> (Arc<RemoteRuntime>, OwnerId) {

@@ -4,7 +4,7 @@
 use agentx_tests::remote::Answered;
 use serde_json::{Value, json};
 
-use crate::stage::{AGENT, Actor, NO_SESSION, Stage};
+use super::stage::{AGENT, Actor, NO_SESSION, Stage};
 
 /// The answers to strangers about another person's session.
 const OF_STRANGERS: [(Actor, &str); 4] = [

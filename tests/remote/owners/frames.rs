@@ -5,7 +5,7 @@ use agentx_types::Vocabulary as _;
 use agentx_types::wire::ClientRequest;
 use serde_json::{Value, json};
 
-use crate::stage::{Actor, EVIL, NO_SESSION, Stage, of_session};
+use super::stage::{Actor, EVIL, NO_SESSION, Stage, of_session};
 
 /// The requirement of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

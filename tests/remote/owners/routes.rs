@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use agentx_tests::remote::{Answered, Web};
 use serde_json::{Value, json};
 
-use crate::stage::{Actor, NO_SESSION, Stage, of_session};
+use super::stage::{Actor, NO_SESSION, Stage, of_session};
 
 /// The callers of a route, which decide about the answer to each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

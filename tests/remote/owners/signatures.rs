@@ -4,7 +4,7 @@ use agentx_identity::{AuthChallenge, SecretKey, sign_challenge};
 use agentx_tests::remote::{Answered, Socket, Web, Who, problem_code};
 use serde_json::{Value, json};
 
-use crate::stage::{Actor, Stage};
+use super::stage::{Actor, Stage};
 
 async fn challenge(web: &Web) -> Value {
     web.post("/v1/auth/challenge", &json!({})).await

@@ -4,7 +4,7 @@
 use agentx_tests::BOUND;
 use serde_json::json;
 
-use crate::stage::{Actor, Stage};
+use super::stage::{Actor, Stage};
 
 /// A token counts for an hour, and a connection as long as it is there; both end with the trust.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

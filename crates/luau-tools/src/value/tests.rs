@@ -1,6 +1,6 @@
 //! Any value, on its way out of a VM and into it, with memory that ends at any allocation: a value that fits
 //! arrives unchanged, any other is an error, and the VM continues. A short run by default;
-//! `AGENTX_FUZZ_SECONDS=1800` for a longer one, and `just fuzz` with the address sanitizer.
+//! `AGENTX_FUZZ_SECONDS=1800` for a longer one, and `just asan` with the address sanitizer.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::time::{Duration, Instant};
