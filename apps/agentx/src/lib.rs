@@ -33,7 +33,7 @@ pub fn run() -> ExitCode {
     match args::Cli::of_process() {
         Ok(cli) => {
             let exit = cmd::main(cli, &mut console);
-            signals::exit_by_signal().unwrap_or(exit).into()
+            signals::exit_of_process(exit).into()
         }
         Err(error) => cmd::usage::answer(&error, &mut console).into(),
     }

@@ -1,11 +1,11 @@
 //! Starts commands through the helper: which program and which arguments to start instead.
 
 use std::ffi::{OsStr, OsString};
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::helper::can_be_helper;
+use crate::temporary::{directory_of, occupy};
 use crate::{HELPER, SandboxError, SandboxMode, SandboxPolicy, SandboxProfile, SandboxStep, SandboxSupport};
 
 /// Starts commands in a sandbox. Clones share what was found out about the machine.
@@ -28,8 +28,7 @@ struct LauncherInner {
 pub struct CommandPlace<'a> {
     /// The directory that it may write.
     pub workspace: &'a Path,
-    /// The session, whose commands in one workspace share a directory for temporary files. Letters, digits, `_`
-    /// and `-` count.
+    /// The session, whose commands in one workspace share a directory for temporary files.
     pub session: &'a str,
 }
 
@@ -115,13 +114,14 @@ impl SandboxLauncher {
     /// # Errors
     /// Returns an error if the wanted step does not work here, or cannot hold a command in this directory.
     pub fn policy(&self, place: CommandPlace<'_>) -> Result<SandboxPolicy, SandboxError> {
-        let temporary = temporary(place)?;
+        let temporary = directory_of(place)?;
         self.inner
             .profile
             .policy(self.step()?, place.workspace, temporary)
     }
 
-    /// Returns what to start instead of `program`; `None` if nothing holds commands.
+    /// Returns what to start instead of `program`; `None` if nothing holds commands. Makes the directory for temporary
+    /// files, which [`remove_temporary_directories`](crate::remove_temporary_directories) removes.
     ///
     /// # Errors
     /// Returns an error if the command cannot be held as it has to be.
@@ -136,6 +136,7 @@ impl SandboxLauncher {
         }
         self.inner.profile.make_caches();
         let policy = self.policy(place)?;
+        occupy(&policy.paths.temporary)?;
         let mut arguments: Vec<OsString> = vec![HELPER.into(), "run".into(), policy.to_argument()?.into()];
         arguments.push(program.into());
         arguments.extend(words.iter().map(|word| (*word).to_owned()));
@@ -144,50 +145,5 @@ impl SandboxLauncher {
             program: self.inner.helper.clone(),
             arguments,
         }))
-    }
-}
-
-/// The directory for temporary files of a session in a workspace: below one that belongs to this user alone.
-fn temporary(place: CommandPlace<'_>) -> Result<PathBuf, SandboxError> {
-    let above = std::env::temp_dir();
-    let above = std::fs::canonicalize(&above).map_err(|error| SandboxError::path(&above, error))?;
-    let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || "_-".contains(c) {
-            c
-        } else {
-            '_'
-        }
-    };
-    let mut hasher = DefaultHasher::new();
-    place.workspace.hash(&mut hasher);
-    let session: String = place.session.chars().map(plain).take(100).collect();
-    let session = if session.is_empty() { "none" } else { &session };
-    let name = format!("{session}-{:016x}", hasher.finish());
-    Ok(above.join(format!("agentx-{}", user())).join(name))
-}
-
-#[cfg(target_os = "linux")]
-fn user() -> String {
-    nix::unistd::Uid::effective().to_string()
-}
-
-#[cfg(not(target_os = "linux"))]
-fn user() -> String {
-    "user".into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn commands_in_two_workspaces_share_no_temporary_files() {
-        let of = |workspace: &str, session| {
-            let workspace = Path::new(workspace);
-            temporary(CommandPlace { workspace, session }).unwrap()
-        };
-        assert_eq!(of("/a", "by-hand"), of("/a", "by-hand"));
-        assert_ne!(of("/a", "by-hand"), of("/b", "by-hand"));
-        assert_ne!(of("/a", "by-hand"), of("/a", "other"));
     }
 }

@@ -23,6 +23,7 @@ mod promises;
 mod refusal;
 mod repository;
 mod step;
+mod temporary;
 mod tool_settings;
 
 pub use caches::caches_in_variables;
@@ -34,6 +35,7 @@ pub use profile::{SandboxProfile, hidden_variables};
 pub use promises::{Promise, promises};
 pub use refusal::SandboxRefusal;
 pub use step::{SandboxError, SandboxMode, SandboxStep};
+pub use temporary::remove_temporary_directories;
 
 /// The exit code of the helper if it could not hold the command, and so did not start it.
 pub const HELPER_FAILED: u8 = 125;

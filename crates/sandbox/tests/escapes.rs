@@ -580,7 +580,33 @@ fn shared_directories_are_not_shared() {
             world.run(step, &format!("touch {path}"));
             assert!(!std::path::Path::new(&path).exists(), "{step}: {path}");
         }
-        let kept = world.run(step, "echo kept > $TMPDIR/a; cat $TMPDIR/a");
-        assert_eq!(said(&kept), "kept\n", "{step}");
+    }
+}
+
+/// What a command leaves in its directory for temporary files is found by the next one and, at the same path, by other
+/// programs. A command that puts something else in the way leads nobody astray.
+#[test]
+fn temporary_files_are_found_outside_by_the_path_in_the_environment() {
+    for step in steps() {
+        let world = World::new();
+        let kept = world.run(
+            step,
+            "echo kept > $TMPDIR/a; cat $TMPDIR/a >&2; printf %s $TMPDIR",
+        );
+        assert_eq!(String::from_utf8_lossy(&kept.stderr), "kept\n", "{step}");
+        let directory = std::path::PathBuf::from(String::from_utf8(kept.stdout).unwrap());
+        let found = std::fs::read_to_string(directory.join("a")).unwrap();
+        assert_eq!(found, "kept\n", "{step}: {}", directory.display());
+        let again = world.run(step, "cat $TMPDIR/a");
+        assert_eq!(said(&again), "kept\n", "{step}");
+        if step == SandboxStep::Namespace {
+            assert_eq!(said(&world.run(step, "cat /tmp/a")), "kept\n");
+            let line = "at=/tmp/agentx-$(id -u); rm -rf $at && ln -s $ROOT/outside $at";
+            assert!(world.run(step, line).status.success());
+            let other = world.run(step, "echo kept > $TMPDIR/b; cat /tmp/b");
+            assert_eq!(said(&other), "kept\n");
+            assert!(world.is_unharmed());
+        }
+        std::fs::remove_dir_all(directory).unwrap();
     }
 }

@@ -83,6 +83,31 @@ fn commands_are_held_and_the_log_says_by_what() {
 }
 
 #[test]
+fn temporary_files_are_named_for_other_tools_and_removed_at_the_end() {
+    let Some(sandbox) = held() else { return };
+    let tmp = sandbox.path("tmp");
+    std::fs::create_dir(&tmp).unwrap();
+    let sandbox = sandbox.env("TMPDIR", tmp.to_str().unwrap());
+    let ran = demo(&sandbox, "echo kept > $TMPDIR/out.txt; cat $TMPDIR/out.txt");
+    assert!(ran.contains("kept"), "{ran}");
+    let id = sandbox.latest_id([]);
+    let exported = sandbox
+        .run(&["sessions", "export", &id, "--format", "json"])
+        .stdout;
+    assert!(exported.contains("[it left out.txt in "), "{exported}");
+    let own = std::fs::read_dir(&tmp).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(std::fs::read_dir(&own).unwrap().count(), 0);
+    // What a process that was killed two days ago left is removed by the next one.
+    let left = own.join("ses_1-0123456789abcdef");
+    std::fs::create_dir(&left).unwrap();
+    std::fs::write(left.join("file"), "x").unwrap();
+    let then = std::time::SystemTime::now() - std::time::Duration::from_secs(2 * 24 * 3600);
+    std::fs::File::open(&left).unwrap().set_modified(then).unwrap();
+    demo(&sandbox, "true");
+    assert_eq!(std::fs::read_dir(&own).unwrap().count(), 0);
+}
+
+#[test]
 fn a_person_may_have_a_refused_command_run_again_outside() {
     const NOTE: &str = "words-of-a-note";
     let Some(sandbox) = held() else { return };

@@ -129,9 +129,11 @@ async fn hear(mut system: System, listeners: &broadcast::Sender<Exit>) {
     }
 }
 
-/// Returns the exit code of a process that a signal ends, whatever its killed commands reported.
-pub fn exit_by_signal() -> Option<Exit> {
-    ENDED.get().copied()
+/// Removes the temporary files of commands at the end of the program. Returns its exit code: that of the signal that ends
+/// it, whatever its killed commands reported, or else `exit`.
+pub fn exit_of_process(exit: Exit) -> Exit {
+    agentx::sandbox::remove_temporary_directories();
+    ENDED.get().copied().unwrap_or(exit)
 }
 
 /// Kills the running commands and ends the process. No session records their end: the outcome of the calls is

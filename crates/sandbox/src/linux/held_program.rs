@@ -31,16 +31,26 @@ pub(super) fn fail(error: &SandboxError) -> ExitCode {
     ExitCode::from(HELPER_FAILED)
 }
 
+/// The value of `TMPDIR`: the path by which other programs find the directory too, if it leads there.
+fn temporary_of(policy: &SandboxPolicy) -> &Path {
+    let (temporary, own) = (policy.paths.temporary.as_path(), Path::new("/tmp"));
+    match policy.step {
+        SandboxStep::None | SandboxStep::Landlock => temporary,
+        SandboxStep::Namespace => match std::fs::canonicalize(temporary) {
+            Ok(real) if real == own || real == temporary => temporary,
+            // An earlier command has put something else in the way.
+            Ok(_) | Err(_) => own,
+        },
+    }
+}
+
 /// Executes the program. Returns why that failed.
 pub(super) fn execute(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
     let in_environment = |command: &mut Command| {
         for name in hidden_variables() {
             command.env_remove(name);
         }
-        let temporary = match policy.step {
-            SandboxStep::Namespace => Path::new("/tmp"),
-            SandboxStep::None | SandboxStep::Landlock => &policy.paths.temporary,
-        };
+        let temporary = temporary_of(policy);
         for name in ["TMPDIR", "TEMP", "TMP"] {
             command.env(name, temporary);
         }

@@ -5,16 +5,13 @@
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _};
 use std::path::Path;
 use std::process::ExitCode;
-
-use nix::unistd::Uid;
 
 use super::held_program::{DEVICES, HeldProgram, execute, fail};
 use super::landlock::LandlockRules;
 use super::{namespace, restrictions};
-use crate::{SandboxError, SandboxPolicy, SandboxStep};
+use crate::{SandboxError, SandboxPolicy, SandboxStep, temporary};
 
 /// Runs as the helper. `arguments` are those behind [`HELPER`](crate::HELPER). If all is well it does not
 /// return, because the process has become the command, or has ended as the command did.
@@ -56,7 +53,7 @@ fn run(mut arguments: impl Iterator<Item = OsString>) -> Result<Infallible, Sand
         arg0,
         arguments: arguments.collect(),
     };
-    make_temporary(&policy.paths.temporary)?;
+    temporary::make(&policy.paths.temporary)?;
     match policy.step {
         SandboxStep::None => Err(execute(&program, &policy)),
         SandboxStep::Landlock => Err(by_landlock(&program, &policy)),
@@ -85,27 +82,4 @@ fn by_landlock(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
         Ok(()) => execute(program, policy),
         Err(error) => error,
     }
-}
-
-/// Makes the directory for temporary files, for this person alone. A directory that somebody else made there
-/// is refused.
-fn make_temporary(directory: &Path) -> Result<(), SandboxError> {
-    let failed = |error| SandboxError::path(directory, error);
-    // The directory of this person, and in it that of the session.
-    for level in directory.parent().into_iter().chain([directory]) {
-        match std::fs::DirBuilder::new().mode(0o700).create(level) {
-            Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(failed(error)),
-        }
-        let about = std::fs::symlink_metadata(level).map_err(failed)?;
-        let is_own = about.is_dir() && about.uid() == Uid::effective().as_raw() && about.mode() & 0o022 == 0;
-        if !is_own {
-            return Err(SandboxError::path(
-                level,
-                "it is not a directory of this user alone",
-            ));
-        }
-    }
-    Ok(())
 }

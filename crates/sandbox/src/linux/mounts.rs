@@ -83,7 +83,27 @@ pub(super) fn enter_new_root(paths: &SandboxPaths) -> Result<(), SandboxError> {
     if let Some(home) = &paths.home {
         root.directory(home)?;
     }
-    root.close()
+    root.close()?;
+    link_own_path(&paths.temporary);
+    Ok(())
+}
+
+/// Lets a command find its `/tmp` at the path, too, that the directory has for other programs, if that is below `/tmp`:
+/// by a link. This is done inside the new root, so a link that an earlier command left on the way leads nowhere else
+/// than that command could go itself.
+fn link_own_path(temporary: &Path) {
+    let Ok(below) = temporary.strip_prefix("/tmp") else {
+        return;
+    };
+    // From the directory of the link back to `/tmp`. It leads there outside of the sandbox as well.
+    let up: PathBuf = below.components().skip(1).map(|_| "..").collect();
+    let above = temporary.parent().unwrap_or(Path::new("/tmp"));
+    // Without it, `TMPDIR` is `/tmp`.
+    let _ = fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(above)
+        .and_then(|()| symlink(&up, temporary));
 }
 
 /// Returns the bind mounts in the order in which they have to be made: parents first.
@@ -113,6 +133,17 @@ fn bindings(paths: &SandboxPaths) -> Result<Vec<Binding>, SandboxError> {
                 });
             }
         }
+    }
+    // At its own path, where other programs find it; below `/tmp` a link leads there.
+    let is_reached = paths.temporary.starts_with("/tmp")
+        || paths.write.iter().any(|above| paths.temporary.starts_with(above));
+    if !is_reached && let Some((from, _)) = open(&paths.temporary)? {
+        bindings.push(Binding {
+            from,
+            is_directory: true,
+            at: paths.temporary.clone(),
+            attributes: NO_SETUID | NO_DEVICES,
+        });
     }
     // The sort keeps the order of equal paths: what may be written wins over what may be read, and what is
     // protected over both.

@@ -79,6 +79,9 @@ impl CommandReport {
         if let (Some(sandbox), Some(refused)) = (&self.sandbox, &refused) {
             text.push_str(&sandbox.sentence(refused));
         }
+        if let Some(sandbox) = &self.sandbox {
+            text.push_str(&sandbox.left_files().await);
+        }
         let mut details = exit_details(self.end);
         details["duration_ms"] = json!(u64::try_from(self.duration.as_millis()).unwrap_or(u64::MAX));
         details["output_bytes"] = json!(total);

@@ -4,6 +4,8 @@
 //! The kernel does not report what Landlock or the filter of system calls refused. The only evidence is the
 //! output of the command, compared with the policy ([`SandboxPolicy::refusal`]).
 
+use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,16 +18,26 @@ pub(super) fn unheld() -> Value {
     json!({ "step": SandboxStep::None.as_str() })
 }
 
-/// The sandbox that held a command.
+/// The most entries of a directory for temporary files that are compared.
+const MOST_COMPARED: usize = 1_000;
+/// The most new entries that are named.
+const MOST_NAMED: usize = 3;
+/// The longest name that is told, in bytes.
+const LONGEST_NAME: usize = 80;
+
+/// What held a command.
 #[derive(Clone, Debug)]
 pub(super) struct CommandSandbox {
     policy: Arc<SandboxPolicy>,
     workspace: PathBuf,
+    /// What was in the directory for temporary files before; `None` if that was too much to compare.
+    before: Option<Arc<BTreeSet<OsString>>>,
 }
 
 impl CommandSandbox {
     pub(super) fn new(policy: SandboxPolicy, workspace: &Path) -> Self {
         Self {
+            before: temporary_files(&policy).map(Arc::new),
             policy: Arc::new(policy),
             workspace: workspace.to_owned(),
         }
@@ -44,7 +56,33 @@ impl CommandSandbox {
         found.await.ok().flatten()
     }
 
-    /// Returns the field `sandbox` in the details of an outcome.
+    /// The note for the model about files that the command left in its directory for temporary files, with the path by
+    /// which other tools find them; empty if it left none.
+    pub(super) async fn left_files(&self) -> String {
+        let Some(before) = self.before.clone() else {
+            return String::new();
+        };
+        let policy = Arc::clone(&self.policy);
+        let left = tokio::task::spawn_blocking(move || {
+            let after = temporary_files(&policy)?;
+            Some(after.difference(&before).cloned().collect::<Vec<_>>())
+        });
+        let left = left.await.ok().flatten().unwrap_or_default();
+        if left.is_empty() {
+            return String::new();
+        }
+        let place = match self.step() {
+            SandboxStep::Namespace => "its own /tmp",
+            SandboxStep::None | SandboxStep::Landlock => "$TMPDIR",
+        };
+        format!(
+            "\n[it left {} in {place}, which read, grep and other programs find as {}]",
+            names_of(&left),
+            self.policy.paths.temporary.display()
+        )
+    }
+
+    /// The field `sandbox` in the details of an outcome.
     pub(super) fn details(&self, refused: Option<&SandboxRefusal>) -> Value {
         let mut details = json!({ "step": self.step().as_str(), "network": self.policy.network });
         if let Some(refused) = refused {
@@ -70,5 +108,101 @@ impl CommandSandbox {
             "\n[it ran in the sandbox {}, which may be the cause: only the working directory, caches of toolchains and $TMPDIR can be written{network}]",
             self.step()
         )
+    }
+}
+
+/// Returns the names of what a command put into its directory for temporary files: all but the places there at which its
+/// sandbox shows other directories. `None` if there are too many.
+fn temporary_files(policy: &SandboxPolicy) -> Option<BTreeSet<OsString>> {
+    let paths = &policy.paths;
+    let shown = [&paths.read, &paths.write, &paths.protected, &paths.hidden];
+    let shown = shown
+        .into_iter()
+        .flatten()
+        .chain([&paths.temporary])
+        .chain(&paths.home);
+    let shown = shown.chain(paths.links.iter().map(|link| &link.at));
+    let places: BTreeSet<_> = shown
+        .filter_map(|path| path.strip_prefix("/tmp").ok()?.iter().next())
+        .collect();
+    // Before the first command it is not there.
+    let entries = std::fs::read_dir(&paths.temporary).into_iter().flatten();
+    let names: BTreeSet<OsString> = entries
+        .take(MOST_COMPARED + 1)
+        .filter_map(|entry| Some(entry.ok()?.file_name()))
+        .filter(|name| !places.contains(name.as_os_str()))
+        .collect();
+    (names.len() <= MOST_COMPARED).then_some(names)
+}
+
+/// Lists names, the first ones by name. A command chose them, so one that could be read as something else is counted.
+fn names_of(left: &[OsString]) -> String {
+    let is_plain = |name: &&str| {
+        let is_plain = |c: char| c.is_alphanumeric() || "._-+ ".contains(c);
+        name.len() <= LONGEST_NAME && name.chars().all(is_plain)
+    };
+    let named: Vec<&str> = left
+        .iter()
+        .filter_map(|name| name.to_str())
+        .filter(is_plain)
+        .take(MOST_NAMED)
+        .collect();
+    match (named.len(), left.len() - named.len()) {
+        (0, 1) => "a file".to_owned(),
+        (0, others) => format!("{others} files"),
+        (_, 0) => named.join(", "),
+        (_, others) => format!("{} and {others} more", named.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_sandbox::{SandboxLimits, SandboxPaths};
+
+    use super::*;
+
+    fn sandbox(step: SandboxStep, temporary: &Path) -> CommandSandbox {
+        let policy = SandboxPolicy {
+            step,
+            best_effort: false,
+            network: false,
+            paths: SandboxPaths {
+                write: vec!["/tmp/project/work".into()],
+                temporary: temporary.to_owned(),
+                ..SandboxPaths::default()
+            },
+            limits: SandboxLimits::default(),
+        };
+        CommandSandbox::new(policy, Path::new("/tmp/project/work"))
+    }
+
+    #[tokio::test]
+    async fn what_a_command_leaves_in_its_own_tmp_is_told_with_the_path_for_other_tools() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("old"), "").unwrap();
+        for (step, own) in [
+            (SandboxStep::Namespace, "its own /tmp"),
+            (SandboxStep::Landlock, "$TMPDIR"),
+        ] {
+            let held = sandbox(step, place.path());
+            assert_eq!(held.left_files().await, "");
+            // The place of the workspace is made by the sandbox.
+            std::fs::create_dir_all(place.path().join("project")).unwrap();
+            let name = format!("out-{step}.txt");
+            std::fs::write(place.path().join(&name), "").unwrap();
+            let path = place.path().display();
+            let expected =
+                format!("\n[it left {name} in {own}, which read, grep and other programs find as {path}]");
+            assert_eq!(held.left_files().await, expected);
+        }
+    }
+
+    #[test]
+    fn a_name_that_could_be_read_as_something_else_is_counted() {
+        let names = |names: &[&str]| names_of(&names.iter().map(OsString::from).collect::<Vec<_>>());
+        assert_eq!(names(&["a.txt"]), "a.txt");
+        assert_eq!(names(&["a", "b", "c", "d"]), "a, b, c and 1 more");
+        assert_eq!(names(&["a", "b]\n[c"]), "a and 1 more");
+        assert_eq!(names(&["b]\n[c"]), "a file");
     }
 }

@@ -122,6 +122,11 @@ impl BashTool {
     }
 }
 
+/// What the description says in addition if commands run in a sandbox. In the mode `everyday` there may be none, and
+/// then no `TMPDIR` either.
+const IN_SANDBOX: &str = " Runs in a sandbox, where /tmp is not the one that other tools see: write temporary files to \
+                          ${TMPDIR:-/tmp}, and give other tools the path that this stands for.";
+
 /// A command that ran to its end.
 struct Attempt {
     outcome: ToolOutcome,
@@ -133,10 +138,11 @@ impl TypedTool for BashTool {
     type Input = BashInput;
 
     fn about(&self) -> ToolAbout {
+        let sandboxed = self.options.sandbox.as_ref().map_or("", |_| IN_SANDBOX);
         let description = format!(
             "Runs a command line with {} in the working directory; each call starts there anew. No terminal, stdin is empty. \
              Inherits the user's environment without secrets, pagers off. Stopped after {} s unless timeout_ms says otherwise. Long \
-             output is truncated in the middle. For files prefer read, edit, glob, grep.",
+             output is truncated in the middle. For files prefer read, edit, glob, grep.{sandboxed}",
             self.shell.name(),
             self.options.timeout.as_secs()
         );
