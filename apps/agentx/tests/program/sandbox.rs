@@ -95,7 +95,9 @@ fn temporary_files_are_named_for_other_tools_and_removed_at_the_end() {
         .run(&["sessions", "export", &id, "--format", "json"])
         .stdout;
     assert!(exported.contains("[it left out.txt in "), "{exported}");
-    let own = std::fs::read_dir(&tmp).unwrap().next().unwrap().unwrap().path();
+    let mut made = std::fs::read_dir(&tmp).unwrap().map(|entry| entry.unwrap());
+    let own = made.find(|entry| entry.file_name().to_string_lossy().starts_with("agentx-"));
+    let own = own.unwrap().path();
     assert_eq!(std::fs::read_dir(&own).unwrap().count(), 0);
     // What a process that was killed two days ago left is removed by the next one.
     let left = own.join("ses_1-0123456789abcdef");
@@ -120,6 +122,11 @@ fn a_person_may_have_a_refused_command_run_again_outside() {
         chat.wait_for("sandbox asks you");
         chat.wait_for("is not let in");
         chat.wait_for("answer?");
+        let asked = chat
+            .lines()
+            .into_iter()
+            .filter(|row| row.contains("sandbox asks you"));
+        assert_eq!(asked.count(), 1, "{:#?}", chat.lines());
         chat.keys(answer);
         chat.wait_for_last("›");
         let lines = chat.lines().join("\n");

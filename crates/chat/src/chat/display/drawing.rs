@@ -123,11 +123,14 @@ impl Chat<'_> {
     }
 
     /// Returns the rows about current activities. A row between an open question and the line that answers it makes
-    /// the screen show the question once more, so the to-do list makes none then.
+    /// the screen show the question once more, so what can do without one has none then.
     fn beside(&self, asked: bool) -> Vec<String> {
+        let question = self.status.question().filter(|_| asked);
         // Without a connection the activity is unknown.
         let mut beside = if self.status.is_busy() && !self.connection.company.is_cut_off() {
-            self.display.transcript.running(units::now(), !asked)
+            self.display
+                .transcript
+                .running(units::now(), question.map(|question| &question.tool_call_id))
         } else {
             Vec::new()
         };

@@ -2,8 +2,6 @@
 //! that has room for them, each has one row while it runs and is shown in full when it has ended; else output
 //! is shown as it arrives.
 
-use std::borrow::Cow;
-
 use agentx::types::{Timestamp, ToolCallId, ToolCompleted, ToolExecuting, ToolFailed, ToolStatus};
 use unicode_width::UnicodeWidthStr as _;
 
@@ -16,20 +14,16 @@ use super::{TextRegion, TranscriptRenderer};
 
 /// The number of lines of a change that are shown.
 const CHANGE_LINES: usize = 40;
-/// Maximum number of running calls to show.
-const SHOWN_CALLS: usize = 8;
-/// Maximum number of lines of a call that runs alone.
-const SHOWN_LINES: usize = 4;
 
 #[derive(Debug, Default)]
 pub(super) struct CallView {
     pub(super) name: String,
     /// The number of the call among those of the same name that run side by side, if their lines are mixed.
     number: usize,
-    what: String,
-    output: ToolOutputView,
+    pub(super) what: String,
+    pub(super) output: ToolOutputView,
     /// The first lines of its output, if they are shown at its end.
-    held: Vec<String>,
+    pub(super) held: Vec<String>,
     /// The values that the call emits to listeners; none of them is left out.
     emitted: EmittedView,
     pub(super) headed: bool,
@@ -39,9 +33,9 @@ pub(super) struct CallView {
     /// Whether another call was shown while this one ran, so that its name precedes the rest of its output.
     beside: bool,
     /// The time at which the call began.
-    since: Option<Timestamp>,
+    pub(super) since: Option<Timestamp>,
     /// The person saw what it would do before it was allowed.
-    asked: bool,
+    pub(super) asked: bool,
     /// The agent that it gives work to.
     pub(super) agent: Option<String>,
 }
@@ -67,11 +61,6 @@ impl CallView {
 }
 
 impl TranscriptRenderer {
-    /// The person is shown what a call would do.
-    pub(super) fn asked(&mut self, id: &ToolCallId) {
-        self.calls.entry(id.clone()).or_default().asked = true;
-    }
-
     /// Notes that a nested call was decided: no further event follows for it.
     pub(super) fn settled(&mut self, id: &ToolCallId) {
         self.calls.remove(id);
@@ -132,7 +121,7 @@ impl TranscriptRenderer {
     }
 
     /// Returns the label before a line of a call beside others.
-    fn label(&self, call: &CallView) -> String {
+    pub(super) fn label(&self, call: &CallView) -> String {
         if call.begun && (call.beside || self.calls.len() > 1 || call.number > 1) {
             format!("{} ", call.called())
         } else {
@@ -290,7 +279,7 @@ impl TranscriptRenderer {
     }
 
     /// The calls that run, the one that began first before the others.
-    fn in_order(&self) -> Vec<ToolCallId> {
+    pub(super) fn in_order(&self) -> Vec<ToolCallId> {
         let mut running: Vec<(Timestamp, &ToolCallId)> = self
             .calls
             .iter()
@@ -298,67 +287,6 @@ impl TranscriptRenderer {
             .collect();
         running.sort();
         running.into_iter().map(|(_, id)| id.clone()).collect()
-    }
-
-    /// Returns the live rows: a single call with its last lines, or a row for each of several calls, and
-    /// `with_todo` the progress of the to-do list.
-    pub(crate) fn running(&self, now: Timestamp, with_todo: bool) -> Vec<String> {
-        if !self.holds_calls {
-            return Vec::new();
-        }
-        let calls = self.in_order();
-        let mut rows: Vec<String> = match &calls[..] {
-            [] => Vec::new(),
-            [only] => self
-                .calls
-                .get(only)
-                .map(|call| self.alone(call))
-                .unwrap_or_default(),
-            several => {
-                let calls = several
-                    .iter()
-                    .take(SHOWN_CALLS)
-                    .filter_map(|id| self.calls.get(id));
-                calls.map(|call| self.beside(call, now)).collect()
-            }
-        };
-        if calls.len() > SHOWN_CALLS {
-            rows.push(
-                self.style
-                    .dim(&format!("… {} more run", calls.len() - SHOWN_CALLS)),
-            );
-        }
-        rows.extend(with_todo.then(|| self.todos.now(self.style)).flatten());
-        rows
-    }
-
-    fn alone(&self, call: &CallView) -> Vec<String> {
-        let mut rows = Vec::new();
-        if !call.headed {
-            rows.push(head_of(call, self.width, self.style));
-        }
-        let held = call.held.iter().map(|line| Cow::Borrowed(line.as_str()));
-        let lines: Vec<Cow<'_, str>> = held.chain(call.output.last()).collect();
-        let room = self.width.saturating_sub(4);
-        for line in lines.iter().skip(lines.len().saturating_sub(SHOWN_LINES)) {
-            rows.push(self.style.dim(&format!("  │ {}", cut(line, room))));
-        }
-        rows
-    }
-
-    fn beside(&self, call: &CallView, now: Timestamp) -> String {
-        let seconds = call.since.map_or(0, |since| now.millis_since(since) / 1000);
-        let time = units::duration(seconds * 1000).replace(".0s", "s");
-        let held = || call.held.last().map(|line| Cow::Borrowed(line.as_str()));
-        let last = call.output.last().last().or_else(held);
-        let last = last.map(|line| format!(" · {}", line.trim())).unwrap_or_default();
-        // A narrow screen shows the running time and the place, too.
-        let room = self.width.saturating_sub(call.name.width() + time.width() + 7);
-        let what = cut(&call.what, room.saturating_sub(last.width().min(room / 3)));
-        let last = cut(&last, room.saturating_sub(what.width()));
-        let told = self.style.dim(&format!("{what} · {time}{last}"));
-        let name = self.style.bold(&visible(&call.name));
-        format!("{} {name}  {told}", self.style.person("●"))
     }
 
     fn whole_lines(&mut self, lines: &[String], label: &str) {
@@ -369,7 +297,7 @@ impl TranscriptRenderer {
         }
     }
 
-    fn indented(&mut self, lines: &[String], label: &str) {
+    pub(super) fn indented(&mut self, lines: &[String], label: &str) {
         let room = self.width.saturating_sub(4 + label.width());
         let bar = self.style.sign("  │ ", "  ");
         for line in lines {
@@ -384,7 +312,7 @@ impl TranscriptRenderer {
     }
 }
 
-fn head_of(call: &CallView, width: usize, style: super::AnsiStyle) -> String {
+pub(super) fn head_of(call: &CallView, width: usize, style: super::AnsiStyle) -> String {
     let (name, what) = (call.called(), &call.what);
     if style.words {
         return format!("tool {name}: {what}")

@@ -393,6 +393,7 @@ mod call_endings;
 mod calls;
 mod context;
 mod earlier_calls;
+mod live_calls;
 mod other_agents;
 mod pieces;
 #[cfg(test)]

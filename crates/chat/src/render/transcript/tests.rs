@@ -128,7 +128,7 @@ fn what_runs_side_by_side_has_a_row_each_with_its_time() {
         transcript.event(&output.into());
     }
     assert_eq!(
-        transcript.running(Timestamp(12_000_000), true),
+        transcript.running(Timestamp(12_000_000), None),
         [
             "● bash  cargo test --work… · 12s · last…",
             "● bash  ls · 12s · last of b"
@@ -140,6 +140,49 @@ fn what_runs_side_by_side_has_a_row_each_with_its_time() {
         text(&mut transcript),
         "● bash  cargo test --workspace --all-fe…\n  │ first\n  │ last of a\n● bash  ls\n  │ first\n  │ last of b\n"
     );
+}
+
+/// The screen shows a question once more if live rows stand between it and the line.
+#[test]
+fn a_running_call_that_asks_is_shown_above_its_question_and_has_no_row_below_it() {
+    use agentx::types::{ApprovalRequested, ApprovalSettled, OutputChannel, ToolExecuting, ToolOutput};
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80).holding_calls();
+    let outer = ToolCallId::new("call_1");
+    let output = |text: &str| ToolOutput {
+        tool_call_id: outer.clone(),
+        channel: OutputChannel::Stdout,
+        text: text.into(),
+    };
+    let call = ToolExecuting {
+        tool_call_id: outer.clone(),
+        name: "bash".into(),
+        input: serde_json::json!({ "command": "cat notes" }),
+    };
+    transcript.event(&call.into());
+    transcript.event(&output("cat: notes: No such file\n").into());
+    assert_eq!(text(&mut transcript), "", "it is told when it has ended");
+    let asked: ApprovalRequested = serde_json::from_value(serde_json::json!({
+        "tool_call_id": outer.inner(1), "name": "sandbox", "input": {}, "reason": "",
+        "suggested": {"effect": "allow", "tool": "sandbox"}, "form": {"type": "object"},
+    }))
+    .unwrap();
+    let question = asked.tool_call_id.clone();
+    transcript.event(&asked.into());
+    transcript.question("? sandbox asks you\n");
+    assert_eq!(
+        text(&mut transcript),
+        "● bash  cat notes\n  │ cat: notes: No such file\n? sandbox asks you\n"
+    );
+    let none: [String; 0] = [];
+    assert_eq!(transcript.running(Timestamp(1), Some(&question)), none);
+    let settled = ApprovalSettled {
+        tool_call_id: question,
+        allowed: true,
+    };
+    transcript.event(&settled.into());
+    transcript.event(&output("words\n").into());
+    transcript.end_calls();
+    assert_eq!(text(&mut transcript), "  │ words\n");
 }
 
 #[test]
@@ -158,7 +201,7 @@ fn a_call_that_a_full_disk_cuts_off_has_an_end() {
         said.starts_with("● bash  make\n") && said.contains("■ cut off: its result could not be saved"),
         "{said}"
     );
-    assert!(transcript.running(Timestamp(1), true).is_empty());
+    assert!(transcript.running(Timestamp(1), None).is_empty());
 }
 
 #[test]
