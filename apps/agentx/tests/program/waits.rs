@@ -107,6 +107,9 @@ async fn a_run_that_waits_for_long_is_left_and_says_how_to_continue() {
         assert_eq!(waits(&sandbox).len(), 1);
         let shown = sandbox.run(&["waits"]);
         assert!(shown.stdout.contains("the build"), "{shown}");
+        let shown = sandbox.run(&["sessions", "list"]);
+        assert!(shown.stdout.contains("waits, 1h 5"), "{shown}");
+        assert!(!shown.stdout.contains("interrupted"), "{shown}");
     });
 }
 

@@ -9,6 +9,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::preview::{Preview, preview};
+use crate::waits::WaitTimes;
 
 /// Sessions that are on the screen at once.
 const FIRST: usize = 120;
@@ -26,6 +27,8 @@ pub(super) enum LoadEvent {
     Page(Vec<SessionInfo>),
     /// The list is complete.
     Complete,
+    /// When sessions continue that wait for a time.
+    Waits(WaitTimes),
     /// The last messages of a session.
     Preview(SessionId, Preview),
     /// The hits of a search for these words.
@@ -86,6 +89,20 @@ impl Loader {
                 }
             }
         });
+    }
+
+    /// Asks which sessions wait for a time.
+    pub(super) fn waits(&mut self) {
+        let (runtime, sender) = (self.runtime.clone(), self.sender.clone());
+        self.tasks.spawn(async move {
+            let waits = WaitTimes::of(&*runtime).await;
+            let _ = sender.send(Ok(LoadEvent::Waits(waits))).await;
+        });
+    }
+
+    /// Returns which sessions wait for a time.
+    pub(super) async fn waits_now(&self) -> WaitTimes {
+        WaitTimes::of(&*self.runtime).await
     }
 
     /// Requests the last messages of a session.

@@ -65,8 +65,10 @@ pub async fn pick(
     has_keys: bool,
     scope: PickerScope,
 ) -> Result<PickerOutcome, ChatError> {
-    let (model, loader) = first_page(place, settings, scope).await?;
+    let (mut model, loader) = first_page(place, settings, scope).await?;
     if !has_keys {
+        // A printed list does not change.
+        model.waits = loader.waits_now().await;
         return plain::pick(model, loader, console, inputs).await;
     }
     let raw = RawMode::enter()?;
@@ -126,6 +128,7 @@ async fn with_keys(
         painter: painter(),
         theme: console.theme(),
     };
+    picker.loader.waits();
     let picked = picker.run(console, inputs).await;
     let bytes = picker.painter.frame(&[], &[Row::default()], None);
     let cleared = console.paint(&bytes);
@@ -211,6 +214,7 @@ impl Picker {
                 let _ = self.model.add(page);
             }
             LoadEvent::Complete => self.model.completed(),
+            LoadEvent::Waits(waits) => self.model.waits = waits,
             LoadEvent::Preview(id, preview) => {
                 let _ = self.previews.insert(id, preview);
             }

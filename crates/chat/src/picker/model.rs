@@ -7,6 +7,8 @@ use agentx::runtime::{SearchHit, SessionInfo};
 use agentx::types::{RunStatus, SessionId};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
+use crate::waits::WaitTimes;
+
 /// Rows that PageUp and PageDown go.
 const PAGE: usize = 10;
 /// Minimum number of letters of a search: fewer letters are in too many messages. A character of a dense
@@ -38,6 +40,8 @@ pub(super) enum StatusMark {
     BrokeOff,
     /// The session waits for a decision.
     Asks,
+    /// The session waits for a time.
+    Waits,
     /// The session is a copy of another.
     Fork,
     /// The session has no mark.
@@ -75,6 +79,8 @@ pub(super) struct PickerModel {
     /// The hits of the words of the filter, for the filter that was searched last.
     hits: HashMap<SessionId, SearchHit>,
     searched: String,
+    /// When sessions continue that wait for a time.
+    pub(super) waits: WaitTimes,
     pub(super) help: bool,
     /// The note below the list, which is shown once.
     pub(super) note: Option<String>,
@@ -95,6 +101,7 @@ impl PickerModel {
             at: 0,
             hits: HashMap::new(),
             searched: String::new(),
+            waits: WaitTimes::default(),
             help: false,
             note: None,
         }
@@ -180,6 +187,7 @@ impl PickerModel {
         match (&info.writer, info.status) {
             (Some(_), _) if !self.on_server => StatusMark::Elsewhere,
             (_, Some(RunStatus::AwaitingApproval)) => StatusMark::Asks,
+            (None, _) if !is_final && self.waits.get(&info.session_id).is_some() => StatusMark::Waits,
             (None, _) if !is_final => StatusMark::BrokeOff,
             (Some(_), _) if !is_final => StatusMark::Elsewhere,
             _ if info.parent.is_some() => StatusMark::Fork,

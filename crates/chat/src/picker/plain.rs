@@ -41,6 +41,7 @@ pub(super) async fn pick(
             let _ = model.add(page);
             }
                                super::LoadEvent::Complete => model.completed(),
+                               super::LoadEvent::Waits(waits) => model.waits = waits,
                                super::LoadEvent::Preview(..) | super::LoadEvent::Hits(..) => {}
                            },
                        }
@@ -76,6 +77,7 @@ fn listed(model: &PickerModel, width: usize) -> String {
                 StatusMark::Elsewhere => "open",
                 StatusMark::BrokeOff => "interrupted",
                 StatusMark::Asks => "asks you",
+                StatusMark::Waits => "waits",
                 StatusMark::Fork => "fork",
                 StatusMark::None => "",
             };

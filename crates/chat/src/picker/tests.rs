@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use agentx::runtime::{SearchHit, SessionInfo, WriterInfo};
+use agentx::runtime::{OpenWait, SearchHit, SessionInfo, SessionWaits, WaitKind, WriterInfo};
 use agentx::types::{Role, RunStatus, SessionId, Timestamp};
 use agentx_terminal::{Row, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -10,6 +10,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::model::{PickerModel, PickerStep, StatusMark};
 use super::preview::Preview;
 use super::view::{self, PickerFrame};
+use crate::waits::WaitTimes;
 
 const HOUR: i64 = 3_600_000_000;
 
@@ -153,6 +154,20 @@ fn the_latest_is_first_and_only_this_directory_is_shown() {
             StatusMark::Asks
         ]
     );
+    let waits = SessionWaits {
+        session: session(2, "", ""),
+        waits: vec![OpenWait {
+            kind: WaitKind::Call,
+            due_at: Timestamp(102 * HOUR),
+            tool_call_id: None,
+            reason: String::new(),
+        }],
+    };
+    model.waits = WaitTimes::from_iter([&waits]);
+    let marks: Vec<StatusMark> = model.shown().map(|entry| model.mark(&entry.info)).collect();
+    assert_eq!(marks[1], StatusMark::Waits);
+    model.key(key(KeyCode::Down));
+    assert!(screen(&model, 80, 16).contains("waits, 2h 00m left"));
     assert_eq!(model.total(), 5);
     model.key(key(KeyCode::Tab));
     assert_eq!(model.shown().len(), 5);

@@ -42,6 +42,7 @@ const HELP: &[(&str, &str)] = &[
     ("●", "open in another process, or running on the server"),
     ("!", "its process died during a run; resuming continues the run"),
     ("?", "waits for a decision"),
+    ("…", "waits for a time"),
     ("⑂", "a fork of another session"),
 ];
 
@@ -149,6 +150,7 @@ fn item(
         StatusMark::Elsewhere => ("●", theme.added),
         StatusMark::BrokeOff => ("!", theme.removed),
         StatusMark::Asks => ("?", theme.literal),
+        StatusMark::Waits => ("…", theme.faint),
         StatusMark::Fork => ("⑂", theme.faint),
         StatusMark::None => (" ", Style::default()),
     };
@@ -186,7 +188,7 @@ fn aside(
     let mut rows = plain(&title(info), theme.strong);
     rows.truncate(2);
     let mut facts = vec![
-        status_of(info, model.on_server),
+        status_of(info, model.on_server, &model.waits, frame.now),
         units::counted(info.messages, "message"),
         visible(&info.model),
         units::cost_of(info.cost, &info.usage, !is_demo(&info.model)),

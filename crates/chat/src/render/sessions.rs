@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentx::runtime::SessionInfo;
-use agentx::types::{OwnerId, RunStatus, SessionId, Timestamp};
+use agentx::runtime::{Runtime, SessionInfo};
+use agentx::types::{OwnerId, RunStatus, Timestamp};
 
 use super::clean::visible;
 use super::person_names::PersonNames;
 use super::{table::table, units};
 use crate::demo::is_demo;
+use crate::waits::{WaitTimes, status_of_wait};
 
 /// The width of a terminal below which the title gets the room of a count.
 const WIDE: usize = 120;
@@ -21,13 +22,25 @@ pub(crate) const NO_TITLE: &str = "untitled";
 /// The column of the folder, which is there if the sessions are of several folders.
 const FOLDER: usize = 6;
 
-/// The list as `me` reads it, with the names that `me` gave to people at the server, if the sessions are a
-/// server's. A note marks a session that another process has open, but not on a server, which has all of them
-/// open; and a session of another owner.
-pub fn render_list(
+/// The list as the person of this runtime reads it, with the names that the person gave to people at the server, if the
+/// sessions are a server's. A note marks a session that another process has open, but not on a server, which has all of
+/// them open; a session that waits for a time; and a session of another owner.
+pub async fn session_list(
+    runtime: &dyn Runtime,
+    sessions: &[SessionInfo],
+    names: Option<&BTreeMap<OwnerId, String>>,
+    width: usize,
+) -> String {
+    let waits = WaitTimes::of_listed(runtime, sessions).await;
+    render_list(sessions, runtime.owner(), names, &waits, width)
+}
+
+/// The list as `me` reads it.
+fn render_list(
     sessions: &[SessionInfo],
     me: &OwnerId,
     names: Option<&BTreeMap<OwnerId, String>>,
+    waits: &WaitTimes,
     width: usize,
 ) -> String {
     render_list_with(sessions, me, names, &BTreeSet::new(), width)
@@ -64,13 +77,11 @@ pub(crate) fn render_list_with(
         .map(str::to_owned)
         .to_vec(),
     ];
-    rows.extend(sessions.iter().map(|info| {
-        let mut row = row_of(info, me, &names, on_server, now);
-        if refused.contains(&info.session_id) {
-            row[STATUS] = "calls refused".to_owned();
-        }
-        row
-    }));
+    rows.extend(
+        sessions
+            .iter()
+            .map(|info| row_of(info, me, &names, &status_of(info, on_server, waits, now), now)),
+    );
     if sessions
         .windows(2)
         .all(|pair| pair[0].workspace == pair[1].workspace)
@@ -92,7 +103,7 @@ fn row_of(
     info: &SessionInfo,
     me: &OwnerId,
     names: &PersonNames,
-    on_server: bool,
+    status: &str,
     now: Timestamp,
 ) -> Vec<String> {
     let title = if info.title.is_empty() {
@@ -113,7 +124,7 @@ fn row_of(
     vec![
         info.session_id.to_string(),
         units::ago(info.updated_at, now),
-        status_of(info, on_server),
+        status.to_owned(),
         info.messages.to_string(),
         units::cost_of(info.cost, &info.usage, !is_demo(&info.model)),
         visible(&info.model),
@@ -129,12 +140,16 @@ fn folder_name(path: &str) -> &str {
 }
 
 /// Returns the state of a session in a word or two.
-pub(crate) fn status_of(info: &SessionInfo, on_server: bool) -> String {
+pub(crate) fn status_of(info: &SessionInfo, on_server: bool, waits: &WaitTimes, now: Timestamp) -> String {
+    let due_at = waits.get(&info.session_id);
     match (&info.writer, info.status) {
         (Some(_), Some(status)) if on_server => live_word(status).to_owned(),
         (Some(_), None) if on_server => "new".to_owned(),
         (Some(writer), _) => format!("open (pid {})", writer.process),
-        (None, Some(status)) => status_word(status).to_owned(),
+        (None, Some(status)) => match due_at.filter(|_| !status.is_final()) {
+            Some(due_at) => status_of_wait(due_at, now),
+            None => status_word(status).to_owned(),
+        },
         (None, None) if info.parent.is_some() => "fork".to_owned(),
         (None, None) => "new".to_owned(),
     }
@@ -168,6 +183,8 @@ fn live_word(status: RunStatus) -> &'static str {
 
 #[cfg(test)]
 mod tests {
+    use agentx::runtime::{OpenWait, SessionWaits, WaitKind};
+
     use super::*;
 
     #[test]
@@ -180,7 +197,7 @@ mod tests {
         let me = OwnerId::new("me");
         let listed = |folders: &[&str]| {
             let sessions: Vec<_> = folders.iter().map(|folder| of(folder)).collect();
-            render_list(&sessions, &me, None, 120)
+            render_list(&sessions, &me, None, &WaitTimes::default(), 120)
         };
         let two = listed(&["/home/ada/garden", "/"]);
         assert!(
@@ -189,5 +206,34 @@ mod tests {
         );
         let one = listed(&["/home/ada/garden", "/home/ada/garden"]);
         assert!(!one.contains("FOLDER"), "{one}");
+    }
+
+    #[test]
+    fn a_session_that_waits_for_a_time_is_not_called_interrupted() {
+        let now = Timestamp(10_000_000_000);
+        let info = |status| SessionInfo::new("ses_1", "me", Timestamp::default()).with_status(Some(status));
+        let due_at = |due_at| {
+            let wait = OpenWait {
+                kind: WaitKind::Call,
+                due_at,
+                tool_call_id: None,
+                reason: String::new(),
+            };
+            let of = SessionWaits {
+                session: info(RunStatus::AwaitingTool),
+                waits: vec![wait],
+            };
+            WaitTimes::from_iter([&of])
+        };
+        let none = WaitTimes::default();
+        let later = due_at(now.after_millis(7_200_000));
+        for (status, waits, expected) in [
+            (RunStatus::AwaitingTool, &none, "interrupted"),
+            (RunStatus::AwaitingTool, &later, "waits, 2h 00m left"),
+            (RunStatus::AwaitingTool, &due_at(now), "waits, due now"),
+            (RunStatus::Completed, &later, "completed"),
+        ] {
+            assert_eq!(status_of(&info(status), false, waits, now), expected);
+        }
     }
 }

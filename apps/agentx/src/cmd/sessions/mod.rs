@@ -15,7 +15,7 @@ use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::{ChatError, operator_only_error};
 use crate::exit::Exit;
-use crate::refused_calls::print_list;
+use crate::render::sessions::session_list;
 use crate::render::units;
 use crate::stored_sessions::{collect, delete, rename, search, verify};
 use crate::{redacting, secret_scan, session_opening, show};
@@ -42,7 +42,8 @@ pub(crate) async fn run(
             } else if sessions.is_empty() && *waiting {
                 console.out("no call waits for a decision\n")?
             } else {
-                print_list(place, &sessions, console).await?
+                let width = console.out_width();
+                console.out(&session_list(runtime, &sessions, place.names(), width).await)?
             }
         }
         SessionsCommand::Show(args) => {

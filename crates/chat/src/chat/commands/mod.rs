@@ -18,7 +18,7 @@ use super::{Chat, ConversationSite};
 use crate::error::ChatError;
 use crate::models::{default_model, other_server};
 use crate::render::clean::visible;
-use crate::render::sessions::render_list;
+use crate::render::sessions::session_list;
 use crate::render::table::table;
 use crate::render::units;
 use crate::session_opening::{CommandLineOverrides, new_agent::NewAgent};
@@ -317,16 +317,16 @@ impl Chat<'_> {
     }
 
     async fn sessions(&self) -> Result<String, ChatError> {
-        let owner = self.place.runtime().owner();
+        let runtime = self.place.runtime();
         let query = SessionQuery {
-            owner: owner.clone(),
+            owner: runtime.owner().clone(),
             workspace: None,
             limit: LISTED_SESSIONS,
             before: None,
         };
-        let list = self.place.runtime().sessions(query).await?;
-        let width = self.display.width();
-        Ok(render_list(&list, owner, self.place.names(), width))
+        let list = runtime.sessions(query).await?;
+        let (names, width) = (self.place.names(), self.display.width());
+        Ok(session_list(runtime, &list, names, width).await)
     }
 
     pub(super) fn who(&self) -> String {
