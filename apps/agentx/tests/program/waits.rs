@@ -110,6 +110,42 @@ async fn a_run_that_waits_for_long_is_left_and_says_how_to_continue() {
         let shown = sandbox.run(&["sessions", "list"]);
         assert!(shown.stdout.contains("waits, 1h 5"), "{shown}");
         assert!(!shown.stdout.contains("interrupted"), "{shown}");
+        let id = crate::rewind::id_of(&sandbox, 0);
+        let ran = sandbox.run(&["run", "--session", &id, "and the docs?"]);
+        assert_eq!(ran.code, Some(11), "{ran}");
+        assert!(ran.stderr.contains("your message is in the queue"), "{ran}");
+        assert_eq!(waits(&sandbox).len(), 1);
+    });
+}
+
+/// Each run ends in the same words, because its agent waits again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_watch_of_several_sessions_names_the_session_of_each_line() {
+    let answer = |body: &Value| {
+        let is_over = body.to_string().contains("The wait is over");
+        let (id, seconds) = if is_over { ("call_2", 7_200) } else { ("call_1", 4) };
+        ModelAnswer::default().then(AnswerPart::Call {
+            id: id.into(),
+            name: "wait".into(),
+            input: json!({ "seconds": seconds, "reason": "the build" }),
+        })
+    };
+    let server = StrictServer::chat(ChatServer::new(Dialect::LlamaCpp), answer).await;
+    tokio::task::block_in_place(|| {
+        let sandbox = sandbox_of(&server);
+        for _ in 0..2 {
+            let ran = sandbox.run(&["run", "--timeout", "2s", "go"]);
+            assert_eq!(ran.code, Some(11), "{ran}");
+        }
+        let ran = sandbox.run(&["waits", "run", "--for", "8s"]);
+        assert_eq!(ran.code, Some(0), "{ran}");
+        for index in 0..2 {
+            let id = crate::rewind::id_of(&sandbox, index);
+            assert!(
+                ran.stderr.contains(&format!("· {id}: the agent waits until")),
+                "{ran}"
+            );
+        }
     });
 }
 

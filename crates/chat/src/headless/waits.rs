@@ -47,8 +47,19 @@ impl Headless {
     pub(super) fn leave_long_wait(&mut self, state: &SessionState) {
         let now = units::now();
         if let Some(due_at) = self.waits.too_long(state, now) {
-            self.ending.left(waits_until(self.session.id(), due_at, now));
+            let ended = if self.prompt_waits_behind(state) {
+                prompt_waits_until(self.session.id(), due_at, now)
+            } else {
+                waits_until(self.session.id(), due_at, now)
+            };
+            self.ending.left(ended);
         }
+    }
+
+    /// Returns whether the run in progress is the one from before the prompt, so that the prompt is in the queue.
+    fn prompt_waits_behind(&self, state: &SessionState) -> bool {
+        let current = state.run.as_ref().map(|run| &run.run_id);
+        self.earlier.is_some() && current == self.earlier.as_ref()
     }
 
     /// The same after an event, for which the state is read.
@@ -67,15 +78,32 @@ fn due_of(state: &SessionState) -> Option<Timestamp> {
 
 /// The end of a run that waits for a time: the session keeps the wait.
 fn waits_until(session: &SessionId, due_at: Timestamp, now: Timestamp) -> ChatError {
+    left(format!(
+        "the agent waits until {}; `agentx run --session {session}` without a prompt continues it then",
+        time_of(due_at, now)
+    ))
+}
+
+/// The same if the prompt of this command came to a session that waits: the session keeps it too.
+fn prompt_waits_until(session: &SessionId, due_at: Timestamp, now: Timestamp) -> ChatError {
+    left(format!(
+        "your message is in the queue and not answered yet, because the agent waits until {}; `agentx run --session {session}` without a prompt continues it then and answers your message",
+        time_of(due_at, now)
+    ))
+}
+
+fn left(message: String) -> ChatError {
     ChatError::Run {
         exit: Exit::Waits,
         code: WAITS.into(),
-        message: format!(
-            "the agent waits until {} (in {}); `agentx run --session {session}` without a prompt continues it then",
-            due_at.rfc3339(),
-            units::duration(due_at.millis_since(now))
-        ),
+        message,
     }
+}
+
+/// Writes a time, and how far away it is.
+fn time_of(due_at: Timestamp, now: Timestamp) -> String {
+    let left = units::duration(due_at.millis_since(now));
+    format!("{} (in {left})", due_at.rfc3339())
 }
 
 #[cfg(test)]
@@ -109,5 +137,16 @@ mod tests {
         let told = told.to_string();
         assert!(told.contains("2025-11-20T11:00:00Z"), "{told}");
         assert!(told.contains("agentx run --session ses_1"), "{told}");
+        assert!(!told.contains("your message"), "{told}");
+    }
+
+    #[test]
+    fn a_prompt_for_a_session_that_waits_is_said_to_be_kept() {
+        let now = Timestamp(1_763_629_200_000_000);
+        let told = prompt_waits_until(&SessionId::new("ses_1"), now.after_millis(7_200_000), now);
+        assert_eq!(told.exit(), Exit::Waits);
+        let told = told.to_string();
+        assert!(told.contains("your message is in the queue"), "{told}");
+        assert!(told.contains("2025-11-20T11:00:00Z (in 2h 00m)"), "{told}");
     }
 }

@@ -129,7 +129,7 @@ where
                 .insert(session.clone(), (of.session.last_seq, Instant::now()));
             console.say(&format!("· the wait of {session} is over\n"));
             let ended = (self.run)(WantedRun::of_session(session.as_str()), console).await;
-            if self.ended(ended, console)?.is_some() {
+            if self.ended(session.as_str(), ended, console)?.is_some() {
                 return Ok(true);
             }
         }
@@ -168,15 +168,17 @@ where
             TurnWork::Done(info) => Some(info.session_id),
             TurnWork::Run(wanted) => {
                 let ended = (self.run)(wanted, console).await;
-                self.ended(ended, console)?.and_then(|result| result.session_id)
+                let ended = self.ended(&turn.schedule().name, ended, console)?;
+                ended.and_then(|result| result.session_id)
             }
         };
         turn.finish(session).map_err(failed)
     }
 
-    /// Reports the end of a run. `None` if it did not begin: another process was first.
+    /// Reports the end of a run of this session or schedule. `None` if it did not begin: another process was first.
     fn ended(
         &mut self,
+        name: &str,
         ended: Result<RunResult, ChatError>,
         console: &mut Console,
     ) -> Result<Option<RunResult>, ChatError> {
@@ -188,8 +190,9 @@ where
         match &result.error {
             Some(error) if error.kind() == BUSY => return Ok(None),
             // It waits again: that is no failure.
-            Some(error) if error.exit() == Exit::Waits => console.say(&format!("· {error}\n")),
+            Some(error) if error.exit() == Exit::Waits => console.say(&format!("· {name}: {error}\n")),
             Some(error) => {
+                console.say(&format!("· {name} failed:\n"));
                 console.complain(error);
                 self.first_failure.get_or_insert(error.exit());
             }
