@@ -8,7 +8,9 @@ use agentx::config::{
 };
 
 use crate::args::{AgentArgs, Approve, Global};
-pub(crate) use crate::configuration::{check_tools, lookup, notes, tool_warnings, warning_lines};
+pub(crate) use crate::configuration::{
+    SettingsRead, check_tools, lookup, notes, tool_warnings, warning_lines,
+};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::folder;
@@ -72,14 +74,14 @@ pub(crate) fn wrong_variables() -> Vec<ConfigMistake> {
     check_environment(set.iter().map(|(name, value)| (name.as_str(), value.as_str())))
 }
 
-/// Reads the settings and prints notes about them to standard error.
+/// Reads the settings for a command that runs no agent, and prints the notes that concern it.
 pub(crate) fn settings_aloud(
+    read: SettingsRead,
     global: &Global,
-    agent: &AgentArgs,
     console: &mut Console,
 ) -> Result<Loaded, ChatError> {
-    let loaded = settings(global, agent)?;
-    console.say(&notes(&loaded));
+    let loaded = settings(global, &AgentArgs::default())?;
+    console.say_once(&notes(&loaded, read));
     Ok(loaded)
 }
 
@@ -90,10 +92,11 @@ pub(crate) fn settings_of_run(
     agent: &AgentArgs,
     console: &mut Console,
 ) -> Result<Loaded, ChatError> {
-    let loaded = settings_aloud(global, agent, console)?;
-    console.say(&folder::note(&loaded));
-    console.say(&check_tools(&loaded)?);
-    console.say(&crate::mcp_changes::note(&loaded.settings));
+    let loaded = settings(global, agent)?;
+    console.say_once(&notes(&loaded, SettingsRead::All));
+    console.say_once(&folder::note(&loaded));
+    console.say_once(&check_tools(&loaded)?);
+    console.say_once(&crate::mcp_changes::note(&loaded.settings));
     Ok(loaded)
 }
 

@@ -2,8 +2,8 @@
 
 use agentx::assembly::{UnknownTools, misnamed_tools};
 use agentx::config::{
-    ApiKeySource, ConfigError, ConfigMistake, FolderTrust, Loaded, ProviderSettings, SettingOrigin,
-    SettingRow,
+    ApiKeySource, ConfigError, ConfigMistake, FolderTrust, Loaded, MistakeLocation, PROXIES,
+    ProviderSettings, SettingOrigin, SettingRow, VARIABLES,
 };
 
 use crate::error::ChatError;
@@ -18,22 +18,81 @@ pub fn lookup(name: &str) -> Option<String> {
 }
 
 /// Returns warnings in lines for the person.
-pub fn warning_lines(mistakes: &[ConfigMistake]) -> String {
+pub fn warning_lines<'a>(mistakes: impl IntoIterator<Item = &'a ConfigMistake>) -> String {
     let line = |mistake: &ConfigMistake| format!("warning: {}\n", visible(&mistake.to_string()));
-    mistakes.iter().map(line).collect()
+    mistakes.into_iter().map(line).collect()
 }
 
-/// Returns notes about the configuration.
-pub fn notes(loaded: &Loaded) -> String {
-    let mut text = warning_lines(&loaded.warnings);
-    for mistake in &loaded.workspace_mistakes {
+/// The settings that a command reads. Notes about others do not concern it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SettingsRead {
+    /// All settings: the command runs an agent, or shows the settings.
+    All,
+    /// The settings of the sandbox.
+    Sandbox,
+    /// The settings of MCP servers.
+    McpServers,
+    /// The settings that say where sessions and keys are stored, or on which server.
+    Stored,
+}
+
+impl SettingsRead {
+    /// Returns whether a command reads this key.
+    fn has_key(self, key: &str) -> bool {
+        let first = key.split('.').next().unwrap_or_default();
+        match self {
+            Self::All => true,
+            Self::Sandbox => first == "sandbox",
+            Self::McpServers => first == "mcp",
+            Self::Stored => ["connect", "data_dir", "log", "log_file", "secrets"].contains(&first),
+        }
+    }
+
+    /// Returns whether a command reads what this warning is about.
+    fn has(self, warning: &ConfigMistake, loaded: &Loaded) -> bool {
+        match &warning.at {
+            MistakeLocation::Env(name) if PROXIES.contains(&name.as_str()) => match self {
+                Self::All | Self::McpServers => true,
+                Self::Stored => loaded.settings.connect.is_some(),
+                Self::Sandbox => false,
+            },
+            // A variable that nothing reads: the one that was meant counts.
+            MistakeLocation::Env(_) if self != Self::All && warning.key.is_empty() => {
+                let meant = warning.nearest.as_deref().unwrap_or_default();
+                let meant = VARIABLES.iter().find(|(name, _)| *name == meant);
+                meant.is_some_and(|(_, key)| self.has_key(key))
+            }
+            MistakeLocation::File(place) if place.file.ends_with(".mcp.json") => {
+                matches!(self, Self::All | Self::McpServers)
+            }
+            _ => self.has_key(&warning.key),
+        }
+    }
+
+    /// Returns whether a command would read what this mistake in the file of a folder is about. A folder does not say
+    /// where sessions are stored.
+    fn has_of_folder(self, mistake: &ConfigMistake) -> bool {
+        self != Self::Stored && (mistake.key.is_empty() || self.has_key(&mistake.key))
+    }
+}
+
+/// Returns notes about the configuration, for a command that reads these settings.
+pub fn notes(loaded: &Loaded, read: SettingsRead) -> String {
+    let warnings = loaded.warnings.iter().filter(|warning| read.has(warning, loaded));
+    let mut text = warning_lines(warnings);
+    let mistakes = loaded.workspace_mistakes.iter();
+    for mistake in mistakes.filter(|mistake| read.has_of_folder(mistake)) {
         let why = match loaded.settings.folder.trust {
             FolderTrust::Trusted => "the settings of this folder have a mistake, so they are ignored",
             _ => "this folder is not trusted, so its file is ignored",
         };
         text.push_str(&format!("warning: {why}: {}\n", visible(&mistake.to_string())));
     }
-    for ignored in &loaded.ignored {
+    let ignored = || {
+        let all = loaded.ignored.iter();
+        all.filter(move |ignored| read.has_key(&ignored.key))
+    };
+    for ignored in ignored() {
         text.push_str(&format!(
             "note: `{}` is ignored: {} ({})\n",
             visible(&ignored.key),
@@ -41,7 +100,7 @@ pub fn notes(loaded: &Loaded) -> String {
             visible(&ignored.origin.to_string())
         ));
     }
-    if loaded.ignored.iter().any(|ignored| ignored.waits_for_trust) {
+    if ignored().any(|ignored| ignored.waits_for_trust) {
         text.push_str(&format!(
             "hint: {}\n",
             to_use_ignored(loaded.settings.folder.trust)

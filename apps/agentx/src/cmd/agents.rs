@@ -10,7 +10,7 @@ use agentx::luau_tools;
 use agentx::runtime::{AgentOrigin, NamedAgent, RuntimeError};
 use agentx::types::{AgentConfig, AgentKind};
 
-use crate::args::{AgentArgs, AgentKindArg, AgentsCommand, Global, NewAgentArgs};
+use crate::args::{AgentKindArg, AgentsCommand, Global, NewAgentArgs};
 use crate::cmd::{only_here, with_runtime};
 use crate::compose::CommandTarget;
 use crate::console::Console;
@@ -21,7 +21,7 @@ use crate::render::clean::{lines_shown, visible};
 use crate::render::table::table;
 use crate::render::units::counted;
 use crate::session_opening::{self, CommandLineOverrides};
-use crate::start;
+use crate::start::{self, SettingsRead};
 use crate::untrusted_files::{agent_names, not_trusted, unless_untrusted};
 use crate::unwritten::unwritten;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console
         AgentsCommand::List | AgentsCommand::Show { .. } => {}
     }
     if let AgentsCommand::New(args) = command {
-        let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
+        let loaded = start::settings_aloud(SettingsRead::All, global, console)?;
         return new(&loaded.settings, &args, console);
     }
     let json = global.json;

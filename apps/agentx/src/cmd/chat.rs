@@ -18,7 +18,7 @@ use crate::other_directory::place_of;
 use crate::picker::{self, PickerOutcome, PickerScope};
 use crate::server_patience::ServerPatience;
 use crate::session_opening::Target;
-use crate::start;
+use crate::start::{self, SettingsRead};
 use crate::terminal::TerminalInput;
 
 /// Opens the chat, which begins with `prompt`.
@@ -35,7 +35,7 @@ pub(crate) fn run(
         FolderDecision::Said => loaded = start::settings(global, agent)?,
         FolderDecision::Leave => return Ok(Exit::Ok),
     }
-    console.say(&start::notes(&loaded));
+    console.say(&start::notes(&loaded, SettingsRead::All));
     console.say(&folder::note(&loaded));
     console.say(&start::check_tools(&loaded)?);
     console.say(&mcp_changes::note(&loaded.settings));

@@ -12,7 +12,7 @@ use agentx::remote::ServerEndpoint;
 use agentx::runtime::describe;
 use agentx::types::{Rule, RuleEffect};
 
-use crate::args::{AgentArgs, Global, IdentityCommand, TrustArg};
+use crate::args::{Global, IdentityCommand, TrustArg};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -20,7 +20,7 @@ use crate::named_file::open_named;
 use crate::passphrase::read_encrypted;
 use crate::render::clean::visible;
 use crate::render::table::table;
-use crate::start;
+use crate::start::{self, SettingsRead};
 
 const COMMENT: &str = "agentx";
 /// The number of bytes of a file that are read for a key; `ssh-keygen` writes less than 4 KiB.
@@ -33,7 +33,7 @@ pub(crate) fn run(
     global: &Global,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
+    let loaded = start::settings_aloud(SettingsRead::Stored, global, console)?;
     let keyring = Keyring::at(&loaded.settings.data_dir);
     let json = global.json;
     match command {

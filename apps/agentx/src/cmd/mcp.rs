@@ -15,7 +15,7 @@ use crate::mcp_login::{log_in, log_out};
 use crate::mcp_servers::{DescribedServer, find, list, show};
 use crate::mcp_serving::serve_stdio;
 use crate::mcp_tokens::{McpTokenWork, do_at};
-use crate::start::{self, lookup};
+use crate::start::{self, SettingsRead, lookup};
 
 /// Does what was asked for.
 pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
@@ -29,7 +29,7 @@ pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -
             serve_stdio(place.shared(), tools, loaded.settings.clone(), console).await
         });
     }
-    let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
+    let loaded = start::settings_aloud(SettingsRead::McpServers, global, console)?;
     let known = servers(&loaded.settings, &[]);
     let request = LoadRequest {
         places: start::places(global)?,

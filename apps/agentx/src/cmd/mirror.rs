@@ -5,7 +5,7 @@ use agentx::remote::{MirrorTask, ServerEndpoint};
 use agentx::runtime::{Delivery, Runtime as _, View};
 use agentx::types::SessionId;
 
-use crate::args::{AgentArgs, Global, MirrorArgs, MirrorStart, OutputFormat};
+use crate::args::{Global, MirrorArgs, MirrorStart, OutputFormat};
 use crate::cmd::block_on;
 use crate::compose::{CommandTarget, begin_keeping};
 use crate::connection_watch::ConnectionWatch;
@@ -18,7 +18,7 @@ use crate::render::units;
 use crate::server_patience::ServerPatience;
 use crate::signals::Signals;
 use crate::spectator::{Spectator, SpectatorStage};
-use crate::start;
+use crate::start::{self, SettingsRead};
 
 /// Follows the session until the person stops it.
 pub(crate) fn run(global: &Global, args: &MirrorArgs, console: &mut Console) -> Result<Exit, ChatError> {
@@ -30,7 +30,7 @@ pub(crate) fn run(global: &Global, args: &MirrorArgs, console: &mut Console) -> 
     }
     ServerEndpoint::parse(&args.url)
         .map_err(|error| ChatError::usage(error.to_string(), "agentx mirror URL SESSION"))?;
-    let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
+    let loaded = start::settings_aloud(SettingsRead::Stored, global, console)?;
     logging::start(&loaded.settings, false)?;
     block_on(mirror(&loaded.settings, args, console))
 }

@@ -5,7 +5,7 @@ use crate::command_sandbox::{run_held, show};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::start;
+use crate::start::{self, SettingsRead};
 
 /// Does what was asked for.
 pub(crate) fn run(
@@ -14,7 +14,7 @@ pub(crate) fn run(
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
     let loaded = start::settings_to_look(global)?;
-    console.say(&start::notes(&loaded));
+    console.say(&start::notes(&loaded, SettingsRead::Sandbox));
     match command {
         SandboxCommand::Show => show(&loaded.settings, global.json, console),
         SandboxCommand::Run { step, command } => {

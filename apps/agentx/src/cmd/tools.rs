@@ -9,7 +9,7 @@ use agentx::runtime::ToolOutcome;
 use agentx::types::{Access, AgentConfig, ApprovalMode, ContentPart, EnvironmentEvent, ToolSpec};
 use serde_json::{Value, json};
 
-use crate::args::{AgentArgs, Global, ToolKindArg, ToolsCommand};
+use crate::args::{Global, ToolKindArg, ToolsCommand};
 use crate::cmd::{agents, only_here, with_runtime};
 use crate::compose::{CommandTarget, TriedTool};
 use crate::console::Console;
@@ -22,7 +22,7 @@ use crate::rules::tool_named;
 use crate::script_output::ScriptOutput;
 use crate::session_opening::{self, CommandLineOverrides};
 use crate::signals::Signals;
-use crate::start;
+use crate::start::{self, SettingsRead};
 use crate::untrusted_files::{not_trusted, untrusted_error};
 
 /// Does what was asked for.
@@ -34,7 +34,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
         ToolsCommand::List | ToolsCommand::Show { .. } => {}
     }
     if let ToolsCommand::New(args) = &command {
-        let loaded = start::settings_aloud(global, &AgentArgs::default(), console)?;
+        let loaded = start::settings_aloud(SettingsRead::All, global, console)?;
         let kind = match args.kind {
             ToolKindArg::Luau => Scaffold::Script,
             ToolKindArg::Yaml => Scaffold::Tool,

@@ -81,6 +81,35 @@ fn every_command_about_settings_warns_of_a_variable_that_nothing_reads() {
 }
 
 #[test]
+fn a_command_prints_only_notes_about_settings_that_it_reads() {
+    const NOTES: [&str; 3] = [
+        "`approval` is ignored",
+        "`sandbox.network` is ignored",
+        "AGENTX_MODLE",
+    ];
+    let sandbox = Sandbox::new().of_a_stranger().env("AGENTX_MODLE", "opus");
+    sandbox.write(
+        "ws/.agentx/config.yaml",
+        "approval: auto\nsandbox: {network: on}\n",
+    );
+    for (words, said) in [
+        (&["sessions", "list"][..], [0, 0, 0]),
+        (&["usage"], [0, 0, 0]),
+        (&["waits", "list"], [0, 0, 0]),
+        (&["identity", "list"], [0, 0, 0]),
+        (&["mcp", "list"], [0, 0, 0]),
+        (&["sandbox", "show"], [0, 1, 0]),
+        (&["config", "show"], [1, 1, 1]),
+        (&["approvals", "list"], [1, 1, 1]),
+        (&["run", "--quiet", "hello"], [1, 1, 1]),
+    ] {
+        let ran = sandbox.run(words);
+        let told = NOTES.map(|note| ran.stderr.matches(note).count());
+        assert_eq!(told, said, "{ran}");
+    }
+}
+
+#[test]
 fn trust_is_given_taken_back_and_lost_by_a_change() {
     let sandbox = Sandbox::new().of_a_stranger();
     sandbox.write("ws/.agentx/config.yaml", "approval: auto\n");

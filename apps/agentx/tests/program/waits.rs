@@ -132,7 +132,7 @@ async fn a_watch_of_several_sessions_names_the_session_of_each_line() {
     };
     let server = StrictServer::chat(ChatServer::new(Dialect::LlamaCpp), answer).await;
     tokio::task::block_in_place(|| {
-        let sandbox = sandbox_of(&server);
+        let sandbox = sandbox_of(&server).env("AGENTX_MODLE", "opus");
         for _ in 0..2 {
             let ran = sandbox.run(&["run", "--timeout", "2s", "go"]);
             assert_eq!(ran.code, Some(11), "{ran}");
@@ -146,6 +146,8 @@ async fn a_watch_of_several_sessions_names_the_session_of_each_line() {
                 "{ran}"
             );
         }
+        let notes = ran.stderr.matches("warning: AGENTX_MODLE").count();
+        assert_eq!(notes, 1, "both runs have the same note: {ran}");
     });
 }
 

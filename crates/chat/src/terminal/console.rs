@@ -1,6 +1,7 @@
 //! Standard output and error behind two writers, with what is known about the terminal, so that every command
 //! runs in a test as it does in a shell.
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal as _, Write};
 
 use agentx::history::plain_json;
@@ -18,12 +19,16 @@ const EIO: i32 = 5;
 
 /// The width without a terminal, in columns.
 const ELSEWHERE: usize = 100;
+/// The most lines that are kept to be printed once.
+const MOST_TOLD: usize = 1_000;
 
 /// The output of a command, and the facts about its reader.
 pub struct Console {
     out: Box<dyn Write>,
     err: Box<dyn Write>,
     has_written: bool,
+    /// Lines that are not printed again.
+    told: BTreeSet<String>,
     /// The facts about the terminal.
     pub terminal: Terminal,
     /// The address of the server that the command works at; hints about sessions name it.
@@ -78,6 +83,7 @@ impl Console {
             out: Box::new(io::BufWriter::new(standard_output())),
             err: Box::new(standard_error()),
             has_written: false,
+            told: BTreeSet::new(),
             terminal,
             server: None,
         }
@@ -228,6 +234,19 @@ impl Console {
         } else {
             self.say_exact(text)
         }
+    }
+
+    /// Prints lines to standard error, as [`Console::say`] does, but none that was printed in this way before: several
+    /// runs of one process have the same notes.
+    pub fn say_once(&mut self, lines: &str) {
+        let mut news = String::new();
+        for line in lines.split_inclusive('\n') {
+            let is_kept = self.told.len() < MOST_TOLD && self.told.insert(line.to_owned());
+            if is_kept || !self.told.contains(line) {
+                news.push_str(line);
+            }
+        }
+        self.say(&news);
     }
 
     /// Prints streamed text to standard error unchanged.

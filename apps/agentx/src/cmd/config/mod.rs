@@ -21,7 +21,7 @@ use crate::folder;
 use crate::provider_keys;
 use crate::render::clean::visible;
 use crate::render::table::table;
-use crate::start;
+use crate::start::{self, SettingsRead};
 
 /// The note about later changes in a trusted folder.
 const LATER: &str = "changed settings, agents, tools and MCP servers need to be trusted again; changed instructions are followed, and a note names them";
@@ -85,7 +85,7 @@ fn show(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), ChatEr
         };
         console.out(&format!("\nno model is named; {asked}\n"))?;
     }
-    console.say(&start::notes(loaded));
+    console.say(&start::notes(loaded, SettingsRead::All));
     Ok(())
 }
 
@@ -127,7 +127,7 @@ fn check(loaded: &Loaded, json: bool, console: &mut Console) -> Result<(), ChatE
     if !loaded.workspace_mistakes.is_empty() {
         return Err(ConfigError::Mistakes(loaded.workspace_mistakes.clone()).into());
     }
-    console.say(&start::notes(loaded));
+    console.say(&start::notes(loaded, SettingsRead::All));
     console.say(&start::tool_warnings(loaded));
     console.say(&provider_keys::missing(loaded));
     console.say(&provider_keys::unsent(loaded));
