@@ -9,7 +9,8 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::preview::{Preview, preview};
-use crate::waits::WaitTimes;
+use crate::render::wait_times::SessionWaitTimes;
+use crate::sessions::stored_sessions::wait_times;
 
 /// Sessions that are on the screen at once.
 const FIRST: usize = 120;
@@ -28,7 +29,7 @@ pub(super) enum LoadEvent {
     /// The list is complete.
     Complete,
     /// When sessions continue that wait for a time.
-    Waits(WaitTimes),
+    Waits(SessionWaitTimes),
     /// The last messages of a session.
     Preview(SessionId, Preview),
     /// The hits of a search for these words.
@@ -95,14 +96,14 @@ impl Loader {
     pub(super) fn waits(&mut self) {
         let (runtime, sender) = (self.runtime.clone(), self.sender.clone());
         self.tasks.spawn(async move {
-            let waits = WaitTimes::of(&*runtime).await;
+            let waits = wait_times(&*runtime).await;
             let _ = sender.send(Ok(LoadEvent::Waits(waits))).await;
         });
     }
 
     /// Returns which sessions wait for a time.
-    pub(super) async fn waits_now(&self) -> WaitTimes {
-        WaitTimes::of(&*self.runtime).await
+    pub(super) async fn waits_now(&self) -> SessionWaitTimes {
+        wait_times(&*self.runtime).await
     }
 
     /// Requests the last messages of a session.

@@ -7,7 +7,7 @@ use agentx::runtime::{SearchHit, SessionInfo};
 use agentx::types::{RunStatus, SessionId};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
-use crate::waits::WaitTimes;
+use crate::render::wait_times::SessionWaitTimes;
 
 /// Rows that PageUp and PageDown go.
 const PAGE: usize = 10;
@@ -80,7 +80,7 @@ pub(super) struct PickerModel {
     hits: HashMap<SessionId, SearchHit>,
     searched: String,
     /// When sessions continue that wait for a time.
-    pub(super) waits: WaitTimes,
+    pub(super) waits: SessionWaitTimes,
     pub(super) help: bool,
     /// The note below the list, which is shown once.
     pub(super) note: Option<String>,
@@ -101,7 +101,7 @@ impl PickerModel {
             at: 0,
             hits: HashMap::new(),
             searched: String::new(),
-            waits: WaitTimes::default(),
+            waits: SessionWaitTimes::default(),
             help: false,
             note: None,
         }

@@ -10,7 +10,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use super::model::{PickerModel, PickerStep, StatusMark};
 use super::preview::Preview;
 use super::view::{self, PickerFrame};
-use crate::waits::WaitTimes;
+use crate::render::wait_times::SessionWaitTimes;
 
 const HOUR: i64 = 3_600_000_000;
 
@@ -163,7 +163,7 @@ fn the_latest_is_first_and_only_this_directory_is_shown() {
             reason: String::new(),
         }],
     };
-    model.waits = WaitTimes::from_iter([&waits]);
+    model.waits = SessionWaitTimes::from_iter([&waits]);
     let marks: Vec<StatusMark> = model.shown().map(|entry| model.mark(&entry.info)).collect();
     assert_eq!(marks[1], StatusMark::Waits);
     model.key(key(KeyCode::Down));

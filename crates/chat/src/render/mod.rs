@@ -22,6 +22,7 @@ pub(crate) mod todo;
 pub mod tool;
 pub mod transcript;
 pub mod units;
+pub(crate) mod wait_times;
 pub mod window;
 pub mod wrapped_text;
 pub mod written_call;

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use agentx::runtime::{Runtime, SessionInfo};
+use agentx::runtime::SessionInfo;
 use agentx::types::{OwnerId, RunStatus, Timestamp};
 
 use super::clean::visible;
 use super::person_names::PersonNames;
+use super::wait_times::{SessionWaitTimes, status_of_wait};
 use super::{table::table, units};
 use crate::demo::is_demo;
-use crate::waits::{WaitTimes, status_of_wait};
 
 /// The width of a terminal below which the title gets the room of a count.
 const WIDE: usize = 120;
@@ -22,25 +22,14 @@ pub(crate) const NO_TITLE: &str = "untitled";
 /// The column of the folder, which is there if the sessions are of several folders.
 const FOLDER: usize = 6;
 
-/// The list as the person of this runtime reads it, with the names that the person gave to people at the server, if the
-/// sessions are a server's. A note marks a session that another process has open, but not on a server, which has all of
-/// them open; a session that waits for a time; and a session of another owner.
-pub async fn session_list(
-    runtime: &dyn Runtime,
-    sessions: &[SessionInfo],
-    names: Option<&BTreeMap<OwnerId, String>>,
-    width: usize,
-) -> String {
-    let waits = WaitTimes::of_listed(runtime, sessions).await;
-    render_list(sessions, runtime.owner(), names, &waits, width)
-}
-
-/// The list as `me` reads it.
-fn render_list(
+/// The list as `me` reads it, with the names that `me` gave to people at the server, if the sessions are a
+/// server's. A note marks a session that another process has open, but not on a server, which has all of them
+/// open; a session that waits for a time; and a session of another owner.
+pub(crate) fn render_list(
     sessions: &[SessionInfo],
     me: &OwnerId,
     names: Option<&BTreeMap<OwnerId, String>>,
-    waits: &WaitTimes,
+    waits: &SessionWaitTimes,
     width: usize,
 ) -> String {
     render_list_with(sessions, me, names, &BTreeSet::new(), width)
@@ -140,7 +129,12 @@ fn folder_name(path: &str) -> &str {
 }
 
 /// Returns the state of a session in a word or two.
-pub(crate) fn status_of(info: &SessionInfo, on_server: bool, waits: &WaitTimes, now: Timestamp) -> String {
+pub(crate) fn status_of(
+    info: &SessionInfo,
+    on_server: bool,
+    waits: &SessionWaitTimes,
+    now: Timestamp,
+) -> String {
     let due_at = waits.get(&info.session_id);
     match (&info.writer, info.status) {
         (Some(_), Some(status)) if on_server => live_word(status).to_owned(),
@@ -197,7 +191,7 @@ mod tests {
         let me = OwnerId::new("me");
         let listed = |folders: &[&str]| {
             let sessions: Vec<_> = folders.iter().map(|folder| of(folder)).collect();
-            render_list(&sessions, &me, None, &WaitTimes::default(), 120)
+            render_list(&sessions, &me, None, &SessionWaitTimes::default(), 120)
         };
         let two = listed(&["/home/ada/garden", "/"]);
         assert!(
@@ -223,9 +217,9 @@ mod tests {
                 session: info(RunStatus::AwaitingTool),
                 waits: vec![wait],
             };
-            WaitTimes::from_iter([&of])
+            SessionWaitTimes::from_iter([&of])
         };
-        let none = WaitTimes::default();
+        let none = SessionWaitTimes::default();
         let later = due_at(now.after_millis(7_200_000));
         for (status, waits, expected) in [
             (RunStatus::AwaitingTool, &none, "interrupted"),

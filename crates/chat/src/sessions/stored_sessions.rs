@@ -1,17 +1,51 @@
-//! Searches, renames, checks and deletes stored sessions, for `agentx sessions`.
+//! Lists, searches, renames, checks and deletes stored sessions, for `agentx sessions`.
 
+use std::collections::BTreeMap;
 use std::io::BufRead as _;
 use std::path::Path;
 
 use agentx::runtime::{LogError, Runtime, RuntimeError, SessionInfo};
-use agentx::types::SessionId;
+use agentx::types::{OwnerId, RunStatus, SessionId};
 use serde_json::json;
 
 use crate::error::ChatError;
 use crate::render::clean::visible;
+use crate::render::sessions::render_list;
+use crate::render::wait_times::SessionWaitTimes;
 use crate::render::{conversation, search_hits, units};
 use crate::terminal::console::Console;
 use crate::terminal::draft;
+
+/// Returns sessions as a list for the person of this runtime, of so many columns, with the names that the person gave to
+/// people at the server, if the sessions are a server's.
+pub async fn list_text(
+    runtime: &dyn Runtime,
+    sessions: &[SessionInfo],
+    names: Option<&BTreeMap<OwnerId, String>>,
+    width: usize,
+) -> String {
+    let is_stopped =
+        |info: &SessionInfo| info.writer.is_none() && !info.status.is_none_or(RunStatus::is_final);
+    // What the others wait for is not shown.
+    let waits = if sessions.iter().any(is_stopped) {
+        wait_times(runtime).await
+    } else {
+        SessionWaitTimes::default()
+    };
+    render_list(sessions, runtime.owner(), names, &waits, width)
+}
+
+/// Reads which sessions wait for a time. There are none if the runtime does not tell or cannot read them: a list shows
+/// its sessions all the same.
+pub(crate) async fn wait_times(runtime: &dyn Runtime) -> SessionWaitTimes {
+    match runtime.waits().await {
+        Ok(found) => found.iter().collect(),
+        Err(error) => {
+            tracing::debug!(%error, "a list does not show which sessions wait");
+            SessionWaitTimes::default()
+        }
+    }
+}
 
 /// Prints the messages of sessions that contain the words.
 ///

@@ -12,7 +12,6 @@ mod schedule_checks;
 mod schedules;
 mod server_watch;
 mod sessions;
-mod times;
 mod watch;
 
 use std::path::PathBuf;
@@ -21,7 +20,6 @@ pub use arguments::{ScheduleArguments, ScheduleCommand, WaitsCommand};
 pub use schedules::run_schedules;
 pub use server_watch::{ServerEnd, ServerWatch};
 pub use sessions::list_waits;
-pub(crate) use times::{WaitTimes, status_of_wait};
 pub use watch::{WatchLimit, watch};
 
 /// A run that a watch wants, as `agentx run` is told of it.

@@ -15,9 +15,8 @@ use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::{ChatError, operator_only_error};
 use crate::exit::Exit;
-use crate::render::sessions::session_list;
 use crate::render::units;
-use crate::stored_sessions::{collect, delete, rename, search, verify};
+use crate::stored_sessions::{collect, delete, list_text, rename, search, verify};
 use crate::{redacting, secret_scan, session_opening, show};
 
 /// Runs one of the commands.
@@ -43,7 +42,7 @@ pub(crate) async fn run(
                 console.out("no call waits for a decision\n")?
             } else {
                 let width = console.out_width();
-                console.out(&session_list(runtime, &sessions, place.names(), width).await)?
+                console.out(&list_text(runtime, &sessions, place.names(), width).await)?
             }
         }
         SessionsCommand::Show(args) => {

@@ -18,10 +18,10 @@ use super::{Chat, ConversationSite};
 use crate::error::ChatError;
 use crate::models::{default_model, other_server};
 use crate::render::clean::visible;
-use crate::render::sessions::session_list;
 use crate::render::table::table;
 use crate::render::units;
 use crate::session_opening::{CommandLineOverrides, new_agent::NewAgent};
+use crate::sessions::stored_sessions::list_text;
 use crate::{models, session_opening};
 
 /// The settings and overrides that the program was started with, for commands that need them again.
@@ -326,7 +326,7 @@ impl Chat<'_> {
         };
         let list = runtime.sessions(query).await?;
         let (names, width) = (self.place.names(), self.display.width());
-        Ok(session_list(runtime, &list, names, width).await)
+        Ok(list_text(runtime, &list, names, width).await)
     }
 
     pub(super) fn who(&self) -> String {
