@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use agentx::config::{
-    CommandLineSetting, ConfigError, ConfigMistake, ConfigPaths, LoadRequest, Loaded, check_environment,
-    load, load_whatever_workspace,
+    CommandLineSetting, ConfigError, ConfigPaths, LoadRequest, Loaded, load, load_whatever_workspace,
 };
 
 use crate::args::{AgentArgs, Approve, Global};
 pub(crate) use crate::configuration::{
-    SettingsRead, check_tools, lookup, notes, tool_warnings, warning_lines,
+    SettingsRead, check_tools, lookup, notes, tool_warnings, warning_lines, wrong_variables,
 };
 use crate::console::Console;
 use crate::error::ChatError;
@@ -64,14 +63,6 @@ fn settings_by(
     })?;
     loaded.warnings.extend(wrong_variables());
     Ok(loaded)
-}
-
-/// Returns the mistakes in the variables of the environment.
-pub(crate) fn wrong_variables() -> Vec<ConfigMistake> {
-    let set: Vec<(String, String)> = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-        .collect();
-    check_environment(set.iter().map(|(name, value)| (name.as_str(), value.as_str())))
 }
 
 /// Reads the settings for a command that runs no agent, and prints the notes that concern it.

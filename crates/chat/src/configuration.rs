@@ -3,7 +3,7 @@
 use agentx::assembly::{UnknownTools, misnamed_tools};
 use agentx::config::{
     ApiKeySource, ConfigError, ConfigMistake, FolderTrust, Loaded, MistakeLocation, PROXIES,
-    ProviderSettings, SettingOrigin, SettingRow, VARIABLES,
+    ProviderSettings, SettingOrigin, SettingRow, VARIABLES, check_environment,
 };
 
 use crate::error::ChatError;
@@ -15,6 +15,14 @@ use crate::terminal::console::Console;
 /// Reads the environment; a value that is not UTF-8 counts as not set.
 pub fn lookup(name: &str) -> Option<String> {
     std::env::var(name).ok()
+}
+
+/// Returns the mistakes in the variables of the environment.
+pub fn wrong_variables() -> Vec<ConfigMistake> {
+    let set: Vec<(String, String)> = std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+        .collect();
+    check_environment(set.iter().map(|(name, value)| (name.as_str(), value.as_str())))
 }
 
 /// Returns warnings in lines for the person.

@@ -21,7 +21,7 @@ use crate::render::clean::{lines_shown, visible};
 use crate::render::table::table;
 use crate::render::units::counted;
 use crate::session_opening::{self, CommandLineOverrides};
-use crate::start::{self, SettingsRead};
+use crate::start::{self, SettingsRead::All};
 use crate::untrusted_files::{agent_names, not_trusted, unless_untrusted};
 use crate::unwritten::unwritten;
 
@@ -33,11 +33,11 @@ pub(crate) fn run(command: AgentsCommand, global: &Global, console: &mut Console
         AgentsCommand::List | AgentsCommand::Show { .. } => {}
     }
     if let AgentsCommand::New(args) = command {
-        let loaded = start::settings_aloud(SettingsRead::All, global, console)?;
+        let loaded = start::settings_aloud(All, global, console)?;
         return new(&loaded.settings, &args, console);
     }
     let json = global.json;
-    with_runtime(global, console, async |place, loaded, console| {
+    with_runtime(All, global, console, async |place, loaded, console| {
         let settings = &loaded.settings;
         match command {
             AgentsCommand::List => list(place, settings, json, console).await,

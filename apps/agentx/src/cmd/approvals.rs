@@ -20,6 +20,7 @@ use crate::render::tool::describe;
 use crate::render::units;
 use crate::rules::{TestedCall, no_rule, remove_from_file, render};
 use crate::session_opening::{self, CommandLineOverrides};
+use crate::start::SettingsRead::All;
 
 const ALL: usize = 100_000;
 
@@ -35,7 +36,7 @@ pub(crate) fn run(
         _ => {}
     }
     let json = global.json;
-    with_runtime(global, console, async |place, loaded, console| {
+    with_runtime(All, global, console, async |place, loaded, console| {
         match &command {
             ApprovalsCommand::List { session } => {
                 let config = config_of(place, loaded, session.as_deref()).await?;

@@ -15,7 +15,7 @@ use crate::mcp_login::{log_in, log_out};
 use crate::mcp_servers::{DescribedServer, find, list, show};
 use crate::mcp_serving::serve_stdio;
 use crate::mcp_tokens::{McpTokenWork, do_at};
-use crate::start::{self, SettingsRead, lookup};
+use crate::start::{self, SettingsRead::All, SettingsRead::McpServers, lookup};
 
 /// Does what was asked for.
 pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
@@ -23,13 +23,13 @@ pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -
     if let McpCommand::Serve = command {
         // It runs tools, so it does not start if the folder's settings have mistakes.
         start::settings(global, &AgentArgs::default())?;
-        return with_runtime(global, console, async |place, loaded, console| {
+        return with_runtime(All, global, console, async |place, loaded, console| {
             let here = || ChatError::usage("`agentx mcp serve` works on this machine only", "omit --connect");
             let tools = place.tool_server().ok_or_else(here)?;
             serve_stdio(place.shared(), tools, loaded.settings.clone(), console).await
         });
     }
-    let loaded = start::settings_aloud(SettingsRead::McpServers, global, console)?;
+    let loaded = start::settings_aloud(McpServers, global, console)?;
     let known = servers(&loaded.settings, &[]);
     let request = LoadRequest {
         places: start::places(global)?,

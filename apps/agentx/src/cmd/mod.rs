@@ -46,7 +46,7 @@ use crate::exit::Exit;
 use crate::logging;
 use crate::reactor_list::list_reactors;
 use crate::session_opening::Target;
-use crate::start::SettingsRead;
+use crate::start::SettingsRead::{self, Stored};
 use crate::waits::WaitsCommand;
 use crate::{attach, cache_why, show, spending, start};
 
@@ -176,42 +176,42 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
 fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     let json = global.json;
     match command {
-        Command::Rewind(args) => with_stored(global, console, async |place, loaded, console| {
+        Command::Rewind(args) => with_runtime(Stored, global, console, async |place, loaded, console| {
             rewind::run(place, &loaded.settings, &args, json, console).await
         }),
-        Command::Diff(args) => with_stored(global, console, async |place, loaded, console| {
+        Command::Diff(args) => with_runtime(Stored, global, console, async |place, loaded, console| {
             diff::run(place, &loaded.settings, &args, json, console).await
         }),
-        Command::Fork(args) => with_stored(global, console, async |place, loaded, console| {
+        Command::Fork(args) => with_runtime(Stored, global, console, async |place, loaded, console| {
             fork::run(place, &loaded.settings, &args, json, console).await
         }),
         Command::Sessions { command } => {
             let command = &command.unwrap_or(SessionsCommand::ALL);
-            with_stored(global, console, async |place, loaded, console| {
+            with_runtime(Stored, global, console, async |place, loaded, console| {
                 sessions::run(place, loaded, command, json, console).await
             })
         }
-        Command::Show(args) => with_stored(global, console, async |place, loaded, console| {
+        Command::Show(args) => with_runtime(Stored, global, console, async |place, loaded, console| {
             let id = args.session.find(place, &loaded.settings).await?;
             show::run(place, args.wanted(id), json, console).await
         }),
-        Command::Watch(args) => with_stored(global, console, async |place, loaded, console| {
+        Command::Watch(args) => with_runtime(Stored, global, console, async |place, loaded, console| {
             watch::run(place, &args, (global, &loaded.settings), console).await
         }),
-        Command::Usage(args) => with_stored(global, console, async |place, _, console| {
+        Command::Usage(args) => with_runtime(Stored, global, console, async |place, _, console| {
             spending::tell(place.runtime(), args.into(), json, console).await
         }),
-        Command::Cache(asked) => with_stored(global, console, async |place, loaded, console| {
+        Command::Cache(asked) => with_runtime(Stored, global, console, async |place, loaded, console| {
             cache_why::explain(place.runtime(), &loaded.settings, &asked.into(), json, console).await
         }),
-        Command::Replay(args) => with_stored(global, console, async |place, loaded, console| {
+        Command::Replay(args) => with_runtime(Stored, global, console, async |place, loaded, console| {
             replay::run(place, &loaded.settings, &args, json, console).await
         }),
-        Command::Context(args) => with_stored(global, console, async |place, loaded, console| {
+        Command::Context(args) => with_runtime(Stored, global, console, async |place, loaded, console| {
             context::run(place, &loaded.settings, &args, json, console).await
         }),
         Command::Models { command } => models::run(command, global, console),
-        Command::Reactors => with_stored(global, console, async |place, _, console| {
+        Command::Reactors => with_runtime(Stored, global, console, async |place, _, console| {
             list_reactors(place.runtime(), json, console).await
         }),
         Command::Tools { command } => tools::run(command.unwrap_or(ToolsCommand::List), global, console),
@@ -242,24 +242,8 @@ fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Resu
     }
 }
 
+/// Does the work of a command that reads these settings, where the sessions are.
 pub(crate) fn with_runtime(
-    global: &Global,
-    console: &mut Console,
-    work: impl AsyncFnOnce(&CommandTarget, &Loaded, &mut Console) -> Result<Exit, ChatError>,
-) -> Result<Exit, ChatError> {
-    with_notes(SettingsRead::All, global, console, work)
-}
-
-/// The same for a command that only reads or changes stored sessions: notes about agents do not concern it.
-pub(crate) fn with_stored(
-    global: &Global,
-    console: &mut Console,
-    work: impl AsyncFnOnce(&CommandTarget, &Loaded, &mut Console) -> Result<Exit, ChatError>,
-) -> Result<Exit, ChatError> {
-    with_notes(SettingsRead::Stored, global, console, work)
-}
-
-fn with_notes(
     read: SettingsRead,
     global: &Global,
     console: &mut Console,

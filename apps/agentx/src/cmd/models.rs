@@ -13,6 +13,7 @@ use crate::exit::Exit;
 use crate::model_facts;
 use crate::models::{render, usual, with_own_servers};
 use crate::refreshed_models::{ModelRefreshRequest, refresh};
+use crate::start::SettingsRead::All;
 
 /// Does what was asked for; lists the models by default.
 pub(crate) fn run(
@@ -21,8 +22,12 @@ pub(crate) fn run(
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
     let json = global.json;
-    with_runtime(global, console, async |place, loaded, console| {
-        match command.unwrap_or(ModelsCommand::List) {
+    let command = command.unwrap_or(ModelsCommand::List);
+    with_runtime(
+        All,
+        global,
+        console,
+        async |place, loaded, console| match command {
             ModelsCommand::List => list(place, loaded, json, console).await,
             ModelsCommand::Show { name } => model_facts::show(loaded, &name, json, console),
             ModelsCommand::Refresh(args) => {
@@ -35,8 +40,8 @@ pub(crate) fn run(
                 };
                 refresh(loaded, &wish, console).await
             }
-        }
-    })
+        },
+    )
 }
 
 async fn list(

@@ -22,7 +22,7 @@ use crate::rules::tool_named;
 use crate::script_output::ScriptOutput;
 use crate::session_opening::{self, CommandLineOverrides};
 use crate::signals::Signals;
-use crate::start::{self, SettingsRead};
+use crate::start::{self, SettingsRead::All};
 use crate::untrusted_files::{not_trusted, untrusted_error};
 
 /// Does what was asked for.
@@ -34,7 +34,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
         ToolsCommand::List | ToolsCommand::Show { .. } => {}
     }
     if let ToolsCommand::New(args) = &command {
-        let loaded = start::settings_aloud(SettingsRead::All, global, console)?;
+        let loaded = start::settings_aloud(All, global, console)?;
         let kind = match args.kind {
             ToolKindArg::Luau => Scaffold::Script,
             ToolKindArg::Yaml => Scaffold::Tool,
@@ -43,7 +43,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
         return agents::write(&loaded.settings, kind, &args.name, args.user, console);
     }
     let json = global.json;
-    with_runtime(global, console, async |place, loaded, console| {
+    with_runtime(All, global, console, async |place, loaded, console| {
         let tools = place.runtime().tools();
         match command {
             ToolsCommand::List => {

@@ -13,11 +13,12 @@ use agentx_schedule::ScheduleStore;
 use clap::Parser as _;
 
 use crate::args::{Cli, Command, Global, OutputFormat};
-use crate::cmd::{block_on, run, with_stored};
+use crate::cmd::{block_on, run, with_runtime};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::headless::result::RunResult;
+use crate::start::SettingsRead::Stored;
 
 /// The longest wait in place of a run that a watch began; a longer one is left, and continued when it is due.
 const IN_PLACE: Duration = Duration::from_secs(5);
@@ -26,7 +27,7 @@ const IN_PLACE: Duration = Duration::from_secs(5);
 pub(crate) fn run(command: WaitsCommand, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
     let limit = match command {
         WaitsCommand::List => {
-            return with_stored(global, console, async |place, _, console| {
+            return with_runtime(Stored, global, console, async |place, _, console| {
                 list_waits(place.runtime(), global.json, console).await
             });
         }
@@ -36,7 +37,7 @@ pub(crate) fn run(command: WaitsCommand, global: &Global, console: &mut Console)
         } => WatchLimit::UntilEmpty(time),
         WaitsCommand::Run { time, .. } => time.map_or(WatchLimit::Once, WatchLimit::For),
     };
-    with_stored(global, console, async |place, loaded, console| {
+    with_runtime(Stored, global, console, async |place, loaded, console| {
         let store = ScheduleStore::at(&loaded.settings.data_dir);
         let run = async |wanted: WantedRun, console: &mut Console| one(wanted, global, console).await;
         watch(place.runtime(), &store, limit, run, console).await

@@ -67,6 +67,12 @@ impl TranscriptRenderer {
         format!("{word}: {}{remedy}", visible(error.trim_matches(['[', ']'])))
     }
 
+    /// Prints what is wrong with an answer.
+    pub(super) fn warn_of_answer(&mut self, what: &str) {
+        let line = self.style.warn(&format!("{}{what}", self.style.sign("… ", "")));
+        self.aside(&line);
+    }
+
     /// Notes that the answer is complete. Problems with it are reported at the end of the run.
     pub(super) fn answered(&mut self, turn: &TurnResponse) {
         if !self.silent_end && is_written_call(&turn.text) {

@@ -262,11 +262,6 @@ impl TranscriptRenderer {
         };
     }
 
-    fn warn_of_answer(&mut self, what: &str) {
-        let line = self.style.warn(&format!("{}{what}", self.style.sign("… ", "")));
-        self.aside(&line);
-    }
-
     fn stream(&mut self, kind: OpenLine, text: &str) {
         self.answers |= kind == OpenLine::Answer;
         self.is_wordless &= kind != OpenLine::Answer;
