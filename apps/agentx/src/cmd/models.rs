@@ -21,13 +21,9 @@ pub(crate) fn run(
     global: &Global,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let json = global.json;
-    let command = command.unwrap_or(ModelsCommand::List);
-    with_runtime(
-        All,
-        global,
-        console,
-        async |place, loaded, console| match command {
+    with_runtime(All, global, console, async |place, loaded, console| {
+        let json = global.json;
+        match command.unwrap_or(ModelsCommand::List) {
             ModelsCommand::List => list(place, loaded, json, console).await,
             ModelsCommand::Show { name } => model_facts::show(loaded, &name, json, console),
             ModelsCommand::Refresh(args) => {
@@ -40,8 +36,8 @@ pub(crate) fn run(
                 };
                 refresh(loaded, &wish, console).await
             }
-        },
-    )
+        }
+    })
 }
 
 async fn list(
