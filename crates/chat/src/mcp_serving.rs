@@ -216,7 +216,7 @@ impl ServedTasks for MachineParts {
                 return Ok(None);
             }
             let prompt = call.arguments.get("prompt").and_then(Value::as_str);
-            // What is wrong with the call is told without a task.
+            // An invalid call gets its error without a task.
             let (Some(agent), Some(prompt)) = (call.tool.strip_prefix(AGENT_TOOL), prompt) else {
                 return Ok(None);
             };
@@ -346,7 +346,8 @@ impl AgentClient {
         }
     }
 
-    /// Asks the client what the session asks. What it does not answer is declined, so that no call waits for nobody.
+    /// Passes the questions of the session to the client. Declines unanswered ones, so that no call waits
+    /// forever.
     async fn answer_questions(&self, session: &Arc<dyn Session>) -> Result<(), ChatError> {
         for asked in session.state().await?.pending_approvals {
             let answer = self.questions.ask(question(&asked)).await;

@@ -351,7 +351,7 @@ pub(crate) fn question(asked: &PendingApproval) -> ClientQuestion {
     })
 }
 
-/// What an answer decides; `None` if it does not answer the question.
+/// Returns the decision of an answer; `None` if it does not answer the question.
 pub(crate) fn decision(asked: &PendingApproval, answer: &ClientAnswer) -> Option<ApprovalInput> {
     let decide = |decision| ApprovalInput::new(asked.tool_call_id.clone(), decision);
     let ClientAnswer::Accepted(content) = answer else {

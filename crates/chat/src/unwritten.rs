@@ -1,5 +1,5 @@
-//! The error of a file or a stream that cannot be written. A full disk is told apart, as it is for a session: a script
-//! may write again once there is space.
+//! The error of a file or a stream that cannot be written. A full disk is a separate case, as for a session:
+//! a script may write again once there is space.
 
 use std::io::{self, ErrorKind};
 

@@ -111,7 +111,8 @@ impl ConfigError {
         }
     }
 
-    /// The error of writing a file. A full disk is told apart: it says nothing about the configuration.
+    /// The error of writing a file. A full disk is a separate case, because it says nothing about the
+    /// configuration.
     pub(crate) fn writing(path: impl Into<PathBuf>, error: &io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {

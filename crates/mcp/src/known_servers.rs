@@ -1,9 +1,9 @@
 //! The cached facts about servers that do not run: their tools as they were listed last, and as a person
 //! accepted them. A file for each server, so that its tools are offered without starting it.
 //!
-//! A file belongs to a command line or an address: if that changes, nothing is known of the server. What was
-//! listed first counts as accepted. If a server describes a tool in another way later, the accepted
-//! description stays in the file until a person allows a call of the tool as it is now.
+//! A file belongs to a command line or an address: if that changes, nothing is known about the server. The
+//! first list counts as accepted. If a server later describes a tool differently, the accepted description
+//! stays in the file until a person allows a call of the tool as it is now.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -19,7 +19,7 @@ use crate::oauth::LoginFile;
 use crate::running_mark::RunningMark;
 use crate::server_tool::{LeftOutTool, ServerTool};
 
-/// The version of the form of the files. What another version wrote is not read.
+/// The version of the files' format. Files of another version are not read.
 const FORM: u32 = 1;
 
 /// The name, version and protocol that a server reports.

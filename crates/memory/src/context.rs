@@ -6,7 +6,7 @@
 //! | of the person's own session | the pinned memories and those that have words of the input, within `max_tokens` |
 //! | of another person's session, or for the words of another person | nothing |
 //! | while memory is off | nothing |
-//! | the store cannot be read, or takes longer than 2 s | a `problem`, and the run goes on |
+//! | the store cannot be read, or takes longer than 2 s | a `problem`, and the run continues |
 
 use std::sync::Arc;
 use std::time::Duration;

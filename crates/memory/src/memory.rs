@@ -1,4 +1,4 @@
-//! What a memory is, and its bounds.
+//! A memory, and its bounds.
 
 use std::fmt;
 
@@ -72,7 +72,7 @@ pub struct Memory {
     /// The absolute folder in which and below which it is used; `None` for everywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub folder: Option<String>,
-    /// Where it comes from; `None` if the person added it.
+    /// Its origin; `None` if the person added it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub origin: Option<MemoryOrigin>,
     /// The number of the version, from 1: each edit of the text adds one.
@@ -112,7 +112,7 @@ pub struct NewMemory {
     pub pinned: bool,
     /// The absolute folder in which it is used; `None` for everywhere.
     pub folder: Option<String>,
-    /// Where it comes from.
+    /// Its origin.
     pub origin: Option<MemoryOrigin>,
     /// The call that proposes it. A call that is repeated after a crash proposes nothing twice.
     pub call: Option<String>,
@@ -145,7 +145,7 @@ pub struct MemoryEdit {
     pub folder: Option<Option<String>>,
 }
 
-/// Which memories are wanted.
+/// A filter of memories.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MemoryFilter {
     /// Only those in this state.

@@ -15,7 +15,7 @@ use crate::names::REMEMBER;
 use crate::sessions::Sessions;
 use crate::store::MemoryStore;
 
-/// What happens to a proposal of a model.
+/// The handling of a model's proposal.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum AcceptMode {
     /// It waits in the inbox until the person decides.

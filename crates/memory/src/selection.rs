@@ -1,4 +1,4 @@
-//! What a model is given of the memories that fit an input, and in which words.
+//! The memories that a model gets for an input, and their text.
 
 use agentx_agent::estimate_text;
 use agentx_types::{ContextItem, without_author_tags};

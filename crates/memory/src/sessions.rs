@@ -1,4 +1,5 @@
-//! What the tools ask about a session: whose it is, and whether text from outside may be in its conversation.
+//! Questions of the tools about a session: its owner, and whether text from outside may be in its
+//! conversation.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -94,8 +95,8 @@ fn is_of_another_person(event: &EnvironmentEvent) -> bool {
     by.is_some()
 }
 
-/// Returns whether an event brings text from outside into a conversation. What the person typed is the first part of
-/// an input; files, pictures and outputs are parts behind it.
+/// Returns whether an event brings text from outside into a conversation. The first part of an input is the
+/// text that the person typed; files, pictures and outputs are later parts.
 fn is_from_outside(event: &EnvironmentEvent) -> bool {
     match event {
         EnvironmentEvent::ToolCall(call) => !OWN_WORDS.contains(&call.name.as_str()),

@@ -1,4 +1,4 @@
-//! Which words of an input tell something: those that few memories have.
+//! The significant words of an input: those that few memories contain.
 //!
 //! Each word is counted first, up to a bound. Ranking reads every match, so words that very many memories have
 //! are left out; they would decide little anyway.
@@ -12,7 +12,7 @@ const COMMON: usize = 150;
 /// The number of matches that are ranked.
 const RANKED: usize = 800;
 
-/// What to search for.
+/// A search query.
 pub(crate) struct WantedWords {
     /// The query of the full-text index.
     pub(crate) query: String,

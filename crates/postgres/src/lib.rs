@@ -1,9 +1,10 @@
 //! The tool `query_database`: it reads PostgreSQL databases whose addresses the person configured.
 //!
-//! PostgreSQL itself holds a call: it runs in a transaction that is read-only and ends after a time, and a statement is
-//! prepared first, which refuses several at once. What returns no rows (`COPY`, `DO`, `SET`, `COMMIT`) is not run. Functions
-//! of the database can still do what the role of the address may do outside of a transaction, so that role should be one
-//! that only reads. Each call has a connection of its own. No address, and no password of one, is in an error or a log.
+//! PostgreSQL itself restricts a call: it runs in a transaction that is read-only and has a time limit, and a
+//! statement is prepared first, which refuses several at once. Statements that return no rows (`COPY`, `DO`,
+//! `SET`, `COMMIT`) are not run. Functions of the database can still do anything that the role may do outside
+//! a transaction, so use a role that can only read. Each call has its own connection. Errors and logs contain
+//! no address and no password.
 
 mod address;
 mod connection;

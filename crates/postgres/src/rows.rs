@@ -15,7 +15,7 @@ use crate::DatabaseQueryOptions;
 use crate::address::{DatabaseAddress, DatabasePlace};
 use crate::connection::{BoundedSocket, Encryption};
 
-/// What a call shows.
+/// The result of a call.
 pub(crate) struct DatabaseAnswer {
     pub(crate) text: String,
     pub(crate) rows: usize,

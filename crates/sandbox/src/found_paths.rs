@@ -1,8 +1,9 @@
-//! Which paths of a policy are there, and where they lead without links that a command could have made.
+//! The existing paths of a policy, resolved without links that a command could have made.
 //!
-//! A command may make a link in each directory that it may write. If such a link lay on the way to a path of
-//! the policy, the command would choose what the next one reaches: `.venv/bin` in `PATH`, made a link to the
-//! home directory. So a path that a link in a writable directory leads out of all of them is left out.
+//! A command can create a link in any directory that it may write. If such a link were part of a path of the
+//! policy, the command could choose what the next command reaches, for example by replacing `.venv/bin` in
+//! `PATH` with a link to the home directory. So a path is left out if a link in a writable directory leads
+//! out of all writable directories.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::ffi::OsString;

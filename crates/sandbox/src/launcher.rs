@@ -23,7 +23,7 @@ struct LauncherInner {
     support: OnceLock<SandboxSupport>,
 }
 
-/// Where a command runs, and for whom.
+/// The directories and the session of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct CommandPlace<'a> {
     /// The directory that it may write.
@@ -32,11 +32,11 @@ pub struct CommandPlace<'a> {
     pub session: &'a str,
 }
 
-/// What to start instead of a command. Start it without the variables of [`hidden_variables`](crate::hidden_variables):
-/// the command can read those of its helper.
+/// The process to start instead of a command. Start it without the variables of
+/// [`hidden_variables`](crate::hidden_variables), because the command can read those of its helper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxedCommand {
-    /// What it may reach, and the step that holds it.
+    /// The policy of the command, with the step that enforces it.
     pub policy: SandboxPolicy,
     /// The program to start.
     pub program: PathBuf,
@@ -74,7 +74,7 @@ impl SandboxLauncher {
         &self.inner.profile
     }
 
-    /// What this machine can do. The first call starts the helper once.
+    /// Returns the support of this machine. The first call starts the helper once.
     pub fn support(&self) -> &SandboxSupport {
         let of_machine = || {
             if self.inner.is_own && !can_be_helper() {

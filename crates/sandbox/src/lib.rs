@@ -1,13 +1,13 @@
-//! What a command may reach, as data; and on Linux the helper that holds it to that.
+//! The sandbox policy of a command, as data; and on Linux the helper that enforces it.
 //!
-//! Rules decide whether a command may start. This crate decides what it can do then: a [`SandboxPolicy`]
-//! names the directories that it may read and write, whether it has a network, and a [`SandboxStep`] that
-//! holds it. The steps differ in what they can promise, and [`promises`] says it as a table.
+//! Rules decide whether a command may start. This crate limits what it can do after that: a [`SandboxPolicy`]
+//! names the directories that it may read and write, whether it has a network, and the [`SandboxStep`] that
+//! enforces this. The steps make different promises; [`promises`] lists them as a table.
 //!
 //! A program that starts commands starts its own executable as a helper instead (see [`SandboxLauncher`]).
 //! The helper applies the policy to itself and executes the command, so that nothing happens between `fork`
-//! and `exec` in a program with many threads. Nothing is ever held less than asked for: where a step does not
-//! work, the helper ends with [`HELPER_FAILED`] and says why, unless the policy is best effort.
+//! and `exec` in a program with many threads. The sandbox is never weaker than requested: if a step does not
+//! work, the helper exits with [`HELPER_FAILED`] and the reason, unless the policy is best effort.
 
 mod caches;
 mod found_paths;

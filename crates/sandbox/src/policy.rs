@@ -1,4 +1,4 @@
-//! What a command may reach: the form in which it is handed to the helper.
+//! The policy of a command, in the form that the helper receives.
 
 use std::path::{Path, PathBuf};
 
@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{SandboxError, SandboxStep};
 
-/// What one command may reach, and what holds it.
+/// The resources that a command may use, and the step that enforces it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxPolicy {
-    /// What holds it.
+    /// The step that enforces the policy.
     pub step: SandboxStep,
     /// Whether the command also runs if parts of the step do not work on this machine.
     pub best_effort: bool,
@@ -46,7 +46,7 @@ pub struct SandboxPaths {
 pub struct SymbolicLink {
     /// The path of the link.
     pub at: PathBuf,
-    /// Where it leads, absolute.
+    /// The absolute target.
     pub to: PathBuf,
 }
 

@@ -1,4 +1,4 @@
-//! Which steps work on this machine.
+//! Finds the steps that work on this machine.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use crate::landlock_version::NEEDED_ABI;
 use crate::{HELPER, SandboxError, SandboxMode, SandboxStep};
 
-/// What this machine can do.
+/// The sandbox support of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SandboxSupport {
     /// The version of Landlock's interface; 0 if there is none.

@@ -1,5 +1,5 @@
-//! Which files everyday work needs: the system, toolchains and their caches; and those that no command may
-//! reach, wherever they lie.
+//! The files that everyday work needs: the system, toolchains and their caches; and the files that no command
+//! may reach, wherever they are.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -181,7 +181,7 @@ pub fn hidden_variables() -> &'static [&'static str] {
     DAEMONS
 }
 
-/// What the settings of a person let in, for all commands.
+/// The access that a person's settings grant to all commands.
 #[derive(Clone, Debug, Default)]
 pub struct SandboxProfile {
     /// The home directory of the person; without one, no toolchain below it is let in.

@@ -1,4 +1,4 @@
-//! What each step promises, and what it does not, as data: for `agentx sandbox show` and docs/SANDBOX.md.
+//! The promises of each step and their limits, as data: for `agentx sandbox show` and docs/SANDBOX.md.
 
 use crate::SandboxStep;
 
@@ -7,14 +7,14 @@ use crate::SandboxStep;
 pub struct Promise {
     /// The attempt.
     pub attempt: &'static str,
-    /// What stops it in the step `landlock`; `None` if nothing does.
+    /// The protection in the step `landlock`; `None` without one.
     pub landlock: Option<&'static str>,
-    /// What stops it in the step `namespace`; `None` if nothing does.
+    /// The protection in the step `namespace`; `None` without one.
     pub namespace: Option<&'static str>,
 }
 
 impl Promise {
-    /// What stops the attempt in this step.
+    /// Returns the protection against the attempt in this step.
     pub fn stopped_by(&self, step: SandboxStep) -> Option<&'static str> {
         match step {
             SandboxStep::None => None,

@@ -1,7 +1,6 @@
-//! What a sandbox refused a command, as far as it can be known. The kernel reports nothing, so the output of a command
-//! that failed is searched for the words with which programs say that they were refused; and a path or a lack of a
-//! network that such a line names is compared with the policy. What the command says is a claim: it decides nothing,
-//! and a person reads it.
+//! Guesses what a sandbox refused to a command. The kernel reports nothing, so this module searches the
+//! output of a failed command for the usual error messages, and compares a path or a missing network in such
+//! a line with the policy. The output is a claim: it decides nothing, and a person reads it.
 
 use std::fs;
 use std::path::{Component, Path, PathBuf};
@@ -17,7 +16,7 @@ pub struct SandboxRefusal {
     pub reason: Option<String>,
 }
 
-/// How a program is refused something.
+/// The kind of a refusal.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// A file, or something that no path names.
@@ -61,7 +60,7 @@ const SEARCHED: usize = 64 << 10;
 /// The most paths that are looked up.
 const MOST_PATHS: usize = 32;
 
-/// What stands around a path in the words of programs.
+/// Characters around a path in error messages.
 const AROUND: &[char] = &[
     ' ', '\t', '\'', '"', '`', ',', ';', '(', ')', '[', ']', '<', '>', '=', ':',
 ];

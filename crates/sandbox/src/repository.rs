@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// What the repository of a directory needs.
+/// The paths that the repository of a directory needs.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct RepositoryPaths {
     /// A commit writes there.
@@ -14,23 +14,23 @@ pub(crate) struct RepositoryPaths {
     pub(crate) planted: Option<PathBuf>,
 }
 
-/// What Git reads in the directory of a repository to learn what to run, or where its settings are.
+/// Files in a repository's directory that tell Git what to run, or where its settings are.
 const RUNS: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
 
 /// Directories of a repository with further ones, of worktrees and submodules.
 const FURTHER: [&str; 2] = ["worktrees", "modules"];
 
-/// The most directories that are looked at.
+/// The maximum number of directories to search.
 const MOST_FURTHER: usize = 1000;
 
-/// What makes Git take its settings from the directory itself, as it does without the file.
+/// The content that makes Git take its settings from the directory itself, as without the file.
 const ITSELF: &str = ".";
 
-/// Returns the repository that holds `directory`, which has no symbolic links. Above `home` none is looked
-/// for.
+/// Returns the repository that contains `directory`, which has no symbolic links. Does not search above
+/// `home`.
 ///
-/// What lies in the directory is not believed: a `.git` that is a link is passed over, and one that points to
-/// another place counts only if that place is a repository that points back.
+/// Does not trust the directory's contents: it ignores a `.git` that is a link, and one that points elsewhere
+/// counts only if its target is a repository that points back.
 pub(crate) fn repository(directory: &Path, home: Option<&Path>) -> RepositoryPaths {
     let is_below =
         |above: &&Path| home.is_none_or(|home| !home.starts_with(above)) && *above != Path::new("/");

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What holds a command. Later steps promise more.
+/// The kind of sandbox for a command. Later steps promise more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SandboxStep {
@@ -70,7 +70,7 @@ impl SandboxMode {
     }
 }
 
-/// Why a command cannot be held. The text says what to do.
+/// The reason why a command cannot be sandboxed. The text says what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SandboxError {
     /// The step does not work on this machine.
@@ -80,7 +80,7 @@ pub enum SandboxError {
     Unsupported {
         /// The wanted step.
         step: SandboxStep,
-        /// What is missing.
+        /// The missing part.
         why: String,
     },
     /// The directory that may be written holds something that may not be reached, and the step cannot part
@@ -89,7 +89,7 @@ pub enum SandboxError {
         "the sandbox cannot protect {inside}, because commands may write {directory} around it; work in a directory that does not contain it"
     )]
     Inseparable {
-        /// What may not be reached.
+        /// The path that commands may not reach.
         inside: String,
         /// The directory.
         directory: String,
@@ -105,7 +105,7 @@ pub enum SandboxError {
     /// A step of setting it up failed.
     #[error("the sandbox could not be set up: {what}: {why}")]
     SetUp {
-        /// What was attempted.
+        /// The attempted operation.
         what: &'static str,
         /// The cause.
         why: String,

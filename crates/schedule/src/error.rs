@@ -1,4 +1,4 @@
-//! What can be wrong with a schedule or its file.
+//! Errors of a schedule or its file.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ pub enum ScheduleError {
     Pattern {
         /// The pattern.
         pattern: String,
-        /// What is wrong with it.
+        /// The mistake.
         what: String,
     },
     /// The pattern never matches.
@@ -30,13 +30,13 @@ pub enum ScheduleError {
     Name {
         /// The name.
         name: String,
-        /// What is wrong with it.
+        /// The mistake.
         what: &'static str,
     },
     /// The prompt cannot be run.
     #[error("the prompt {what}")]
     Prompt {
-        /// What is wrong with it.
+        /// The mistake.
         what: String,
     },
     /// There is a schedule with this name.
@@ -59,7 +59,7 @@ pub enum ScheduleError {
     File {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The mistake.
         what: String,
     },
 }

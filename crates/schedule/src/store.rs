@@ -68,7 +68,7 @@ impl ScheduleStore {
         })
     }
 
-    /// Removes the schedule of this name, and returns it. A run of it that has begun goes on.
+    /// Removes the schedule of this name, and returns it. A run that has begun continues.
     ///
     /// # Errors
     /// Returns an error if there is none, or the file cannot be changed.

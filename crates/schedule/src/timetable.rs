@@ -75,7 +75,7 @@ impl Timetable {
         None
     }
 
-    /// What the clock of the zone shows at a moment, to the second, as if it were a time of UTC.
+    /// Returns the wall-clock time of the zone at a moment, to the second, as if it were UTC.
     fn wall_clock(&self, at: Timestamp) -> Option<DateTime<Utc>> {
         let at = jiff::Timestamp::from_microsecond(at.0).ok()?;
         let shown = at.to_zoned(self.zone.clone()).datetime();

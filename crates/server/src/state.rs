@@ -259,7 +259,7 @@ impl ServerState {
             // Members' calls need an approver: the operator, or a person whom they named.
             let decides = caller.operator || (caller.approver && owner != self.operator);
             let role = shared.max(decides.then_some(SessionRole::Approve));
-            // What visitors may watch, everybody may.
+            // Everybody may watch the sessions that visitors may watch.
             match role {
                 None if self.options().allow_visitors => {
                     self.runtime().access(session, &OwnerId::new(VISITORS)).await?.1

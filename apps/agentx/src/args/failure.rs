@@ -1,4 +1,4 @@
-//! What a program that reads the output gets if a command fails, by the formats that the command line names.
+//! The output of a failed command for programs, by the formats that the command line names.
 
 use agentx_chat::failure::FailureOutput;
 

@@ -10,7 +10,7 @@ use crate::redacting::RedactArguments;
 use crate::session_opening::Target;
 use crate::show::ShowRequest;
 
-/// How many sessions are listed by default.
+/// The default number of listed sessions.
 const LISTED: usize = 50;
 
 /// `agentx sessions`

@@ -428,7 +428,7 @@ mod tests {
         ] {
             assert_eq!(content(text, place.path(), |_| false).unwrap().len(), 2, "{text}");
         }
-        // What was pasted names no files.
+        // Pasted text attaches no files.
         let pasted = "see\n@src/main.rs\n@./nosuch\n";
         let message = attached_as_typed(pasted, "see", place.path(), |_| false).unwrap();
         assert_eq!((message.content.len(), message.notes.len()), (1, 0));

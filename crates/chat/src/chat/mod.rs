@@ -290,7 +290,8 @@ impl<'a> Chat<'a> {
         })
     }
 
-    /// Returns the exit at the end of the input. A script whose last message was not sent is told, as by a run.
+    /// Returns the exit at the end of the input. If the last message of a script was not sent, the exit code
+    /// says so, as for a run.
     fn exit_of_lines(&self) -> Exit {
         let is_script = matches!(self.display.face, ChatInterface::Lines { eager: false });
         if is_script && self.composer.refused.is_some() {

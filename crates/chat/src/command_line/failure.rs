@@ -8,7 +8,7 @@ use crate::exit::Exit;
 use crate::headless::result::RunResult;
 use crate::terminal::console::Console;
 
-/// What standard output gets if a command fails before it has written anything there.
+/// The form of a failure on standard output, if the command has written nothing there yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureOutput {
     /// Nothing: people read it.

@@ -39,8 +39,8 @@ pub fn held_to(
 /// a link leads to no file outside of it, and no guarded file is read.
 ///
 /// # Errors
-/// Returns an error if the file may not be sent or cannot be read, is no regular file, is larger than 1 MiB, or is no JSON
-/// Schema within the bounds of [`check_answer_schema`].
+/// Returns an error if the file may not be sent or cannot be read, is not a regular file, is larger than 1
+/// MiB, or is not a JSON Schema within the bounds of [`check_answer_schema`].
 pub fn read_schema(
     file: &Path,
     workspace: &Path,

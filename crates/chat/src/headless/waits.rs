@@ -17,7 +17,7 @@ const WAIT: &str = "wait";
 /// The longest wait in place of a run without a limit of time.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// What a command knows about the waits of its run.
+/// A command's record of the waits of its run.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RunWaits {
     /// The longest wait in place; by default as long as the run may take.

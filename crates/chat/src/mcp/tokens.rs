@@ -15,7 +15,7 @@ use crate::render::table::table;
 use crate::render::units;
 use crate::terminal::console::Console;
 
-/// What is to be done with the tokens of a person.
+/// An operation on a person's tokens.
 #[derive(Clone, Copy, Debug)]
 pub enum McpTokenWork<'a> {
     /// A new one for the program of this name, for so long.

@@ -330,7 +330,7 @@ pub(crate) fn tell_the_agent(along: &mut Vec<ContentPart>, report: &RestoreRepor
                 Some(path) => (path, REMOVED),
                 None => (line, ""),
             };
-            // What happened last counts.
+            // The latest change of a path counts.
             paths.entry(path.to_owned()).or_insert(how);
         }
         told.is_none()

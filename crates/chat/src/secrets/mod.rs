@@ -276,7 +276,7 @@ fn change(
             .metadata()
             .is_ok_and(|file| file.len() > marked_text(&[]).len() as u64)
     {
-        // What cannot be read is not overwritten.
+        // An unreadable file is not overwritten.
         return Err(failed(std::io::Error::other(
             "it cannot be read, so it is not changed; move it away to begin anew",
         )));

@@ -226,8 +226,7 @@ impl SessionStatus {
         self.running.is_none() && self.waits_for_a_run()
     }
 
-    /// The session says that nothing waits or runs. Of a run that is over already, the events are still to
-    /// come.
+    /// The session says that nothing waits or runs. Events of a run that has ended may still arrive.
     pub(crate) fn clear_waiting(&mut self, last_run: Option<&RunId>) {
         self.sent
             .retain(|sent| sent.run_id.is_some() && sent.run_id.as_ref() == last_run);

@@ -7,7 +7,7 @@ use crate::render::rewind::own_text;
 use crate::render::style::AnsiStyle;
 use crate::render::table::cut;
 
-/// What stands behind each of them.
+/// The suffix of each queued input.
 const REST: &str = " · queued, the agent does not have it yet";
 
 /// The messages of people that no agent has got so far.

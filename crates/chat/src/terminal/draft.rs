@@ -59,7 +59,7 @@ struct DraftHeader {
 #[derive(Debug, Default)]
 pub(crate) struct KeptDraft {
     pub(crate) texts: Vec<String>,
-    /// What the place had already when they were written: see [`DraftKeeper::set_after`].
+    /// The state of the place when they were written: see [`DraftKeeper::set_after`].
     pub(crate) after: Option<u64>,
 }
 
@@ -77,9 +77,9 @@ pub(crate) struct DraftKeeper {
     file: Option<DraftFile>,
     /// The files of earlier places, until their text is in the present file or was sent.
     left: Vec<DraftFile>,
-    /// What the place has already, once that is known.
+    /// The state of the place, once it is known.
     after: Option<u64>,
-    /// Whether it was asked what the place has already.
+    /// Whether the state of the place was requested.
     is_after_set: bool,
     /// The texts that were written last.
     kept: Vec<String>,

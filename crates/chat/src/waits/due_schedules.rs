@@ -12,7 +12,7 @@ use crate::error::ChatError;
 /// The number of sessions of the directory among which that of a process that died is looked for.
 const LOOKED_AT: usize = 200;
 
-/// What is left to do in a turn.
+/// The remaining work of a turn.
 pub(super) enum TurnWork {
     /// A run.
     Run(WantedRun),

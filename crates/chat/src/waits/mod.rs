@@ -1,10 +1,10 @@
-//! What waits for a time: sessions whose agent waits (`agentx waits`), and prompts that are run at set times
+//! Work that waits for a time: sessions whose agent waits (`agentx waits`), and prompts that run at set times
 //! (`agentx schedule`).
 //!
-//! Both are continued by a watch ([`watch()`]): it looks for what is due and has each run done by the program, one after
-//! another, with the words of `agentx run`. So a run that nobody started may do what `agentx run` may do without a
-//! person, and nothing more. Whoever has the lease of a session, or the turn of a schedule, is the one that runs it:
-//! several watches do nothing twice.
+//! A watch ([`watch()`]) continues both: it looks for due work and has the program do the runs one after
+//! another, with the arguments of `agentx run`. So a run that nobody started may do what `agentx run` may do
+//! without a person, and nothing more. Only the holder of a session's lease, or of a schedule's turn, runs
+//! it, so several watches do nothing twice.
 
 mod arguments;
 mod due_schedules;
@@ -22,7 +22,7 @@ pub use server_watch::{ServerEnd, ServerWatch};
 pub use sessions::list_waits;
 pub use watch::{WatchLimit, watch};
 
-/// A run that a watch wants, as `agentx run` is told of it.
+/// A run that a watch requests, in the terms of `agentx run`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WantedRun {
     /// The words behind `agentx run`.

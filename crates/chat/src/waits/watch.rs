@@ -28,7 +28,7 @@ const AGAIN_AFTER: Duration = Duration::from_secs(600);
 /// The longest watch until nothing waits.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
-/// How long a watch goes on.
+/// The end of a watch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WatchLimit {
     /// It does what is due now.

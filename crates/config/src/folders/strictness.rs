@@ -80,7 +80,7 @@ fn is_stricter_memory(path: &SettingPath, new: &str, old: &str) -> bool {
 /// Returns whether a word of a setting of the sandbox is as strict as another, or stricter.
 fn is_stricter_sandbox(path: &SettingPath, new: &str, old: &str) -> bool {
     let key = path.0.last().map(String::as_str);
-    // Which one is stricter depends on the machine.
+    // The machine decides which of the two is stricter.
     if key == Some("mode")
         && ["everyday", "landlock"].contains(&old)
         && ["everyday", "landlock"].contains(&new)

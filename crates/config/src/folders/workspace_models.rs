@@ -1,5 +1,5 @@
-//! What a trusted folder may set about models and limits. It may define models with new names and make limits
-//! stricter. Only the person sets the prices of known models and the maximum cost.
+//! Limits the settings of a trusted folder for models and limits. It may define models with new names and
+//! make limits stricter. Only the person sets the prices of known models and the maximum cost.
 
 use agentx_llm::Catalog;
 

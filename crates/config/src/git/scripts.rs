@@ -8,9 +8,9 @@ use super::{MAX_BYTES, readable};
 use crate::digest::digest;
 use crate::folders::directory_listing::Listing;
 
-/// What stands before the hash of a whole folder that a command counts with.
+/// The text before the hash of a folder, if a command counts with the whole folder.
 const ANY_FILE: &str = " (may run any file of this folder,";
-/// What stands before the folder around hooks and its hash.
+/// The text before the folder around hooks and its hash.
 pub(super) const AROUND_HOOKS: &str = " with everything in ";
 /// The digits of a hash, and those that a question shows.
 const DIGITS: usize = 64;

@@ -219,7 +219,7 @@ fn load_with(
     })
 }
 
-/// What is wrong with the files that agents and people use as instructions, commands and skills.
+/// Returns the mistakes in files of instructions, commands and skills.
 fn files_for_agents(settings: &Settings) -> Vec<ConfigMistake> {
     let mut mistakes = settings.too_large_instructions();
     mistakes.extend(settings.prompt_files().mistakes);

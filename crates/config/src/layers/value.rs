@@ -227,7 +227,7 @@ pub fn is_variable(name: &str) -> bool {
 /// Returns what is wrong with it, without a password.
 pub(crate) fn url(words: &str) -> Result<String, String> {
     let words = words.trim();
-    // What holds a password is not repeated.
+    // A value with a password is not repeated.
     if words.contains('@') {
         return Err(
             "an address must not contain a user or a password; set the key with `api_key_env`".into(),
@@ -254,7 +254,7 @@ pub(crate) fn url(words: &str) -> Result<String, String> {
 }
 
 fn server(words: &str) -> Result<String, String> {
-    // What holds a secret is not repeated.
+    // A value with a secret is not repeated.
     if words.contains(['@', '?', '#']) {
         return Err(
             "the address of a server must not contain a user, a password or a query; AgentX signs in with your key".into(),

@@ -12,7 +12,7 @@ use crate::mcp::command_line;
 pub(crate) struct ServerEffect {
     /// The name of the server.
     pub(crate) name: String,
-    /// What its tools do.
+    /// The effect of its tools.
     does: String,
     /// Why it is not started, even in a trusted folder.
     pub(crate) left_out: Option<String>,
@@ -32,8 +32,8 @@ impl ServerEffect {
         })
     }
 
-    /// Returns the sentences about it. What a server would do that is left out is said, too: the reason may go
-    /// away without a change of the file.
+    /// Returns the sentences about it, even if the server is left out: the reason for that may disappear
+    /// without a change of the file.
     pub(crate) fn sentences(self) -> impl Iterator<Item = String> {
         let Self { name, does, .. } = self;
         let first = match self.left_out {

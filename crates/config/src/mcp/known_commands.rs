@@ -60,7 +60,7 @@ const LOADERS: &[&str] = &[
     "IFS",
 ];
 
-/// What leads where, for [`opened`].
+/// The view of the file system that [`opened`] needs.
 pub(crate) trait Disk {
     /// Returns whether a word is a file of the folder, or a directory of it, that an interpreter can run.
     fn is_script(&self, word: &str) -> bool;
@@ -141,7 +141,7 @@ fn known<'a>(
         "docker" | "podman" if words.first() == Some(&"run") => &[],
         _ => return None,
     };
-    // Which of the words are programs, the line does not show: `npx tsx server.ts`.
+    // The line does not show which of the words are programs: `npx tsx server.ts`.
     Some((settings, words.to_vec()))
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct ProjectServers {
     pub(crate) servers: Vec<McpServerSettings>,
     /// Its entries, for a person who decides about the folder.
     pub(crate) effects: Vec<ServerEffect>,
-    /// What else a person should know about the file.
+    /// Further notes about the file for the person.
     pub(crate) notes: Vec<String>,
     /// The mistakes in the file.
     pub(crate) mistakes: Vec<ConfigMistake>,
@@ -170,8 +170,8 @@ impl ProjectContext<'_> {
         files_of(&server.target, self.places, listings)
     }
 
-    /// Reads the servers. What an entry says is an effect, whether it can be used today or not: a variable that
-    /// is set later would else start what nobody saw.
+    /// Reads the servers. Each entry is an effect, whether or not it can be used today: otherwise a variable
+    /// that is set later would start a server that nobody has seen.
     fn read(&self, bytes: &[u8], found: &mut ProjectServers) -> Vec<McpServerSettings> {
         let servers = match serde_json::from_slice::<Value>(bytes) {
             Ok(Value::Object(mut file)) => file.remove("mcpServers"),
@@ -402,7 +402,7 @@ mod tests {
         context.servers()
     }
 
-    /// What a person reads about the servers.
+    /// Returns the text about the servers for the person.
     fn said(found: ProjectServers) -> Vec<String> {
         let effects = found.effects.into_iter();
         effects.flat_map(ServerEffect::sentences).collect()

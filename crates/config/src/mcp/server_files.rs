@@ -333,7 +333,7 @@ impl Lookup<'_> {
         paths.filter_map(|path| self.file_with_settings(&path)).collect()
     }
 
-    /// A file with settings of the program. Of one that may hold secrets only a hash is shown.
+    /// A file with settings of the program. If it may hold secrets, only its hash is shown.
     fn file_with_settings(&self, path: &Path) -> Option<(PathBuf, Vec<u8>)> {
         match self.words.look(path) {
             PathTarget::Elsewhere | PathTarget::Directory(_) => None,

@@ -1,4 +1,4 @@
-//! Reads variables of the environment. An empty one counts as not set.
+//! Reads environment variables. An empty one is treated as unset.
 
 /// Reads the environment.
 pub(crate) type Lookup<'a> = &'a dyn Fn(&str) -> Option<String>;

@@ -1,4 +1,4 @@
-//! The list of skills that a model is told when its session begins: names and descriptions. It takes at most a
+//! The list of skills that a model gets when its session begins: names and descriptions. It takes at most a
 //! small share of the model's window, so long descriptions are cut where there are many.
 
 use agentx_agent::estimate_text;
@@ -11,10 +11,10 @@ use super::prompt_file::cut;
 const PERCENT: u64 = 2;
 /// Lengths of descriptions, in characters, of which the largest that fits is used.
 const LENGTHS: [usize; 5] = [1_024, 400, 160, 80, 0];
-/// What stands in the place of a path: the list comes from many files.
+/// The text in place of a path, because the list comes from many files.
 const PLACE: &str = "skills";
 
-/// What stands above the list.
+/// The heading of the list.
 const HEAD: &str = "\
 Skills hold instructions for certain tasks. If one fits your task, read it with the tool `skill` before you begin. \
 A skill gives you no permissions.\n";

@@ -27,8 +27,8 @@ pub const SKILL_TOOL: &str = "skill";
 /// The commands and skills that count.
 #[derive(Clone, Debug, Default)]
 pub struct PromptFiles {
-    /// All of them: the person's own before those of the folder, commands before skills, then by name. Of two with
-    /// the same name and kind only the first is here.
+    /// All of them: the person's own before those of the folder, commands before skills, then by name. If two
+    /// have the same name and kind, only the first is included.
     pub files: Vec<PromptFile>,
     /// Files that are not used, each with the reason.
     pub mistakes: Vec<ConfigMistake>,
@@ -37,7 +37,8 @@ pub struct PromptFiles {
 }
 
 impl PromptFiles {
-    /// Returns what a person may send with `/NAME`. Of a command and a skill with the same name, the first counts.
+    /// Returns the commands and skills that a person may send with `/NAME`. If a command and a skill have the
+    /// same name, the first counts.
     pub fn commands(&self) -> Vec<&PromptFile> {
         let mut commands: Vec<&PromptFile> = Vec::new();
         for file in self.files.iter().filter(|file| file.is_for_person) {

@@ -24,7 +24,7 @@ pub struct PromptFile {
     /// The name: that of the file with those of its subdirectories before it (`team:review`), or for a skill that of
     /// its directory.
     pub name: String,
-    /// What it is for, in one line.
+    /// Its purpose, in one line.
     pub description: String,
     /// The words that it takes, as its author describes them; empty if they do not.
     pub argument_hint: String,
@@ -137,7 +137,7 @@ fn read(found: FoundPrompt, remarks: &mut Vec<ConfigMistake>) -> Result<PromptFi
     })
 }
 
-/// What is not as the standard of skills wants it, although the skill can be used.
+/// Returns deviations from the standard of skills that do not prevent use.
 fn oddities(fields: &BTreeMap<String, String>, directory: &str) -> Vec<String> {
     let mut odd = Vec::new();
     match fields.get("name") {
@@ -165,7 +165,7 @@ fn one_line(text: &str) -> String {
         .join(" ")
 }
 
-/// The beginning of a text, with a sign behind it if it goes on.
+/// Returns the beginning of a text, followed by a sign if the text is longer.
 pub(super) fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),

@@ -1,4 +1,4 @@
-//! What a model reads of a skill: its text with the list of its files, or one of these files.
+//! The content of a skill for the model: its text with the list of its files, or one of these files.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -44,7 +44,7 @@ impl PromptFile {
 }
 
 impl Settings {
-    /// Returns the text of a skill for the model, or of one of its files. The files are read anew at each call.
+    /// Returns the text of a skill for the model, or of one of its files. The files are read at each call.
     ///
     /// # Errors
     /// Returns an error in words for the model, if there is no such skill, or the file is not in its directory or

@@ -30,9 +30,9 @@ const KEYS: &[&str] = &[
 ];
 
 impl WrittenRule {
-    /// Returns whether it was kept for a folder that is no longer at its path. Of such rules, only those
-    /// count that make things stricter. The folder may have got a `.git` since, if the records of trust in
-    /// `trust_dir` say so: only they know whether it is still the same `.git`.
+    /// Returns whether it was kept for a folder that is no longer at its path. Only such rules count that
+    /// make things stricter. The folder may have got a `.git` since, if the trust records in `trust_dir` say
+    /// so: only they know whether it is still the same `.git`.
     pub fn is_of_another_folder(&self, trust_dir: &Path) -> bool {
         let (Some(folder), Some(place)) = (&self.folder, &self.value.workspace) else {
             return false;

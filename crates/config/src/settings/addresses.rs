@@ -57,7 +57,7 @@ fn check_login(get: &SettingsGetter<'_>, name: &str, oauth: &SettingPath, mistak
     });
     wrong("client_metadata_url", &|value| {
         match value {
-        // What holds a password is not repeated.
+        // An address with a password is not repeated.
         Value::Text(text) if !is_document(text) => Some(
             "is not the address of a document: use one such as https://example.org/agentx.json, with a path and \
              without a user, a query or a fragment"

@@ -18,7 +18,7 @@ pub struct ChatSettings {
     pub status_command: Option<String>,
     /// The minimum time between two runs of that command.
     pub status_interval: Duration,
-    /// How a chat shows the reasoning of models.
+    /// The display of models' reasoning in a chat.
     pub thinking: ThinkingDisplay,
     /// The background that colours are chosen for.
     pub theme: ThemeChoice,

@@ -246,13 +246,13 @@ pub struct HeaderSetting {
 pub struct MemorySettings {
     /// Whether memories are proposed and used.
     pub enabled: bool,
-    /// How proposals of a model are handled.
+    /// The handling of proposals by a model.
     pub accept: MemoryAccept,
     /// The maximum size of the memories that a model is given for one run, in tokens.
     pub max_tokens: u32,
 }
 
-/// How proposals of a model are handled.
+/// The handling of proposals by a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MemoryAccept {
     /// It waits until the person decides.

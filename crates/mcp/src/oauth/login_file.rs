@@ -11,7 +11,7 @@ use agentx_files::{FileLock, ReplaceOptions, make_private_directory, remove_left
 use agentx_runtime::{Clock as _, SystemClock};
 use serde::{Deserialize, Serialize};
 
-/// The version of the form of the file. What another version wrote is not read.
+/// The version of the file's format. A file of another version is not read.
 const FORM: u32 = 1;
 /// The longest file.
 const FILE_BYTES: u64 = 256 << 10;

@@ -10,7 +10,7 @@ use super::login_file::{GrantedTokens, LoginParties, now};
 use super::requests::LoginRequests;
 use crate::server_tool::shown;
 
-/// The reason why there are no tokens.
+/// The reason for a failed token request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum TokenFailure {
     /// The grant is used up, expired or revoked: only a new login helps.

@@ -13,7 +13,7 @@ use super::refusal::McpRefusal;
 const STATELESS: &str = "2026-07-28";
 /// The versions with a handshake, the newest first.
 const WITH_HANDSHAKE: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
-/// The name of the extension for calls that go on without their request.
+/// The name of the extension for calls that outlive their request.
 pub(super) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 /// The instructions that clients may pass to their models.
 const INSTRUCTIONS: &str = "The tools of AgentX on this machine. Each call is decided by the rules and the approval mode of its person; what would ask them is asked at a client that shows forms, and otherwise refused with the reason. Tools named `agent__…` hand a task to an agent. Resources are sessions of AgentX.";

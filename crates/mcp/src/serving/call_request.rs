@@ -58,7 +58,7 @@ pub(super) async fn run(
             let _ = suspended.asked.answer.send(answer);
             request.answered(suspended.live).await
         }
-        // What is missing is asked again.
+        // Missing answers are requested again.
         None => match request.suspended(suspended) {
             Ok(result) => Ok(result),
             Err(live) => request.answered(live).await,

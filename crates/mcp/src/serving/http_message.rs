@@ -61,7 +61,7 @@ pub struct McpHttpRequest {
 }
 
 impl HttpMessage {
-    /// Reads a message. What is wrong with it is its answer.
+    /// Reads a message. A mistake in it becomes its answer.
     ///
     /// ```
     /// use agentx_mcp::{HttpMessage, MirroredHeaders};
@@ -160,9 +160,9 @@ impl McpHttpRequest {
         })
     }
 
-    /// Answers the request. What goes to the client before the answer goes to `context.said`: progress of a call and what
-    /// it logs, if the client asked for it, and questions to its person. A cancelled `context.cancel` ends a call, the
-    /// reading of documents, and a stream.
+    /// Answers the request. Messages that precede the answer go to `context.said`: progress and log lines of
+    /// a call, if the client asked for them, and questions to its person. A cancelled `context.cancel` ends a
+    /// call, the reading of documents, and a stream.
     pub async fn answer(self, parts: &Arc<dyn ServedParts>, context: McpRequestContext) -> HttpAnswer {
         let stateless = answers::is_stateless(&self.params);
         let answered = if self.is_listening() {

@@ -13,7 +13,7 @@ use super::log::McpLogLevel;
 use super::questions::{CallQuestions, OpenQuestion};
 use super::{CallMessage, CallProgress, ServedCall, ServedParts};
 
-/// What a call says that waits for the request that passes it on; the rest is dropped.
+/// The number of messages of a call that wait for the request that forwards them; further ones are dropped.
 const WAITING: usize = 256;
 
 /// A call of a tool, as a client asked for it.
@@ -45,7 +45,7 @@ pub(super) struct LiveCall {
     ends: DropGuard,
 }
 
-/// What comes next of a call.
+/// The outcome of a call, or its next question.
 pub(super) enum CallTurn {
     Ended(Option<ToolOutcome>),
     Asks(OpenQuestion),

@@ -1,5 +1,5 @@
-//! What a tool logs, for a client that wants it: `logging/setLevel` in the versions with a handshake, a level in each request
-//! in the version without one.
+//! Log messages of tools, for clients that request them: by `logging/setLevel` in the versions with a
+//! handshake, by a level in each request in the version without one.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -88,7 +88,7 @@ pub(super) fn level_of(
         .transpose()
 }
 
-/// What a step of a call logs.
+/// A line that a step of a call logs.
 #[derive(Debug, PartialEq)]
 pub(super) struct LoggedLine {
     level: McpLogLevel,

@@ -138,17 +138,17 @@ pub struct ServedCall {
     pub questions: CallQuestions,
 }
 
-/// What a running call says before its outcome. The request that waits for the call makes a message of it, because each
-/// request has a token and a log level of its own.
+/// A report of a running call before its outcome. The request that waits for the call turns it into a
+/// message, because each request has its own token and log level.
 #[derive(Debug, PartialEq)]
 enum CallMessage {
     /// A line of progress, and its number.
     Progress { said: u64, line: String },
-    /// What the tool logs.
+    /// A line that the tool logs.
     Log(LoggedLine),
 }
 
-/// Passes on to the client what a call says: its progress, and what it logs. What finds no room is dropped.
+/// Forwards progress and log lines of a call to the client. Drops those for which there is no room.
 #[derive(Clone, Debug, Default)]
 pub struct CallProgress {
     messages: Option<mpsc::Sender<CallMessage>>,

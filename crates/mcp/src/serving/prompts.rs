@@ -69,7 +69,8 @@ pub(super) fn named(parts: &dyn ServedParts, name: &str) -> Result<ToolSpec, Mcp
     found.ok_or_else(|| McpRefusal::new(INVALID_PARAMS, format!("there is no prompt {name:?}")))
 }
 
-/// Returns the arguments of the tool. Clients send each one as a text; one that is no text in the schema is JSON.
+/// Returns the arguments of the tool. Clients send each one as a text; if the schema requires another type,
+/// the text is JSON.
 fn input(spec: &ToolSpec, given: Option<&Value>) -> Result<Value, McpRefusal> {
     let given = match given {
         None | Some(Value::Null) => return Ok(json!({})),

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// The time for an answer. Afterwards the call goes on as if the answer was no.
+/// The time limit for an answer. After that the call continues as if the answer were no.
 const PATIENCE: Duration = Duration::from_secs(600);
 /// The beginning of the `Mcp-Session-Id` of a client that can be asked.
 const ASKABLE: &str = "elicitation-";
@@ -93,7 +93,7 @@ pub(super) fn input_request(question: &ClientQuestion) -> Value {
     json!({"method": "elicitation/create", "params": params})
 }
 
-/// A question that waits for its answer. The call goes on without one when this is dropped.
+/// A question that waits for its answer. Dropping it lets the call continue without an answer.
 #[derive(Debug)]
 pub(super) struct OpenQuestion {
     pub(super) question: ClientQuestion,

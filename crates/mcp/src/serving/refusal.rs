@@ -8,7 +8,7 @@ use super::message::{INVALID_PARAMS, RESOURCE_NOT_FOUND};
 pub(super) struct McpRefusal {
     pub(super) code: i64,
     pub(super) why: String,
-    /// What the protocol wants to be named besides.
+    /// Further data that the protocol requires.
     pub(super) data: Option<Value>,
 }
 

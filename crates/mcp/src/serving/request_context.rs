@@ -1,4 +1,4 @@
-//! Where a request of a client comes from, and what goes back besides its answer.
+//! The origin of a client's request, and the channel for messages besides its answer.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::suspended_calls::SuspendedCalls;
 
-/// Where a request comes from, and what goes back besides its answer.
+/// The origin of a request, and the channel for messages besides its answer.
 pub struct McpRequestContext {
     /// Ends the work on the request when its client cancels it or goes away.
     pub cancel: CancellationToken,

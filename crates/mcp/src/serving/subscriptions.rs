@@ -142,7 +142,7 @@ pub(super) async fn listen(
     Ok(answers::complete(json!({ "_meta": meta }), true, false))
 }
 
-/// What a client wants to hear in a stream. Lists of tools and prompts never change here.
+/// The notifications that a client requests in a stream. Lists of tools and prompts never change here.
 struct ListenFilter {
     addresses: Option<Vec<String>>,
     list: bool,

@@ -1,4 +1,4 @@
-//! Calls that go on without their request: the extension `io.modelcontextprotocol/tasks` of version 2026-07-28.
+//! Calls that outlive their request: the extension `io.modelcontextprotocol/tasks` of version 2026-07-28.
 //!
 //! | request | answer |
 //! | --- | --- |
@@ -45,11 +45,11 @@ pub struct ServedTask {
     pub updated: Timestamp,
     /// For how long after its beginning it is answered for, in milliseconds.
     pub ttl_ms: u64,
-    /// How far it is.
+    /// The state of the task.
     pub state: ServedTaskState,
 }
 
-/// How far a task is.
+/// The state of a task.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ServedTaskState {
     /// It works.
@@ -158,7 +158,7 @@ fn no_task(id: &str) -> McpRefusal {
     McpRefusal::new(INVALID_PARAMS, why)
 }
 
-/// The answers of `tasks/update`. What is no answer is as if it was missing.
+/// Returns the answers of `tasks/update`. Ignores values that are not answers.
 fn responses(params: &Map<String, Value>) -> Result<BTreeMap<String, ClientAnswer>, McpRefusal> {
     let Some(responses) = params.get("inputResponses").and_then(Value::as_object) else {
         return Err(McpRefusal::new(
@@ -170,7 +170,7 @@ fn responses(params: &Map<String, Value>) -> Result<BTreeMap<String, ClientAnswe
     Ok(responses.iter().filter_map(read).collect())
 }
 
-/// What every answer about a task has.
+/// Returns the fields of every answer about a task.
 fn seed(task: &ServedTask) -> Value {
     let status = match &task.state {
         ServedTaskState::Working => "working",

@@ -31,7 +31,7 @@ const NETWORK: u64 = 1 | 1 << 1;
 /// Abstract sockets, and signals.
 const SCOPES: u64 = 1 | 1 << 1;
 
-/// What may be reached, as Landlock sees it.
+/// The permitted paths and networks, as Landlock rules.
 pub(crate) struct LandlockRules<'a> {
     pub(crate) read: Vec<&'a Path>,
     pub(crate) write: Vec<&'a Path>,

@@ -7,8 +7,8 @@
 //! | init | the first process of the pid namespace: made the root, reaps | with the last process inside |
 //! | command | what was asked for | by itself |
 //!
-//! What a command leaves running goes on, as without a sandbox, because `init` stays. `init` leaves the group
-//! and the output, so that only those processes count as left.
+//! Background processes of a command keep running, as without a sandbox, because `init` stays. `init` leaves
+//! the group and the output, so that only those processes count as left.
 
 use std::convert::Infallible;
 use std::fs::{self, File};
@@ -31,14 +31,14 @@ use super::landlock::LandlockRules;
 use super::{kernel, mounts, restrictions};
 use crate::{HELPER_FAILED, SandboxError, SandboxPolicy};
 
-/// How the command ended.
+/// The end of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Ended {
     Code(u8),
     Signal(u8),
 }
 
-/// What `init` says to the keeper: how the command ended, and whether something still runs inside.
+/// The report of `init` to the keeper: the end of the command, and whether something still runs inside.
 struct Report {
     ended: Ended,
     is_left: bool,

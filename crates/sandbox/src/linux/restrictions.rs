@@ -1,4 +1,4 @@
-//! What both steps put on a process last: limits, capabilities, Landlock, the filter of system calls.
+//! The last restrictions of both steps: limits, capabilities, Landlock, the filter of system calls.
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -8,8 +8,9 @@ use super::seccomp::{FilterRules, filter};
 use crate::landlock_version::NEEDED_ABI;
 use crate::{SandboxError, SandboxLimits, SandboxStep};
 
-/// What root keeps: changing owners and modes of files, and becoming another user. The numbers are those of
-/// `linux/capability.h`: `CHOWN`, `DAC_OVERRIDE`, `FOWNER`, `FSETID`, `KILL`, `SETGID`, `SETUID`.
+/// The capabilities that root keeps: changing owners and modes of files, and becoming another user. The
+/// numbers are those of `linux/capability.h`: `CHOWN`, `DAC_OVERRIDE`, `FOWNER`, `FSETID`, `KILL`, `SETGID`,
+/// `SETUID`.
 const KEPT_CAPABILITIES: u64 = 1 | 1 << 1 | 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 7;
 
 /// Sets the limits. A limit that is lower already stays.

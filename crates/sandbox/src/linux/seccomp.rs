@@ -1,14 +1,14 @@
 //! The filter of system calls, as a program for the kernel's BPF machine: what a command never needs, and
 //! what would lead around the other layers.
 //!
-//! It refuses with `EPERM`, so that a program that tries another way goes on. Calls of another architecture
-//! and unknown forms (`clone3`, whose arguments a filter cannot read) get `ENOSYS`.
+//! It refuses with `EPERM`, so that a program can fall back to another way. Calls of another architecture and
+//! unknown forms (`clone3`, whose arguments a filter cannot read) get `ENOSYS`.
 
 use nix::libc::{self, c_long};
 
 use super::kernel::Instruction;
 
-/// What the filter lets through, which depends on the step.
+/// The system calls that the filter permits, depending on the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FilterRules {
     /// `AF_INET` and `AF_INET6`.
@@ -252,7 +252,7 @@ fn result(value: u32) -> Instruction {
 mod tests {
     use super::*;
 
-    /// What the kernel's machine returns for a call: the part of BPF that the filter uses.
+    /// Returns the result of the kernel's BPF machine for a call, for the part of BPF that the filter uses.
     fn run(program: &[Instruction], architecture: u32, number: c_long, arguments: [u32; 6]) -> u32 {
         let mut data = [0; 64];
         data[0..4].copy_from_slice(&word(number).to_ne_bytes());

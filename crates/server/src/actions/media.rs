@@ -71,8 +71,8 @@ fn is_data(url: &str) -> bool {
         .is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"))
 }
 
-/// Returns whether a URL is `https:` at port 443 of a host with a public name. What the name resolves to is
-/// for the provider to check.
+/// Returns whether a URL is `https:` at port 443 of a host with a public name. The provider has to check the
+/// address of that name.
 fn is_public(url: &str) -> bool {
     let Ok(url) = url.parse::<Uri>() else {
         return false;

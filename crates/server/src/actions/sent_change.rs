@@ -16,7 +16,7 @@ const LIMITS: [&str; 4] = ["max_iterations", "max_tokens", "max_cost", "max_wall
 /// A change whose limits may be none.
 pub(crate) struct SentChange {
     change: ConfigChange,
-    /// What is wrong with its limits.
+    /// The mistake in its limits.
     wrong: Option<String>,
 }
 

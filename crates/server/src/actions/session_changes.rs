@@ -48,7 +48,7 @@ impl ServerState {
             if mode.is_some() {
                 hand.check_storage().await?;
             }
-            // Where inputs are held back, an urgent one opens a run.
+            // If inputs are held back, an urgent one starts a run.
             let _counted = match mode {
                 Some(InputMode::Steer | InputMode::Interrupt) => hand.check_run().await?,
                 Some(InputMode::Queue) | None => None,

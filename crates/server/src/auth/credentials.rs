@@ -14,7 +14,8 @@ pub const CLIENT_CHARS: usize = 64;
 /// The allowed lengths of a client's nonce.
 const NONCE_CHARS: std::ops::RangeInclusive<usize> = 16..=128;
 
-/// Returns the token in `Authorization: Bearer …`. Of two such headers a proxy might read the other one.
+/// Returns the token in `Authorization: Bearer …`. Refuses two such headers, because a proxy might read the
+/// other one.
 pub(crate) fn bearer(headers: &HeaderMap) -> Result<Option<&str>, Box<Problem>> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let Some(value) = values.next() else {

@@ -22,7 +22,7 @@ const MODEL_STEPS: &str = "generate";
 /// The number of bytes of a request that count as a token.
 const TOKEN_BYTES: u64 = 4;
 
-/// What a call was admitted with.
+/// The budget with which a call was admitted.
 #[derive(Default)]
 pub(crate) struct AdmittedCall {
     /// Counts the call as one without a bill, until the first bill comes.
@@ -34,7 +34,7 @@ pub(crate) struct AdmittedCall {
 /// A step without an end.
 struct OpenStep {
     estimate: NanoUsd,
-    /// What it may cost beyond that.
+    /// The reserve for costs beyond that.
     reserved: NanoUsd,
 }
 
@@ -128,7 +128,7 @@ impl<'a> ClientCallCosts<'a> {
 }
 
 impl Drop for ClientCallCosts<'_> {
-    /// What has no end by now never gets a bill.
+    /// A model call that has not ended by now never gets a bill.
     fn drop(&mut self) {
         for open in std::mem::take(&mut self.open).into_values() {
             self.costs.keep_estimate(self.person, open.estimate);

@@ -1,8 +1,9 @@
 //! The tools and resources of a caller of `/mcp`: the tools that the caller's own agent would have here,
 //! under the same rules, and the caller's sessions as documents.
 //!
-//! A call runs outside of any session. What would ask is refused, unless the caller is the operator and their client can
-//! be asked: the answer of a client is that of the person whose token it has. A member may not allow their own calls.
+//! A call runs outside any session. If it needs an approval, it is refused, unless the caller is the operator
+//! and their client can be asked: a client answers for the person whose token it has. A member may not allow
+//! their own calls.
 
 use std::sync::{Arc, OnceLock};
 

@@ -4,7 +4,7 @@ use std::iter;
 
 use agentx_types::{AgentConfig, Limits, NanoUsd};
 
-/// What is refused if answers may have more tokens.
+/// The reason for refusing answers with more tokens.
 pub(crate) const MORE_TOKENS: &str = "`params` would allow answers more tokens";
 
 /// Returns the limits that a change of somebody who is not the operator sets, in a session whose limits are those
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_length_of_answers_that_was_not_set_is_the_one_that_the_request_asked_for_or_unknown() {
-        // What it was, what it would be, and its bound, or zero if that is unknown.
+        // The old value, the new value, and the bound, or zero if it is unknown.
         let messages = config(Api::Anthropic, None, None);
         let most = messages.model.longest_answer(None);
         let others = config(Api::OpenaiChat, None, None);

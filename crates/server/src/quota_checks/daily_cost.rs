@@ -10,8 +10,8 @@ use crate::quotas::unlisted_costs::DAY_US;
 use crate::quotas::{QuotaGuard, UsageSums};
 use crate::state::ServerState;
 
-/// What a person has begun and may have no bill yet. It is read before the sums, which have the bills of what ends
-/// meanwhile.
+/// Work of a person that has begun and may have no bill yet. Read it before the sums, which include the bills
+/// of work that ends in between.
 pub(crate) struct BegunWork {
     /// Inputs that were admitted and are on their way.
     pub(crate) inputs: u64,
@@ -63,8 +63,8 @@ impl ServerState {
         Ok(Some(self.kept.begun.add(format!("calls {owner}")).0))
     }
 
-    /// Checks that the bills of a person are below what they may spend in a day. What costs nothing itself needs no
-    /// more than that.
+    /// Checks that the bills of a person are below their daily budget. That is enough for work that costs
+    /// nothing itself.
     ///
     /// # Errors
     /// Returns `quota_usage` if they are not.

@@ -8,8 +8,8 @@ use agentx_types::{OwnerId, SessionId};
 use crate::state::ServerState;
 
 impl ServerState {
-    /// Deletes a session by `delete`. What it cost, and what its blobs take, still counts for its owner, so the disk has
-    /// both before the session is gone: the server may be killed in between.
+    /// Deletes a session by `delete`. Its cost and the size of its blobs still count for its owner, so both
+    /// are on the disk before the session is gone: the server may be killed in between.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read, or the deletion fails.

@@ -55,7 +55,7 @@ impl AdmittedRuns {
 pub(crate) struct CallBudget {
     /// The quota.
     pub(crate) most: NanoUsd,
-    /// What the person's sessions cost.
+    /// The cost of the person's sessions.
     pub(crate) listed: NanoUsd,
 }
 

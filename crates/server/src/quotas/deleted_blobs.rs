@@ -25,8 +25,8 @@ use serde::{Deserialize, Serialize};
 const TOGETHER_US: i64 = 60 * 1_000_000;
 /// The time for which deletions count. An hour after each of them, the next collection removes the blobs.
 const KEPT_US: i64 = (3600 + 60) * 1_000_000;
-/// The largest number of blobs of an owner that are known by name. Of further ones only the bytes are added up, once for
-/// each deletion.
+/// The maximum number of blobs of an owner that are known by name. For further ones, only the bytes are added
+/// up, once per deletion.
 const NAMED: usize = 16 << 10;
 
 /// The name of the file in the data directory.

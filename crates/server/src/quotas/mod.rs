@@ -42,7 +42,7 @@ pub(crate) struct MemberUsage {
     sums: Mutex<HashMap<OwnerId, (Instant, UsageSums)>>,
     /// The costs that no session lists.
     pub(crate) unlisted: UnlistedCosts,
-    /// What deleted sessions leave on the disk.
+    /// The blobs that deleted sessions leave on the disk.
     pub(crate) deleted: DeletedBlobs,
     /// The slots of members' tool calls, with their number.
     slots: Mutex<HashMap<OwnerId, (u64, CallSlots)>>,

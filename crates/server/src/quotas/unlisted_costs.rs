@@ -56,10 +56,10 @@ struct KnownCosts {
     being_written: CostsByOwner,
     /// Those that came later.
     new: CostsByOwner,
-    /// What is being taken off those in the file, because an estimate was higher than the bill. It stays here if that
-    /// fails.
+    /// The amounts that are being subtracted from the file, because an estimate was higher than the bill.
+    /// They stay here if the write fails.
     less_being_written: HashMap<OwnerId, NanoUsd>,
-    /// What is to be taken off later.
+    /// The amounts to subtract later.
     less: HashMap<OwnerId, NanoUsd>,
     /// The deletions of this server that have begun and not ended.
     deletions: CostsByOwner,
@@ -161,11 +161,12 @@ impl UnlistedCosts {
         costs.collect()
     }
 
-    /// Begins a model call: adds its estimate, and reserves `more`, which it may cost beyond that. Of two that begin at the
-    /// same instant, the second one sees the first.
+    /// Begins a model call: adds its estimate, and reserves `more`, which it may cost beyond that. If two
+    /// begin at the same instant, the second one sees the first.
     ///
     /// # Errors
-    /// Returns what the owner has spent and reserved if the budget has no room for the estimate. Then nothing counts.
+    /// Returns the owner's spent and reserved amounts if the budget has no room for the estimate. Then
+    /// nothing is added.
     pub(crate) fn begin(
         &self,
         owner: &OwnerId,
@@ -283,10 +284,10 @@ impl UnlistedCosts {
     }
 }
 
-/// What the file does not have yet.
+/// Changes that the file does not have yet.
 struct WantedChanges {
     added: CostsByOwner,
-    /// What is to be taken off.
+    /// The amounts to subtract.
     less: HashMap<OwnerId, NanoUsd>,
     /// The deletions that have begun.
     begun: CostsByOwner,

@@ -93,8 +93,8 @@ impl SocketReader {
         }
     }
 
-    /// Returns the end for a client that sent more bytes than it may. Of those who are known, only visitors have
-    /// such a bound.
+    /// Returns the end for a client that sent more bytes than it may. Among identified clients, only visitors
+    /// have such a bound.
     fn sent_too_much(&self) -> ConnectionEnd {
         let reason = match &self.caller {
             Some(_) => format!("a frame of a visitor has at most {} KiB", VISITOR_BYTES >> 10),

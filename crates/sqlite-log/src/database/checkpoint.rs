@@ -20,8 +20,8 @@ use crate::error::Fault;
 
 /// Number of written pages after which a checkpoint is made: 8 MiB.
 const PAGES: i32 = 2000;
-/// Number of pages, 128 MiB, at which appends wait until the log can begin anew: under a load without pauses,
-/// a concurrent checkpoint always misses some pages. A checkpoint right before keeps the wait short.
+/// Number of pages, 128 MiB, at which appends wait until the log can restart: under a load without pauses, a
+/// concurrent checkpoint always misses some pages. A checkpoint right before keeps the wait short.
 const TOO_MANY_PAGES: i32 = 16 * PAGES;
 /// Timeout of closing for readers of other processes.
 const PATIENCE_AT_THE_END: Duration = Duration::from_millis(50);

@@ -16,9 +16,9 @@ use crate::log::SqliteLog;
 use crate::log::gc::{merge_words, overwriting};
 use crate::write::writer::WriterState;
 
-/// A collection writes databases of up to this size anew: that takes about a tenth of a second.
+/// A collection rewrites databases of up to this size, which takes about a tenth of a second.
 const SMALL_BYTES: u64 = 32 << 20;
-/// A larger database is written anew by way of a file, and not in memory.
+/// A larger database is rewritten through a file instead of in memory.
 const MEMORY_BYTES: u64 = 256 << 20;
 /// The time that a collection waits for readers of the write-ahead log. Appends wait as long.
 const BRIEFLY: Duration = Duration::from_millis(50);
@@ -74,7 +74,7 @@ fn bytes_of(connection: &Connection) -> Result<u64, Fault> {
     Ok(number("page_count")?.saturating_mul(number("page_size")?))
 }
 
-/// Writes the whole database anew.
+/// Rewrites the whole database.
 fn write_anew(core: &WriterState) -> Result<(), Fault> {
     let connection = &core.connection;
     let by_file = bytes_of(connection)? > MEMORY_BYTES;

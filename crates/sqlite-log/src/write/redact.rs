@@ -1,9 +1,9 @@
 //! Replaces facts of sessions, because a text in them has to go. Called by `SessionLog::redact`, on the writing
 //! thread.
 //!
-//! Everything happens in one transaction: the segments that hold the facts are stored anew, blobs that nothing
-//! else names are removed, the read models get the present words, and each session that shares the events gets
-//! the record. A process that dies in between has changed nothing.
+//! Everything happens in one transaction: the segments that hold the facts are rewritten, blobs that nothing
+//! else names are removed, the read models get the present words, and each session that shares the events
+//! gets the record. A process that dies in between has changed nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! Lays out segments anew with other facts in them, for a redaction. Writes nothing.
+//! Lays out segments again with different facts, for a redaction. Does not write.
 //!
 //! A segment is read as a whole and encoded again, as one row. The row keeps its hash, from which the chain
 //! continues, and gets a mark with the hash of its new content.

@@ -61,7 +61,8 @@ mod inside {
 
     /// The memory of the helper, in bytes.
     const MEMORY: u64 = 1 << 30;
-    /// What holds it to that. Elsewhere than on Linux a process may begin with more address space than this.
+    /// The resource that limits it. Other systems than Linux need another one, because a process may begin
+    /// there with more address space than this.
     #[cfg(target_os = "linux")]
     const HELD_MEMORY: Resource = Resource::RLIMIT_AS;
     #[cfg(not(target_os = "linux"))]

@@ -77,7 +77,7 @@ fn whole(html: &str, address: Option<&str>) -> DocumentText {
     document(&title, &page)
 }
 
-/// A page as Markdown. Of pictures only the words remain, because a model cannot follow their addresses.
+/// A page as Markdown. Pictures are reduced to their words, because a model cannot follow their addresses.
 fn document(title: &str, page: &Readability) -> DocumentText {
     for picture in page.doc.select("img").nodes() {
         let words = picture.attr("alt").filter(|words| !words.trim().is_empty());

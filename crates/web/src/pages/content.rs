@@ -1,4 +1,4 @@
-//! What came from a server: its kind by media type and first bytes, and its text.
+//! The content that a server returned: its kind by media type and first bytes, and its text.
 
 use encoding_rs::{Encoding, UTF_8};
 

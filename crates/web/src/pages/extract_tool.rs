@@ -32,7 +32,7 @@ pub struct WebExtractInput {
     urls: Vec<String>,
 }
 
-/// What `web_extract` works with.
+/// The dependencies of `web_extract`.
 #[derive(Clone, Debug)]
 pub struct WebExtractOptions {
     /// Reads HTML and PDF.

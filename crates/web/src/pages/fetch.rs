@@ -21,14 +21,14 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 pub(super) const MAX_PAGE: usize = 8 << 20;
 /// The maximum number of redirects.
 const MOST_REDIRECTS: usize = 5;
-/// What is asked for: servers that have Markdown may send it.
+/// The accepted media types: servers that have Markdown may send it.
 const ACCEPTED: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/pdf;q=0.8, \
                         application/json;q=0.8, text/*;q=0.8, */*;q=0.1";
 
 /// A page as it came.
 #[derive(Debug)]
 pub(super) struct FetchedPage {
-    /// Where it was found.
+    /// The final address, after redirects.
     pub(super) url: Url,
     /// The status.
     pub(super) status: u16,
@@ -126,8 +126,8 @@ fn make_client(hosts: LocalHosts, lookup: Arc<dyn NameLookup>) -> reqwest::Resul
         .build()
 }
 
-/// Where a redirect leads; `None` if the response is none. Only the host that was agreed to is asked: another
-/// one is for rules and the person to decide about.
+/// Returns the target of a redirect; `None` if the response is not one. Only the approved host is asked:
+/// rules and the person decide about any other.
 fn next(from: &Url, response: &Response) -> Result<Option<Url>, String> {
     let to = response.headers().get(LOCATION);
     let (301 | 302 | 303 | 307 | 308, Some(to)) = (response.status().as_u16(), to) else {

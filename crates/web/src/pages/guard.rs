@@ -1,5 +1,5 @@
-//! Which addresses of the network a page may be fetched from: those of the public internet, and local hosts that
-//! the person's own settings name.
+//! The guard of addresses from which a page may be fetched: those of the public internet, and local hosts
+//! that the person's own settings name.
 
 use std::collections::BTreeSet;
 use std::net::IpAddr;

@@ -124,8 +124,8 @@ impl Chat<'_> {
         self.leave()
     }
 
-    /// Handles a word that leaves, as Ctrl-D does; `/quit` leaves at once. What is fed through a pipe is not
-    /// asked.
+    /// Handles a word that leaves, as Ctrl-D does; `/quit` leaves immediately. Input from a pipe leaves
+    /// without a question.
     pub(in crate::chat) async fn leave_by_word(&mut self) -> ChatFlow {
         let is_asked = !matches!(self.display.face, ChatInterface::Lines { eager: false });
         if is_asked && self.ends_a_run() && !self.approvals.attention.leaves_by_word(Instant::now()) {

@@ -96,9 +96,9 @@ fn left_out(count: usize) -> Row {
     Row::new(&text, Style::default())
 }
 
-/// Returns which rows of a question are shown where not all have room, in order. What it is about stands at its
-/// beginning; why it is asked, and which rule `always` keeps, at its end. Of a change between them, at least what goes
-/// and what comes is shown.
+/// Returns the rows of a question to show if not all fit, in order. The subject is at the beginning; the
+/// reason and the rule that `always` keeps are at the end. If a change is between them, at least a removed
+/// and an added row are shown.
 fn most_telling(rows: &[Row], room: usize) -> BTreeSet<usize> {
     let begins = |sign: &str| rows.iter().position(|row| row.text().starts_with(sign));
     let wanted = [Some(0), begins("    +"), begins("    -")];

@@ -45,7 +45,7 @@ impl Chat<'_> {
         refused: &mut RefusedMessage,
     ) -> Result<Vec<ContentPart>, String> {
         let is_guarded = |path: &Path| self.settings.is_guarded(path);
-        // What was pasted is the text of others: it names no files.
+        // Pasted text is somebody else's: it attaches no files.
         let typed = if self.composer.attaches_nothing {
             String::new()
         } else {

@@ -20,7 +20,7 @@ pub struct PromptMessage {
     pub text: String,
     /// Whether `@FILE` in it attaches files. The text of a skill attaches none: the model reads its files.
     pub attaches_files: bool,
-    /// What the person should know, a line each.
+    /// Notes for the person, one per line.
     pub notes: Vec<String>,
 }
 

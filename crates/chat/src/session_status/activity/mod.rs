@@ -67,7 +67,7 @@ pub(crate) struct Activity {
     answer_prices: Option<Prices>,
     /// The time at which a model that failed is called again.
     next_attempt: Instant,
-    /// How long the finished runs were worked on.
+    /// The working time of the finished runs.
     worked: Duration,
     /// Whether the spending may differ from the count here.
     stale: bool,
@@ -154,8 +154,8 @@ impl Activity {
         (self.summary.has_no_price(), self.summary.max_cost)
     }
 
-    /// Updates the activity by an event; `standing` describes the session after it. Of other agents than the
-    /// one that people talk to, only questions and spending count.
+    /// Updates the activity by an event; `standing` describes the session after it. From agents other than
+    /// the one that people talk to, only questions and spending count.
     pub(super) fn event(&mut self, event: &RuntimeEvent, standing: EventContext, now: Instant) {
         let is_of_another = standing.is_of_another;
         match event {

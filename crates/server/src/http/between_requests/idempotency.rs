@@ -54,12 +54,12 @@ impl IdempotentRequests {
         }
     }
 
-    /// Returns the session that `make` creates, or that an equal request created before. Of two equal
-    /// requests at once, the second waits for the first.
+    /// Returns the session that `make` creates, or that an equal request created before. If two equal
+    /// requests arrive at the same time, the second waits for the first.
     ///
     /// # Errors
-    /// Returns an error if `make` does; the next equal request then tries again. Also if the key was used for
-    /// a different request.
+    /// Returns an error if `make` does; the next equal request then tries again. Returns an error if the key
+    /// was used for a different request.
     pub(crate) async fn make<T: Serialize>(
         &self,
         person: &OwnerId,

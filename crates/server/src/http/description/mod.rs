@@ -1,4 +1,4 @@
-//! How routes describe themselves: a row of the table, and what its handler takes and returns.
+//! Descriptions of routes: a row of the table, with the inputs and outputs of its handler.
 
 pub(crate) mod describe;
 pub(crate) mod route;

@@ -1,4 +1,5 @@
-//! What handlers take from a request: the caller and the session, the body, the query, places in lists and streams.
+//! The parts of a request that handlers use: the caller and the session, the body, the query, positions in
+//! lists and streams.
 
 pub(crate) mod body;
 pub(crate) mod cursor;

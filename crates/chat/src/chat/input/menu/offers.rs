@@ -67,7 +67,7 @@ fn kind_of(command: &str) -> Option<MenuKind> {
     }
 }
 
-/// Returns whether an input is typed by hand, so that a list may open for it. What comes from the history is
+/// Returns whether an input was typed by hand, so that a list may open for it. A line from the history was
 /// not.
 pub(in crate::chat) fn opens_list(input: &TerminalInput) -> bool {
     let TerminalInput::Key(KeyEvent { code, modifiers, .. }) = input else {
