@@ -259,7 +259,7 @@ fn in_rows(lines: &[Vec<String>], console: &Console) -> String {
 }
 
 /// Returns whether a setting has its own row. Built-in providers without settings are left out, and the data
-/// directory stands at the end.
+/// directory comes last.
 fn is_told(loaded: &Loaded, row: &SettingRow) -> bool {
     if row.origin != SettingOrigin::Default {
         return true;

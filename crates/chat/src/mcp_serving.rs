@@ -68,7 +68,7 @@ pub async fn serve_stdio(
     let stop = CancellationToken::new();
     let place = Place::of_process(runtime.clone());
     let agent = session_opening::new_agent(&place, &settings, &CommandLineOverrides::default()).await;
-    // Most tools ask no model, so they run without one, too.
+    // Most tools call no model, so they also run without one.
     let agent = agent.map_or_else(
         |_| settings.agent(no_model(), runtime.tools()),
         |agent| (*agent.config).clone(),

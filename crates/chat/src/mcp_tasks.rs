@@ -1,5 +1,5 @@
-//! Agents of files as tasks of `agentx mcp serve`: a task is a session whose first input has a key of its own, and its id
-//! is that of the session.
+//! Agents from files as tasks of `agentx mcp serve`: a task is a session whose first input has a special key,
+//! and its id is that of the session.
 //!
 //! All that is known of a task is in its session's log. So a server that was started again answers for it too: it reads
 //! the log, and opens the session if its run is not over, which goes on then. A question waits in the session until the

@@ -88,7 +88,7 @@ pub enum ConfigError {
         /// The system's error message.
         what: String,
     },
-    /// Neither a home directory nor a variable that stands for it.
+    /// Neither a home directory nor a variable in its place.
     #[error("no home directory: neither HOME nor AGENTX_CONFIG and AGENTX_DATA are set")]
     NoHome,
     /// A change that cannot be made without touching what the person wrote.

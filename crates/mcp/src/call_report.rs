@@ -109,7 +109,7 @@ fn refused_login(error: &ServiceError) -> Option<McpFailure> {
     Some(McpFailure::Scope(wanted_scope(challenge)))
 }
 
-/// The outcome of a call that the server had, and of which nobody knows what became. It is not repeated.
+/// The outcome of a call that the server received and whose effect is unknown. It is not repeated.
 fn unknown(why: &str) -> ToolOutcome {
     let text = format!("{why}. Whether the call had its effect is not known; it was not repeated.");
     ToolOutcome::failed(ToolStatus::Unknown, text)

@@ -103,10 +103,11 @@ impl McpEnvironment {
         self.host.login_file()?.read().as_ref().map(McpLogin::from)
     }
 
-    /// Prepares a login at it: finds out where the person agrees. The login counts from the next connection on.
+    /// Prepares a login to it: finds the authorization page for the person. The login applies from the next
+    /// connection on.
     ///
     /// # Errors
-    /// Returns an error if the server is a program, or says of nobody who could grant a login.
+    /// Returns an error if the server is a program, or names no authorization server.
     pub async fn begin_login(&self) -> Result<PendingLogin, McpFailure> {
         match self.host.login_file() {
             Some(file) => PendingLogin::begin(self.server(), file).await,

@@ -7,9 +7,9 @@ use crate::oauth::StoredLogin;
 pub struct McpLogin {
     /// The authorization server that granted it.
     pub issuer: String,
-    /// The scopes that were granted, separated by spaces; `None` if nobody said.
+    /// The granted scopes, separated by spaces; `None` if unknown.
     pub scope: Option<String>,
-    /// The time at which its token expires, in seconds since 1970; `None` if nobody said.
+    /// The time at which its token expires, in seconds since 1970; `None` if unknown.
     pub expires_at: Option<u64>,
     /// Whether it is renewed without the person.
     pub renewable: bool,

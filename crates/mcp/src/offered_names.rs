@@ -9,7 +9,7 @@ const LONGEST: usize = 64;
 const DIGITS: usize = 8;
 
 /// Returns the offered name of each tool, by the server's name for it. `taken` are names of other tools,
-/// which stay theirs. The same tools get the same names, in whatever order they come.
+/// which stay theirs. The same tools get the same names in any order.
 pub(crate) fn offered_names<'t>(
     server: &str,
     tools: impl IntoIterator<Item = &'t str>,

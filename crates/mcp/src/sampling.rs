@@ -129,7 +129,7 @@ impl Sample<'_> {
         let mut asked = CapturedEffect::of(self.models, action, journal.session().cloned(), cancel.clone());
         let mut assembler = Assembler::default();
         assembler.set_model(&model);
-        // Attempts that broke off are paid for, too.
+        // Attempts that broke off also cost money.
         let mut before = *paid;
         loop {
             // A stopped model call still says what it has cost.

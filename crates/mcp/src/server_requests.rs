@@ -133,7 +133,7 @@ impl ServerRequests {
         roots_of(&self.context.workspace)
     }
 
-    /// Asks the person. If nobody can be asked, declines at once.
+    /// Asks the person. If nobody can be asked, declines immediately.
     pub(crate) async fn elicit(&self, params: ElicitRequestParams) -> ElicitResult {
         let declined = ElicitResult::new(ElicitationAction::Decline);
         let (message, url, schema) = match params {

@@ -15,7 +15,7 @@ use crate::limits::{
 /// The number of hexadecimal digits of a hash in a rule, as for tools of files.
 const HASH_DIGITS: usize = 20;
 
-/// The most line breaks in a row of a description, whatever blanks are between them.
+/// Maximum number of consecutive line breaks in a description, ignoring blanks between them.
 const MOST_BREAKS: usize = 2;
 /// The most other blanks in a row: more are layout that a model does not need.
 const MOST_BLANKS: usize = 40;
@@ -129,7 +129,7 @@ impl ServerTool {
         Some(text)
     }
 
-    /// All of it as text, the same whatever the order of keys.
+    /// All of it as text, independent of the order of keys.
     fn text(&self) -> String {
         let mut text = format!("{}\n{}\n", self.name, self.description);
         for (claim, value) in [("read only", self.read_only), ("idempotent", self.idempotent)] {

@@ -21,7 +21,7 @@ pub enum AcceptMode {
     /// It waits in the inbox until the person decides.
     #[default]
     Ask,
-    /// It is accepted at once, unless text from outside may be in the conversation.
+    /// It is accepted immediately, unless text from outside may be in the conversation.
     Always,
 }
 

@@ -29,8 +29,8 @@ impl Sessions {
         access.is_ok_and(|(owner, _)| owner == self.person)
     }
 
-    /// Returns the input that a call answers, if the call may use memories: in a session of the person, in which
-    /// nobody else has written. One who writes could ask for what the person keeps.
+    /// Returns the input that a call answers, if the call may use memories: in a session of the person in
+    /// which nobody else has written, because another writer could ask for the person's memories.
     ///
     /// # Errors
     /// Returns a failure for the model if it may not.

@@ -48,7 +48,7 @@ pub struct DatabaseQueryOptions {
     pub received_bytes: usize,
     /// Bytes of the SQL of a call, at most: 100,000.
     pub sql_bytes: usize,
-    /// Calls that run at once: 4. Others wait for their turn, at most as long as a call may take.
+    /// Maximum number of concurrent calls: 4. Others wait for their turn, at most as long as a call may take.
     pub at_once: usize,
 }
 

@@ -74,13 +74,12 @@ impl Default for SandboxLimits {
 }
 
 impl SandboxPolicy {
-    /// Checks that what may be written does not hold what may not be reached, as far as the step cannot part
-    /// them.
+    /// Checks that no writable directory contains a hidden path, if the step cannot separate them.
     ///
     /// # Errors
-    /// Returns an error if the home directory, or the root, may be written as a whole, because what is there
-    /// runs by itself; if a directory that may be written lies below a hidden one; and in the step `landlock` if
-    /// a hidden path lies below a directory that may be written.
+    /// Returns an error if the home directory or the root is writable as a whole, because files there run by
+    /// themselves; if a writable directory is below a hidden one; and in the step `landlock` if a hidden path
+    /// is below a writable directory.
     pub fn check(&self) -> Result<(), SandboxError> {
         let refuse = |inside: &Path, directory: &Path| {
             Err(SandboxError::Inseparable {

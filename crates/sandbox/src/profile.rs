@@ -258,7 +258,7 @@ impl SandboxProfile {
         policy.check().map(|()| policy)
     }
 
-    /// Returns whether a directory is the home directory, or lies above it.
+    /// Returns whether a directory is the home directory or above it.
     pub(crate) fn is_around_home(&self, directory: &Path) -> bool {
         let real = |path: &Path| fs::canonicalize(path).ok();
         let home = self.home.as_deref().and_then(real);
@@ -320,7 +320,7 @@ fn tool_settings(home: &Path) -> impl Iterator<Item = PathBuf> {
     TOOL_SETTINGS.iter().map(|name| home.join(name))
 }
 
-/// Leaves out what lies below another path of the list.
+/// Removes paths that are below another path of the list.
 fn outermost(mut paths: Vec<PathBuf>) -> Vec<PathBuf> {
     paths.sort();
     paths.dedup_by(|path, before| path.starts_with(before));

@@ -116,7 +116,7 @@ impl SandboxPolicy {
             return None;
         }
         let is_readable = is_own || holds(&self.paths.read);
-        // A command in a namespace has directories of its own there.
+        // A command in a namespace has its own directories there.
         let has_another =
             self.step == SandboxStep::Namespace && ["/dev", "/tmp"].iter().any(|own| path.starts_with(own));
         let counts = kind == Kind::Missing || !has_another;

@@ -11,8 +11,7 @@ pub enum SandboxStep {
     None,
     /// Landlock, a filter of system calls, no new privileges, resource limits.
     Landlock,
-    /// Namespaces of its own (user, mount, pid, ipc, uts, and net without a network), and what `Landlock`
-    /// has.
+    /// New namespaces (user, mount, pid, ipc, uts, and net without a network), and everything in `Landlock`.
     Namespace,
 }
 
@@ -42,8 +41,8 @@ pub enum SandboxMode {
     /// No sandbox.
     #[default]
     None,
-    /// Namespaces if they work on this machine, else no sandbox: for work that nobody chose a sandbox for. Commands
-    /// keep the network unless a person takes it away.
+    /// Namespaces if they work on this machine, else no sandbox: for everyday work without a chosen sandbox.
+    /// Commands keep the network unless a person turns it off.
     Everyday,
     /// This step.
     Step(SandboxStep),

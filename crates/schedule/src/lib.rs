@@ -7,10 +7,9 @@
 //! | [`ScheduleStore`] | the schedules of a data directory, in one file that is replaced as a whole and locked |
 //! | [`ScheduleTurn`] | the right to run one schedule for one time: one process has it at a time |
 //!
-//! A time for which a schedule is begun is in the file before its run begins, so that no other process begins
-//! it, too. If the process dies, the next one that takes the turn learns of it ([`ScheduleTurn::is_again`]):
-//! it looks whether the run exists before it begins one. Times that were missed, because no process was
-//! there, are caught up by one run.
+//! The file records a time before its run begins, so that no other process also begins it. If the process
+//! dies, the next one that takes the turn learns of it ([`ScheduleTurn::is_again`]): it looks whether the run
+//! exists before it begins one. One run catches up on times that were missed because no process was running.
 //!
 //! The crate reads no clock: every time comes as an argument.
 //!

@@ -12,7 +12,7 @@ use crate::{Schedule, ScheduleError, check_schedule};
 pub const MAX_SCHEDULES: usize = 100;
 /// The name of the file.
 const FILE: &str = "schedules.json";
-/// The longest wait for the lock of the file; nobody holds it for longer than a write.
+/// The longest wait for the lock of the file, which is held only for a write.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The schedules of a data directory.

@@ -235,7 +235,7 @@ impl ServerState {
             runtimes.clear();
         }
         let runtime = self.live.of_member(&settings, &own, owner);
-        // Without a quota, too, each member has turns of their own at slow work.
+        // Even without a quota, each member has their own turns at slow work.
         let most = settings.quotas.calls.unwrap_or(u64::MAX);
         let slots = self.kept.slots_of(owner, most, own.slots());
         let runtime = Arc::new(runtime.with_slots(slots));

@@ -76,7 +76,7 @@ impl Painter {
         self.at -= moved;
         let bytes = std::mem::take(&mut self.bytes);
         if painted > 2 && bytes.len() > 80 {
-            // The terminal shows the frame at once, or ignores the sequence.
+            // The terminal shows the frame as a whole, or ignores the sequence.
             return format!("\u{1b}[?2026h{bytes}\u{1b}[?2026l");
         }
         bytes
@@ -229,7 +229,7 @@ impl Painter {
             self.bytes.push_str("\u{1b}[K");
         }
         self.write(row, same);
-        // Behind the last column the cursor stands differently from terminal to terminal.
+        // After the last column, the position of the cursor differs between terminals.
         self.placed = Some(row.width()).filter(|width| *width < self.columns);
         self.shown[i] = row.clone();
         true

@@ -1,5 +1,5 @@
-//! Long pastes: the line shows their size, and their text is sent. Shorter ones of several lines are known, too, to
-//! tell what was typed.
+//! Long pastes: the line shows their size, and their text is sent. Shorter ones of several lines are also
+//! recorded, to distinguish them from typed text.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -13,7 +13,7 @@ const WRITTEN_BYTES: usize = 8_000;
 /// Maximum number of sent pastes to keep: a sent text may return to be edited.
 const MOST: usize = 16;
 
-/// The long pastes, and the sign that stands for each.
+/// The long pastes, and the sign that represents each.
 #[derive(Debug, Default)]
 pub(crate) struct Pastes {
     kept: Vec<Paste>,
@@ -27,7 +27,7 @@ struct Paste {
     sign: String,
     text: String,
     sent: bool,
-    /// Whether it was pasted. Long texts from elsewhere are shown by their size, too.
+    /// Whether it was pasted. Long texts from elsewhere are also shown as their size.
     is_pasted: bool,
 }
 

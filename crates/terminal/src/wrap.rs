@@ -50,7 +50,7 @@ struct LinePart<'a> {
     begins: bool,
 }
 
-/// Splits a text into parts, each with whether it stands alone: whole words if all of the text is plain; else
+/// Splits a text into parts, each with whether it is separate: whole words if all of the text is plain, else
 /// single graphemes.
 fn parts(text: &str, verbatim: bool) -> Vec<(&str, bool)> {
     if !is_plain(text) {

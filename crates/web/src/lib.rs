@@ -5,7 +5,7 @@
 //! the address of an instance. Only the engine is asked: the pages that it finds are not fetched. Redirects are
 //! not followed, so a key goes to no other address than the configured one.
 //!
-//! Pages are fetched from the public internet alone, and read by a helper in a process of its own
+//! Pages are fetched only from the public internet, and read by a helper in a separate process
 //! ([`DocumentHelper`]). The helper also reads PDFs for `read` and for files that a person attaches.
 
 mod documents;

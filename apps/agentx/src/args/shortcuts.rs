@@ -9,8 +9,8 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 /// from its value, or from the words before it.
 const COMMAND_INDEX: usize = 1;
 
-/// The words with the command that a flag in front of any command stands for: `-p` for `run`, `-c` and `-r ID` for a chat that
-/// continues, `-r` for `resume`.
+/// Expands a flag in front of any command to its command: `-p` to `run`, `-c` and `-r ID` to a chat that
+/// continues, `-r` to `resume`.
 pub(super) fn with_command(words: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<Vec<OsString>> {
     let is = |word: &OsString, flags: [&str; 2]| word.to_str().is_some_and(|word| flags.contains(&word));
     let is_print = |word: &OsString| is(word, ["-p", "--print"]);

@@ -41,7 +41,7 @@ async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -
     let place = patience
         .reach(Some(&args.url), reaching, |text| console.say(text))
         .await?;
-    // Until here a signal ends the program at once.
+    // Until here a signal ends the program immediately.
     let signals = Signals::listen()?;
     place.introduce(console);
     let id = place.runtime().resolve(&args.session).await?;

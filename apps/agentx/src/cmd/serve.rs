@@ -83,7 +83,7 @@ fn changed_settings(global: &Global, loaded: &Loaded) -> Reload {
     })
 }
 
-/// Runs the server until a signal: the first asks it to stop, the second ends it at once.
+/// Runs the server until a signal: the first asks it to stop, the second ends it immediately.
 async fn until_told(server: Server, mut signals: Signals, console: &mut Console) -> Result<Exit, ChatError> {
     let (stop, stopped) = oneshot::channel::<()>();
     let mut stop = Some(stop);

@@ -61,7 +61,7 @@ pub(crate) fn run(command: ToolsCommand, global: &Global, console: &mut Console)
                 let agent =
                     session_opening::new_agent(place, &loaded.settings, &CommandLineOverrides::default())
                         .await;
-                // Most tools ask no model, so they run without one, too.
+                // Most tools call no model, so they also run without one.
                 let (agent, no_model) = match agent {
                     Ok(agent) => (*agent.config, None),
                     Err(error) => (loaded.settings.agent(no_model(), tools.clone()), Some(error)),

@@ -12,7 +12,7 @@ const CLOSING: [char; 13] = [',', '.', ';', ':', '?', '!', ')', ']', '}', '>', '
 pub(super) struct NamedWord {
     /// The name, as it was written.
     pub(super) name: String,
-    /// Whether a bracket or a quote stands before the `@`.
+    /// Whether a bracket or a quote precedes the `@`.
     pub(super) is_opened: bool,
 }
 
@@ -76,7 +76,7 @@ fn fence_of(line: &str) -> Option<&str> {
     (marks.len() >= 3 && !is_span).then_some(marks)
 }
 
-/// Adds a line, with a backtick in place of what stands in backticks.
+/// Adds a line, with one backtick in place of each quoted part.
 fn push_without_spans(line: &str, plain: &mut String) {
     let mut rest = line;
     while let Some(at) = rest.find('`') {

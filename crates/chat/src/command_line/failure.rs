@@ -32,7 +32,7 @@ pub fn fail(error: ChatError, output: FailureOutput, console: &mut Console) -> E
         }
         (FailureOutput::Error | FailureOutput::Nothing, _) => Ok(()),
     };
-    // Standard error has it, too.
+    // Standard error also has it.
     let _ = written.and_then(|()| console.flush());
     if let Some(error) = &result.error {
         console.complain(error);

@@ -136,7 +136,7 @@ pub fn of_machine(terminal: &Terminal) -> Vec<DoctorCheck> {
 /// Columns before a finding, and before a finding below a name.
 const INDENT: usize = 21;
 const SIGN: usize = 6;
-/// The width of a terminal below which names have rows of their own.
+/// The width of a terminal below which names have their own rows.
 const NARROW: usize = 60;
 
 /// The checks as people read them.

@@ -170,7 +170,7 @@ pub(super) fn prompts(settings: &Settings) -> Option<DoctorCheck> {
     ))
 }
 
-/// The MCP servers, and how each of them stands.
+/// The MCP servers, with the state of each.
 pub(super) fn mcp_servers(settings: &Settings) -> DoctorCheck {
     let name = "MCP servers";
     let servers = mcp::changes::servers(settings, &[]);

@@ -40,7 +40,7 @@ pub enum Exit {
     Interrupted,
     /// The terminal was closed.
     HungUp,
-    /// Ctrl-\ ended the program at once.
+    /// Ctrl-\ ended the program immediately.
     Quit,
     /// The reader of the output is gone.
     BrokenPipe,

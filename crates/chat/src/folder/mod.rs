@@ -34,8 +34,8 @@ pub fn note(loaded: &Loaded) -> String {
     format!("{}{}", counting_untrusted(loaded), note_of_files(loaded))
 }
 
-/// Returns a note about all settings of a folder that count although nobody trusts it, so that nobody looks for
-/// the cause in their own.
+/// Returns a note about all settings of an untrusted folder that take effect, so that the person does not
+/// look for the cause in their own.
 fn counting_untrusted(loaded: &Loaded) -> String {
     if loaded.settings.folder.trust == FolderTrust::Trusted {
         return String::new();

@@ -10,16 +10,16 @@ use crate::render::units::counted;
 
 /// The most rows of the question, the answers and the heading left out.
 const MOST_ROWS: usize = 32;
-/// The most rows about each kind of thing without an effect of its own; more are only counted.
+/// Maximum number of rows about each kind of thing without its own effect; further ones are only counted.
 const MOST_QUIET: usize = 5;
-/// Tools that have a row of their own in the question.
+/// Tools that have their own row in the question.
 const MOST_TOOLS: usize = 8;
 /// The most signs of an effect in the question.
 const MOST_SIGNS: usize = 300;
 
 /// The contents of a folder, in rows.
 pub(super) struct FolderRows {
-    /// Rows by kind that have no effect of their own.
+    /// Rows, by kind, that have no effect themselves.
     quiet: Vec<Vec<String>>,
     /// The effects, those that reach farthest last, each with the kind of file that it comes from.
     effects: Vec<(FileRole, String)>,
@@ -33,7 +33,7 @@ pub(super) struct ShortRows {
 }
 
 impl FolderRows {
-    /// Describes everything, with at most `most_tools` tools in rows of their own.
+    /// Describes everything, with at most `most_tools` tools in their own rows.
     pub(super) fn of(loaded: &Loaded, brings: &FolderContents, most_tools: usize) -> Self {
         let (quiet_tools, tools) = tool_rows(loaded, brings, most_tools);
         let (quiet_agents, agents) = agent_rows(brings);

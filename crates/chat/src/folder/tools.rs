@@ -98,7 +98,7 @@ fn row(tool: &ToolDefinition, brings: &FolderContents, asks_for_key: bool) -> St
     format!("tool {}: {}", tool.name, says.join("; "))
 }
 
-/// Describes all tools that have no row of their own.
+/// Describes all tools that have no row.
 fn together(tools: &[&ToolDefinition], brings: &FolderContents) -> String {
     let mut says = vec![format!("and {}", counted(tools.len(), "more tool"))];
     says.extend(reaches(tools, brings));

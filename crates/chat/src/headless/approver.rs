@@ -64,7 +64,7 @@ impl Approver {
         matches!(self, Self::Refuse { no_terminal: true })
     }
 
-    /// Handles a question. Returns the answer if there is one at once.
+    /// Handles a question. Returns the answer if it is known immediately.
     pub(crate) fn asked(&mut self, request: &ApprovalRequested) -> Option<ApprovalInput> {
         let nobody = || {
             answer(
@@ -238,7 +238,7 @@ fn answer(id: &ToolCallId, decision: ApprovalDecision, note: Option<String>) -> 
     ApprovalInput::new(id.clone(), decision).note(note)
 }
 
-/// Makes a session that would ask refuse instead, because nobody can be asked: it then records no question
+/// Lets a session refuse calls instead of asking, because nobody can be asked: it then records no question
 /// and no decision of a person. Returns whether the session would have asked.
 pub async fn deny_where_it_would_ask(session: &Arc<dyn Session>, told_now: bool) -> Result<bool, ChatError> {
     match session.state().await?.config.approval {

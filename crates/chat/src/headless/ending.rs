@@ -57,7 +57,7 @@ pub(crate) struct RunOutcomeCollector {
     before: Option<RunResult>,
     /// The commands that were left in the background.
     jobs: JobList,
-    /// Why the run is left before its end: it waits for somebody, or its session cannot continue.
+    /// The reason for leaving the run before its end: it waits for somebody, or its session cannot continue.
     left: Option<ChatError>,
     /// The number of answers of the model, which a run that is left does not report.
     answers: u32,
@@ -258,7 +258,7 @@ impl RunOutcomeCollector {
                 CUT_OFF,
                 "the answer is cut off: it reached the maximum length",
             )),
-            // An answer that ends to use tools and has no call says nothing, too.
+            // An answer that ends in order to use tools but has no call is empty as well.
             StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse | StopReason::Other
                 if is_empty =>
             {

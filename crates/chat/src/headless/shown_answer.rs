@@ -12,7 +12,7 @@ use crate::render::clean::clean;
 use crate::render::transcript::TextRegion;
 use crate::terminal::console::Console;
 
-/// More rows than a frame has: its rows scroll away at once.
+/// More rows than a frame has, so its rows scroll away immediately.
 const UNBOUNDED: usize = 1_000_000;
 
 /// The answer that streams, if one does.

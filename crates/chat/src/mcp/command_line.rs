@@ -17,7 +17,7 @@ pub(crate) fn program_of(name: &str, program: &str, arguments: &[String]) -> Mcp
 
 fn program_from(name: &str, program: &str, arguments: &[String], here: &Path) -> McpServerSettings {
     let arguments: Vec<String> = arguments.iter().map(|word| file_from_here(word, here)).collect();
-    // A program without a slash is found in PATH, whatever lies here under its name.
+    // A program without a slash is found in PATH, even if a file of that name is here.
     let program = if program.contains('/') {
         file_from_here(program, here)
     } else {

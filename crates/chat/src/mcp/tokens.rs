@@ -18,11 +18,11 @@ use crate::terminal::console::Console;
 /// An operation on a person's tokens.
 #[derive(Clone, Copy, Debug)]
 pub enum McpTokenWork<'a> {
-    /// A new one for the program of this name, for so long.
+    /// Makes a token for the program of this name, with this lifetime.
     Make(&'a str, Duration),
-    /// A list of them.
+    /// Lists the tokens.
     List,
-    /// The one with this id is taken back.
+    /// Revokes the token with this id.
     Revoke(&'a str),
 }
 

@@ -42,7 +42,7 @@ impl ConnectionWatch {
         self.lost
     }
 
-    /// Waits for something worth a line. Safe to drop while it waits.
+    /// Waits for the next change to report. Safe to drop while it waits.
     pub async fn news(&mut self) -> String {
         loop {
             let Some(states) = &mut self.states else {
@@ -140,7 +140,7 @@ impl OutageTimer {
         }
     }
 
-    /// Notes since when there is no connection. Attempts in between do not make it younger.
+    /// Records the time at which the connection was lost. Attempts in between do not change it.
     fn note(&mut self, state: &ConnectionState, now: Instant) {
         match state {
             ConnectionState::Connected => self.since = None,

@@ -19,7 +19,7 @@ pub struct ServerPatience {
 }
 
 impl ServerPatience {
-    /// The patience of a program that nobody watches: a minute.
+    /// The patience of an unattended program: a minute.
     pub fn unattended(is_silent: bool) -> Self {
         Self {
             within: Duration::from_secs(60),

@@ -16,7 +16,7 @@ use super::table::cut;
 use super::tool::arguments;
 use super::units;
 
-/// A rule that is longer is not shown in full, if it is a text that stands above.
+/// A longer rule is not shown in full if its text is already above.
 const LONGEST_RULE: usize = 160;
 
 /// The hint at another answer, if a rule is kept.
@@ -103,7 +103,7 @@ pub(crate) fn whole_change(
 /// The number of lines of a change that a chat shows at first.
 const DIFF_LINES: usize = 40;
 
-/// Returns whether a change has more lines than that. To say of one that it is left out takes a line, too.
+/// Returns whether a change has more lines than that. Reporting one omitted line would also take a line.
 fn is_long(lines: &[String]) -> bool {
     lines.len() > DIFF_LINES + 1
 }
@@ -142,7 +142,7 @@ pub(crate) fn edited_path(request: &ApprovalRequested) -> Option<&str> {
 /// Returns whether the edit will fail because its text is not in the file now.
 fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
     let from = edited_path(request).and_then(|_| request.input.get("old_string")?.as_str());
-    // Line ends follow the file, whatever the model writes.
+    // Line endings follow the file, not the text of the model.
     let plain = |text: &str| text.replace("\r\n", "\n");
     from.zip(before)
         .is_some_and(|(from, file)| !from.is_empty() && !plain(file).contains(&plain(from)))

@@ -19,7 +19,7 @@ const SHORT: usize = 6;
 /// Maximum number of named commands; the others are counted.
 const NAMED: usize = 5;
 
-/// The number of columns below which the rest stands under the words.
+/// The number of columns below which the rest is shown under the words.
 const NARROW: usize = 20;
 
 /// Returns what the person said, without attached files and output of commands.

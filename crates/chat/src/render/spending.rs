@@ -9,7 +9,7 @@ use super::clean::visible;
 use super::{table::table, units};
 use crate::demo::is_demo;
 
-/// The legend of a table with costs that nobody knows.
+/// The legend of a table with unknown costs.
 const UNKNOWN: &str = "$? and +?: the price of a model is unknown, so its tokens are not in the sum; `models.NAME.prices` sets it";
 
 /// The legend of a table with costs of which a part is unknown.

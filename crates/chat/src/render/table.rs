@@ -133,7 +133,7 @@ fn cut_at_word(text: &str, width: usize) -> String {
     }
 }
 
-/// Returns at most `width` columns of a text; a `…` stands for the rest.
+/// Returns at most `width` columns of a text; a `…` replaces the rest.
 pub fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

@@ -63,7 +63,7 @@ impl TodoEntry {
     }
 }
 
-/// The list as it stands.
+/// The current list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TodoView {
     items: Vec<TodoEntry>,

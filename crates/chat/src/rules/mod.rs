@@ -43,8 +43,8 @@ pub fn render(
     whole(&rows, width)
 }
 
-/// The rule for a tool of an MCP server whatever its arguments, if the pattern says so: `*`, or the tool's name as the
-/// rules or the server have it, with or without a star.
+/// The rule for all calls of an MCP server's tool, if the pattern is `*` or the tool's name as the rules or
+/// the server have it, with or without a star.
 pub(crate) fn with_any_arguments(
     asked: &ApprovalRequested,
     pattern: &str,

@@ -293,8 +293,8 @@ fn mode_named(place: &Place, settings: &Settings, agent: &CommandLineOverrides) 
     (agent.approval && is_theirs).then_some(settings.approval)
 }
 
-/// Returns who decides about calls that no rule covers. In a member's session on a server the operator
-/// decides, whatever its mode.
+/// Returns who decides about calls that no rule covers. In a member's session on a server, the operator
+/// always decides.
 pub fn who_decides(config: &AgentConfig) -> ApprovalMode {
     let server = config.server_rules.as_ref();
     let of_member = server.is_some_and(|server| server.member_directory.is_some());

@@ -10,7 +10,7 @@ use crate::render::units;
 
 /// The word in the row for calls that are made without a question.
 const NOBODY: &str = "auto";
-/// The word in the row if `--yes` answers the questions of rules, too.
+/// The word in the row if `--yes` also answers the questions of rules.
 const AUTO_APPROVE: &str = "auto-yes";
 /// The word in the row for calls that are refused without a question.
 const REFUSES: &str = "deny";

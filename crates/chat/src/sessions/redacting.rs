@@ -46,8 +46,8 @@ pub struct RedactArguments {
 /// Takes a value, or everything that is known to be secret, out of a session.
 ///
 /// # Errors
-/// Returns an error if the session does not exist, a program has it or a session that shares its events open,
-/// nobody can be asked, or the value is unusable.
+/// Returns an error if the session does not exist, if it or a session that shares its events is open in a
+/// program, if nobody can be asked, or if the value is unusable.
 pub async fn redact(
     runtime: &dyn Runtime,
     settings: &Settings,

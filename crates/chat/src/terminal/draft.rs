@@ -124,7 +124,7 @@ impl DraftKeeper {
         self.due.is_some()
     }
 
-    /// Returns whether the draft belongs to this session; `None` stands for one that has not begun.
+    /// Returns whether the draft belongs to this session; `None` means a session that has not begun.
     pub(crate) fn is_at(&self, session: Option<&str>) -> bool {
         let at = session.unwrap_or(&self.workspace);
         self.directory.is_none() || self.place.as_ref().is_some_and(|place| place.at == at)
@@ -159,13 +159,13 @@ impl DraftKeeper {
         (self.after, self.is_after_set) = (after, true);
     }
 
-    /// Returns whether something is to be written, and nobody has said what the place has already.
+    /// Returns whether something is to be written although the state of the place is unknown.
     pub(crate) fn wants_after(&self) -> bool {
         self.directory.is_some() && self.due.is_some() && !self.is_after_set
     }
 
-    /// Takes note of the unsent texts: they are written a moment later, and deleted at once when they are sent or
-    /// cleared.
+    /// Takes note of the unsent texts: they are written a moment later, and deleted immediately when they are
+    /// sent or cleared.
     pub(crate) fn note(&mut self, unsent: Vec<String>, now: Instant) {
         let has_left = !self.left.is_empty() && self.failed == 0;
         if unsent.is_empty() {
@@ -247,8 +247,8 @@ impl DraftFile {
         Some(Self { path, lock })
     }
 
-    /// Finds the draft of a place, however old it is, if no chat has it. Deletes those of other places that nobody came
-    /// back for.
+    /// Finds the draft of a place, however old it is, if no chat has it. Deletes abandoned drafts of other
+    /// places.
     fn find(directory: &Path, wanted: &DraftPlace) -> Option<(Self, KeptDraft)> {
         let mut found = None;
         for (path, age) in drafts(directory) {
@@ -343,7 +343,8 @@ impl DraftFile {
     }
 }
 
-/// The drafts in the directory, each with its age, the latest first; `None` stands for one from the future.
+/// The drafts in the directory, each with its age, the latest first; `None` is the age of one from the
+/// future.
 fn drafts(directory: &Path) -> Vec<(PathBuf, Option<Duration>)> {
     let is_draft = |entry: &fs::DirEntry| {
         let name = entry.file_name();

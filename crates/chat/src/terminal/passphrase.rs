@@ -24,7 +24,7 @@ pub fn read_encrypted(file: &[u8], prompt: &str) -> Result<SecretKey, String> {
         let what = "the key has a passphrase; run this command on a terminal, where AgentX can ask for it";
         return Err(what.to_owned());
     }
-    // Input that is typed while a passphrase is tried is hidden, too.
+    // Input that is typed while a passphrase is tried is also hidden.
     let hidden = HiddenInput::begin().map_err(|error| error.to_string())?;
     let mut wrong = KeyError::WrongPassphrase;
     for _ in 0..TRIES {

@@ -1,5 +1,5 @@
 //! Filters the replies of the terminal out of the input: its background colour and its name. The replies
-//! arrive among the keys, at once or late over ssh, and must never end up in the input line.
+//! arrive among the keys, immediately or late over ssh, and must never end up in the input line.
 
 use std::time::{Duration, Instant};
 

@@ -14,12 +14,12 @@ pub(crate) fn is_pending() -> bool {
     PENDING.load(Ordering::Acquire) > 0
 }
 
-/// Returns whether the program handles signals, so that they no longer end it at once.
+/// Returns whether the program handles signals, so that they no longer end it immediately.
 pub(crate) fn are_signals_heard() -> bool {
     HEARD.load(Ordering::Acquire)
 }
 
-/// Catches signals: from now on they no longer end the program at once.
+/// Catches signals: from now on they no longer end the program immediately.
 pub(crate) fn hear_signals() {
     HEARD.store(true, Ordering::Release);
 }

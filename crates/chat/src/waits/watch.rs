@@ -33,9 +33,9 @@ const LONGEST: Duration = Duration::from_secs(24 * 3600);
 pub enum WatchLimit {
     /// It does what is due now.
     Once,
-    /// It watches for so long.
+    /// It watches for this time.
     For(Duration),
-    /// It watches until no session waits any more; for so long at most, by default a day.
+    /// It watches until no session waits any more, for at most this time; by default a day.
     UntilEmpty(Option<Duration>),
     /// It watches until the program is stopped.
     UntilStopped,

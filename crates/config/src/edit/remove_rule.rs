@@ -9,8 +9,8 @@ use crate::edit::files::LockedFile;
 use crate::yaml::{Yaml, YamlNode, parse};
 use crate::{ConfigError, SettingOrigin, SourceLocation, Sourced};
 
-/// Removes the rule that stands at this place of a file. If the file is a folder's, `root` is the folder: no
-/// link below it is followed.
+/// Removes the rule at this place of a file. If the file is a folder's, `root` is the folder: no link below
+/// it is followed.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read or written, now has another rule there, is written in a way

@@ -83,7 +83,7 @@ fn without(text: &str, root: &YamlNode, path: &SettingPath) -> Option<String> {
     (after == expected || (is_empty(&after) && is_empty(&expected))).then_some(changed)
 }
 
-/// The text without the lines of a key and of all that lies below it.
+/// Returns the text without the lines of a key and of everything below it.
 fn without_lines(text: &str, key: &YamlKey) -> Option<String> {
     let lines: Vec<&str> = text.split_inclusive('\n').collect();
     let from = index_of(key.at.line)?;

@@ -232,7 +232,7 @@ pub(crate) fn ways(directory: &Path, word: &str) -> Vec<PathBuf> {
                 .map(|ending| path(&format!("{module}{ending}"))),
         );
     }
-    // A program outside the folder is the person's own, whatever a module beside it is called.
+    // A program outside the folder is the person's own, even if a module beside it has the same name.
     ways.retain(|way| way.symlink_metadata().is_ok());
     ways
 }

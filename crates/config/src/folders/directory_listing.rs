@@ -231,7 +231,8 @@ impl Walk<'_> {
     }
 }
 
-/// Programs can set the time of the last change of the bytes, but not that of the entry, which Unix has, too.
+/// Programs can set the time of the last change of the bytes, but not that of the entry, which Unix also
+/// records.
 fn size_and_times(found: &Metadata) -> String {
     let changed = found.modified().map(nanoseconds).unwrap_or_default();
     #[cfg(unix)]

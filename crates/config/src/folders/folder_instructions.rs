@@ -35,8 +35,8 @@ const MAX_BYTES: u64 = 256 << 10;
 
 impl Settings {
     /// Returns the instructions that a new agent gets besides its prompt: the user's own, those of the folder
-    /// as far as it is trusted to instruct the model, the list of skills for a model with a window of so many tokens,
-    /// and facts about `workspace`.
+    /// as far as it is trusted to instruct the model, the list of skills for a model with a window of this
+    /// many tokens, and facts about `workspace`.
     pub(crate) fn instructions_at(&self, workspace: &Path, window: u64) -> Vec<Instructions> {
         let own = self.user_instructions().into_iter();
         let files = self.instruction_files().into_iter();
@@ -93,10 +93,10 @@ impl Settings {
     }
 
     /// The instructions of the folders between the working directory and `file`, a real path, from the
-    /// outermost one on, as far as the person lets the folder instruct the model. The agent
-    /// already has those of the working directory itself. A directory with its own `.git` or `.agentx` is
-    /// another project, which the person did not trust: it and everything below it give none. Nor do
-    /// directories of dependencies, hidden ones and those that Git ignores: nobody reviews the files there.
+    /// outermost one on, as far as the person lets the folder instruct the model. The agent already has those
+    /// of the working directory itself. A directory with its own `.git` or `.agentx` is another project,
+    /// which the person did not trust: it and everything below it give none. Neither do directories of
+    /// dependencies, hidden ones and those that Git ignores, because nobody reviews the files there.
     pub fn instructions_towards(&self, file: &Path) -> Vec<Instructions> {
         let Some(folder) = file.parent().filter(|folder| folder.starts_with(&self.workspace)) else {
             return Vec::new();
@@ -144,8 +144,8 @@ impl Settings {
     }
 }
 
-/// Returns whether a directory below `root` holds what other people wrote and nobody reviews: dependencies,
-/// what a build made, what Git ignores.
+/// Returns whether a directory below `root` holds files of other people that nobody reviews: dependencies,
+/// output of builds, files that Git ignores.
 fn is_unreviewed(directory: &Path, root: &Path) -> bool {
     let name = directory.file_name().unwrap_or_default().to_string_lossy();
     if name.starts_with('.') || UNREVIEWED.contains(&&*name) {

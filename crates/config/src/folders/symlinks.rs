@@ -1,5 +1,5 @@
 //! Refuses links in a folder that may be a stranger's: a link could redirect a write to a file of the user,
-//! and a read to a file that nobody meant to show or to keep.
+//! or a read to a private file.
 
 use std::path::Path;
 
@@ -25,8 +25,7 @@ pub fn refuse_links(root: &Path, file: &Path) -> Result<(), ConfigError> {
     Ok(())
 }
 
-/// Returns whether a file or directory that belongs to the folder `root` lies outside it, because a link leads
-/// there.
+/// Returns whether a file or directory of the folder `root` is really outside it, because a link leads there.
 pub fn leads_out(root: &Path, file: &Path) -> bool {
     let real = |path: &Path| std::fs::canonicalize(path);
     match (real(root), real(file)) {

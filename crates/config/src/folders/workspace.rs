@@ -2,8 +2,8 @@
 //!
 //! A workspace that is not trusted only makes things stricter ([`trust::restrict`]). A trusted one may set
 //! the rest, with three exceptions: it never decides where a key of the person is sent, it does not change a
-//! provider or a model that the person or the program defines, and a file that it names counts only if it
-//! lies in the workspace and was trusted with it.
+//! provider or a model that the person or the program defines, and a file that it names counts only if it is
+//! in the workspace and was trusted with it.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -246,8 +246,8 @@ fn with_its_files(
     (kept, files, ignored)
 }
 
-/// Leaves out the settings that no trust lets count because of the files that they name. A setting whose file
-/// is new stays: a person who trusts the folder accepts that file, too.
+/// Leaves out the settings that no trust can accept because of the files that they name. A setting with a new
+/// file stays, because a person who trusts the folder also accepts that file.
 fn once_trusted(mut layer: SettingsLayer, of_files: &[IgnoredSetting]) -> SettingsLayer {
     let never = |path: &SettingPath| {
         let key = path.to_string();

@@ -17,7 +17,7 @@ use crate::models;
 use crate::models::cloud::Clouds;
 use crate::settings::getter::SettingsGetter;
 
-/// Settings whose effects have sentences of their own.
+/// Settings whose effects have their own sentences.
 const DESCRIBED: &[&str] = &[
     "approval",
     "chat.status_command",
@@ -89,7 +89,7 @@ fn beyond_stricter(layer: &SettingsLayer, below: &MergedSettings) -> Vec<String>
     let keys: BTreeSet<&str> = loosening.iter().map(|ignored| ignored.key.as_str()).collect();
     let is_told = |path: &SettingPath| {
         let key = path.to_string();
-        // An address, a price and the model that is asked are told; other names of models and providers are quiet.
+        // Addresses, prices and the chosen model are shown; other names of models and providers are not.
         let of_catalog = matches!(
             path.0.first().map(String::as_str),
             Some("models" | "providers" | "limits")

@@ -32,8 +32,8 @@ impl FolderModels<'_> {
         [SCRIPTED_MODEL, DEMO].contains(&name) || self.catalog.resolve(name).is_ok()
     }
 
-    /// Returns why the folder may not set a key of a model; `None` if it may. Another name for a known model is
-    /// refused, too: that would take the model's other names away.
+    /// Returns why the folder may not set a key of a model; `None` if it may. Another name for a known model
+    /// is also refused, because it would remove the model's other names.
     pub(crate) fn why_not(&self, name: &str, key: &str) -> Option<&'static str> {
         let is_other_name = self.said(name, "id").is_some_and(|id| self.is_known(id));
         if self.is_known(name) || is_other_name {
@@ -54,8 +54,8 @@ impl FolderModels<'_> {
     }
 }
 
-/// Returns why a folder may not set this limit; `None` if it is as strict as the person's, or they have none. A
-/// default, which nobody set, may be another number, but not `none`.
+/// Returns why a folder may not set this limit; `None` if it is as strict as the person's, or they have none.
+/// A default limit may be replaced by another number, but not by `none`.
 pub(crate) fn why_no_limit(path: &SettingPath, value: &Value, own: &MergedSettings) -> Option<&'static str> {
     let is_limit = path.0.first().is_some_and(|first| first == "limits");
     let present = own.get(path).filter(|_| is_limit)?;

@@ -84,8 +84,8 @@ fn kind_of(name: &str) -> Option<&'static str> {
     LEFT_BEHIND.iter().find(|kind| is_of(kind)).copied()
 }
 
-/// Returns whether a hook may run files of a kind that lie beside it: it names their end (`"$0.orig"`). `~/`
-/// is a home directory.
+/// Returns whether a hook may run files of a kind beside it, because it names their extension (`"$0.orig"`).
+/// `~/` is a home directory.
 fn names_kind(hook: &str, kind: &str) -> bool {
     match kind {
         BUFFER => hook.contains("/#") || hook.contains("/.#"),

@@ -1,5 +1,5 @@
-//! The folders of a working tree that the index of a repository lists as repositories of their own: `git
-//! status` starts Git in each. The format is that of <https://git-scm.com/docs/index-format>.
+//! The folders of a working tree that the index of a repository lists as separate repositories: `git status`
+//! starts Git in each. The format is that of <https://git-scm.com/docs/index-format>.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ const MAX_BYTES: u64 = 256 << 20;
 const STAT: usize = 40;
 /// The offset of the mode in it.
 const MODE: usize = 24;
-/// The kind of an entry that stands for a folder whose files are not in the index and thus unknown.
+/// The kind of an entry for a folder whose files are not in the index and therefore unknown.
 const FOLDER: u32 = 0o040_000;
 /// The kind of an entry that is a repository.
 const REPOSITORY: u32 = 0o160_000;

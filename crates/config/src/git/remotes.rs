@@ -36,7 +36,7 @@ impl Remotes {
                 of_kind.insert(name.to_owned());
             }
             (None, "pushdefault") if section == "remote" => _ = self.used.insert(value.to_owned()),
-            // A branch that follows another one of its own repository has the remote `.`.
+            // A branch that follows another branch of the same repository has the remote `.`.
             (_, "remote" | "pushremote") if section == "branch" && value != "." => {
                 self.used.insert(value.to_owned());
             }

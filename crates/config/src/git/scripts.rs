@@ -21,8 +21,8 @@ pub(super) fn any_file_of(top: &Path) -> String {
     format!("{ANY_FILE} {})", hash_of_all(top, top))
 }
 
-/// Returns what stands behind a name, as a question shows it: with the first digits of the hash at its end. Other
-/// digits may be the name of a file, so they are shown whole.
+/// Returns the text after a name, as a question shows it: with the first digits of the hash at its end. Other
+/// digits may be the name of a file, so they are shown in full.
 pub(super) fn with_short_hash(rest: &str) -> String {
     let text = rest.strip_suffix(')').unwrap_or(rest);
     let end = &rest[text.len()..];
@@ -37,8 +37,8 @@ pub(super) fn with_short_hash(rest: &str) -> String {
     }
 }
 
-/// For hooks in the working tree, the topmost folder around them, with the hash of everything in it: hooks read
-/// what lies beside them. `None` for those that a repository has in its `.git`.
+/// For hooks in the working tree, returns the topmost folder around them with the hash of everything in it,
+/// because hooks read files beside them. `None` for hooks in the `.git` of a repository.
 pub(super) fn around_hooks(top: &Path, hooks: &Path) -> Option<(String, String)> {
     let (top, hooks) = (
         std::fs::canonicalize(top).ok()?,

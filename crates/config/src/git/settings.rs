@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::{MAX_BYTES, readable};
 use crate::digest::digest;
 
-/// The name that stands for unreadable settings: Git may find something in them that we do not.
+/// The name for unreadable settings: Git may find something in them that we do not.
 pub(super) const UNREADABLE: &str = "settings that cannot be read";
 /// The maximum depth of included files; Git's own limit.
 const MAX_DEPTH: usize = 10;

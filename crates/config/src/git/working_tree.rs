@@ -52,8 +52,8 @@ pub(crate) fn working_tree_state(folder: &Path) -> Option<WorkingTreeState> {
     })
 }
 
-/// Returns whether the repository is that of this working tree: it lies in it, or is a worktree or submodule as
-/// Git makes them. A `.git` that only points to somebody else's repository would give the model data from
+/// Returns whether the repository belongs to this working tree: it is in it, or is a worktree or submodule as
+/// Git creates them. A `.git` that only points to somebody else's repository would give the model data from
 /// there.
 fn lies_here(top: &Path, git: &Path) -> bool {
     let Ok(common) = common(git) else { return false };

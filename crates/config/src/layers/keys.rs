@@ -252,7 +252,7 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("AGENTX_LOG_FILE", "log_file"),
 ];
 
-/// Former names of keys, each with the current one. Files may use them; nothing lists them. A `*` stands at
+/// Former names of keys, each with the current one. Files may use them, but they are not listed. A `*` is at
 /// the same level in both.
 const FORMER_KEYS: &[(&str, &str)] = &[
     ("allow_plain", "allow_plain_http"),

@@ -76,7 +76,7 @@ pub struct Loaded {
     pub files: Vec<FileStatus>,
     /// The paths of the files.
     pub places: ConfigPaths,
-    /// The directory with records of trust: the person's data directory, whatever a workspace sets.
+    /// The directory with records of trust: the person's data directory. A workspace cannot change it.
     pub trust_dir: PathBuf,
 }
 
@@ -115,8 +115,8 @@ impl Loaded {
 /// Reads all layers.
 ///
 /// # Errors
-/// Returns all mistakes of all layers at once, or an error for the first unreadable file. Mistakes in the
-/// file of a workspace are not errors if the person did not accept the file as it is: see
+/// Returns all mistakes of all layers, or an error for the first unreadable file. Mistakes in the file of a
+/// workspace are not errors if the person did not accept the file as it is: see
 /// [`Loaded::workspace_mistakes`].
 pub fn load(request: LoadRequest<'_>) -> Result<Loaded, ConfigError> {
     load_with(request, FoundFiles::default(), WorkspaceErrors::Stop)
@@ -269,7 +269,7 @@ fn same_file(a: &Path, b: &Path) -> bool {
 struct FoundFiles {
     mistakes: Vec<ConfigMistake>,
     warnings: Vec<ConfigMistake>,
-    /// A file, and the bytes to read instead of its own.
+    /// A file, and the bytes to read instead of its contents.
     instead: Option<(PathBuf, Vec<u8>)>,
 }
 

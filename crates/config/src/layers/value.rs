@@ -97,7 +97,7 @@ pub enum Value {
     Key(KeyReference),
     /// The file that holds the value, as it was written.
     File(String),
-    /// `none`: no limit, whatever the layers below set.
+    /// `none`: no limit. Replaces a limit of lower layers.
     Nothing,
 }
 

@@ -78,8 +78,8 @@ pub(crate) fn as_written(fields: &Map<String, Value>) -> String {
     command_line(written("command"), arguments.filter_map(Value::as_str))
 }
 
-/// Returns what an entry sets besides the command line or the address, as it is written. A value in a folder's
-/// file is not a secret of the person's: only `${NAME}` stays a name.
+/// Returns the other values of an entry besides the command line or the address, as they are written. A value
+/// in a folder's file is not a secret of the person; only `${NAME}` stays a name.
 pub(crate) fn details(fields: &Map<String, Value>) -> Vec<String> {
     let directory = fields.get("cwd").and_then(Value::as_str);
     let mut details: Vec<String> = directory

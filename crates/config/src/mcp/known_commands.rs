@@ -32,7 +32,7 @@ const OF_NPM: &[&str] = &[
 ];
 /// Settings of uv.
 const OF_UV: &[&str] = &["uv.toml", "pyproject.toml", ".python-version"];
-/// Programs that load code from where their script lies. A shell starts programs by any path.
+/// Programs that load code from the directory of their script. A shell starts programs by any path.
 const INTERPRETERS: [&str; 5] = ["python", "node", "ruby", "perl", "lua"];
 /// Options of Python without a value that load no code.
 const OF_PYTHON: &[&str] = &["-u", "-I", "-B", "-E", "-s", "-S", "-O", "-q", "-P"];
@@ -68,7 +68,7 @@ pub(crate) trait Disk {
     /// folder, by itself or after `env`, without an option.
     fn interpreter(&self, word: &str) -> Option<String>;
     /// Returns whether a script of the folder has a first line that [`interpreter`](Self::interpreter) does
-    /// not understand: interpreters obey some of its options, too.
+    /// not understand: interpreters also obey some of its options.
     fn has_odd_first_line(&self, word: &str) -> bool;
     /// Returns whether a path leads into the folder, or is written as if it did.
     fn is_of_folder(&self, path: &str) -> bool;
@@ -90,7 +90,7 @@ pub(crate) fn opened<'a>(
         .copied()
         .chain(values.map(Secret::expose))
         .chain([command]);
-    // Below `/proc` lie the directories of other processes, and of this one.
+    // `/proc` contains the directories of other processes, and of this one.
     if texts.any(|text| text.contains("/proc/")) {
         return OpenedFiles::Any;
     }

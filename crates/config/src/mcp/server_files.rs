@@ -248,8 +248,8 @@ impl Lookup<'_> {
         upwards.map(Path::to_owned).collect()
     }
 
-    /// For each file or directory that a text names, the project of the place where it lies, and of the place where a
-    /// link to it lies: a script may look for its modules from either.
+    /// For each file or directory that a text names, the project around it, and around a link to it: a script
+    /// may look for its modules from either.
     fn projects(&self, text: &str) -> Vec<PathBuf> {
         let root = &self.words.places.workspace_root;
         let words = pieces(text);

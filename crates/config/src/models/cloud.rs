@@ -1,8 +1,9 @@
 //! The credentials and addresses of clouds, which have no single key and fixed address: access keys,
 //! accounts, projects and regions, from the variables and files that the programs of AWS and Google read.
 //!
-//! AWS's files are read only for the keys that a person wrote down there. Roles, single sign-on and the metadata of
-//! machines need requests of their own; `aws configure export-credentials --format env` prints variables for them.
+//! AWS's files are read only for keys that a person wrote there. Roles, single sign-on and the metadata of
+//! machines would need further requests; `aws configure export-credentials --format env` prints variables for
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -167,7 +168,7 @@ impl<'a> Clouds<'a> {
     }
 }
 
-/// Returns whether a provider is Vertex AI, which has the API of Gemini at Google, too.
+/// Returns whether a provider is Vertex AI, which also has the API of Gemini at Google.
 fn is_vertex(api: Api, entry: Option<&ProviderEntry>) -> bool {
     let own = entry
         .and_then(|entry| entry.own_url.as_deref())

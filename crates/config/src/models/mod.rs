@@ -262,8 +262,8 @@ pub(crate) fn keys(layer: &SettingsLayer, lookup: &dyn Fn(&str) -> Option<String
         .collect()
 }
 
-/// Every key that the program may run on, whatever the person's own layers choose of them: those that the
-/// layers name, and those of all variables from which a provider of the catalog reads.
+/// Every key that the program may use: those that the person's own layers name, and those of all variables
+/// from which a provider of the catalog reads.
 pub(crate) fn personal_keys(
     catalog: &Catalog,
     layers: [&SettingsLayer; 2],
@@ -315,8 +315,8 @@ pub(crate) fn providers(
     settings.collect()
 }
 
-/// The name of a provider's default model. One that a person set is a model of this provider, whatever else has
-/// that name: an own model, a known one, or any id at its server.
+/// The name of a provider's default model. One that a person set is always a model of this provider: a model
+/// that they defined, a known one, or any id at its server.
 fn default_model(catalog: &Catalog, provider: &ProviderEntry, is_given: bool) -> Option<String> {
     let name = provider.default_model.as_ref()?;
     let is_its_own = || {

@@ -1,4 +1,4 @@
-//! Puts the words behind a command into its text: `$ARGUMENTS` stands for all of them, `$1` to `$9` for one each.
+//! Inserts the arguments of a command into its text: `$ARGUMENTS` for all of them, `$1` to `$9` for one each.
 
 /// The placeholder for all words.
 const ALL: &str = "$ARGUMENTS";

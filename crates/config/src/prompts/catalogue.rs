@@ -1,5 +1,5 @@
 //! The list of skills that a model gets when its session begins: names and descriptions. It takes at most a
-//! small share of the model's window, so long descriptions are cut where there are many.
+//! small share of the model's window, so long descriptions are cut if there are many.
 
 use agentx_agent::estimate_text;
 use agentx_types::Instructions;

@@ -1,8 +1,8 @@
 //! Finds the files of commands and skills: the person's own, and those of the folder.
 //!
-//! A file of the folder is read only if it lies in one of the folder's own directories of commands and skills. A link
-//! to anywhere else is refused, because its target, such as a `.env`, would be sent to the model. Links of the person
-//! may lead anywhere but into the workspace, whose files belong to the folder.
+//! A file of the folder is read only if it is in one of the folder's own directories of commands and skills.
+//! A link to anywhere else is refused, because its target, such as a `.env`, would be sent to the model.
+//! Links of the person may lead anywhere but into the workspace, whose files belong to the folder.
 
 use std::path::{Path, PathBuf};
 
@@ -223,7 +223,7 @@ impl Settings {
         Ok((real, text))
     }
 
-    /// Returns whether a real path lies in one of the folder's directories of commands and skills.
+    /// Returns whether a real path is in one of the folder's directories of commands and skills.
     fn is_in_prompt_directory(&self, real: &Path) -> bool {
         let kinds = [PromptKind::Command, PromptKind::Skill].into_iter();
         let directories = kinds.flat_map(|kind| kind.folder_directories());

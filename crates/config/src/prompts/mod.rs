@@ -1,8 +1,8 @@
-//! Commands and skills: Markdown files with texts for the model. A person sends a command with `/NAME`. The model
-//! is told the names and descriptions of skills, and reads the text of one when a task needs it.
+//! Commands and skills: Markdown files with texts for the model. A person sends a command with `/NAME`. The
+//! model gets the names and descriptions of skills, and reads the text of one when a task needs it.
 //!
-//! The person's own files stand beside their configuration file. Those of a folder count like its `AGENTS.md`: as
-//! far as the person lets the folder instruct the model.
+//! The person's own files are beside their configuration file. Those of a folder are used like its
+//! `AGENTS.md`, as far as the person lets the folder instruct the model.
 
 mod arguments;
 mod catalogue;

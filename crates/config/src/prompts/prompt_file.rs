@@ -13,7 +13,7 @@ use crate::ConfigMistake;
 const MAX_DESCRIPTION: usize = 1_024;
 /// Maximum length of the hint about the words behind a name.
 const MAX_HINT: usize = 100;
-/// Maximum length of the first line that stands in for the description of a command.
+/// Maximum length of the first line that replaces a missing description of a command.
 const MAX_FIRST_LINE: usize = 100;
 
 /// A command or a skill.

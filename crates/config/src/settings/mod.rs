@@ -51,7 +51,7 @@ pub struct Settings {
     pub stuck: StuckSettings,
     /// When the model searches tools of MCP servers instead of getting all of them.
     pub tool_search: Option<ToolSearch>,
-    /// Whether the model may ask the person questions, and what happens to a question if nobody is there.
+    /// Whether the model may ask the person questions, and the handling of a question if nobody can answer.
     pub ask_user: Option<AskUser>,
     /// The decision about a call that no rule covers.
     pub approval: ApprovalMode,
@@ -115,7 +115,7 @@ pub struct Settings {
     pub named_files: Vec<NamedFile>,
     /// The programs that Git runs because the repository of the workspace names them, accepted or not.
     pub git: GitPrograms,
-    /// The directory with decisions about folders: the person's data directory, whatever a workspace sets.
+    /// The directory with decisions about folders: the person's data directory. A workspace cannot change it.
     pub trust_dir: PathBuf,
     /// The user's file, for messages that say where to put something.
     pub user_file: PathBuf,
@@ -258,7 +258,7 @@ pub enum MemoryAccept {
     /// It waits until the person decides.
     #[default]
     Ask,
-    /// It is accepted at once, unless text from outside may be in the conversation.
+    /// It is accepted immediately, unless text from outside may be in the conversation.
     Always,
 }
 
@@ -322,8 +322,7 @@ impl Settings {
         variables.collect()
     }
 
-    /// Returns whether the value of a variable is, or contains, an API key of this program, whatever the name
-    /// of the variable.
+    /// Returns whether the value of a variable, with any name, is or contains an API key of this program.
     pub fn holds_key(&self, value: &str) -> bool {
         let mut keys = self.keys.iter().filter_map(ApiKeySource::value);
         keys.any(|key| key.is_in(value))

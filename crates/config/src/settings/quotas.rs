@@ -12,9 +12,9 @@ pub struct Quotas {
     pub sessions: Option<u64>,
     /// Bytes of facts and blobs of all sessions of a member.
     pub bytes: Option<u64>,
-    /// Sessions of a member in which something runs at once.
+    /// Maximum number of a member's sessions in which something runs at the same time.
     pub running: Option<u64>,
-    /// Tool calls of a member that run at once.
+    /// Maximum number of a member's tool calls that run at the same time.
     pub calls: Option<u64>,
     /// The maximum cost of a member's sessions within 24 hours.
     pub cost: Option<NanoUsd>,
@@ -22,7 +22,7 @@ pub struct Quotas {
     pub connections: Option<u64>,
     /// The same of all visitors of one address (of IPv6, a /64).
     pub visitor_connections: Option<u64>,
-    /// Challenges over HTTP that one address may have open; the oldest of its own makes room.
+    /// Challenges over HTTP that one address may have open; a further one replaces its oldest.
     pub challenges: u64,
     /// The maximum number of tokens of one person, or of all visitors of one address; the oldest of theirs
     /// makes room.

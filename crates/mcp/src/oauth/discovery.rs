@@ -24,7 +24,7 @@ pub(super) struct Discovered {
 /// Discovers them for the server of `target`.
 ///
 /// # Errors
-/// Returns the reason if the server says nobody, or somebody whom AgentX does not ask.
+/// Returns the reason if the server names no authorization server, or one that AgentX does not use.
 pub(super) async fn discover(
     requests: &LoginRequests,
     server: &Url,

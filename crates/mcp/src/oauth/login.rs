@@ -105,9 +105,8 @@ impl PendingLogin {
         })
     }
 
-    /// Waits until the person has agreed, for at most `limit`, and stores the login. `pasted` brings lines
-    /// that the person enters: the address that the browser shows at the end. A line that is something else
-    /// is explained by `explain`.
+    /// Waits until the person has agreed, for at most `limit`, and stores the login. `pasted` receives lines
+    /// that the person enters: the last address in the browser. `explain` explains any other line.
     ///
     /// # Errors
     /// Returns an error if the person or the server refuses, or nobody agrees in time.
@@ -272,7 +271,7 @@ async fn client_at(
     serde_json::from_slice(&body).map_err(|_| format!("{} registered no client", found.issuer.issuer))
 }
 
-/// A text that nobody can guess.
+/// An unguessable text.
 pub(crate) fn random() -> Result<String, String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(|error| format!("the system has no randomness: {error}"))?;

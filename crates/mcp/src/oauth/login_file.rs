@@ -47,7 +47,7 @@ pub(crate) struct StoredLogin {
     pub(crate) access_token: String,
     #[serde(default)]
     pub(crate) refresh_token: Option<String>,
-    /// The time at which the access token expires, in seconds since 1970; `None` if nobody said.
+    /// The time at which the access token expires, in seconds since 1970; `None` if unknown.
     #[serde(default)]
     pub(crate) expires_at: Option<u64>,
     /// The scopes that were granted, separated by spaces.

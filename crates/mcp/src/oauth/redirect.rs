@@ -38,7 +38,7 @@ impl Expected {
     /// Reads the address to which the browser came back.
     ///
     /// # Errors
-    /// Returns why it is not the answer to this login. It is then as if nobody had come.
+    /// Returns the reason why it is not the answer to this login. The login then waits further.
     pub(super) fn read(&self, url: &Url) -> Result<Returned, String> {
         let value = |wanted: &str| {
             let found = url.query_pairs().find(|(name, _)| name == wanted);

@@ -139,7 +139,7 @@ pub(super) fn discovered(has_tasks: bool) -> Value {
     })
 }
 
-/// A result in the form of the client's version; lists may be fetched again at once.
+/// A result in the form of the client's version; lists may be fetched again immediately.
 pub(super) fn complete(mut result: Value, stateless: bool, is_list: bool) -> Value {
     if let Some(result) = result.as_object_mut().filter(|_| stateless) {
         result.entry("resultType").or_insert_with(|| "complete".into());

@@ -98,8 +98,8 @@ impl CallRequest<'_> {
         }
     }
 
-    /// Suspends a call; returns the result that asks. If the person has too many suspended calls, nobody is asked, and
-    /// the call goes on.
+    /// Suspends a call; returns the result that asks. If the person has too many suspended calls, nobody is
+    /// asked and the call continues.
     fn suspended(&self, call: SuspendedCall) -> Result<Value, LiveCall> {
         let asked = &call.asked.question;
         let requests = Map::from_iter([(asked.key.clone(), questions::input_request(asked))]);

@@ -1,4 +1,4 @@
-//! A client's connection: its requests, in tasks of their own, and its messages, one per line.
+//! A client's connection: its requests, each in its own task, and its messages, one per line.
 
 use std::collections::BTreeMap;
 use std::io;

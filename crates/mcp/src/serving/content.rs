@@ -1,5 +1,5 @@
-//! The result of a tool as content of the protocol: each part becomes a block of its kind, and the result of a tool with an
-//! output schema is structured content, too.
+//! The result of a tool as content of the protocol: each part becomes a block of its kind, and the result of
+//! a tool with an output schema is also structured content.
 
 use agentx_runtime::ToolOutcome;
 use agentx_types::{ContentPart, MediaPart, MediaSource};

@@ -1,8 +1,8 @@
-//! One message of a client over HTTP ("streamable HTTP"), without I/O: what its headers and its body are, and
-//! which status its answer has. The server that took the request sends the answer.
+//! One message of a client over HTTP ("streamable HTTP"), without I/O: its headers, its body, and the status
+//! of its answer. The server that received the request sends the answer.
 //!
-//! There are no sessions: each request stands alone. An `Mcp-Session-Id` says only that its client can be asked. A
-//! client of a version with a handshake may send `initialize`, and need not.
+//! There are no sessions: each request is independent. An `Mcp-Session-Id` says only that its client can be
+//! asked. A client of a version with a handshake may send `initialize`, and need not.
 //! <https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http> has the rules
 //! of the version without a handshake.
 

@@ -61,7 +61,7 @@ pub trait ServedParts: Send + Sync + 'static {
         None
     }
 
-    /// Returns the tools that are prompts, too, in a fixed order.
+    /// Returns the tools that are also prompts, in a fixed order.
     fn prompts(&self) -> Vec<ToolSpec> {
         Vec::new()
     }

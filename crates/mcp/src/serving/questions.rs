@@ -1,7 +1,7 @@
 //! The questions of a running call to the person at its client (elicitation), and their answers.
 //!
-//! The client is the program of the person whose token it has, or who started this program: its answer is that person's
-//! and nobody else's.
+//! The client acts for the person whose token it has, or who started this program: its answer is that
+//! person's answer.
 
 use std::time::Duration;
 
@@ -98,7 +98,7 @@ pub(super) fn input_request(question: &ClientQuestion) -> Value {
 pub(super) struct OpenQuestion {
     pub(super) question: ClientQuestion,
     pub(super) answer: oneshot::Sender<ClientAnswer>,
-    /// When nobody waits for the answer any more.
+    /// The time after which nobody waits for the answer any more.
     pub(super) until: Instant,
 }
 

@@ -22,7 +22,7 @@ impl McpRefusal {
     }
 }
 
-/// The versions with a handshake have a code of its own for this.
+/// The versions with a handshake have a separate code for this.
 pub(super) fn no_resource(address: &str, stateless: bool) -> McpRefusal {
     let code = if stateless {
         INVALID_PARAMS

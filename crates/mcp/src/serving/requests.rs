@@ -1,4 +1,4 @@
-//! The requests of clients, whatever they came by: a method and its parameters become a result.
+//! The requests of clients over any transport: a method and its parameters become a result.
 
 use std::sync::Arc;
 

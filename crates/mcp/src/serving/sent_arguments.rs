@@ -44,7 +44,7 @@ impl SentArguments {
         arguments: Option<&Map<String, Value>>,
         must: bool,
     ) -> Option<String> {
-        // Clients leave out a tool with a wrong mark, so nobody repeats its arguments.
+        // Clients leave out a tool with an invalid mark, so they do not repeat its arguments.
         let marked = argument_headers(schema).ok()?;
         marked
             .iter()

@@ -1,7 +1,7 @@
-//! Subscriptions: a client hears when documents change, or their list does. A document that the list does not show cannot
-//! be watched, so a subscription shows nothing that `resources/list` does not.
+//! Subscriptions notify a client when documents or their list change. A client can watch only documents in
+//! the list, so a subscription reveals nothing that `resources/list` does not.
 //!
-//! Other processes write sessions, too, so the list is read again in short intervals.
+//! Other processes also write sessions, so the list is read again at short intervals.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};

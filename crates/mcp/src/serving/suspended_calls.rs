@@ -119,8 +119,8 @@ impl SuspendedCalls {
         Some(id)
     }
 
-    /// Takes a response of a client of this person. One that nobody waits for, or that is about a question to somebody
-    /// else, is ignored.
+    /// Takes a response of a client of this person. Ignores an unexpected one, and one to a question to
+    /// somebody else.
     pub fn respond(&self, person: &str, response: ClientResponse) {
         let Some(id) = response.id.as_str() else {
             return;
@@ -154,7 +154,7 @@ async fn remove_in_time(calls: Weak<SuspendedCalls>) {
     }
 }
 
-/// Tells calls apart: the tool and its arguments, in whatever order their keys are.
+/// Distinguishes calls: a hash of the tool and its arguments, independent of the order of keys.
 pub(super) fn fingerprint(tool: &str, arguments: &Map<String, Value>) -> [u8; 32] {
     let mut sorted = Value::Object(arguments.clone());
     sorted.sort_all_objects();

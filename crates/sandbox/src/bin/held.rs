@@ -1,5 +1,6 @@
-//! The helper as a program of its own, and a command in a sandbox by hand: `agentx-held STEP WORKSPACE PROGRAM
-//! [ARGUMENT…]`. For tests of this crate, and for programs whose own `main` cannot be the helper.
+//! The helper as a separate program, which also runs a command in a sandbox by hand: `agentx-held STEP
+//! WORKSPACE PROGRAM [ARGUMENT…]`. For tests of this crate, and for programs whose own `main` cannot be the
+//! helper.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::process::CommandExt as _;

@@ -2,8 +2,8 @@
 //! this crate with `unsafe` (`issues/053`).
 //!
 //! Each function takes borrowed values whose lengths the compiler knows, makes one system call (or the few
-//! that belong together), and returns its error. Nothing here decides anything: what is allowed is data that
-//! safe code makes. Called by the helper alone, which has one thread of its own and ends with `exec` or
+//! that belong together), and returns its error. Nothing here makes decisions: safe code computes the
+//! permissions as data. Only the helper calls these functions; it has one thread and ends with `exec` or
 //! `exit`.
 #![allow(
     unsafe_code,
@@ -210,8 +210,8 @@ pub(crate) fn set_mount(root: impl AsFd, attributes: u64, recursive: bool) -> Re
     checked(done).map(|_| ())
 }
 
-/// Copies this process. The helper starts no threads. The allocator has one of its own, which the
-/// allocator's fork handlers stop safely; `fork` of the C library calls them.
+/// Copies this process. The helper starts no threads. The allocator has one, which its fork handlers stop
+/// safely; `fork` of the C library calls them.
 pub(crate) fn fork() -> Result<ForkResult> {
     // SAFETY: no thread of this program holds a lock, because the helper starts none.
     Ok(unsafe { nix::unistd::fork() }?)

@@ -85,8 +85,8 @@ struct RuleSet {
 }
 
 impl RuleSet {
-    /// Lets a path be read without what is hidden below it: Landlock cannot take anything out of a directory,
-    /// so the entries beside it get rules of their own.
+    /// Permits reading a path without the hidden paths below it. Landlock cannot exclude anything from a
+    /// directory, so the entries beside a hidden path get separate rules.
     fn allow_reading(&mut self, path: &Path, hidden: &[PathBuf]) -> Result<(), SandboxError> {
         if hidden.iter().any(|hidden| path.starts_with(hidden)) {
             return Ok(());

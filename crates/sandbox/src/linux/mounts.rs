@@ -49,7 +49,7 @@ pub(super) fn enter_new_root(paths: &SandboxPaths) -> Result<(), SandboxError> {
     let bindings = bindings(paths)?;
     let top_links = top_links();
     let temporary = File::from(opened(&paths.temporary)?);
-    // Something that nothing else is bound from, and that is there: what lies below is open already.
+    // An existing directory from which nothing else is bound; the paths below are already open.
     let at = paths.temporary.parent().unwrap_or(&paths.temporary).to_owned();
     mount_plain(
         Some("tmpfs"),
@@ -237,8 +237,7 @@ impl NewRoot {
         made.map_err(|error| SandboxError::path(path, error))
     }
 
-    /// `/dev` with the devices that do nothing but read and write, and terminals and shared memory of its
-    /// own.
+    /// `/dev` with the devices that only read and write, and its own terminals and shared memory.
     fn devices(&self) -> Result<(), SandboxError> {
         let failed = |error: std::io::Error| SandboxError::set_up("/dev", error);
         for device in DEVICES {
@@ -338,7 +337,7 @@ fn opened(path: &Path) -> Result<std::os::fd::OwnedFd, SandboxError> {
     Ok(file.into())
 }
 
-/// The path of an open file, which leads there whatever has been mounted or renamed since.
+/// The path of an open file, which stays valid after later mounts and renames.
 fn descriptor(file: impl AsFd) -> String {
     format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
 }

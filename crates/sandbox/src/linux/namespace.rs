@@ -1,11 +1,11 @@
-//! The step `namespace`: the processes that stand between a program and a command with namespaces of its own.
+//! The step `namespace`: the processes between a program and a command with its own namespaces.
 //!
 //! | process | is | ends |
 //! | --- | --- | --- |
 //! | helper | the one that the program started and waits for, with its group | as the command did |
 //! | keeper | made the namespaces, which only a process with one thread can | with the helper |
 //! | init | the first process of the pid namespace: made the root, reaps | with the last process inside |
-//! | command | what was asked for | by itself |
+//! | command | the requested program | by itself |
 //!
 //! Background processes of a command keep running, as without a sandbox, because `init` stays. `init` leaves
 //! the group and the output, so that only those processes count as left.
@@ -66,7 +66,7 @@ impl Report {
     }
 }
 
-/// Starts the command in namespaces of its own and ends as it did. Returns only if that failed.
+/// Starts the command in new namespaces and exits as it did. Returns only if that failed.
 pub(super) fn enter(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
     let failed = |error: std::io::Error| SandboxError::set_up("another process", error);
     // Signals for the group are for the command; this process ends when that does.
@@ -233,7 +233,7 @@ fn hold(policy: &SandboxPolicy) -> Result<(), SandboxError> {
         write: paths.write.iter().map(AsRef::as_ref).chain(own).collect(),
         // Mounts have hidden it.
         hidden: &[],
-        // A network namespace of its own has no other machine in it.
+        // A new network namespace contains no other machine.
         network: true,
     };
     // On the network of the machine there are abstract sockets, which only Landlock holds.

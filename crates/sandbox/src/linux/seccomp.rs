@@ -13,8 +13,8 @@ use super::kernel::Instruction;
 pub(crate) struct FilterRules {
     /// `AF_INET` and `AF_INET6`.
     pub(crate) internet: bool,
-    /// `AF_UNIX`. Landlock cannot tell the paths of sockets apart, so without a root of its own a command
-    /// could talk to any daemon.
+    /// `AF_UNIX`. Landlock cannot tell the paths of sockets apart, so without its own root a command could
+    /// talk to any daemon.
     pub(crate) unix: bool,
     /// Memory, semaphores and queues of System V, which all programs of a person share.
     pub(crate) system_v: bool,
@@ -45,7 +45,7 @@ const NAMESPACES: u32 = 0x7E02_0000;
 /// `TIOCSTI` and `TIOCLINUX` type into a terminal as if a person did.
 const TYPING: [u32; 2] = [0x5412, 0x541C];
 
-/// System calls that are refused whatever their arguments.
+/// System calls that are always refused.
 const REFUSED: &[c_long] = &[
     // Other processes.
     libc::SYS_ptrace,
@@ -148,7 +148,7 @@ pub(crate) fn filter(rules: FilterRules) -> Vec<Instruction> {
     ioctl.push(result(ALLOW));
     when(&mut program, libc::SYS_ioctl, &ioctl);
     when(&mut program, libc::SYS_socket, &families(rules));
-    // `socketpair` reaches nobody.
+    // `socketpair` reaches no other process.
     when(
         &mut program,
         libc::SYS_socketpair,

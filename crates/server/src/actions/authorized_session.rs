@@ -90,11 +90,11 @@ impl AuthorizedSession {
         self.state.check_storage(&self.access.owner).await
     }
 
-    /// Returns the stored form of a message's key: two people may choose the same one. No key of a client
-    /// begins as the id of a person does, so nobody can forge the key of another person.
+    /// Returns the stored form of a message's key: two people may choose the same one. A client's key cannot
+    /// begin like the id of a person, so nobody can forge the key of another person.
     ///
     /// # Errors
-    /// Returns an error if it has no form of a key.
+    /// Returns an error if it is not a valid key.
     pub(crate) fn key_of(&self, key: &str) -> Result<String, RuntimeError> {
         if !(1..=KEY_CHARS).contains(&key.chars().count()) {
             let what = format!("an idempotency key has 1 to {KEY_CHARS} characters");

@@ -58,8 +58,8 @@ impl CallDecider {
     }
 
     /// Returns whether the caller may not allow calls that the settings of the server ask about. Its operator
-    /// may; approvers may for members' sessions, and so may people whom the operator lets approve in sessions
-    /// of their own.
+    /// may; approvers may for members' sessions, and so may people whom the operator lets approve in the
+    /// operator's own sessions.
     pub(crate) fn is_limited(self) -> bool {
         let is_named = self.is_operators_session && self.role == SessionRole::Approve && !self.spoke;
         !self.is_operator && !self.is_approver && !is_named

@@ -206,8 +206,8 @@ impl ServerState {
         .await
     }
 
-    /// Retries a model call at once that pauses between two attempts, or asks again after a run that ended
-    /// without an answer.
+    /// Immediately retries a model call that pauses between two attempts, or asks again after a run that
+    /// ended without an answer.
     ///
     /// # Errors
     /// Returns an error if the caller may not, or does not drive.

@@ -74,7 +74,7 @@ impl FeedSlot {
         self.overrun.load(Ordering::Acquire)
     }
 
-    /// Ends the reader at once, even if there are frames left.
+    /// Ends the reader immediately, even if frames are left.
     pub(crate) fn end(&self, problem: Problem) {
         let _ = self.ended.set(problem);
         self.alarm.wake();

@@ -1,8 +1,8 @@
 //! `/mcp`: the tools and sessions of the caller for programs that speak the Model Context Protocol over HTTP.
 //!
-//! Each request stands alone; `crates/mcp/src/serving/http_message.rs` has the rules of the protocol. If the client
-//! takes a stream of events, a call of a tool is answered by one, with the progress of the call first. Such a call
-//! may last longer than other requests. A client that goes away cancels its call.
+//! Each request is independent; `crates/mcp/src/serving/http_message.rs` has the rules of the protocol. If
+//! the client takes a stream of events, a call of a tool is answered by one, with the progress of the call
+//! first. Such a call may last longer than other requests. A client that goes away cancels its call.
 
 use std::convert::Infallible;
 use std::sync::Arc;

@@ -31,8 +31,8 @@ pub(crate) fn readers_at_once() -> usize {
 /// Maximum number of remembered people; beyond it, people who wait for nothing are forgotten.
 const REMEMBERED: usize = 1024;
 
-/// A semaphore that is fair to people. Each person waits in a queue of their own, and the first of each queue
-/// waits in one common queue, so people take turns however many connections each has.
+/// A semaphore that is fair to people. Each person has their own queue, and the first of each queue waits in
+/// a common queue, so people take turns however many connections they have.
 pub struct FairSemaphore {
     all: Arc<Semaphore>,
     people: Mutex<HashMap<OwnerId, Weak<Semaphore>>>,

@@ -50,7 +50,7 @@ fn shortened(mut text: String, is_all: bool, id: &SessionId) -> String {
     text
 }
 
-/// The outcome of a call that the rules ask about, and that nobody allowed.
+/// The outcome of a call that needed an approval and did not get one.
 fn not_allowed(reason: &str, was_asked: bool) -> ToolOutcome {
     let how = if was_asked {
         "it was not allowed at the client"
@@ -213,8 +213,9 @@ impl CallerParts {
         Ok(sessions.into_iter().map(document).collect())
     }
 
-    /// The text of a session, up to [`LONGEST`]. A long one takes time and memory, so they are made in turns, and not
-    /// on a thread that serves connections. The work ends when nobody waits for it any more.
+    /// Returns the text of a session, up to [`LONGEST`]. A long text takes time and memory, so the work waits
+    /// for a turn and does not run on a thread that serves connections. It ends when nobody waits for it any
+    /// more.
     async fn session(&self, id: &SessionId) -> Result<Option<String>, RuntimeError> {
         let access = match self.state.access(&self.caller, id).await {
             Ok(access) => access,

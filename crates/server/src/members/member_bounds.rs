@@ -219,7 +219,7 @@ impl MemberBounds {
         is_older.then(|| "it reads rules as an older program did".to_owned())
     }
 
-    /// Returns that plan mode is left, as text. In sessions of other owners, nobody leaves it.
+    /// Returns a text if the change leaves plan mode. Only the owner of a session may do that.
     fn left_plan_mode(&self, before: &AgentConfig, after: Option<bool>) -> Option<String> {
         let is_left = before.plan_mode == Some(true) && after != Some(true);
         (is_left && !self.owns).then(|| "it leaves plan mode".to_owned())
@@ -328,7 +328,7 @@ fn models_of(config: &AgentConfig) -> impl Iterator<Item = &ModelSpec> {
     std::iter::once(&config.model).chain(&config.fallbacks)
 }
 
-/// Returns whether nobody knows what calls of a model cost.
+/// Returns whether the prices of a model are unknown.
 fn has_no_price(model: &ModelSpec) -> bool {
     model.prices.is_unknown() && model.api != Api::Scripted
 }
@@ -337,8 +337,8 @@ fn unpriced(model: &ModelSpec) -> String {
     format!("nobody knows what the tokens of {} cost", model.id)
 }
 
-/// Returns whether tokens of any kind cost more, in calls of any length. A model whose prices nobody knows may
-/// cost more than any whose prices are known.
+/// Returns whether tokens of any kind cost more, in calls of any length. A model with unknown prices may cost
+/// more than any model with known prices.
 fn is_dearer(prices: &Prices, than: &Prices) -> bool {
     if prices.is_unknown() {
         return !than.is_unknown();

@@ -296,7 +296,7 @@ fn own_tools(
     tools.into()
 }
 
-/// Returns the agent's workspace: for a member, a directory of their own; for the operator, the requested
+/// Returns the agent's workspace: for a member, their own directory; for the operator, the requested
 /// directory if it exists here, otherwise the server's.
 fn workspace(state: &ServerState, caller: &Caller, wanted: &str) -> Result<String, RuntimeError> {
     let settings = &*state.settings();

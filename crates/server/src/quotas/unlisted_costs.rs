@@ -35,8 +35,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// Stands between the owner and the session in the name of a deletion.
 const OF_SESSION: char = ' ';
 
-/// Costs by owner, with the time of the first one that an entry counts: at most 25 entries each. Those of deletions have
-/// names of their own: see [`deletion`].
+/// Costs by owner, with the time of the first one that an entry counts: at most 25 entries each. Deletions
+/// have separate names: see [`deletion`].
 type CostsByOwner = HashMap<OwnerId, Vec<(Timestamp, NanoUsd)>>;
 
 /// The costs of the last day that no session lists.
@@ -295,8 +295,8 @@ struct WantedChanges {
     ended: HashSet<OwnerId>,
 }
 
-/// The name under which the file has the cost of a session that is being deleted. No owner has it, so an earlier version
-/// counts it for nobody.
+/// The name under which the file has the cost of a session that is being deleted. It is not the name of an
+/// owner, so an earlier version counts it for nobody.
 fn deletion(owner: &OwnerId, session: &str) -> OwnerId {
     OwnerId::new(format!("{owner}{OF_SESSION}{session}"))
 }
@@ -363,7 +363,7 @@ mod tests {
             self.spent(owner, now).0
         }
 
-        /// Adds a cost incurred now. It counts at once; the file has it after [`Self::write`].
+        /// Adds a cost incurred now. It counts immediately; the file has it after [`Self::write`].
         fn add(&self, owner: &OwnerId, now: Timestamp, cost: NanoUsd) {
             add(&mut self.known().new, owner, now, cost);
         }

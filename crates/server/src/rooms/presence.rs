@@ -77,7 +77,7 @@ impl RoomPresence {
         }
     }
 
-    /// Ends the access of everybody who only watches and has no role of their own.
+    /// Ends the access of everybody who only watches and has no role.
     pub fn end_watchers(&self, has_own: impl Fn(&OwnerId) -> bool, problem: &Problem) {
         let inner = self.lock();
         let watchers = inner
@@ -195,7 +195,7 @@ impl Room {
         }
     }
 
-    /// Announces who is present, soon: many joins at once are announced together.
+    /// Announces who is present after a short delay, so that simultaneous joins are announced together.
     pub(crate) fn announce(self: &Arc<Self>) {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else {
             return;

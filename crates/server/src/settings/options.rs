@@ -51,7 +51,7 @@ impl Default for ServerOptions {
 /// Limits of a server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerLimits {
-    /// TCP connections at once; later ones are closed at once.
+    /// Maximum number of TCP connections at once; further ones are closed immediately.
     pub connections: usize,
     /// The limit of unauthenticated TCP connections of one address; of IPv6, of one /64.
     pub connections_per_address: usize,

@@ -75,7 +75,7 @@ impl Locks {
         }
     }
 
-    /// Removes the lock files that nobody holds: those of killed processes whose sessions nobody has opened since.
+    /// Removes abandoned lock files: those of killed processes whose sessions have not been opened since.
     pub(crate) fn sweep(&self) {
         let Self::Directory(directory) = self else {
             return;

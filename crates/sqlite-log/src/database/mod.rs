@@ -1,5 +1,5 @@
-//! The file of the database and the connections to it, whatever the tables hold: its format, its settings,
-//! its locks, and the threads that read.
+//! The database file and the connections to it, independent of the tables: its format, its settings, its
+//! locks, and the threads that read.
 
 pub(crate) mod checkpoint;
 pub(crate) mod examine;

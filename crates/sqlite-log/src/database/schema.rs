@@ -135,7 +135,7 @@ fn add_later_tables(connection: &Connection, place: &DatabaseFile) {
 }
 
 /// Turns the write-ahead log on. If several processes do this at the same time, SQLite ignores `busy_timeout`
-/// and answers "locked" at once, so that none of them waits for another forever.
+/// and answers "locked" immediately, so that they cannot wait for each other forever.
 fn write_ahead(connection: &Connection, patience: Duration) -> Result<(), Fault> {
     let end = Instant::now() + patience;
     loop {

@@ -12,7 +12,7 @@ use crate::models;
 
 /// Maximum number of rows that a step removes.
 const STEP_ROWS: i64 = 256;
-/// The number of pages that are given back to the file system at once.
+/// The number of pages that are returned to the file system in one step.
 const STEP_PAGES: u64 = 1_024;
 
 /// The state of a collection between two steps.
@@ -45,7 +45,7 @@ pub(super) fn overwriting<T>(
     done
 }
 
-/// Number of pages of the index of words that are merged at once.
+/// The number of pages of the word index that are merged in one step.
 const MERGED_PAGES: i64 = 256;
 
 /// Merges a part of the index of words, so that words of removed messages go. Returns whether there is more to

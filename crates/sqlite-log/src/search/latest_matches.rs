@@ -16,7 +16,7 @@ use crate::search_words::{indexed_form, match_expression};
 const MANY: i64 = 20_000;
 /// Number of all messages among which the latest ones of an owner are searched.
 const AMONG: i64 = 5_000;
-/// The number of messages that are looked at at once.
+/// The number of messages that are examined in one step.
 const STEP: usize = 64;
 /// A beginning is frequent if one in this number of the latest messages has it.
 const ONE_IN: usize = 8;

@@ -24,7 +24,7 @@ use crate::write::checked_rows::{CheckedRows, put, refused};
 use crate::write::copied_fork;
 use crate::write::writer::WriterState;
 
-/// The number of facts that are read at once.
+/// The number of facts that are read in one step.
 const PAGE: usize = 1024;
 
 /// Replaces rows of a session. Returns the last event whose row is the other log's.

@@ -310,7 +310,7 @@ impl WriterThread {
         }
     }
 
-    /// Commits an append, here if nobody else is writing, otherwise on the thread.
+    /// Commits an append: here if nothing else is being written, otherwise on the thread.
     pub(crate) async fn append(&self, append: Append) -> Result<Result<(), LogError>, Fault> {
         if let Some(answer) = self.append_here(&append) {
             return Ok(answer);

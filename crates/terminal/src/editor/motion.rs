@@ -161,7 +161,7 @@ pub(super) fn word_end(text: &str, at: usize, big: bool) -> usize {
     }
 }
 
-/// The word that stands here, or the blanks; with `around`, also the blanks after it, otherwise before it.
+/// The word or the blanks at the cursor; with `around`, also the blanks after it, otherwise before it.
 pub(super) fn word_at(text: &str, at: usize, big: bool, around: bool) -> (usize, usize) {
     let (first, last) = (row_start(text, at), row_end(text, at));
     let Some(here) = kind_at(text, at, big).filter(|_| at < last) else {

@@ -26,7 +26,7 @@ impl HistorySearch {
 }
 
 impl Editor {
-    /// Begins to look for something.
+    /// Begins a search.
     pub(super) fn begin_search(&mut self) -> EditOutcome {
         self.wanted = Some(HistorySearch {
             before: (self.text.clone(), self.cursor),

@@ -39,7 +39,7 @@ pub struct Markdown {
 }
 
 impl Markdown {
-    /// An empty text for so many columns.
+    /// Creates an empty text for this number of columns.
     pub fn new(columns: usize, theme: Theme) -> Self {
         Self {
             columns,

@@ -16,7 +16,7 @@ const CODE_MARGIN: &str = "  ";
 /// Maximum length of the address of a link.
 const LONGEST_LINK: usize = 2_000;
 
-/// The lines of a block, for so many columns.
+/// The lines of a block, for this number of columns.
 pub(super) fn block(text: &str, theme: &Theme, columns: usize) -> Vec<Line> {
     let text = closed(text);
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
@@ -300,7 +300,7 @@ impl<'a> Fold<'a> {
         self.say(text, Style::default());
     }
 
-    /// HTML is shown as it stands.
+    /// HTML is shown as it is.
     fn literal(&mut self, text: &str) {
         for (i, line) in text.split('\n').enumerate() {
             if i > 0 {

@@ -1,4 +1,4 @@
-//! The helper as a program of its own, for tests, and for programs whose own `main` cannot be the helper.
+//! The helper as a separate program, for tests and for programs whose own `main` cannot be the helper.
 
 use std::process::ExitCode;
 

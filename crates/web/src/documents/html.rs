@@ -1,4 +1,4 @@
-//! HTML as Markdown: the main text of a page, or all of it where nothing stands out.
+//! HTML as Markdown: the main text of a page, or all of it if no main text is found.
 
 use dom_smoothie::{Config, ParsePolicy, Readability, ReadabilityError};
 use reqwest::Url;

@@ -1,7 +1,7 @@
-//! Documents whose formats need a library (HTML, PDF) are read by a process of its own, because they come from
-//! strangers: a document that needs too much memory or time, or breaks the library, ends that process alone.
+//! A separate process reads documents whose formats need a library (HTML, PDF), because they come from
+//! strangers: a document that needs too much memory or time, or breaks the library, ends only that process.
 //!
-//! `helper` is the inside of that process, `process` starts it and holds it to its limits. Both know the
+//! `helper` is the inside of that process, `process` starts it and enforces its limits. Both know the
 //! [`DocumentFormat`] and the answer.
 
 mod helper;

@@ -20,7 +20,7 @@ const MAX_ANSWER: u64 = 32 << 20;
 /// The time between two looks at whether to stop.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Reads documents in a process of its own for each.
+/// Reads each document in a separate process.
 #[derive(Clone, Debug)]
 pub struct DocumentHelper {
     program: PathBuf,

@@ -110,7 +110,7 @@ impl WebExtractTool {
         })
     }
 
-    /// Reads a page; HTML and PDF in a process of its own.
+    /// Reads a page; HTML and PDF in a separate process.
     async fn read(
         &self,
         page: FetchedPage,
@@ -154,8 +154,8 @@ fn plain(text: String) -> DocumentText {
     }
 }
 
-/// The largest JSON that is spread, and the largest text that comes of it, in bytes: each value may take a line of its own
-/// with an indent of 120 steps.
+/// The largest JSON that is spread, and the largest text that comes of it, in bytes: each value may take a
+/// line with an indent of 120 steps.
 const LONGEST_JSON: usize = 1 << 20;
 
 /// JSON on one line is spread over several, so that a part of it can be read. It stays as it is if it is large, or becomes
@@ -193,7 +193,8 @@ impl std::io::Write for BoundedText {
     }
 }
 
-/// A text without control and invisible characters, in which nothing ends the quotation that it stands in.
+/// Returns a text without control and invisible characters, and without anything that ends the surrounding
+/// quotation.
 fn clean(text: &str) -> String {
     let visible: String = without_invisible(text)
         .chars()

@@ -14,7 +14,7 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::headless::result::RunResult;
 
-/// Runs the prompt. A result object ends every machine-readable output, whatever happened.
+/// Runs the prompt. Every machine-readable output ends with a result object.
 pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) -> Result<Exit, ChatError> {
     if global.json && args.output_format == OutputFormat::Text {
         args.output_format = OutputFormat::Json;

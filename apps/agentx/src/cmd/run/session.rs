@@ -62,7 +62,7 @@ pub(crate) async fn run(
     // does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
-    // In the mode `auto`, rules may still ask, and nobody can answer.
+    // In the mode `auto` rules may still ask, but nobody can answer.
     let is_auto = session.state().await?.config.approval == ApprovalMode::Auto;
     let no_terminal = asked_before || (!has_person && is_auto);
     let approver = approver(args, &place, session.id(), no_terminal, console);

@@ -9,7 +9,7 @@ use crate::chat::commands::mode_sentence;
 use crate::chat::{Chat, ChatInterface, plan_mode};
 use crate::error::ChatError;
 
-/// The notice in a folder in which nothing is changed or run, whatever the mode.
+/// The notice in a read-only folder, in which no mode changes or runs anything.
 const READ_ONLY: &str = "this folder is read-only: changes and commands are refused in every mode";
 
 /// Returns whether a key asks for the next mode.

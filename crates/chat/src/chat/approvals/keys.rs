@@ -31,8 +31,8 @@ impl Chat<'_> {
         .await
     }
 
-    /// Prints the open question if it was not open before. People who may not answer see it, too. With
-    /// `--yes` the chat answers it in the person's place.
+    /// Prints the open question if it was not open before, even for people who may not answer. With `--yes`
+    /// the chat answers it in the person's place.
     pub(in crate::chat) async fn ask_if_new(&mut self, before: Option<&ToolCallId>) {
         self.say_yes().await;
         let may_answer = self.question().is_some();
@@ -184,8 +184,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Returns whether a key answers the question that is open, whatever is written. With the keys of vi only
-    /// if nothing is: Esc and a letter, typed fast, look like the letter with Alt.
+    /// Returns whether a key answers the open question, whatever is in the line. With vi keys only on an
+    /// empty line, because Esc and a letter, typed fast, look like the letter with Alt.
     pub(in crate::chat) fn decides_at_once(&self, key: &KeyEvent) -> bool {
         question_timing::decision(key).is_some()
             && self.display.has_editor()

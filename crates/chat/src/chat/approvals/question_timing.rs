@@ -1,9 +1,9 @@
 //! Decides whether keys are meant for a question: text that was typed for another purpose never decides about
 //! a call.
 //!
-//! A line that is being written stays until its writer pauses; only then the question takes its place. The keys that
-//! answer at once count only after the question has been on the screen for a moment, and once for each press: a key
-//! that is held, or hit twice, does not answer the next question unseen. The time is an argument.
+//! The question replaces a line that is being written only when its writer pauses. The keys that answer
+//! immediately count only after the question has been on the screen for a moment, and once per press, so a
+//! key that is held or hit twice does not answer the next question unseen. The time is an argument.
 
 use agentx::types::ApprovalDecision;
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
@@ -30,7 +30,7 @@ pub(in crate::chat) struct QuestionTiming {
     asked: Option<Instant>,
     /// The question waits for a pause before it takes the line.
     waits: bool,
-    /// The last press of a key that answers at once.
+    /// The last press of a key that answers immediately.
     pressed: Option<Instant>,
     /// The time at which a run ended by itself.
     ended: Option<Instant>,
@@ -46,7 +46,7 @@ impl QuestionTiming {
         self.typed = Some(now);
     }
 
-    /// Notes that a question is visible from now on. Returns whether it takes the line at once.
+    /// Notes that a question is visible from now on. Returns whether it takes the line immediately.
     pub(in crate::chat) fn asked(&mut self, now: Instant) -> bool {
         self.asked = Some(now);
         self.waits = self.typed.is_some_and(|typed| now < typed + MOMENT);
@@ -106,7 +106,7 @@ impl QuestionTiming {
         before.is_some_and(|before| now < before + AGAIN_BY_WORD)
     }
 
-    /// A key that answers at once was pressed; says whether it does.
+    /// Handles a press of a key that answers immediately. Returns whether it answers.
     pub(in crate::chat) fn pressed(&mut self, now: Instant) -> bool {
         let is_past = |since: Option<Instant>| since.is_none_or(|since| now >= since + MOMENT);
         let before = self.pressed.replace(now);
@@ -114,7 +114,7 @@ impl QuestionTiming {
     }
 }
 
-/// Returns the decision of a key that answers at once: Alt with the letter of the answer.
+/// Returns the decision of a key that answers immediately: Alt with the letter of the answer.
 pub(in crate::chat) fn decision(key: &KeyEvent) -> Option<ApprovalDecision> {
     let is_alt = key.modifiers - KeyModifiers::SHIFT == KeyModifiers::ALT;
     if !is_alt || key.kind == KeyEventKind::Release {
@@ -172,7 +172,7 @@ mod tests {
         assert!(!attention.pressed(asked + millis(299)), "typed ahead");
         assert!(!attention.pressed(asked + millis(310)), "held");
         assert!(attention.pressed(asked + millis(610)));
-        // The next question comes at once; the key is still held, or bounces.
+        // The next question comes immediately; the key is still held, or bounces.
         attention.settled();
         let asked = asked + millis(620);
         attention.asked(asked);

@@ -223,7 +223,7 @@ impl Chat<'_> {
             return Err(no_rule(number, rules.len()));
         };
         let rule = rules.remove(index);
-        // A rule that cannot be removed from the file stays in the session, too.
+        // If a rule cannot be removed from the file, it also stays in the session.
         let file = match self.in_file(&rule) {
             Some(written) => Some(remove_from_file(&written.value, &written.origin)?),
             None => None,

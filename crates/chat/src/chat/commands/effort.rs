@@ -7,7 +7,7 @@ use crate::chat::{Chat, ConversationSite};
 use crate::error::ChatError;
 use crate::render::units;
 
-/// The levels, each with the maximum number of tokens for reasoning. Vendors with levels of their own get the
+/// The levels, each with the maximum number of tokens for reasoning. Vendors with their own levels get the
 /// same one.
 pub(in crate::chat) const LEVELS: [(&str, Option<u64>, &str); 4] = [
     ("default", None, "the provider's default"),

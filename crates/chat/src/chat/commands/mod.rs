@@ -172,7 +172,7 @@ impl Chat<'_> {
         .await
     }
 
-    /// Changes the agent from now on, which the status row shows at once.
+    /// Changes the agent from now on; the status row shows it immediately.
     pub(super) async fn change(&mut self, change: ConfigChange) -> Result<(), ChatError> {
         match &mut self.connection.site {
             ConversationSite::Open { session, .. } => {

@@ -11,9 +11,9 @@ use crate::error::ChatError;
 use crate::render::rewind;
 
 impl Chat<'_> {
-    /// Retries at once what waits for its next attempt. After a run that failed, sends the conversation
-    /// again. After an answer, asks for another one: in a copy of the session that ends before the last
-    /// message, so the first answer stays in the original.
+    /// Makes a waiting attempt immediately. After a failed run, sends the conversation again. After an
+    /// answer, asks for another one: in a copy of the session that ends before the last message, so the first
+    /// answer stays in the original.
     pub(super) async fn retry(&mut self) -> Result<String, ChatError> {
         let ConversationSite::Open { session, .. } = &self.connection.site else {
             return Ok("nothing to retry: there are no messages yet".to_owned());

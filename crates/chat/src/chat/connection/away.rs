@@ -1,8 +1,8 @@
-//! A chat whose server is away: commands that do not need the server are answered at once, and the others say
-//! that it is away instead of waiting.
+//! A chat whose server is away: commands that do not need the server work, and the others say that it is away
+//! instead of waiting.
 //!
-//! Messages wait for the server, in the order in which they were typed. Meanwhile,
-//! typed text goes into the line as always, so that a later command is answered, too.
+//! Messages wait for the server, in the order in which they were typed. Meanwhile, typed text goes into the
+//! line as always, so that later commands also work.
 
 use crossterm::event::KeyEvent;
 

@@ -109,7 +109,7 @@ impl Chat<'_> {
     /// queue stays unchanged.
     pub(in crate::chat) async fn leave_by_key(&mut self) -> ChatFlow {
         if self.ends_a_run() && !self.approvals.attention.leaves(Instant::now()) {
-            // Everything else that ends is named at once, so that the second press leaves.
+            // Everything else that ends is named immediately, so that the second press leaves.
             let _ = self.leave();
             let stays = self.question_stays().await;
             let waits = self.waits_until().await.is_some();

@@ -32,7 +32,7 @@ pub(crate) enum LimitedLine {
 }
 
 impl LineLimit {
-    /// Returns when the next line may be shown; `None` for at once.
+    /// Returns the time at which the next line may be shown; `None` for now.
     pub(crate) fn free_at(&self) -> Option<Instant> {
         let first = self.shown.front().filter(|_| self.shown.len() >= MOST);
         first.map(|first| *first + SPAN)

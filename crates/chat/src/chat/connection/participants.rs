@@ -24,7 +24,7 @@ use crate::render::style::AnsiStyle;
 
 /// A change that is reported to the person.
 pub(crate) enum ParticipantsUpdate {
-    /// The connection is lost or back. It is reported at once.
+    /// The connection is lost or back. This is reported immediately.
     Connection(String),
     /// A person came, left, drives or asks. The report may wait for the end of a line.
     People(Vec<String>),
@@ -167,7 +167,7 @@ impl Participants {
         Some(self.names.name(person))
     }
 
-    /// Waits for something worth saying. Safe to drop while it waits.
+    /// Waits for the next notable change. Safe to drop while it waits.
     pub(crate) async fn news(&mut self) -> ParticipantsUpdate {
         loop {
             tokio::select! {

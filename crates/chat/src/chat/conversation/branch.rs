@@ -13,8 +13,8 @@ use crate::render::branches;
 use crate::session_opening;
 
 impl Chat<'_> {
-    /// Runs `/fork`: from here at once; from an earlier event, the person first decides about the files that
-    /// differ now.
+    /// Runs `/fork`: from here without a question; from an earlier event after the person has decided about
+    /// the files that differ now.
     pub(in crate::chat) async fn fork(&mut self, at: Option<u64>) -> Result<String, ChatError> {
         if let Some(warning) = self.warning_of_jobs(&session_command("fork", at)) {
             return Ok(warning);

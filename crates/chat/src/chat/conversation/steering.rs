@@ -67,7 +67,7 @@ impl Chat<'_> {
     }
 
     /// Takes all queued messages of the person back before a run is stopped, because the first of them would
-    /// begin the next run at once. Messages of other people stay.
+    /// start the next run. Messages of other people stay.
     ///
     /// # Errors
     /// Returns an error if one could not be withdrawn.

@@ -33,7 +33,7 @@ pub struct DepartedSession {
 const SHOWN_LATER: usize = 3;
 
 impl Chat<'_> {
-    /// Paints changes: at once after input of a person, otherwise at the frame rate.
+    /// Paints changes: immediately after input of a person, otherwise at the frame rate.
     pub(in crate::chat) fn paint_in_time(&mut self) -> Result<(), ChatError> {
         if matches!(self.display.face, ChatInterface::Lines { .. })
             || self.display.pace.is_due(Instant::now())
@@ -44,7 +44,7 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// Writes all new output at once.
+    /// Writes all new output immediately.
     pub(crate) fn paint(&mut self) -> Result<(), ChatError> {
         let now = Instant::now();
         self.display.pace.begin(now);

@@ -1,5 +1,5 @@
-//! Decides when the screen is painted: at once after a key, and while an answer streams only as often as a
-//! person can see.
+//! Decides when the screen is painted: immediately after a key, and while an answer streams only as often as
+//! a person can see.
 
 use tokio::time::{Duration, Instant};
 

@@ -151,7 +151,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Notifies the person if a run took so long that they may be elsewhere, and has ended or asks something.
+    /// Notifies the person if a long run has ended or asks something, because they may be elsewhere.
     pub(in crate::chat) fn call_if_long(&mut self, event: &RuntimeEvent, is_of_another: bool) {
         let what = match event {
             RuntimeEvent::RunFinished(run) if !is_of_another => match run.status {

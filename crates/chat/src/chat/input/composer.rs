@@ -22,11 +22,11 @@ pub(crate) struct Composer {
     pub(in crate::chat) ended: bool,
     /// The content that goes to the agent with the next message.
     pub(in crate::chat) shared: Vec<ContentPart>,
-    /// The message that the log does not have yet, and that has a row of its own.
+    /// The message that the log does not have yet; it has its own row.
     pub(in crate::chat) sending: Option<String>,
     /// The latest message, if it was not sent because of its files.
     pub(in crate::chat) refused: Option<RefusedMessage>,
-    /// Whether the message on its way attaches no files, whatever it names: it is the text of a skill.
+    /// Whether the message being sent attaches no files, because it is the text of a skill.
     pub(in crate::chat) attaches_nothing: bool,
     /// The text that is on its way and that nothing has accepted yet, also if it is shown in the queue.
     pub(in crate::chat) unaccepted: Option<String>,

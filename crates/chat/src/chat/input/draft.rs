@@ -57,7 +57,8 @@ impl Chat<'_> {
         self.composer.draft.note(unsent, Instant::now());
     }
 
-    /// Writes the unsent text at once: the chat ends, or it begins something that must not come back as unsent.
+    /// Writes the unsent text immediately, because the chat ends or begins something that must not come back
+    /// as unsent.
     pub(in crate::chat) async fn keep_draft_at_once(&mut self) {
         self.keep_draft().await;
         if self.composer.draft.is_due() {

@@ -89,8 +89,8 @@ pub(crate) fn instead_of_slash(name: &str) -> Option<&'static str> {
     row.map(|(_, hint)| *hint)
 }
 
-/// Describes what does here what a command of another program does. A hint that says itself that something does
-/// not exist stands alone.
+/// Describes the equivalent of another program's command. A hint that itself says that something does not
+/// exist is shown alone.
 pub(super) fn instead_of(name: &str, hint: &str) -> String {
     if hint.starts_with("AgentX has no") {
         return hint.to_owned();

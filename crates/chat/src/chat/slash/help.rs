@@ -35,7 +35,7 @@ pub(crate) fn help(topic: Option<&str>, width: usize) -> String {
     )
 }
 
-/// Returns a text in rows of this width; descriptions of commands have a column of their own.
+/// Returns a text in rows of this width; descriptions of commands have their own column.
 pub(super) fn in_rows(text: &str, width: usize) -> String {
     let indent = if width < NARROW { BELOW } else { DOES };
     let mut rows_of_all = String::new();

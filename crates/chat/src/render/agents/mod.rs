@@ -1,6 +1,6 @@
 //! Several agents on one screen. The text of the agent that people talk to has no name; each line of another
-//! agent begins with its name in its own colour. In the mode that separates all agents, the first one has a
-//! name, too.
+//! agent begins with its name in its own colour. In the mode that separates all agents, the first one also
+//! has a name.
 
 use std::collections::HashMap;
 
@@ -24,7 +24,7 @@ pub struct LiveAgents {
     colours: Colours,
     style: AnsiStyle,
     width: usize,
-    /// Whether the first one has its name before each line, too, and all of it is the answer.
+    /// Whether the first one also has its name before each line, and all of it is the answer.
     apart: bool,
     /// Whether a message is printed only when it has ended, and never if it broke off.
     in_whole_messages: bool,

@@ -58,7 +58,7 @@ impl TranscriptRenderer {
         let error = &*MODE_DENY
             .iter()
             .fold(error.to_owned(), |error, why| error.replace(why, told));
-        // In a chat the mode can be changed at once.
+        // In a chat the mode can be changed immediately.
         let remedy = if self.costs && is_of_mode {
             " `/approve-mode ask` changes that."
         } else {

@@ -55,7 +55,7 @@ pub struct TranscriptRenderer {
     todos: TodoView,
     cleaner: Cleaner,
     open_line: Option<OpenLine>,
-    /// The error that may end the run: said once, at the end of the run, or before whatever comes first.
+    /// The error that may end the run. It is reported once, at the end of the run or before the next output.
     failure: Option<ShownFailure>,
     /// The notes that wait for the end of the open line.
     notes: Vec<String>,
@@ -145,7 +145,7 @@ impl TranscriptRenderer {
         self.put(TextRegion::Aside, format!("{text}{end}"));
     }
 
-    /// Prints a requested text at once. On a screen, a streaming answer continues below it in its form: a
+    /// Prints a requested text immediately. On a screen, a streaming answer continues below it in its form: a
     /// list stays a list.
     pub(crate) fn print_notice(&mut self, text: &str) {
         if self.holds_calls && self.answers {

@@ -136,7 +136,7 @@ impl OnceTable {
             return;
         };
         let is_kept = own.made.get(asked).is_some_and(|kept| Arc::ptr_eq(kept, place));
-        // Each waiting request holds a reference, too; so do the map, and the caller.
+        // Each waiting request holds a reference, and so do the map and the caller.
         if !is_kept || Arc::strong_count(place) > 2 {
             return;
         }

@@ -69,7 +69,7 @@ pub(crate) async fn resolve(
         Err(RuntimeError::Ambiguous { ids, .. }) => found.extend(ids.iter().map(SessionId::new)),
         Err(error) => return Err(error.into()),
     }
-    // One's own may be shared with visitors, too.
+    // The caller's own session may also be shared with visitors.
     let mut seen = HashSet::new();
     found.retain(|id| seen.insert(id.clone()));
     if (caller.operator || caller.approver) && found.is_empty() {

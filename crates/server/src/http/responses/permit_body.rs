@@ -12,7 +12,7 @@ use schemars::SchemaGenerator;
 use crate::http::description::describe::{HandlerResponse, Operation};
 use crate::limits::fair_semaphore::FairPermit;
 
-/// Maximum size of an answer that ends the turn at once.
+/// Maximum size of an answer that ends the turn immediately.
 const SMALL: u64 = 256 << 10;
 /// The size of a piece. Each piece is copied, so that a queued piece does not keep the complete answer in
 /// memory.

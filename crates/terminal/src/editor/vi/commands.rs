@@ -265,7 +265,7 @@ fn is_blank(text: &str, at: usize) -> bool {
     text[at..].chars().next().is_none_or(char::is_whitespace)
 }
 
-/// Behind the last grapheme of the word that stands here.
+/// The position after the last grapheme of the word at the cursor.
 fn end_of_word(text: &str, at: usize, big: bool) -> usize {
     let (_, end) = motion::word_at(text, at, big, false);
     end

@@ -10,7 +10,7 @@ use super::{EditOutcome, Editor, motion};
 
 /// Maximum count: a typing mistake must not cause minutes of work.
 const MOST: usize = 1_000;
-/// And no change is done again more often at once.
+/// Maximum number of repetitions of a change.
 const MOST_AGAIN: usize = 100;
 
 /// The state of the vi keys.
@@ -244,7 +244,7 @@ impl Editor {
         EditOutcome::Changed
     }
 
-    /// The command changes something; with all that belongs to it, it is undone at once.
+    /// The command changes something; it is undone in one step with everything that belongs to it.
     fn changes(&mut self) {
         self.undo.hold();
         if let Some(vi) = &mut self.vi {

@@ -285,7 +285,7 @@ fn items_of_files(names: &[String]) -> Vec<MenuItem> {
     names.iter().map(item).collect()
 }
 
-/// Returns the sessions as items, which are found by their messages, too.
+/// Returns the sessions as items, which can also be found by their messages.
 fn by_title(known: Vec<(String, String)>) -> Vec<MenuItem> {
     let item = |(id, about): (String, String)| MenuItem {
         text: id,

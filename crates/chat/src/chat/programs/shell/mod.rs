@@ -1,5 +1,5 @@
 //! Runs `!command` in the user's shell; shows its output and attaches it to the next message. The agent's
-//! events are shown meanwhile, too.
+//! events are also shown meanwhile.
 
 mod interactive;
 mod needs_terminal;
@@ -149,8 +149,8 @@ impl Chat<'_> {
         Ok(ChatFlow::Continue)
     }
 
-    /// The mark of the session for a command: by it the command is found again if this program is killed. The
-    /// session begins with the command, so that its output is on record at once.
+    /// The mark of the session for a command, by which the command is found again if this program is killed.
+    /// The session begins with the command, so that its output is recorded immediately.
     async fn command_mark(&mut self) -> Option<(&'static str, String)> {
         match self.session().await {
             Ok(session) => Some(own_command_mark(session.id())),
@@ -302,9 +302,9 @@ impl Chat<'_> {
         Ok(ChatFlow::Continue)
     }
 
-    /// Takes a line that is sent while the command runs: an answer, a wish to leave and a command that only
-    /// shows something count at once, the rest waits. It is in the history already, so that it is not lost if
-    /// the program ends first.
+    /// Takes a line that is sent while the command runs. An answer, a request to leave and a command that
+    /// only shows something take effect immediately, other lines wait. The line is already in the history, so
+    /// that it is not lost if the program ends first.
     async fn sent_meanwhile(&mut self, line: String) -> Result<ChatFlow, ChatError> {
         if let Some(answer) = self.reply_of(&line).filter(|_| self.asks_in_line()) {
             self.line_was_sent();

@@ -91,7 +91,7 @@ fn flags_of(table: &[(&str, &'static [&'static str])], program: &str) -> Option<
     row.map(|(_, flags)| *flags)
 }
 
-/// Returns whether `tmux new -d` or `screen -S NAME -dm` begins something and comes back at once.
+/// Returns whether `tmux new -d` or `screen -S NAME -dm` starts something and returns immediately.
 fn is_detached(words: &[&str]) -> bool {
     words
         .iter()
