@@ -117,7 +117,7 @@ pub fn notes(loaded: &Loaded, read: SettingsRead) -> String {
     text
 }
 
-/// Returns what a person can do about settings of a folder that do not count.
+/// Returns advice about ignored settings of a folder.
 pub(crate) fn to_use_ignored(trust: FolderTrust) -> &'static str {
     match trust {
         FolderTrust::Restricted | FolderTrust::ReadOnly => {

@@ -114,7 +114,7 @@ impl ChatError {
         }
     }
 
-    /// Returns the error of a program that has no session yet: if nothing could be written, there is none to
+    /// Returns the error for a program without a session: if nothing could be written, no session exists to
     /// continue.
     pub fn unsaved(self) -> Self {
         match self {

@@ -295,7 +295,8 @@ impl MachineParts {
         answered.unwrap_or_else(|error| ToolOutcome::failed(ToolStatus::Failed, error.to_string()))
     }
 
-    /// Opens a session of an agent. Without a client that can be asked, it refuses what it would ask.
+    /// Opens a session of an agent. Without a client that can be asked, the session refuses calls that need
+    /// an approval.
     async fn open(&self, name: &str, can_be_asked: bool) -> Result<Arc<dyn Session>, ChatError> {
         let wanted = CommandLineOverrides {
             agent: Some(name.to_owned()),

@@ -91,7 +91,7 @@ pub enum ConfigError {
     /// Neither a home directory nor a variable in its place.
     #[error("no home directory: neither HOME nor AGENTX_CONFIG and AGENTX_DATA are set")]
     NoHome,
-    /// A change that cannot be made without touching what the person wrote.
+    /// A change that would alter other text of the person.
     #[error("{path}: {what}", path = .path.display())]
     Edit {
         /// The path of the file.

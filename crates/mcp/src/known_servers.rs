@@ -200,7 +200,7 @@ impl KnownServers {
     /// # Errors
     /// Returns an error if its file cannot be removed.
     pub fn forget(&self, server: &McpServerSettings) -> std::io::Result<bool> {
-        // It exists only if the server ever ran, and means nothing once no process holds it.
+        // It exists only if the server ever ran, and is meaningless when no process holds it.
         let _ = std::fs::remove_file(self.mark_of(server));
         if let Some(login) = self.login_file(server) {
             login.remove()?;

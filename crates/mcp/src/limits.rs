@@ -64,7 +64,7 @@ pub(crate) const LISTED_BYTES: usize = 2 << 20;
 /// All tools of a server that were ever accepted, as JSON; new ones beyond that are left out. Accepted tools
 /// are not deleted to make room: the server could then describe a tool again as if it were new.
 pub(crate) const ACCEPTED_BYTES: usize = 4 << 20;
-/// The file with what is known of a server; it is never larger.
+/// Maximum size of the file with the known facts about a server.
 pub(crate) const FILE_BYTES: u64 = 16 << 20;
 /// The lines and bytes of a difference.
 pub(crate) const DIFFERENCE_LINES: usize = 40;

@@ -21,7 +21,7 @@ pub enum LongRows {
     Cut,
 }
 
-/// Knows what the terminal shows, and writes the difference to the next frame.
+/// Keeps track of the terminal's content, and writes the difference to the next frame.
 #[derive(Clone, Debug)]
 pub struct Painter {
     columns: usize,

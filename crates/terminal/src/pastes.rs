@@ -173,7 +173,7 @@ mod tests {
         assert_eq!(pastes.fold("short\ntext".into()), "short\ntext");
         let one = pastes.fold(long("one"));
         assert_eq!(one, "[pasted 1: 20 lines, 80 B]");
-        // A text that looks like a sign stays what it is.
+        // A text that looks like a sign stays text.
         let two = pastes.fold(format!("{one}\n{}", long("two")));
         let line = format!("see {one} and {two}!");
         let whole = pastes.unfold(&line);

@@ -162,7 +162,7 @@ pub struct Theme {
     pub heading: Style,
     /// The style of inline code.
     pub code: Style,
-    /// The words of a link.
+    /// The text of a link.
     pub link: Style,
     /// The target of a link, bullets, rules, borders.
     pub faint: Style,

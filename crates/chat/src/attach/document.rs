@@ -17,7 +17,7 @@ pub(super) enum DocumentKind {
 }
 
 impl DocumentKind {
-    /// Returns the kind of the document with this name; `None` if it is none.
+    /// Returns the kind of the document with this name; `None` if it is not a document.
     pub(super) fn named(name: &str) -> Option<Self> {
         if is_named_as_notebook(name) {
             return Some(Self::Notebook);

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::files::{FileWalk, WalkBounds};
 
-/// The bounds of a search. It runs beside the keys, so they are far.
+/// The bounds of a search. They are large, because it runs in the background.
 const BOUNDS: WalkBounds = WalkBounds {
     entries: 500_000,
     time: Duration::from_secs(5),
@@ -62,7 +62,7 @@ impl Drop for RunningSearch {
 }
 
 impl FileSearch {
-    /// Begins a search for what is written, unless it is the latest one anyway.
+    /// Starts a search for the typed text, unless it is the latest one already.
     pub(crate) fn search(&mut self, written: &str, workspace: &Path) {
         if self.wanted() == Some(written) {
             return;
@@ -96,8 +96,8 @@ impl FileSearch {
         (self.next, self.latest) = (None, None);
     }
 
-    /// The names that were reported last and still fit what is written: they are shown until the search for
-    /// it reports.
+    /// The latest reported names that still match the typed text: they are shown until the new search
+    /// reports.
     pub(crate) fn known(&self, written: &str) -> Vec<String> {
         let Some(latest) = &self.latest else {
             return Vec::new();
@@ -148,7 +148,7 @@ impl FileSearch {
     }
 }
 
-/// Searches, and reports what is found: at most every [`PAUSE`], and once at the end.
+/// Searches and reports matches, at most every [`PAUSE`] and once at the end.
 fn walk(written: &str, workspace: &Path, stop: Arc<AtomicBool>, reports: &watch::Sender<Vec<String>>) {
     let first = |names: &[String]| names.iter().take(MOST_FILES).cloned().collect::<Vec<_>>();
     let mut reported = Instant::now();

@@ -1,5 +1,5 @@
-//! Finds files by the beginning of a path or by a part of a name. A directory may be huge or on a disk that
-//! hardly answers, so every search has bounds and ends with what it has found.
+//! Finds files by the beginning of a path or by a part of a name. A directory may be huge or on a slow disk,
+//! so every search has bounds and returns what it has found so far.
 
 use std::collections::VecDeque;
 use std::path::Path;
@@ -65,7 +65,7 @@ impl<'a> FileWalk<'a> {
         !self.stop.load(Ordering::Relaxed) && Instant::now() < self.until
     }
 
-    /// The files whose paths begin with what is written; if there are none, those whose names contain it.
+    /// The files whose paths begin with the typed text; if there are none, those whose names contain it.
     pub(crate) fn meant_by(&mut self, written: &str) -> Vec<String> {
         let found = self.beginning_with(written);
         if found.is_empty() && written.len() > 1 && !written.contains('/') {
@@ -74,7 +74,7 @@ impl<'a> FileWalk<'a> {
         found
     }
 
-    /// The files whose paths begin with what is written; a directory ends with a slash.
+    /// The files whose paths begin with the typed text; a directory ends with a slash.
     fn beginning_with(&mut self, written: &str) -> Vec<String> {
         let (prefix, name) = written.split_at(written.rfind('/').map_or(0, |slash| slash + 1));
         let Ok(entries) = std::fs::read_dir(place_of(prefix, self.workspace)) else {
@@ -145,7 +145,7 @@ fn quick<T>(workspace: &Path, search: impl FnOnce(&mut FileWalk<'_>) -> T) -> T 
     search(&mut walk)
 }
 
-/// The files whose paths begin with what is written, as far as a quick search finds them; a directory ends
+/// The files whose paths begin with the typed text, as far as a quick search finds them; a directory ends
 /// with a slash.
 pub(crate) fn files(written: &str, workspace: &Path) -> Vec<String> {
     quick(workspace, |walk| walk.beginning_with(written))

@@ -50,8 +50,8 @@ fn is_special(name: &str, workspace: &Path) -> bool {
     found.is_ok_and(|found| !found.is_file() && !found.is_dir())
 }
 
-/// Returns whether it certainly is a path: `./a`, `/a`, `src/a` if `src` exists, `a.rs` if some file ends with `.rs`,
-/// or something that is there and no file.
+/// Returns whether it certainly is a path: `./a`, `/a`, `src/a` if `src` exists, `a.rs` if some file ends
+/// with `.rs`, or an existing entry that is not a file.
 pub(super) fn is_path(name: &str, workspace: &Path) -> bool {
     let begins = ["./", "../", "~/", "/"]
         .iter()
@@ -74,7 +74,8 @@ fn is_like_file(name: &str) -> bool {
     ending(name).is_some_and(|ending| ending.len() <= LONGEST_UNKNOWN_ENDING) || is_title()
 }
 
-/// Returns the ending of a name, as `rs` of `a.rs`; `None` if it has none, or is code or a package.
+/// Returns the extension of a name, as `rs` of `a.rs`; `None` if it has no extension, or is code or a
+/// package.
 fn ending(name: &str) -> Option<&str> {
     let (_, last) = name.rsplit_once('/').unwrap_or(("", name));
     let (stem, ending) = last.rsplit_once('.')?;

@@ -127,7 +127,7 @@ fn note_unknown(words: &[NamedWord], workspace: &Path, notes: &mut Vec<String>) 
         let Some(note) = missing::note(name, workspace).filter(|note| !notes.contains(note)) else {
             continue;
         };
-        // The model can look at a directory that is there.
+        // The model can look at an existing directory itself.
         let is_missing =
             !word.is_opened && missing::is_path(name, workspace) && !place_of(name, workspace).is_dir();
         certain.extend(is_missing.then(|| note.clone()));

@@ -73,7 +73,7 @@ impl PastTurns {
         conversation::ended_commands_notice(&resumed?.ended)
     }
 
-    /// Returns whether enough events are there: the last turns, and the creation of all agents in them.
+    /// Returns whether there are enough events: the last turns, and the creation of all agents in them.
     fn is_enough(&self) -> bool {
         let mut agents = self
             .events

@@ -11,7 +11,7 @@ const WANTED: &str = "expected a whole number from 1";
 /// Reads a whole number from 1.
 ///
 /// # Errors
-/// Returns what is expected in place of the text.
+/// Returns the expected form.
 pub fn count(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(0) | Err(_) => Err(WANTED.into()),
@@ -22,7 +22,7 @@ pub fn count(text: &str) -> Result<usize, String> {
 /// Reads a limit of a server: a whole number from 1.
 ///
 /// # Errors
-/// Returns what is expected in place of the text.
+/// Returns the expected form.
 pub fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
     text.parse().map_err(|_| WANTED.into())
 }
@@ -30,7 +30,7 @@ pub fn at_least_one(text: &str) -> Result<NonZeroUsize, String> {
 /// Reads a rate: a whole number from 1.
 ///
 /// # Errors
-/// Returns what is expected in place of the text.
+/// Returns the expected form.
 pub fn rate(text: &str) -> Result<NonZeroU32, String> {
     text.parse().map_err(|_| WANTED.into())
 }
@@ -38,7 +38,7 @@ pub fn rate(text: &str) -> Result<NonZeroU32, String> {
 /// Reads a whole number from 1, or `all`.
 ///
 /// # Errors
-/// Returns what is expected in place of the text.
+/// Returns the expected form.
 pub fn count_or_all(text: &str) -> Result<usize, String> {
     match text {
         "all" => Ok(usize::MAX),
@@ -49,7 +49,7 @@ pub fn count_or_all(text: &str) -> Result<usize, String> {
 /// Reads a time with its units, such as `90s`, `10m`, `2h`, `30d` or `4w`, at most a year; `0` is no time at all.
 ///
 /// # Errors
-/// Returns what is expected in place of the text.
+/// Returns the expected form.
 pub fn time(text: &str) -> Result<Duration, String> {
     let wrong = || "expected a time such as 90s, 10m, 2h, 30d or 4w, at most a year".to_owned();
     let millis = if text == "0" {
@@ -67,7 +67,7 @@ const LONGEST: Duration = Duration::from_secs(366 * 24 * 3600);
 /// Reads the number of an event; the session decides later whether there is one.
 ///
 /// # Errors
-/// Returns what is expected in place of the text.
+/// Returns the expected form.
 pub fn event(text: &str) -> Result<u64, String> {
     text.parse()
         .map_err(|_| "expected the number of an event, counted from 1".into())

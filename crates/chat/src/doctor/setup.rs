@@ -137,7 +137,7 @@ pub(super) async fn model(
     (check, settings, provider)
 }
 
-/// The commands and skills of files, and what is wrong with some; `None` if there are none.
+/// The commands and skills in files, and their mistakes; `None` if there are none.
 pub(super) fn prompts(settings: &Settings) -> Option<DoctorCheck> {
     let name = "commands";
     let files = settings.prompt_files();
@@ -249,7 +249,7 @@ fn named_model(settings: &Settings) -> (DoctorCheck, Option<ProviderSettings>) {
     (check, Some(provider.clone()))
 }
 
-/// Checks which keys are there, by name.
+/// Checks which keys are set, by name.
 pub(super) fn keys(settings: &Settings) -> Vec<DoctorCheck> {
     let name = "keys";
     let mut there = Vec::new();

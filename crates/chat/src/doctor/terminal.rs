@@ -1,4 +1,4 @@
-//! Checks what the terminal can do, and whether it says so.
+//! Checks the capabilities of the terminal, and whether it announces them.
 
 use super::DoctorCheck;
 use crate::configuration::lookup;

@@ -38,7 +38,7 @@ fn of_typed(mistakes: &[ConfigMistake]) -> String {
     }
 }
 
-/// Returns what a person can do about the error.
+/// Returns advice about the error.
 pub(crate) fn config_hint(error: &ConfigError) -> Option<String> {
     Some(match error {
         ConfigError::Mistakes(mistakes) if mistakes.iter().any(is_of_command) => {

@@ -1,5 +1,5 @@
-//! The screen about a folder before the user decides how far to trust it: which folder it is, and what it would add.
-//! Every word of the folder is only a claim, and is shown without characters that control a terminal.
+//! The screen that describes a folder and its effects before the user decides how far to trust it. Every word
+//! of the folder is only a claim, and is shown without characters that control a terminal.
 
 use std::path::Path;
 

@@ -33,7 +33,7 @@ struct Said {
 /// Performs a command about memories.
 ///
 /// # Errors
-/// Returns an error if the memories cannot be used, one that it names does not exist, or the output cannot be
+/// Returns an error if the memories are unavailable, a named memory does not exist, or the output cannot be
 /// written.
 pub fn run(
     command: Option<MemoryCommand>,

@@ -120,9 +120,8 @@ const BUILT_IN: [&str; 8] = [
     "query_write",
 ];
 
-/// The name of the tool if it is one of the program's own. Any other may call its arguments what it likes: they
-/// say nothing about what it does with them. A file of a folder that takes one of these names is named with a
-/// hash in the rule.
+/// The name of the tool if it is built in. Other tools may name their arguments as they like, so the names do
+/// not tell what they do. A file of a folder that takes one of these names is named with a hash in the rule.
 fn built_in(request: &ApprovalRequested) -> Option<&str> {
     let name = request.name.as_str();
     (BUILT_IN.contains(&name) && request.suggested.tool == name).then_some(name)
@@ -225,7 +224,7 @@ fn question_lines(
         let because = format!("  because {}", visible(&request.reason));
         format!("{}\n", style.dim(&because))
     };
-    // For a tool that is not the program's own, only the reason says what it does, so the reason comes first.
+    // Only the reason explains a tool that is not built in, so the reason comes first.
     let (before, after) = match built_in(request) {
         Some(_) => (String::new(), reason),
         None => (reason, String::new()),
@@ -443,7 +442,7 @@ mod tests {
         let told = |request: &_, file: &_| question(request, file, true, AnsiStyle::default());
         assert!(told(&request, &file).contains("  in the sandbox: landlock\n"));
         assert!(!told(&request, &FileChangePreview::default()).contains("sandbox"));
-        // A folder's own tool of that name runs what it likes.
+        // A folder's own tool of that name may run anything.
         request.suggested.tool = "bash@0123".to_owned();
         assert!(!told(&request, &file).contains("sandbox"));
         request.suggested.tool = "bash".to_owned();

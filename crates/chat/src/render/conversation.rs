@@ -131,7 +131,7 @@ fn names_of_left(ended: &[LeftRunning]) -> Option<String> {
     Some(format!("{}{others}", visible(&first.program)))
 }
 
-/// Returns what a person said, without attached files and output of commands.
+/// Returns a person's text, without attached files and output of commands.
 pub(crate) fn own_text(message: &Message) -> String {
     let texts = message.content.iter().filter_map(ContentPart::as_text);
     texts.filter(|text| !went_along(text)).collect()
@@ -191,8 +191,8 @@ impl SpokenWords {
     }
 }
 
-/// A command that a person ran beside the conversation, and what it printed: of a long output the beginning
-/// and the end.
+/// A command that a person ran beside the conversation, with its output; a long output is cut to its
+/// beginning and end.
 pub(crate) fn ran(ran: &CommandFinished, names: &PersonNames, style: AnsiStyle) -> String {
     const ENDS: usize = 10;
     let who = names.speaker(ran.by.as_ref());
@@ -216,8 +216,8 @@ pub(crate) fn ran(ran: &CommandFinished, names: &PersonNames, style: AnsiStyle) 
 /// and of a context that a service built.
 const NOTES: [&str; 4] = ["msg_ended_", "msg_plan_mode_", "msg_loop_", "msg_context_"];
 
-/// Returns whether the message is a note to the model, and no words of a person. People see what it says in another
-/// way.
+/// Returns whether the message is a note to the model instead of a person's text. People see the note's
+/// content elsewhere.
 pub(crate) fn is_note(message: &Message) -> bool {
     let id = message.message_id.as_str();
     NOTES.iter().any(|begin| id.starts_with(begin))
@@ -285,7 +285,7 @@ pub(crate) fn input_text(text: &str, style: AnsiStyle) -> String {
     said_in(&clean(text), None, style)
 }
 
-/// Renders earlier words of a person: of a long paste, the beginning, the end, and the number of lines
+/// Renders earlier text of a person; a long paste is cut to its beginning, its end, and the number of lines
 /// between.
 pub(crate) fn shortened_input(said: &SpokenWords, names: &PersonNames, style: AnsiStyle) -> String {
     let speaker = said.by.name(names);

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use agentx::types::AgentStateId;
 
-/// The names of those who are there.
+/// The names of the people who are present.
 #[derive(Debug, Default)]
 pub(crate) struct AgentNames {
     there: HashMap<AgentStateId, (String, usize)>,

@@ -1,4 +1,4 @@
-//! Renders the people of a session in words: who is there, who drives, who asks.
+//! Describes the people of a session: who is present, who drives, who asks for the wheel.
 
 use agentx::types::wire::{ApprovalWaiting, Present, Wheel};
 use agentx::types::{OwnerId, Seat, SessionRole};
@@ -47,7 +47,7 @@ pub(crate) fn asks(seat: &Seat, me: &Seat, names: &PersonNames) -> String {
     does(seat, me, names, "ask for the wheel", "asks for the wheel")
 }
 
-/// Everybody who is there, in one line.
+/// Everybody who is present, in one line.
 pub(crate) fn people_line(people: &[Present], me: &Seat, names: &PersonNames) -> String {
     let told = people.iter().map(|present| {
         if present.driving {
@@ -63,7 +63,7 @@ pub(crate) fn people_line(people: &[Present], me: &Seat, names: &PersonNames) ->
     named.join(" · ")
 }
 
-/// Everybody who is there, a line each, for `/who`.
+/// Everybody who is present, one per line, for `/who`.
 pub(crate) fn people_table(people: &[Present], me: &Seat, names: &PersonNames) -> Vec<Vec<String>> {
     let person = |owner: &OwnerId| match names.given().get(owner) {
         Some(name) => format!("{} ({owner})", visible(name)),

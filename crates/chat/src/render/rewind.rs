@@ -1,4 +1,4 @@
-//! Renders rewinds: the messages, what a rewind to before each would undo, and the result.
+//! Renders rewinds: the messages, the effect of a rewind to before each, and the result.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ const NAMED: usize = 5;
 /// The number of columns below which the rest is shown under the words.
 const NARROW: usize = 20;
 
-/// Returns what the person said, without attached files and output of commands.
+/// Returns the person's text, without attached files and output of commands.
 pub fn own_text(texts: &[String]) -> String {
     let own = texts.iter().filter(|text| !went_along(text));
     own.map(String::as_str).collect()
@@ -112,7 +112,8 @@ pub fn before_undo(latest: &Restoring) -> String {
     cut_off(Some(latest), Some(latest.undo_to()))
 }
 
-/// Returns the same line about an undo with this plan, which may go on with the files that the last one left.
+/// Returns the same line about an undo with this plan, which may continue with the files that the last one
+/// left.
 pub fn before_planned_undo(latest: &Restoring, plan: &RestorePlan) -> String {
     if latest.is_finished_undo() && plan.to_seq == latest.to_seq {
         let files = counted(plan.files.len(), "file");

@@ -19,7 +19,7 @@ const STATUS: usize = 2;
 const MESSAGES: usize = 3;
 /// The title of a session in which nothing was said.
 pub(crate) const NO_TITLE: &str = "untitled";
-/// The column of the folder, which is there if the sessions are of several folders.
+/// The column of the folder, which is shown if the sessions belong to several folders.
 const FOLDER: usize = 6;
 
 /// The list as `me` reads it, with the names that `me` gave to people at the server, if the sessions are a

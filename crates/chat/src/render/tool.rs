@@ -173,7 +173,7 @@ impl ToolOutputView {
         lines
     }
 
-    /// The lines that came last, of those that are not shown yet; the one that has not ended among them.
+    /// The latest lines that are not shown yet, including the unfinished one.
     pub(crate) fn last(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let open = (!self.partial.is_empty()).then(|| overwritten(&self.partial));
         self.tail
@@ -196,8 +196,8 @@ impl ToolOutputView {
     }
 }
 
-/// Returns what a terminal shows of a line that was written over: the text after the last carriage return,
-/// such as the state of a progress bar, with backspaces applied.
+/// Returns the visible text of a line that was overwritten: the text after the last carriage return, such as
+/// the state of a progress bar, with backspaces applied.
 fn overwritten(line: &str) -> Cow<'_, str> {
     let line = last_written(line);
     if !line.contains('\u{8}') {

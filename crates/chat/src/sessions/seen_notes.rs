@@ -1,5 +1,5 @@
-//! Remembers the notes that a person has seen about a session, so that they do not see them each time they
-//! continue it.
+//! Remembers the notes that a person has seen about a session, so that they are not repeated each time the
+//! session continues.
 //!
 //! It is a small file beside the log, for the latest sessions only. If it cannot be read or written, notes
 //! are shown once more, which does no harm.
@@ -15,8 +15,7 @@ const FILE: &str = "told";
 /// Sessions that are remembered.
 const MOST: usize = 500;
 
-/// Records the note `what` about the session; an empty `what` means that there is no note any more. Returns
-/// whether it is new.
+/// Records the note `what` about the session; an empty `what` removes the note. Returns whether it is new.
 pub fn is_news(data_dir: &Path, session: &SessionId, what: &str) -> bool {
     let file = data_dir.join(FILE);
     let before = fs::read_to_string(&file).unwrap_or_default();

@@ -16,7 +16,7 @@ use crate::folders::directory_listing::{self, Listing};
 use crate::folders::secret_guard;
 use crate::text_file::MAX_TEXT_BYTES;
 
-/// The most words of one command line that are looked for.
+/// Maximum number of words of one command line to look for.
 const MAX_WORDS: usize = 2_000;
 /// Endings that interpreters add to the name of a module.
 const ENDINGS: [&str; 9] = ["", ".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".rb", ".lua"];
@@ -142,7 +142,7 @@ impl<'a> CommandWords<'a> {
         ways(self.directory, word)
     }
 
-    /// Finds out what a path leads to.
+    /// Finds the target of a path.
     pub(crate) fn look(&self, path: &Path) -> PathTarget {
         let root = &self.places.workspace_root;
         let Ok(real) = std::fs::canonicalize(path) else {

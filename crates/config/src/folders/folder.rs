@@ -316,7 +316,7 @@ mod tests {
         for folder in [&root, &other] {
             std::fs::create_dir_all(folder.join(".git")).expect("it is made");
         }
-        // A record of an older program names no folder: it is completed with the one that is there.
+        // A record of an older program names no folder: it is completed with the folder at the path.
         let text = format!("{{{:?}: {{\"trust\": \"trusted\"}}}}", root.to_string_lossy());
         std::fs::write(data.path().join("folders.json"), text).expect("it is written");
         assert_eq!(Folder::of(data.path(), &root).trust, FolderTrust::Trusted);

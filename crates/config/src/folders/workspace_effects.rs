@@ -82,8 +82,8 @@ pub(crate) fn effects(
     effects
 }
 
-/// Returns each setting that does more than make something stricter, and that no other sentence describes: what a
-/// folder may only set if it is trusted has an effect, whichever it is.
+/// Returns each setting that does more than make something stricter and that no other sentence describes:
+/// every setting that only a trusted folder may make has an effect.
 fn beyond_stricter(layer: &SettingsLayer, below: &MergedSettings) -> Vec<String> {
     let (_, loosening) = trust::restrict(layer.clone(), below);
     let keys: BTreeSet<&str> = loosening.iter().map(|ignored| ignored.key.as_str()).collect();

@@ -41,7 +41,7 @@ const PROGRAMS: &[&str] = &[
     "zed",
 ];
 
-/// Subcommands of Git that run nothing but what the repository has them run anyway.
+/// Subcommands of Git that run only programs that the repository's settings name.
 const OF_GIT: &[&str] = &[
     "add",
     "blame",

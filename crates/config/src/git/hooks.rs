@@ -21,7 +21,7 @@ const BUFFER: &str = "#";
 /// The hooks of a folder.
 #[derive(Default)]
 pub(super) struct Hooks {
-    /// Their names, each with a hash of what is in it.
+    /// Their names, each with a hash of its content.
     pub(super) found: Vec<(String, String)>,
     /// Whether there are more than the checked ones.
     pub(super) has_more: bool,

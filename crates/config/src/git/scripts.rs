@@ -61,8 +61,8 @@ fn hash_of_all(directory: &Path, top: &Path) -> String {
 /// The maximum number of different words of a command, or of a hook, that are checked.
 const MAX_WORDS: usize = 10_000;
 
-/// The files below `top` that words of a command or of a hook name, each with a hash of what is in it. Git runs commands
-/// of its settings in the top folder of the working tree.
+/// The files below `top` that words of a command or of a hook name, each with a hash of its content. Git runs
+/// commands of its settings in the top folder of the working tree.
 pub(super) fn named_in(top: &Path, command: &str) -> Vec<(String, String)> {
     let is_between = |c: char| c.is_whitespace() || "\"'`;|&()<>{}=,!".contains(c);
     let words = command.split(is_between);

@@ -327,7 +327,7 @@ impl FoundFiles {
         let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound && !required => return Ok(None),
-            // A directory, or a file in the place of a directory, counts as a missing file.
+            // A directory, or a file where a directory should be, counts as a missing file.
             Err(error) if error.kind() == std::io::ErrorKind::NotADirectory && !required => return Ok(None),
             Err(error) => return Err(ConfigError::file(path, error)),
         };

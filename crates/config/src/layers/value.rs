@@ -224,7 +224,7 @@ pub fn is_variable(name: &str) -> bool {
 /// Checks an address.
 ///
 /// # Errors
-/// Returns what is wrong with it, without a password.
+/// Returns the mistake, without a password.
 pub(crate) fn url(words: &str) -> Result<String, String> {
     let words = words.trim();
     // A value with a password is not repeated.

@@ -1,4 +1,4 @@
-//! An entry of a project's `.mcp.json`: the variables that it names, and what it sets, in words for a person.
+//! An entry of a project's `.mcp.json`: its variables and values, described for a person.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -44,7 +44,7 @@ impl ServerEffect {
     }
 }
 
-/// Returns what the tools of an entry do; `None` if it names neither a program nor an address.
+/// Returns the effect of an entry's tools; `None` if it names neither a program nor an address.
 fn does(fields: &Map<String, Value>) -> Option<String> {
     let what = match (fields.contains_key("command"), fields.contains_key("url")) {
         (true, _) => "its tools start this program",

@@ -36,7 +36,7 @@ pub struct McpServerSettings {
     pub start_timeout_ms: Option<u64>,
     /// The maximum time of a call, in milliseconds.
     pub call_timeout_ms: Option<u64>,
-    /// Whether the person believes what the server says about its tools: that they only read, or may be
+    /// Whether the person trusts the server's claims about its tools: that they only read, or may be
     /// repeated.
     pub trust_annotations: bool,
     /// Whether the server may have the agent's model answer it, at the person's cost.

@@ -69,7 +69,7 @@ impl McpServerSettings {
     /// a server of the person's own, or at an address, has none.
     ///
     /// # Errors
-    /// Returns what has changed, and how to trust it again.
+    /// Returns the change, and how to trust the server again.
     pub fn check_files(&self) -> Result<(), String> {
         let Some(trusted) = &self.files else {
             return Ok(());

@@ -50,7 +50,7 @@ pub(crate) fn named_files(lookup: Lookup<'_>, cwd: &Path) -> Vec<PathBuf> {
     named.map(|path| cwd.join(path)).collect()
 }
 
-/// Returns what a person may have in place of the key in this variable, for advice; `None` for nothing.
+/// Returns the alternatives to the key in this variable, for advice; `None` if there are none.
 pub fn in_place_of_key(variable: &str) -> Option<&'static str> {
     match variable {
         "AWS_BEARER_TOKEN_BEDROCK" => {
@@ -271,7 +271,7 @@ fn aws_of_file(lookup: Lookup<'_>) -> Option<Found> {
     }
 }
 
-/// The name of the profile, and what the configuration file says about it.
+/// The name of the profile, and its section in the configuration file.
 fn read_profile(lookup: Lookup<'_>) -> (String, Option<Profile>) {
     let name = set(lookup, "AWS_PROFILE").unwrap_or_else(|| "default".to_owned());
     let file = aws_file(lookup, AWS_CONFIG_FILE, "config");

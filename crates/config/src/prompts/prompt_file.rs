@@ -63,7 +63,7 @@ impl PromptFile {
 }
 
 impl PromptFiles {
-    /// Adds what was found, without files that cannot be used and those whose name is taken.
+    /// Adds the found files, without unusable ones and those whose name is taken.
     pub(super) fn add(&mut self, found: FoundPrompts) {
         self.mistakes.extend(found.mistakes);
         for found in found.found {
@@ -85,10 +85,10 @@ impl PromptFiles {
     }
 }
 
-/// Reads a file. Adds what is odd about it to `remarks`.
+/// Reads a file. Adds its oddities to `remarks`.
 ///
 /// # Errors
-/// Returns the mistake for which it cannot be used.
+/// Returns the mistake that makes it unusable.
 fn read(found: FoundPrompt, remarks: &mut Vec<ConfigMistake>) -> Result<PromptFile, ConfigMistake> {
     let wrong = |what: &str| mistake(&found.file, 1, what.to_owned());
     let parts = FrontMatter::of(&found.text);

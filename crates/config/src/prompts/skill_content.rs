@@ -6,7 +6,7 @@ use super::PromptFile;
 use super::find::{SKILL_FILE, entries};
 use crate::{Settings, nearest};
 
-/// Maximum length of what is returned, in bytes.
+/// Maximum length of the result, in bytes.
 const MAX_SHOWN: usize = 64 << 10;
 /// Maximum number of files that are listed.
 const MAX_LISTED: usize = 100;

@@ -11,7 +11,7 @@ use super::metadata::{IssuerMetadata, ResourceMetadata, issuer_addresses, resour
 use super::requests::LoginRequests;
 use crate::error_chain::chain;
 
-/// The parties of a login, and what the server wants.
+/// The parties of a login, and the server's requirements.
 #[derive(Clone, Debug)]
 pub(super) struct Discovered {
     /// The resource that the tokens are for.

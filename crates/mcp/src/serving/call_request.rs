@@ -113,8 +113,8 @@ impl CallRequest<'_> {
         }
     }
 
-    /// Asks a client of a version with a handshake. Without room among the open questions, it is dropped; so it is if the
-    /// client cancels the call before there is room for the message.
+    /// Asks a client of a version with a handshake. Drops the question if too many are open, or if the client
+    /// cancels the call before there is room for the message.
     async fn send(&self, asked: OpenQuestion) {
         let OpenQuestion { question, answer, .. } = asked;
         if let Some(id) = self.context.suspended.register(&self.context.person, answer) {
@@ -124,7 +124,8 @@ impl CallRequest<'_> {
         }
     }
 
-    /// Passes on to this client what the call says, under the token of this request, and from its log level on.
+    /// Forwards the messages of the call to this client, with the token of this request, from its log level
+    /// on.
     fn pass(&self, message: CallMessage) {
         let message = match message {
             CallMessage::Progress { said, line } => {

@@ -188,8 +188,8 @@ impl McpHttpRequest {
     }
 }
 
-/// Returns what a header says otherwise than the body. A request in the version without a handshake has to
-/// have them all; one with a handshake may have the version alone, which it does not repeat.
+/// Returns the first difference between a header and the body. A request in the version without a handshake
+/// must have all headers; one with a handshake may have only the version, which the body does not repeat.
 fn mismatch(headers: &MirroredHeaders, method: &str, params: &Map<String, Value>) -> Option<String> {
     let text = |key: &str| params.get(key).and_then(Value::as_str).map(str::to_owned);
     let named = match method {

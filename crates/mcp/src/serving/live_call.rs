@@ -22,7 +22,7 @@ pub(super) struct CallOfClient {
     pub(super) arguments: Map<String, Value>,
     /// The token with which the client wants to hear of progress.
     pub(super) token: Option<Value>,
-    /// The least severe level of what the client hears that the tool logs.
+    /// The lowest level of the tool's log lines that the client gets.
     pub(super) log_level: Option<McpLogLevel>,
     /// Whether the tool's results have a schema.
     pub(super) has_schema: bool,
@@ -73,7 +73,8 @@ impl LiveCall {
         }
     }
 
-    /// Waits until the call ends or asks something, and gives to `pass` what it says before. `gone` cancels it.
+    /// Waits until the call ends or asks a question, and passes its messages before that to `pass`. `gone`
+    /// cancels it.
     pub(super) async fn turn(&mut self, gone: &CancellationToken, pass: impl Fn(CallMessage)) -> CallTurn {
         loop {
             tokio::select! {
@@ -94,7 +95,7 @@ impl LiveCall {
         }
     }
 
-    /// Passes on what the call said before it asked or ended.
+    /// Forwards the messages from before the call asked or ended.
     fn pass_waiting(&mut self, pass: impl Fn(CallMessage)) {
         while let Ok(message) = self.said.try_recv() {
             pass(message);

@@ -30,9 +30,9 @@ pub(super) const METHOD_NOT_FOUND: i64 = -32_601;
 pub(super) const INVALID_PARAMS: i64 = -32_602;
 pub(super) const INTERNAL_ERROR: i64 = -32_603;
 pub(super) const RESOURCE_NOT_FOUND: i64 = -32_002;
-/// A header does not say what the body says.
+/// A header differs from the body.
 pub(super) const HEADER_MISMATCH: i64 = -32_020;
-/// The client does not say that it is capable of what the request needs.
+/// The client does not declare a capability that the request needs.
 pub(super) const MISSING_CAPABILITY: i64 = -32_021;
 /// The version of the request is not spoken.
 pub(super) const UNSUPPORTED_VERSION: i64 = -32_022;

@@ -1,5 +1,5 @@
-//! AgentX as an MCP server: what a program offers to others ([`ServedParts`]), behind the pipes of a process
-//! ([`serve`]) or one HTTP request at a time ([`HttpMessage`]).
+//! AgentX as an MCP server: the parts that a program offers to others ([`ServedParts`]), behind the pipes of
+//! a process ([`serve`]) or one HTTP request at a time ([`HttpMessage`]).
 //!
 //! Over pipes, one task reads the messages and writes the answers; each request runs in a separate task, so
 //! that a long call does not delay others. When the input ends, running requests are stopped, and the server
@@ -163,7 +163,8 @@ impl CallProgress {
         }
     }
 
-    /// Sends what an event of the call shows: output of a command, words that a script emits, and what it logs.
+    /// Sends the visible part of a call's event: output of a command, text that a script emits, and its log
+    /// lines.
     pub fn hear(&mut self, event: &EnvironmentEvent) {
         match event {
             EnvironmentEvent::ToolOutputChunk(chunk) => self.say(&chunk.text),

@@ -1,4 +1,4 @@
-//! Prompts: the words of tools that only put words to a model, for the model of the client.
+//! Prompts: the texts of tools that only send a text to a model, for the model of the client.
 
 use agentx_types::ToolSpec;
 use serde_json::{Map, Value, json};

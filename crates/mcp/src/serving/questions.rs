@@ -20,7 +20,7 @@ const ASKABLE: &str = "elicitation-";
 pub struct ClientQuestion {
     /// Names the question among those of its call.
     pub key: String,
-    /// The words of the question.
+    /// The text of the question.
     pub message: String,
     /// The JSON Schema of the answer: an object with fields of plain types.
     pub schema: Value,
@@ -69,8 +69,9 @@ pub(super) fn can_be_asked(capabilities: Option<&Value>) -> bool {
     modes.contains_key("form") || !modes.contains_key("url")
 }
 
-/// Returns the `Mcp-Session-Id` for a client that can be asked. Over HTTP a client of a version with a handshake says once
-/// what it is capable of. The id repeats that with each request, so that the server has to keep nothing.
+/// Returns the `Mcp-Session-Id` for a client that can be asked. Over HTTP a client of a version with a
+/// handshake declares its capabilities once. The id repeats them with each request, so the server keeps no
+/// state.
 pub(super) fn askable_session() -> Option<String> {
     Some(format!("{ASKABLE}{}", crate::oauth::random().ok()?))
 }

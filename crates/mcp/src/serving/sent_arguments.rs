@@ -1,5 +1,5 @@
-//! Arguments of a call that its client repeats in headers (`Mcp-Param-NAME`), so that proxies need not read the body:
-//! each has to say what the body says. The schema of the tool marks them with `x-mcp-header`.
+//! Arguments of a call that its client repeats in headers (`Mcp-Param-NAME`), so that proxies need not read
+//! the body: each must equal the argument in the body. The schema of the tool marks them with `x-mcp-header`.
 
 use std::collections::BTreeMap;
 
@@ -37,7 +37,8 @@ impl SentArguments {
         known.and_modify(|first| *first = None).or_insert(value);
     }
 
-    /// Returns what a header says otherwise than the arguments. `must` says that none may be missing.
+    /// Returns the first difference between a header and the arguments. `must` means that none may be
+    /// missing.
     pub(super) fn mismatch(
         &self,
         schema: &Value,

@@ -14,7 +14,7 @@ const MOST_OFFSET: i32 = 14 * 60;
 /// It is negative east of Greenwich: -480 in Shanghai.
 ///
 /// # Errors
-/// Returns an error that tells the client what is wrong with the values.
+/// Returns an error that explains the mistake in the values.
 pub(crate) fn note(utc: Option<&str>, offset: Option<i32>) -> Result<Option<String>, String> {
     let Some(utc) = utc else {
         return match offset {

@@ -13,7 +13,7 @@ pub struct RequestTerms {
     pub wheel_epoch: Option<u64>,
     /// Identifies the request: sent again with the same key, it is not carried out again.
     pub key: Option<String>,
-    /// The hash of what is requested, with a key: the key is refused for another request.
+    /// The hash of a request with a key: the key is refused for a different request.
     pub request: Option<String>,
 }
 

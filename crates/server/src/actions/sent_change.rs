@@ -24,7 +24,7 @@ impl SentChange {
     /// Returns the change.
     ///
     /// # Errors
-    /// Returns `bad_request` with what is wrong with the limits.
+    /// Returns `bad_request` with the mistake in the limits.
     pub(crate) fn known(self) -> Result<ConfigChange, RuntimeError> {
         match self.wrong {
             None => Ok(self.change),
@@ -33,8 +33,8 @@ impl SentChange {
     }
 }
 
-/// Returns what is wrong with the limits of a change: a list would be read as limits without names, and an empty one as
-/// no limits.
+/// Returns the mistake in the limits of a change. Without this check, a list would be read as limits without
+/// names, and an empty one as no limits.
 fn wrong_limits(limits: &Value) -> Option<String> {
     let Value::Object(limits) = limits else {
         return Some(format!(

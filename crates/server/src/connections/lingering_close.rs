@@ -126,8 +126,8 @@ mod tests {
 
     #[tokio::test]
     async fn who_sends_for_ever_is_not_read_for_ever_and_others_not_at_all() {
-        // The other side is there and says nothing, so only the time ends the first, and nothing would end
-        // the second.
+        // The other side stays connected and silent, so only the time limit ends the first, and nothing would
+        // end the second.
         let (near, _far) = duplex(64);
         let mut near = Lingering::new(near, Duration::from_millis(20), || true);
         near.shutdown().await.unwrap();

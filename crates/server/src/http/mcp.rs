@@ -181,7 +181,7 @@ struct OpenEvents {
     _guard: DropGuard,
 }
 
-/// Streams messages until the last sender is gone. Comments show that the server is there.
+/// Streams messages until the last sender is gone. Comments show that the server is alive.
 fn event_response(heard: mpsc::Receiver<Value>, guard: DropGuard, heartbeat: Duration) -> Response {
     let begun = OpenEvents { heard, _guard: guard };
     let next = move |mut open: OpenEvents| async move {

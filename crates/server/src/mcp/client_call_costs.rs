@@ -91,7 +91,7 @@ impl<'a> ClientCallCosts<'a> {
         Ok(true)
     }
 
-    /// Returns the estimate of a step, and what it costs if the answer is as long as its model's may be.
+    /// Returns the estimate of a step, and its cost with the longest answer of its model.
     fn prices(&self, step: &EffectStarted) -> (NanoUsd, NanoUsd) {
         let name = step.input.get("model").and_then(Value::as_str);
         let named = name.filter(|name| !name.is_empty()).and_then(self.named);

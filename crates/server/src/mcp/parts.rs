@@ -35,7 +35,7 @@ const LONGEST: usize = 4 << 20;
 /// The bytes of messages that are read for it. HTML becomes shorter as text.
 const READ: usize = 4 * LONGEST;
 
-/// A text of at most [`LONGEST`] bytes, and a sentence about what was left out.
+/// Returns a text of at most [`LONGEST`] bytes, and a sentence about the omitted part.
 fn shortened(mut text: String, is_all: bool, id: &SessionId) -> String {
     if text.len() > LONGEST || !is_all {
         let end = (0..=LONGEST.min(text.len()))

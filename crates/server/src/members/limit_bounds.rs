@@ -77,7 +77,7 @@ fn beyond<T: Ord + Copy>(after: Option<T>, most: Option<T>) -> Option<T> {
     most.filter(|most| after.is_none_or(|after| after > *most))
 }
 
-/// Returns these limits, and where there is none that of the others.
+/// Returns these limits, completed by those of the others.
 fn or_those_of(limits: Limits, others: Limits) -> Limits {
     Limits {
         max_iterations: limits.max_iterations.or(others.max_iterations),

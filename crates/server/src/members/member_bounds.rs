@@ -1,6 +1,6 @@
-//! Bounds on the agents of everybody but the operator. One function says whether a configuration widens what was
-//! allowed before, for a new session as for a change. It knows no requests, so that a test can try any sequence of
-//! changes.
+//! Bounds on the agents of everybody but the operator. One function decides whether a configuration widens
+//! the earlier permissions, for a new session and for a change. It knows no requests, so that a test can try
+//! any sequence of changes.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ impl MemberBounds {
     /// Returns the allowed form of the configuration of a new session.
     ///
     /// # Errors
-    /// Returns an error that says what the agent would be allowed to do beyond the bounds.
+    /// Returns an error that names the permission beyond the bounds.
     pub fn admit(&self, config: AgentConfig) -> Result<AgentConfig, String> {
         let config = self.fit(config);
         self.check_prices(models_of(&config))?;
@@ -70,7 +70,7 @@ impl MemberBounds {
     /// Returns the allowed form of a change of `before`. One that would loosen anything is refused as a whole.
     ///
     /// # Errors
-    /// Returns a sentence that says what the agent would be allowed to do beyond the bounds, and who could allow it.
+    /// Returns a sentence that names the permission beyond the bounds, and the people who could grant it.
     pub fn admit_change(&self, before: &AgentConfig, change: ConfigChange) -> Result<ConfigChange, String> {
         self.admitted(before, change.clone()).map_err(|what| {
             let owner = Self {

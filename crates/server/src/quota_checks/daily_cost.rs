@@ -34,7 +34,8 @@ impl ServerState {
         Ok(Some(CallBudget { most, listed }))
     }
 
-    /// Returns what a session cost within a day, before it is deleted: its owner's quota counts it on.
+    /// Returns the cost of a session within a day, before the session is deleted: it still counts for the
+    /// owner's quota.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -124,7 +125,7 @@ impl ServerState {
         Ok(())
     }
 
-    /// Returns what a person has begun.
+    /// Returns the work that a person has begun.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.

@@ -1,5 +1,6 @@
-//! Checks what each person may begin at a server against their quotas: sessions, bytes, runs, money, connections.
-//! The operator has none; members have those of the settings; visitors only read, and are counted by address.
+//! Checks the work that people start at a server against their quotas: sessions, bytes, runs, money,
+//! connections. The operator has none; members have those of the settings; visitors only read, and are
+//! counted by address.
 
 mod daily_cost;
 pub(crate) mod deleted_blobs;

@@ -30,8 +30,8 @@ pub(crate) fn too_dear_with(cost: NanoUsd, most: NanoUsd, others: u64) -> String
     )
 }
 
-/// Returns the message that a call may begin no further model call, because what the person has spent, with what the
-/// model calls under way may cost, reaches the amount.
+/// Returns the message that a call may start no further model call, because the person's spending and the
+/// possible cost of running model calls reach the amount.
 pub(crate) fn too_dear_to_continue(cost: NanoUsd, most: NanoUsd) -> String {
     format!(
         "the owner's sessions and calls have cost {} within 24 hours, model calls under way included, and this server's limit per member is {} (`quotas.daily_cost`): try again later",

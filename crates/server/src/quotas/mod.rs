@@ -145,7 +145,8 @@ impl UsageSums {
 }
 
 impl MemberUsage {
-    /// Nobody holds anything yet; what was spent, and what deleted sessions left, is in this directory.
+    /// Creates quotas without reservations; spending and blobs of deleted sessions are read from this
+    /// directory.
     pub(crate) fn new(data_dir: &Path) -> Self {
         Self {
             connections: Counter::default(),

@@ -123,8 +123,8 @@ impl UnlistedCosts {
         }
     }
 
-    /// Begins the deletion of a session: what it cost within a day has to be in the file before it is gone. It counts by
-    /// [`Self::deletions`].
+    /// Begins the deletion of a session: its cost within a day must be in the file before it is gone. It
+    /// counts by [`Self::deletions`].
     pub(crate) fn begin_deletion(&self, owner: &OwnerId, session: &SessionId, now: Timestamp, cost: NanoUsd) {
         if cost > NanoUsd::default() {
             let mut known = self.known();
@@ -192,7 +192,7 @@ impl UnlistedCosts {
         Ok(())
     }
 
-    /// Frees what was reserved for a call that has ended.
+    /// Releases the reservation of a call that has ended.
     pub(crate) fn release(&self, owner: &OwnerId, more: NanoUsd) {
         reduce(&mut self.known().reserved, owner, more);
     }
@@ -217,7 +217,7 @@ impl UnlistedCosts {
         }
     }
 
-    /// Adds to the file what it does not have yet. Blocks meanwhile.
+    /// Adds the missing entries to the file. Blocks meanwhile.
     pub(crate) fn write(&self, now: Timestamp) {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = self.add_to_file(now) {

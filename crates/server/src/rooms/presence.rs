@@ -159,7 +159,7 @@ pub struct Membership {
 }
 
 impl Membership {
-    /// Sends notices to `ear` from now on, beginning with the list of who is present.
+    /// Sends notices to `ear` from now on, beginning with the list of people who are present.
     pub fn listen(&self, ear: Arc<dyn RoomListener>) {
         self.room.people.listen(self.number, ear);
         self.room.announce();
@@ -211,7 +211,7 @@ impl Room {
         });
     }
 
-    /// Returns the notice that lists who is present.
+    /// Returns the notice with the people who are present.
     pub fn presence(&self) -> ServerNotice {
         let driver = self.wheel().seat().cloned();
         Presence {

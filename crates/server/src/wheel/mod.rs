@@ -31,7 +31,7 @@ impl Default for WheelTimeouts {
     }
 }
 
-/// The wheel of one session, and who is there.
+/// The wheel of one session, and the people who are present.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wheel {
     patience: WheelTimeouts,

@@ -42,7 +42,7 @@ impl Editor {
         self.answers = answers;
     }
 
-    /// Returns whether what was written is put aside for a question.
+    /// Returns whether the typed text was put aside for a question.
     pub fn is_stashed(&self) -> bool {
         self.stashed.is_some()
     }

@@ -159,7 +159,7 @@ impl Editor {
         }
     }
 
-    /// Handles a key, and returns what follows from it.
+    /// Handles a key, and returns its outcome.
     pub fn key(&mut self, key: KeyEvent) -> EditOutcome {
         if key.kind == KeyEventKind::Release {
             return EditOutcome::Nothing;

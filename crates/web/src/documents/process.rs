@@ -1,4 +1,4 @@
-//! Starts the helper, gives it a document, and holds it to time and size.
+//! Starts the helper, gives it a document, and limits its time and output.
 
 use std::io::{Read as _, Write as _};
 use std::path::PathBuf;
@@ -136,7 +136,7 @@ impl Exchange {
     }
 }
 
-/// Starts a thread. If there is none to be had, the channel ends, and with it the wait for the answer.
+/// Starts a thread. If that fails, the channel closes, which ends the wait for the answer.
 fn start(work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
     std::thread::Builder::new().spawn(work).ok()
 }

@@ -1,4 +1,4 @@
-//! The tool `web_extract`: what the model asks for and what it reads.
+//! The tool `web_extract`: its arguments and its result.
 
 use std::sync::Arc;
 
@@ -137,7 +137,7 @@ impl WebExtractTool {
     }
 }
 
-/// Keeps a page as it was fetched, so that what is cited can be looked up later.
+/// Keeps a page as it was fetched, so that citations can be checked later.
 async fn keep(page: &FetchedPage, kind: PageKind, blobs: &Arc<dyn BlobStore>) -> Result<BlobId, String> {
     let bytes = page.bytes.clone();
     let kept = match kind {

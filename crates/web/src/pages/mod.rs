@@ -1,7 +1,7 @@
 //! The tool `web_extract`: pages are fetched within limits, kept as they were fetched, and shown as Markdown.
 //!
-//! `address` decides which addresses may be asked for, `guard` which addresses of the network are connected to,
-//! `fetch` does the requests, `content` finds out what came, and `extract_tool` is the tool.
+//! `address` decides which addresses may be asked for, `guard` which addresses of the network are connected
+//! to, `fetch` sends the requests, `content` identifies the content, and `extract_tool` is the tool.
 
 mod address;
 mod content;

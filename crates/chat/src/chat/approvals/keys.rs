@@ -173,8 +173,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Gives the line back after a question: its earlier text, and what was written since unless that was an
-    /// answer.
+    /// Restores the line after a question: its earlier text, and any text typed since that was not an answer.
     pub(in crate::chat) fn take_line_back(&mut self) {
         self.approvals.attention.settled();
         if self.composer.editor.is_stashed() {

@@ -69,7 +69,7 @@ impl Chat<'_> {
         Ok(None)
     }
 
-    /// A key goes to the line; ↑ on an empty one takes back what was sent last and waits.
+    /// A key goes to the line; ↑ on an empty line takes back the last message that waits.
     fn key_while_away(&mut self, key: &KeyEvent) -> EditOutcome {
         // Its caller has seen that no question is open.
         self.composer.editor.set_answering(false);

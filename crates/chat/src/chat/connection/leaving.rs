@@ -77,8 +77,8 @@ impl Chat<'_> {
         }
     }
 
-    /// The session, if nothing runs in it and nothing waits: a run that continues at a server keeps what it
-    /// was given.
+    /// The session, if nothing runs or waits in it, because a run that continues at a server keeps its
+    /// limits.
     pub fn session_at_rest(&self) -> Option<Arc<dyn Session>> {
         let session = self.connection.session()?;
         (!self.works() && self.status.queue.is_empty()).then(|| session.clone())

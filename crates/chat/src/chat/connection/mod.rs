@@ -41,7 +41,7 @@ impl ConversationSite {
         }
     }
 
-    /// The next one, if it is there already.
+    /// The next one, if it has already arrived.
     pub(super) fn ready_delivery(&mut self) -> Option<Delivery> {
         match self {
             Self::Open { events, .. } => events.ready(),

@@ -11,7 +11,7 @@ use crate::render::person_names::PersonNames;
 /// Time limit for the driver to answer a request for control, as on the server.
 pub(in crate::chat) const ANSWER_SECONDS: u32 = 20;
 
-/// Returns the changes between two looks that are worth a line. A person who is alone gets none.
+/// Returns the notable changes between two lists of people. A person who is alone gets none.
 pub(in crate::chat) fn changes(before: &People, now: &People, me: &Seat, names: &PersonNames) -> Vec<String> {
     let seats = |people: &People| {
         let seats = people.present.iter().map(|present| present.seat.clone());

@@ -49,7 +49,7 @@ pub(crate) struct Participants {
     /// The facts of the session: some acts of others are in no derived event.
     facts: Option<AnyFollower>,
     acts: ActsOfOthers,
-    /// Lines about who is there and who drives, about acts, and about calls that wait elsewhere.
+    /// Lines about the people in the session and the driver, about acts, and about calls that wait elsewhere.
     people_lines: LineLimit,
     act_lines: LineLimit,
     call_lines: LineLimit,

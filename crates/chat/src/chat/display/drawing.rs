@@ -20,7 +20,7 @@ use crate::session_status::queue::QueuedDelivery;
 pub struct DepartedSession {
     /// The id of the session, cleaned for the terminal.
     pub session: String,
-    /// The number of messages that wait until the person comes back; 0 on a server, where the queue goes on
+    /// The number of messages that wait until the person comes back; 0 on a server, where the queue continues
     /// without the person.
     pub queued: usize,
     /// The reason why the log could not record the departure, and the state at that time.

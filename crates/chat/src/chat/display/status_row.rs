@@ -1,5 +1,5 @@
 //! The row with the state of a chat: a template, or the first line of output of the person's own command. The
-//! command runs beside the chat, with a time limit, at most once per configured interval, and only after a
+//! command runs in the background, with a time limit, at most once per configured interval, and only after a
 //! change.
 
 use std::path::PathBuf;

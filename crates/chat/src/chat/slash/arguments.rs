@@ -36,7 +36,7 @@ pub(crate) enum RewindTarget {
 pub(crate) enum Rules {
     /// Lists the rules.
     List,
-    /// Shows what the rules decide about this call.
+    /// Shows the decision of the rules about this call.
     Test(String),
     /// Removes this rule.
     Remove(usize),

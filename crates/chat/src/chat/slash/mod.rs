@@ -92,7 +92,7 @@ pub(crate) enum Slash {
     Mcp(Option<String>),
     /// Shows the inbox of memories, or changes memories as these words say.
     Memory(String),
-    /// Lists what is marked as secret, marks a value with this name, or forgets one.
+    /// Lists the marked secrets, marks a value with this name, or forgets one.
     Secret(Option<String>),
     /// Pins an input, so that condensing leaves it as it is, or unpins it.
     Pin(PinCommand),

@@ -143,8 +143,8 @@ pub(super) const UNKNOWN_END: &str = "the answer ended for an unknown reason and
 /// The code for a request of a person that cannot be fulfilled, which is reported each time.
 const NOTHING: &str = "nothing_to_condense";
 
-/// Maximum length of the reason why nothing was condensed. People read the reason; what a server adds to it
-/// is cut.
+/// Maximum length of the reason why nothing was condensed. People read the reason; additions of a server are
+/// cut.
 const LONGEST_REASON: usize = 400;
 
 /// Describes a window that the server cut, with the remedy: the person can start the server with a larger

@@ -1,5 +1,5 @@
-//! The activity of a run that began before its session was opened here. The events that began it do not come again,
-//! so the state of the session says what it does.
+//! The activity of a run that began before its session was opened here. Its first events do not come again,
+//! so the activity is taken from the state of the session.
 
 use agentx::runtime::SessionState;
 use agentx::types::RunStatus;
@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::{Activity, Phase, RunClock};
 
 impl Activity {
-    /// Shows what the run of this state does; its duration counts from now.
+    /// Shows the activity of the run in this state; its duration counts from now.
     pub(crate) fn resume(&mut self, state: &SessionState, now: Instant) {
         self.tools.clear();
         let doing = match state.run.as_ref().map(|run| run.status) {

@@ -21,7 +21,7 @@ pub(crate) struct Spending {
     by: UsageBy,
     /// Only in this session of the caller's.
     session: Option<SessionId>,
-    /// Only what was spent from then on: microseconds since 1970.
+    /// Only spending since this time, in microseconds since 1970.
     since: Option<Timestamp>,
     /// The first day to include, in the server's calendar, such as 2026-11-21.
     #[schemars(regex(pattern = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"))]

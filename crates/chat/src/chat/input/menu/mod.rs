@@ -33,7 +33,7 @@ pub(in crate::chat) enum MenuKind {
 }
 
 impl MenuKind {
-    /// Returns whether what it lists is found by a title too, which may have blanks in it.
+    /// Returns whether its items can also be found by a title, which may contain blanks.
     pub(in crate::chat) fn has_titles(self) -> bool {
         matches!(self, Self::Sessions | Self::SessionsHere)
     }
@@ -227,9 +227,8 @@ impl OpenMenu {
         MenuStep::Complete(self.request.from, format!("{text}{end}"))
     }
 
-    /// Handles Enter, which takes the chosen item. A command that is already written whole is sent as it is,
-    /// and so is a word that no command begins with: a command with the word somewhere inside is hardly the
-    /// one that the person means.
+    /// Handles Enter, which accepts the chosen item. A complete command is sent as it is, and so is a word
+    /// that no command begins with, because the person hardly means a command that only contains the word.
     fn taken(&self) -> MenuStep {
         let written = &self.request.written;
         let is_whole = |item: &MenuItem| item.text == *written || item.aliases.contains(written);

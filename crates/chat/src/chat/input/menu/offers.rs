@@ -351,7 +351,7 @@ fn approval_modes() -> Vec<MenuItem> {
     modes.map(item).into()
 }
 
-/// Describes a model: why it cannot be used, or what it takes.
+/// Describes a model: the reason why it is unavailable, or the media that it accepts.
 fn about_model(info: &ModelInfo, is_current: bool) -> String {
     if let Some(missing) = &info.missing {
         return format!("needs {}", visible(variable_of(missing)));
