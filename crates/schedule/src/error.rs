@@ -6,7 +6,7 @@ use std::path::Path;
 #[derive(Debug, thiserror::Error)]
 pub enum ScheduleError {
     /// The pattern is not a valid cron pattern.
-    #[error("{pattern:?} is no cron pattern: {what}")]
+    #[error("{pattern:?} is not a cron pattern: {what}")]
     Pattern {
         /// The pattern.
         pattern: String,

@@ -172,7 +172,7 @@ mod tests {
         for pattern in ["", "8", "0 8 * *", "0 0 8 * * 1-5", "60 8 * * *", "0 8 * * MOO"] {
             let refused = Timetable::new(pattern, "UTC").unwrap_err().to_string();
             assert!(
-                refused.starts_with(&format!("{pattern:?} is no cron pattern")),
+                refused.starts_with(&format!("{pattern:?} is not a cron pattern")),
                 "{refused}"
             );
         }

@@ -250,7 +250,7 @@ impl ServerState {
     pub async fn access(&self, caller: &Caller, session: &SessionId) -> Result<SessionAccess, RuntimeError> {
         // No valid id is longer, and a refusal would repeat it.
         if session.as_str().len() > ID_BYTES {
-            return Err(LogError::NotFound("with so long an id".to_owned()).into());
+            return Err(LogError::NotFound("with an id of this length".to_owned()).into());
         }
         let (owner, shared) = self.runtime().access(session, &caller.person).await?;
         let role = if owner == caller.person {

@@ -23,17 +23,17 @@ pub(crate) enum McpCommand {
         /// The server
         name: String,
     },
-    /// Log in at a server at an address, by a browser (OAuth)
+    /// Log in to a server over HTTP, in a browser (OAuth)
     Login {
         /// The server
         name: String,
     },
-    /// Remove the login at a server from this machine
+    /// Remove the login to a server from this machine
     Logout {
         /// The server
         name: String,
     },
-    /// Make a token with which another program uses the /mcp of a server as you; it is shown once
+    /// Create a token with which another program uses the /mcp of a server as you; it is shown once
     Token(TokenArgs),
     /// Start a server once, list its tools and store the list
     Try {
@@ -59,7 +59,7 @@ pub(crate) struct TokenArgs {
     /// List your tokens there instead
     #[arg(long, conflicts_with = "revoke")]
     pub(crate) list: bool,
-    /// Take back the token with this id instead
+    /// Revoke the token with this id instead
     #[arg(long, value_name = "ID")]
     pub(crate) revoke: Option<String>,
 }

@@ -233,7 +233,7 @@ pub(crate) enum Command {
     },
     /// Review the memories that the agent proposes, and manage your own
     Memory {
-        /// What to do; shows what waits for you by default
+        /// What to do; shows pending proposals by default
         #[command(subcommand)]
         command: Option<MemoryCommand>,
     },
@@ -260,7 +260,7 @@ pub(crate) enum Command {
     /// Print completion words for a shell
     #[command(hide = true)]
     Complete {
-        /// What kind of words
+        /// Kind of values to complete
         what: CompleteArg,
     },
     /// Print a manual page: `agentx man | man -l -`

@@ -161,7 +161,7 @@ fn what_other_programs_take_at_mcp_add_is_taken_or_explained() {
             "`stdio` and `http`",
         ),
         (&["--transport", "http", "x", "--", "sh"], "needs an address"),
-        (&["x", "--nosuch", "sh"], "--nosuch is no option"),
+        (&["x", "--nosuch", "sh"], "--nosuch is not an option"),
     ] {
         let ran = add(args);
         assert_eq!(ran.code, Some(2), "{args:?}: {ran}");

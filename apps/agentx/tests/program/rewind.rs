@@ -136,7 +136,7 @@ fn an_undo_that_kept_a_file_goes_on_with_it_and_is_finished_then() {
     assert!(
         finished
             .stderr
-            .contains("the last undo left 1 file; this goes on with it"),
+            .contains("the last undo left 1 file; this undo continues it"),
         "{finished}"
     );
     assert_eq!(read(&sandbox, "notes.txt").as_deref(), Some("one\nbye\nthree\n"));

@@ -314,7 +314,10 @@ fn a_schedule_is_kept_listed_and_removed_and_a_wrong_one_is_refused() {
     assert!(listed.stdout.contains("0 8 * * 1-5 Europe/Berlin"), "{listed}");
     assert!(listed.stdout.contains("what is new?"), "{listed}");
     for (args, words) in [
-        (&["schedule", "add", "every day", "x"][..], "is no cron pattern"),
+        (
+            &["schedule", "add", "every day", "x"][..],
+            "is not a cron pattern",
+        ),
         (
             &["schedule", "add", "@daily", "x", "--zone", "Mars"],
             "no time zone",

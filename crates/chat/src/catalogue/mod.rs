@@ -262,7 +262,7 @@ fn the_page_of_errors_is_made_from_the_code() {
     let written = std::fs::read_to_string(path).unwrap_or_default();
     assert!(
         written == page(),
-        "docs/ERRORS.md is not what the code says: UPDATE_DOCS=1 writes it anew\n{}",
+        "docs/ERRORS.md differs from the code: UPDATE_DOCS=1 updates it\n{}",
         page()
     );
 }

@@ -99,7 +99,7 @@ pub const TABLE: &[(Exit, u8, &str)] = &[
     (
         Exit::Quit,
         131,
-        "stopped at once by Ctrl-\\ (SIGQUIT), together with running commands",
+        "stopped immediately by Ctrl-\\ (SIGQUIT), together with running commands",
     ),
     (
         Exit::BrokenPipe,

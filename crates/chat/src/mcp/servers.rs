@@ -346,7 +346,7 @@ pub fn server_of(args: &DescribedServer<'_>) -> Result<McpServerSettings, ChatEr
     check_transport(args.transport, is_address)?;
     if first.starts_with('-') {
         return Err(ChatError::usage(
-            format!("{} is no option of `agentx mcp add`", visible(first)),
+            format!("{} is not an option of `agentx mcp add`", visible(first)),
             "options stand before the name or behind it, then `--`, then the command: agentx mcp add NAME --env VARIABLE -- COMMAND",
         ));
     }

@@ -16,26 +16,26 @@ pub enum MemoryCommand {
         #[arg(long)]
         here: bool,
     },
-    /// Show a memory: its words, where it comes from, where it is used
+    /// Show a memory: its text, its origin, and where it is used
     Show {
         /// Its number
         id: i64,
     },
-    /// Accept proposals: from now on models are given them where they fit
+    /// Accept proposals: from now on models get them when they fit
     Accept {
         /// Their numbers
         #[arg(required_unless_present = "all", value_name = "NUMBER")]
         ids: Vec<i64>,
-        /// All that wait
+        /// All proposals that wait
         #[arg(long, conflicts_with = "ids")]
         all: bool,
     },
-    /// Refuse proposals, or take accepted memories back: models are no longer given them
+    /// Refuse proposals, or withdraw accepted memories: models no longer get them
     Refuse {
         /// Their numbers
         #[arg(required_unless_present = "all", value_name = "NUMBER")]
         ids: Vec<i64>,
-        /// All that wait
+        /// All proposals that wait
         #[arg(long, conflicts_with = "ids")]
         all: bool,
     },
@@ -49,7 +49,7 @@ pub enum MemoryCommand {
         /// Use it in this directory and below it only
         #[arg(long)]
         here: bool,
-        /// Give it to models whatever the input is
+        /// Always give it to models
         #[arg(long)]
         pin: bool,
     },
@@ -70,7 +70,7 @@ pub enum MemoryCommand {
     Export,
     /// Delete all memories
     Erase {
-        /// Do it
+        /// Do not ask
         #[arg(long)]
         yes: bool,
     },
@@ -82,12 +82,12 @@ pub struct EditArguments {
     /// The number of the memory
     #[arg(value_name = "NUMBER")]
     pub(super) id: i64,
-    /// Other words
+    /// The new text
     pub(super) text: Vec<String>,
-    /// Give it to models whatever the input is
+    /// Always give it to models
     #[arg(long, conflicts_with = "unpin")]
     pub(super) pin: bool,
-    /// Give it to models only where it fits
+    /// Give it to models only when it fits
     #[arg(long)]
     pub(super) unpin: bool,
     /// Use it in this directory and below it only
@@ -135,7 +135,7 @@ impl MemoryLine {
     /// Reads them; words in a text need no quotes.
     ///
     /// # Errors
-    /// Returns what is wrong, in one line.
+    /// Returns the mistake, in one line.
     pub(super) fn read(line: &str) -> Result<Option<MemoryCommand>, String> {
         match Self::try_parse_from(line.split_whitespace()) {
             Ok(read) => Ok(read.command),

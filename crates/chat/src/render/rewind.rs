@@ -117,7 +117,7 @@ pub fn before_undo(latest: &Restoring) -> String {
 pub fn before_planned_undo(latest: &Restoring, plan: &RestorePlan) -> String {
     if latest.is_finished_undo() && plan.to_seq == latest.to_seq {
         let files = counted(plan.files.len(), "file");
-        return format!("note: the last undo left {files}; this goes on with it\n");
+        return format!("note: the last undo left {files}; this undo continues it\n");
     }
     before_undo(latest)
 }

@@ -63,13 +63,13 @@ pub(crate) fn with_any_arguments(
 /// none.
 pub(crate) fn other_answer(asked: &ApprovalRequested, config: &AgentConfig) -> Option<String> {
     if let Some(tool) = name_at_server(asked, config).filter(|_| asked.suggested.argument.is_some()) {
-        return Some(format!("`a {tool} *` allows this tool whatever its arguments"));
+        return Some(format!("`a {tool} *` allows this tool with any arguments"));
     }
     let patterns = offered_patterns(&asked.suggested, config, &asked.name, &asked.input)?;
     let what = if patterns.contains(", ") {
         "commands like each of these"
     } else {
-        "it with other pipes that only read, too"
+        "it also with other pipes that only read"
     };
     Some(format!("`a {patterns}` allows {what}"))
 }

@@ -278,7 +278,7 @@ fn change(
     {
         // An unreadable file is not overwritten.
         return Err(failed(std::io::Error::other(
-            "it cannot be read, so it is not changed; move it away to begin anew",
+            "it cannot be read, so it is not changed; move it away to start again",
         )));
     }
     change(&mut marked)?;

@@ -29,13 +29,13 @@ const UNNAMED: &str = "redacted";
 pub struct RedactArguments {
     /// Session id, or a prefix of it
     pub id: String,
-    /// Take out the value on standard input; on a terminal it is asked for
+    /// Remove the value on standard input; a terminal asks for it
     #[arg(long, required_unless_present = "found")]
     pub value_from_stdin: bool,
-    /// Take out what `agentx sessions scan` finds
+    /// Remove everything that `agentx sessions scan` finds
     #[arg(long, conflicts_with = "value_from_stdin")]
     pub found: bool,
-    /// The name in the place of the value
+    /// The name that replaces the value
     #[arg(long, value_name = "NAME", default_value = UNNAMED, conflicts_with = "found")]
     pub name: String,
     /// Do not ask

@@ -29,7 +29,7 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::TextChunk(chunk) => short(&chunk.text),
         E::ThinkingChunk(chunk) => format!("(thinks) {}", short(&chunk.text)),
         E::FallbackAsked(asked) => fallback(asked),
-        E::ModelFellBack(fallback) => format!("{} goes on with the answer", visible(&fallback.model)),
+        E::ModelFellBack(fallback) => format!("{} continues the answer", visible(&fallback.model)),
         E::PartEnd(_) => "the part ends".into(),
         E::ToolCallStart(call) => format!("the model starts a call of {}", visible(&call.name)),
         E::ToolCallChunk(chunk) => short(&chunk.json),
@@ -163,7 +163,7 @@ fn condensing(event: &EnvironmentEvent) -> String {
     match event {
         E::InputPinned(pin) => {
             let what = if pin.pinned {
-                "stays whatever is condensed"
+                "stays in every summary"
             } else {
                 "may be condensed"
             };

@@ -9,7 +9,7 @@ use crate::numbers;
 /// `agentx waits`
 #[derive(Debug, Subcommand)]
 pub enum WaitsCommand {
-    /// List the sessions that wait for a time: until when, and for what
+    /// List the sessions that wait for a time, with the time and the reason
     #[command(alias = "ls")]
     List,
     /// Continue the sessions whose time has come, and run the prompts that are due
@@ -17,7 +17,7 @@ pub enum WaitsCommand {
         /// Keep watching until no session waits any more, for at most a day
         #[arg(long)]
         until_empty: bool,
-        /// Keep watching for so long, such as 10m or 8h
+        /// Keep watching for this long, such as 10m or 8h
         #[arg(long = "for", value_name = "TIME", value_parser = numbers::time)]
         time: Option<Duration>,
     },
@@ -28,7 +28,7 @@ pub enum WaitsCommand {
 pub enum ScheduleCommand {
     /// Run a prompt in this directory at set times
     Add(ScheduleArguments),
-    /// List the schedules: when each is due, and the session of its last run
+    /// List the schedules, with their next times and the sessions of their last runs
     #[command(alias = "ls")]
     List,
     /// Remove a schedule; its sessions stay

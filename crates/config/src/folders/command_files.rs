@@ -86,7 +86,7 @@ impl<'a> CommandWords<'a> {
                         add(link, of_link(&target));
                     }
                     PathTarget::Guarded => {
-                        return Err(format!("{word} may hold secrets, so nobody is shown it"));
+                        return Err(format!("{word} may hold secrets, so it is not shown"));
                     }
                     PathTarget::Odd => return Err(format!("{word} is not a plain file")),
                     PathTarget::TooLarge => {
@@ -108,7 +108,7 @@ impl<'a> CommandWords<'a> {
         let root = &self.places.workspace_root;
         let directory = std::fs::canonicalize(self.directory);
         if directory.is_ok_and(|directory| root.starts_with(&directory) && *root != directory) {
-            return Err("its directory lies above this folder, where AgentX notices no change".into());
+            return Err("its directory is above this folder, where AgentX does not notice changes".into());
         }
         let leads_out = |word: &String| {
             let path = Path::new(word);
@@ -119,7 +119,7 @@ impl<'a> CommandWords<'a> {
         let out = texts.iter().flat_map(|text| pieces(text)).find(leads_out);
         out.map_or(Ok(()), |word| {
             Err(format!(
-                "{word} leads out of this folder, and AgentX notices no change there; write the whole path, if it is yours"
+                "{word} leads out of this folder, where AgentX does not notice changes; if it is yours, write the whole path"
             ))
         })
     }

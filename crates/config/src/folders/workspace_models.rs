@@ -14,7 +14,7 @@ use crate::{SCRIPTED_MODEL, SettingOrigin};
 const DEMO: &str = "demo";
 
 pub(crate) const MODEL: &str =
-    "it would change a model that is already known; a folder may only define models with names of its own";
+    "it would change a model that is already known; a folder may only define models with new names";
 const PRICES: &str = "only your own settings may set what models of your providers cost";
 const LIMIT: &str = "a folder may only make your limits stricter";
 

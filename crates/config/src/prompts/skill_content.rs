@@ -127,7 +127,7 @@ fn shortened(mut text: String) -> String {
     if text.len() > MAX_SHOWN {
         text.truncate(text.floor_char_boundary(MAX_SHOWN));
         text.push_str(&format!(
-            "\n\n[The file goes on; only its first {} KiB are shown.]",
+            "\n\n[The file is longer; only its first {} KiB are shown.]",
             MAX_SHOWN >> 10
         ));
     }

@@ -133,6 +133,6 @@ async fn issuer_of(requests: &LoginRequests, id: &str) -> Result<IssuerMetadata,
         }
     }
     Err(format!(
-        "the authorization server {id} publishes no description, so nobody can log in there"
+        "the authorization server {id} publishes no metadata, so a login is not possible"
     ))
 }

@@ -98,8 +98,7 @@ impl LoginRequests {
             return Err(format!("{url} answered {status}"));
         }
         let document = serde_json::from_slice(&body);
-        let document =
-            document.map_err(|error| format!("the answer of {url} is no such document: {error}"))?;
+        let document = document.map_err(|error| format!("the answer of {url} is not valid: {error}"))?;
         Ok(Some(document))
     }
 

@@ -71,7 +71,7 @@ pub trait ServedParts: Send + Sync + 'static {
     /// # Errors
     /// Returns an error for people if the arguments do not fit, or a rule denies it.
     fn prompt(&self, prompt: &ToolSpec, _input: &Value) -> Result<String, String> {
-        Err(format!("{} is no prompt", prompt.name))
+        Err(format!("{} is not a prompt", prompt.name))
     }
 
     /// Lists the documents, the latest change first.

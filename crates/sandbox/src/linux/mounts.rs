@@ -44,7 +44,7 @@ struct NewRoot {
 
 /// Makes the new root and moves into it. The process has its own mount and pid namespaces.
 pub(super) fn enter_new_root(paths: &SandboxPaths) -> Result<(), SandboxError> {
-    let failed = |error| SandboxError::set_up("a root of its own", error);
+    let failed = |error| SandboxError::set_up("its own root directory", error);
     mount_plain(None, "/", None, MsFlags::MS_REC | MsFlags::MS_PRIVATE).map_err(failed)?;
     let bindings = bindings(paths)?;
     let top_links = top_links();
@@ -271,7 +271,7 @@ impl NewRoot {
 
     /// `/proc` of the new pid namespace.
     fn processes(&self) -> Result<(), SandboxError> {
-        let failed = |error: std::io::Error| SandboxError::set_up("/proc of its own", error);
+        let failed = |error: std::io::Error| SandboxError::set_up("its own /proc", error);
         let path = Path::new("/proc");
         self.directory(path)?;
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
@@ -321,9 +321,9 @@ impl NewRoot {
 
     /// Makes it the root, and lets go of the old one.
     fn close(self) -> Result<(), SandboxError> {
-        let failed = |error| SandboxError::set_up("a root of its own", error);
+        let failed = |error| SandboxError::set_up("its own root directory", error);
         set_mount(&self.root, READ_ONLY | NO_SETUID | NO_DEVICES, false)
-            .map_err(|error| SandboxError::set_up("a root of its own", error))?;
+            .map_err(|error| SandboxError::set_up("its own root directory", error))?;
         chdir(&self.at).map_err(failed)?;
         pivot_root(".", ".").map_err(failed)?;
         umount2(".", MntFlags::MNT_DETACH).map_err(failed)?;

@@ -334,7 +334,7 @@ fn has_no_price(model: &ModelSpec) -> bool {
 }
 
 fn unpriced(model: &ModelSpec) -> String {
-    format!("nobody knows what the tokens of {} cost", model.id)
+    format!("the prices of {} are not known", model.id)
 }
 
 /// Returns whether tokens of any kind cost more, in calls of any length. A model with unknown prices may cost

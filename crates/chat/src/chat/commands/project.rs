@@ -77,7 +77,7 @@ impl Chat<'_> {
     /// Runs `/config`.
     pub(in crate::chat) fn configuration(&self, shown: SettingsShown) -> String {
         let Some(loaded) = self.start.loaded else {
-            return "this program has no configuration of its own".to_owned();
+            return "this program has no configuration".to_owned();
         };
         let text = configuration::table_of(loaded, shown, self.display.console);
         let about = match self.place.remote() {

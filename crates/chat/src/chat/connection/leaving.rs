@@ -208,7 +208,7 @@ impl Chat<'_> {
         if self.status.is_busy() && self.connection.lost.is_none() && self.status.question().is_none() {
             let note = match self.waits_until().await {
                 Some(at) => format!(
-                    "· it waits until {}; `agentx waits run` goes on then",
+                    "· it waits until {}; `agentx waits run` continues it then",
                     at.rfc3339()
                 ),
                 None => format!("· {} stopped", self.status.activity.what_runs()),
