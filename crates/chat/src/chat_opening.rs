@@ -28,11 +28,11 @@ use crate::terminal::{RawMode, TerminalInput, keys, lines};
 pub struct ChatRequest {
     /// The session that the chat opens.
     pub target: Target,
-    /// Whether it continues in a copy of that session.
+    /// Whether to continue in a copy of that session.
     pub fork: bool,
     /// The settings of the command line, which take precedence over the files.
     pub wanted: CommandLineOverrides,
-    /// Whether every question is answered with yes.
+    /// Whether to answer every question with yes.
     pub auto_approve: bool,
     /// The first message; empty for none.
     pub prompt: String,

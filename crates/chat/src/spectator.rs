@@ -40,7 +40,7 @@ pub struct Spectator {
     cast: LiveAgents,
     /// The runtime that has the files of the session, and the session.
     source: (Arc<dyn Runtime>, SessionId),
-    /// Whether the events happen now: a question from before gets no look at its file.
+    /// Whether the events are live: an earlier question does not show its file.
     live: bool,
     /// The names of the session's people.
     names: PersonNames,

@@ -65,9 +65,9 @@ pub struct Memory {
     pub id: i64,
     /// One line.
     pub text: String,
-    /// Whether models are given it.
+    /// Whether models get it.
     pub state: MemoryState,
-    /// Whether models are given it whatever the input is.
+    /// Whether models always get it.
     pub pinned: bool,
     /// The absolute folder in which and below which it is used; `None` for everywhere.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,7 +108,7 @@ pub struct NewMemory {
     pub text: String,
     /// The state that it begins with.
     pub state: MemoryState,
-    /// Whether models are given it whatever the input is.
+    /// Whether models always get it.
     pub pinned: bool,
     /// The absolute folder in which it is used; `None` for everywhere.
     pub folder: Option<String>,

@@ -11,9 +11,9 @@ use crate::{SandboxError, SandboxStep};
 pub struct SandboxPolicy {
     /// The step that enforces the policy.
     pub step: SandboxStep,
-    /// Whether the command also runs if parts of the step do not work on this machine.
+    /// Whether to run the command even if parts of the step do not work on this machine.
     pub best_effort: bool,
-    /// Whether it has a network.
+    /// Whether the command has a network.
     pub network: bool,
     /// The files.
     pub paths: SandboxPaths,

@@ -28,7 +28,7 @@ pub(super) struct FolderRows {
 /// The part of the rows that fits above the answers.
 pub(super) struct ShortRows {
     pub(super) text: String,
-    /// Whether all effects are in it, whole.
+    /// Whether it contains all effects in full.
     pub(super) is_whole: bool,
 }
 

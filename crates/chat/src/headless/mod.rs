@@ -120,7 +120,7 @@ struct Headless {
     earlier: Option<RunId>,
     /// The agent whose run it is, once it has said something.
     agent: Option<AgentStateId>,
-    /// Whether the command also waits for the queue behind the run.
+    /// Whether the command also waits for the queue after the run.
     is_onward: bool,
     /// Whether a question of the model stays open if there is no person to answer it.
     questions_wait: bool,

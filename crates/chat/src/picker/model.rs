@@ -69,7 +69,7 @@ pub(super) struct PickerModel {
     pub(super) on_server: bool,
     entries: Vec<PickerEntry>,
     known: HashSet<SessionId>,
-    /// Whether the list has an end yet.
+    /// Whether the end of the list is known.
     pub(super) complete: bool,
     /// Whether only the sessions of this directory are shown.
     pub(super) only_here: bool,

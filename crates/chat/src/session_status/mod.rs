@@ -67,7 +67,7 @@ struct SentText {
     text: String,
     /// The run that it begins; `None` until it is committed.
     run_id: Option<RunId>,
-    /// Whether the message is on the screen already, because nothing was under way.
+    /// Whether the message is already on the screen, because nothing was running.
     printed: bool,
 }
 

@@ -20,7 +20,7 @@ const SHOWN: usize = 5;
 #[derive(Debug, Default)]
 pub(crate) struct MessageQueue {
     waits: Vec<QueuedInput>,
-    /// Whether an input waits that is not known here yet.
+    /// Whether there is a waiting input that is not known here yet.
     stale: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct QueuedInput {
     pub(crate) text: String,
     /// The content that goes along and is not named in the text.
     pub(crate) shared: Vec<ContentPart>,
-    /// Whether it joins the run that is under way.
+    /// Whether it joins the current run.
     pub(crate) joins: bool,
     /// Whether this chat sent it, and not an earlier process or another front end.
     pub(crate) own: bool,

@@ -38,13 +38,13 @@ pub struct Console {
 /// The facts about a terminal.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Terminal {
-    /// Whether standard input is one.
+    /// Whether standard input is a terminal.
     pub input: bool,
-    /// Whether standard output is one.
+    /// Whether standard output is a terminal.
     pub output: bool,
-    /// Whether standard error is one.
+    /// Whether standard error is a terminal.
     pub error: bool,
-    /// Whether it can do more than print lines.
+    /// Whether the terminal can do more than print lines.
     pub capable: bool,
     /// Whether to print colours, if the stream is a terminal.
     pub color: bool,

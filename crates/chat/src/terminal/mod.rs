@@ -36,7 +36,7 @@ pub enum TerminalInput {
     Resize(usize, usize),
     /// The terminal reports its background.
     Background {
-        /// Whether a light one.
+        /// Whether the background is light.
         is_light: bool,
     },
     /// The terminal gives its name.

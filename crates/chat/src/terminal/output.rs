@@ -84,13 +84,13 @@ struct Output {
 }
 
 struct OutputWork {
-    /// Whether the thread runs.
+    /// Whether the thread is running.
     is_started: bool,
     /// The bytes that wait to be written.
     waiting: Vec<u8>,
-    /// Whether it writes.
+    /// Whether the thread is writing.
     is_busy: bool,
-    /// Whether waiting for it was given up; until it has written something.
+    /// Whether the caller stopped waiting for it; reset when it has written something.
     is_given_up: bool,
     /// The error of a failed write, for the next writer.
     error: Option<io::Error>,

@@ -39,7 +39,7 @@ pub struct McpServerSettings {
     /// Whether the person trusts the server's claims about its tools: that they only read, or may be
     /// repeated.
     pub trust_annotations: bool,
-    /// Whether the server may have the agent's model answer it, at the person's cost.
+    /// Whether the server may call the agent's model, at the person's cost.
     pub sampling: bool,
     /// The client of a login at a server at an address.
     pub oauth: McpOauthSettings,

@@ -214,7 +214,7 @@ pub struct ProviderSettings {
     pub name: String,
     /// The base URL.
     pub base_url: String,
-    /// Whether it can only be asked with a key.
+    /// Whether it requires a key.
     pub needs_key: bool,
     /// The model to ask if none is named, by a name that [`Settings::choose_model`] knows.
     pub default_model: Option<String>,

@@ -36,7 +36,7 @@ pub(crate) struct LandlockRules<'a> {
     pub(crate) read: Vec<&'a Path>,
     pub(crate) write: Vec<&'a Path>,
     pub(crate) hidden: &'a [PathBuf],
-    /// Whether TCP is left alone.
+    /// Whether TCP is unrestricted.
     pub(crate) network: bool,
 }
 

@@ -9,7 +9,7 @@ pub struct Caller {
     pub person: OwnerId,
     /// Their name, if the server has one.
     pub name: Option<String>,
-    /// Whether they may do what the operator may.
+    /// Whether they have the operator's permissions.
     pub operator: bool,
     /// Whether they decide about calls of members, as the operator does.
     pub approver: bool,

@@ -27,7 +27,7 @@ pub struct Examined {
     pub sessions: u64,
     /// The time of its latest commit, if there is one.
     pub latest: Option<Timestamp>,
-    /// Whether all of its pages were looked at; a very large one is not read in full.
+    /// Whether all of its pages were examined; a very large one is not read in full.
     pub checked: bool,
     /// The problems that SQLite reports; empty if there are none.
     pub problems: Vec<String>,

@@ -59,7 +59,7 @@ pub(crate) struct WriterState {
     checkpoints: Option<Checkpoints>,
     released: Released,
     busy_timeout: Duration,
-    /// Whether anything was to be written yet.
+    /// Whether there was anything to write so far.
     begun: bool,
     same_file: SameFile,
 }

@@ -54,7 +54,7 @@ pub enum EditOutcome {
 #[derive(Clone, Debug, Default)]
 struct KillBuffer {
     text: String,
-    /// Whether it is whole rows.
+    /// Whether it consists of whole rows.
     rows: bool,
     /// The rest of the text after the cut and the cursor then: the next cut at that place is appended.
     left: Option<(String, usize)>,

@@ -26,7 +26,7 @@ pub(super) enum BlockKind {
 pub(super) struct MarkdownBlock {
     pub(super) kind: BlockKind,
     pub(super) text: String,
-    /// Whether an empty line stood before it.
+    /// Whether an empty line precedes it.
     pub(super) after_blank: bool,
 }
 

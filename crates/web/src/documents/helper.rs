@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::HELPER;
 
-/// Whether this program asked at its start if it is the helper. One that did not would do its own work instead
-/// of the helper's.
+/// Whether this program checked at its start that it is the helper. A program that did not would do its own
+/// work instead of the helper's.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
 /// Acts as the helper that reads a document if this process was started as one; `None` if it was not. Call it

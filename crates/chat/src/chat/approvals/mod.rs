@@ -24,7 +24,7 @@ pub(crate) struct Approvals {
     pub(super) attention: QuestionTiming,
     /// The answers to the first question that count.
     pub(super) answers: Answers,
-    /// Whether questions are answered with yes, as `--yes` wants it.
+    /// Whether `--yes` answers questions with yes.
     pub(super) auto_approve: bool,
     /// Whether rules or the approval mode changed while a question was open, so that they may have settled
     /// it.

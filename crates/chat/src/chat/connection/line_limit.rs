@@ -16,7 +16,7 @@ const SPAN: Duration = Duration::from_secs(24);
 #[derive(Debug, Default)]
 pub(crate) struct LineLimit {
     shown: VecDeque<Instant>,
-    /// Whether it was said that more are left out.
+    /// Whether the omission of further lines was reported.
     is_said: bool,
 }
 

@@ -15,7 +15,7 @@ use crate::session_status::SessionStatus;
 /// The state of a session when its log could no longer be written.
 #[derive(Clone, Copy, Debug)]
 pub struct StateAtLoss {
-    /// Whether a run was under way.
+    /// Whether a run was in progress.
     pub runs: bool,
     /// Whether the person had asked to stop it.
     stopping: bool,

@@ -36,9 +36,9 @@ pub(crate) struct PendingRewind {
     to_seq: u64,
     /// The words of that input, to be edited; `None` if the conversation cannot go back.
     words: Option<String>,
-    /// Whether the message is put into the line again.
+    /// Whether to put the message into the line again.
     fork_only: bool,
-    /// Whether this takes back an earlier restore.
+    /// Whether this undoes an earlier restore.
     reverts: bool,
     plan: Option<RestorePlan>,
     conversation: bool,

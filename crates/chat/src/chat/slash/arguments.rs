@@ -16,7 +16,7 @@ pub(crate) enum CompactCommand {
 pub(crate) struct PinCommand {
     /// The number of the input, counted from the first; `None` for the latest.
     pub(crate) number: Option<usize>,
-    /// Whether it stays.
+    /// Whether it is kept through summaries.
     pub(crate) stays: bool,
 }
 

@@ -27,8 +27,8 @@ pub(super) struct CallView {
     /// The values that the call emits to listeners; none of them is left out.
     emitted: EmittedView,
     pub(super) headed: bool,
-    /// Whether a part of the call was shown before its end, so that lines of others may stand between that
-    /// part and the rest.
+    /// Whether a part of the call was shown before its end, so that lines of others may be between that part
+    /// and the rest.
     begun: bool,
     /// Whether another call was shown while this one ran, so that its name precedes the rest of its output.
     beside: bool,
@@ -192,7 +192,7 @@ impl TranscriptRenderer {
         let status = status_word(failed.status);
         let has_spoken = (self.calls.get(&failed.tool_call_id)).is_some_and(|call| !call.output.is_empty());
         let ended = match why(failed) {
-            // That is the first line of its output, which is already printed.
+            // This is the first line of its output, which is already printed.
             _ if has_spoken => format!("{sign} {status} after {time}"),
             Some(error) => format!("{sign} {}", self.why_not(failed.status, &error)),
             None => format!("{sign} {status}"),

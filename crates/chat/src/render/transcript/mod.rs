@@ -49,7 +49,7 @@ pub struct TranscriptRenderer {
     /// The display of reasoning, if one is set; else reasoning is shown as it comes, if it can be
     /// distinguished.
     thinking: Option<ThinkingDisplay>,
-    /// Whether the reader only looks on, and has no commands.
+    /// Whether the reader only watches and has no commands.
     looks_on: bool,
     thought: Option<OpenThought>,
     todos: TodoView,
@@ -61,16 +61,16 @@ pub struct TranscriptRenderer {
     notes: Vec<String>,
     /// The latest note about an attempt that will be repeated.
     attempt: String,
-    /// Whether words of an answer came that has not ended.
+    /// Whether text of an unfinished answer has arrived.
     answers: bool,
-    /// Whether an answer has begun, and neither words nor calls of it came.
+    /// Whether an answer has begun without any text or call so far.
     is_wordless: bool,
     /// The missing part of an answer that ended. It is reported when the run ends with that answer: a
     /// router's answer has no words, and its run continues.
     lacks: Option<&'static str>,
     /// Whether this run has already reported that nothing was condensed.
     not_condensed: bool,
-    /// Whether the caller reports itself how the run failed.
+    /// Whether the caller itself reports the failure of the run.
     silent_end: bool,
     /// Whether the cost of the last run is reported after it.
     costs: bool,

@@ -32,7 +32,7 @@ pub(crate) struct ShellCommand {
     tail: VecDeque<u8>,
     left_out: usize,
     lines: usize,
-    /// Whether its last line has no end.
+    /// Whether its last line is unfinished.
     is_open: bool,
 }
 
