@@ -18,7 +18,7 @@ use crate::seen_notes;
 use crate::server_patience::ServerPatience;
 use crate::session_opening::{self, Target};
 use crate::sessions_here::SessionsHere;
-use crate::start::{check_tools, lookup, notes, settings};
+use crate::start::{SettingsRead, check_tools, lookup, notes, settings};
 
 /// Maximum number of mistakes in agent and tool files to report when an agent starts.
 const MOST_MISTAKES: usize = 3;
@@ -99,7 +99,7 @@ async fn find_place(
             let said = std::mem::take(&mut loaded.warnings);
             *loaded = settings(&there, agent)?;
             loaded.warnings.retain(|warning| !said.contains(warning));
-            console.say(&notes(loaded));
+            console.say(&notes(loaded, SettingsRead::All));
             console.say(&folder::note(loaded));
             console.say(&check_tools(loaded)?);
             loaded.settings.data_dir = data_dir;

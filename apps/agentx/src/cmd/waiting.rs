@@ -18,7 +18,7 @@ use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::headless::result::RunResult;
-use crate::start::SettingsRead::Stored;
+use crate::start::SettingsRead::{All, Stored};
 
 /// The longest wait in place of a run that a watch began; a longer one is left, and continued when it is due.
 const IN_PLACE: Duration = Duration::from_secs(5);
@@ -50,7 +50,7 @@ pub(crate) fn run_schedule(
     global: &Global,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    with_runtime(global, console, async |place, loaded, console| {
+    with_runtime(All, global, console, async |place, loaded, console| {
         run_schedules(command, place, &loaded.settings, global.json, console).await
     })
 }

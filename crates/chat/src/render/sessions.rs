@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use agentx::runtime::SessionInfo;
-use agentx::types::{OwnerId, RunStatus, Timestamp};
+use agentx::types::{OwnerId, RunStatus, SessionId, Timestamp};
 
 use super::clean::visible;
 use super::person_names::PersonNames;
@@ -13,8 +13,6 @@ use crate::demo::is_demo;
 
 /// The width of a terminal below which the title gets the room of a count.
 const WIDE: usize = 120;
-/// The column of the status.
-const STATUS: usize = 2;
 /// The column of the count.
 const MESSAGES: usize = 3;
 /// The title of a session in which nothing was said.
@@ -24,22 +22,13 @@ const FOLDER: usize = 6;
 
 /// The list as `me` reads it, with the names that `me` gave to people at the server, if the sessions are a
 /// server's. A note marks a session that another process has open, but not on a server, which has all of them
-/// open; a session that waits for a time; and a session of another owner.
+/// open; a session that waits for a time; one of `refused`, in whose last run calls were refused; and a session of
+/// another owner.
 pub(crate) fn render_list(
     sessions: &[SessionInfo],
     me: &OwnerId,
     names: Option<&BTreeMap<OwnerId, String>>,
     waits: &SessionWaitTimes,
-    width: usize,
-) -> String {
-    render_list_with(sessions, me, names, &BTreeSet::new(), width)
-}
-
-/// The same list, in which the sessions of `refused` are marked: calls of their last run were refused.
-pub(crate) fn render_list_with(
-    sessions: &[SessionInfo],
-    me: &OwnerId,
-    names: Option<&BTreeMap<OwnerId, String>>,
     refused: &BTreeSet<SessionId>,
     width: usize,
 ) -> String {
@@ -66,11 +55,14 @@ pub(crate) fn render_list_with(
         .map(str::to_owned)
         .to_vec(),
     ];
-    rows.extend(
-        sessions
-            .iter()
-            .map(|info| row_of(info, me, &names, &status_of(info, on_server, waits, now), now)),
-    );
+    rows.extend(sessions.iter().map(|info| {
+        let status = if refused.contains(&info.session_id) {
+            "calls refused".to_owned()
+        } else {
+            status_of(info, on_server, waits, now)
+        };
+        row_of(info, me, &names, &status, now)
+    }));
     if sessions
         .windows(2)
         .all(|pair| pair[0].workspace == pair[1].workspace)
@@ -191,7 +183,14 @@ mod tests {
         let me = OwnerId::new("me");
         let listed = |folders: &[&str]| {
             let sessions: Vec<_> = folders.iter().map(|folder| of(folder)).collect();
-            render_list(&sessions, &me, None, &SessionWaitTimes::default(), 120)
+            render_list(
+                &sessions,
+                &me,
+                None,
+                &SessionWaitTimes::default(),
+                &BTreeSet::new(),
+                120,
+            )
         };
         let two = listed(&["/home/ada/garden", "/"]);
         assert!(

@@ -6,44 +6,19 @@ use std::collections::BTreeSet;
 use agentx::runtime::{Delivery, Runtime, SessionInfo, View};
 use agentx::types::{RunStatus, RuntimeEvent, SessionId};
 
-use crate::error::ChatError;
 use crate::headless::nobody_was_asked;
-use crate::place::Place;
-use crate::render::sessions::render_list_with;
-use crate::terminal::console::Console;
 
 /// The number of sessions that are read, the latest first, so that a list stays fast.
 const MOST_SESSIONS: usize = 20;
 /// Sessions with more events are not read.
 const MOST_EVENTS: u64 = 1_000;
 
-/// Prints the list of sessions of a place. Of a server's sessions, none is marked: it would have to send their logs.
-///
-/// # Errors
-/// Returns an error if the output cannot be written.
-pub async fn print_list(
-    place: &Place,
-    sessions: &[SessionInfo],
-    console: &mut Console,
-) -> Result<(), ChatError> {
-    let runtime = place.runtime();
-    let refused = match place.remote() {
-        Some(_) => BTreeSet::new(),
-        None => with_refused_calls(runtime, sessions).await,
-    };
-    let width = console.out_width();
-    console.out(&render_list_with(
-        sessions,
-        runtime.owner(),
-        place.names(),
-        &refused,
-        width,
-    ))
-}
-
 /// Returns those of these sessions whose last run was refused calls. Long and older sessions are left out, and those
 /// that cannot be read.
-async fn with_refused_calls(runtime: &dyn Runtime, sessions: &[SessionInfo]) -> BTreeSet<SessionId> {
+pub(crate) async fn with_refused_calls(
+    runtime: &dyn Runtime,
+    sessions: &[SessionInfo],
+) -> BTreeSet<SessionId> {
     let mut refused = BTreeSet::new();
     let is_read = |info: &&SessionInfo| {
         info.status == Some(RunStatus::Completed) && info.writer.is_none() && info.last_seq <= MOST_EVENTS

@@ -1,6 +1,6 @@
 //! Lists, searches, renames, checks and deletes stored sessions, for `agentx sessions`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead as _;
 use std::path::Path;
 
@@ -8,6 +8,7 @@ use agentx::runtime::{LogError, Runtime, RuntimeError, SessionInfo};
 use agentx::types::{OwnerId, RunStatus, SessionId};
 use serde_json::json;
 
+use super::refused_calls::with_refused_calls;
 use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::sessions::render_list;
@@ -32,7 +33,12 @@ pub async fn list_text(
     } else {
         SessionWaitTimes::default()
     };
-    render_list(sessions, runtime.owner(), names, &waits, width)
+    // A server would have to send the logs of its sessions.
+    let refused = match names {
+        Some(_) => BTreeSet::new(),
+        None => with_refused_calls(runtime, sessions).await,
+    };
+    render_list(sessions, runtime.owner(), names, &waits, &refused, width)
 }
 
 /// Reads which sessions wait for a time. There are none if the runtime does not tell or cannot read them: a list shows

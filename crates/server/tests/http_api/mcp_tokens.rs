@@ -163,7 +163,7 @@ async fn a_stream_of_subscriptions_ends_when_the_token_that_opened_it_is_taken_b
         }
         rest
     };
-    let rest = tokio::time::timeout(std::time::Duration::from_secs(30), rest).await;
+    let rest = tokio::time::timeout(Duration::from_secs(30), rest).await;
     let rest = rest.unwrap();
     assert!(rest.contains("\"result\""), "{rest}");
 }
