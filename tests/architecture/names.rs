@@ -1,5 +1,6 @@
 //! One name, one sense: a public type name stands in one crate alone, so that a reader, a search or an import
-//! finds one thing; and a function that is named like a question answers it.
+//! finds one thing; a function that is named like a question answers it; and one that is named like a question
+//! or a check changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -126,6 +127,202 @@ fn a_function_that_is_named_like_a_question_answers_yes_or_no() {
         &wrong,
         "functions that are named like a question and do not return a bool: name them for what they do",
     );
+}
+
+/// The beginnings of names that promise to look and to leave everything as it is, besides `check` itself.
+const LOOKS: &[&str] = &["is_", "has_", "may_", "check_"];
+
+const FINDINGS: &str = "adds what it finds to the list of findings";
+const OUTPUT: &str = "prints what it finds";
+const STRICT_SERVER: &str = "a strict server, which remembers its requests";
+
+/// Functions with such a name that are given something to change all the same: the path, or the folder, the
+/// name, and the reason.
+const MAY_CHANGE: &[(&str, &str, &str)] = &[
+    ("apps/agentx/src/cmd/agents.rs", "check", OUTPUT),
+    ("apps/agentx/src/cmd/config/mod.rs", "check", OUTPUT),
+    (
+        "crates/agent-files/src/library/cross_checks.rs",
+        "check",
+        FINDINGS,
+    ),
+    ("crates/agent-files/src/library/libs.rs", "check", FINDINGS),
+    (
+        "crates/agent-files/src/library/loading.rs",
+        "check_script",
+        FINDINGS,
+    ),
+    (
+        "crates/agent/src/conversation/condense.rs",
+        "is_full",
+        "keeps the sizes that it measures",
+    ),
+    (
+        "crates/agent/src/conversation/mod.rs",
+        "has_call",
+        "keeps the set of ids that it builds",
+    ),
+    ("crates/agent/src/tools/arguments.rs", "check", FINDINGS),
+    (
+        "crates/chat/src/chat/approvals/rules.rs",
+        "is_asked_each_time",
+        "keeps the configuration that it reads",
+    ),
+    (
+        "crates/chat/src/place/connection_watch.rs",
+        "is_away",
+        "reads the state of the connection first",
+    ),
+    ("crates/chat/src/waits/schedule_checks.rs", "check_names", OUTPUT),
+    ("crates/config/src/layers/read.rs", "check_target", FINDINGS),
+    ("crates/config/src/rules/mod.rs", "check_host", FINDINGS),
+    ("crates/config/src/settings/addresses.rs", "check", FINDINGS),
+    ("crates/config/src/settings/addresses.rs", "check_login", FINDINGS),
+    ("crates/config/src/settings/addresses.rs", "check_names", FINDINGS),
+    ("crates/config/src/settings/bounds.rs", "check_keys", FINDINGS),
+    (
+        "crates/luau-tools/src/stack.rs",
+        "is_marked",
+        "pushes a value and pops it again",
+    ),
+    (
+        "crates/runtime/src/schema_bounds/schema.rs",
+        "check_keywords",
+        "counts the patterns of all schemas",
+    ),
+    (
+        "crates/server/src/ws/write_half.rs",
+        "check_trust",
+        "remembers which state of the keyring it has checked",
+    ),
+    ("crates/sqlite-log/src/read/verify.rs", "check_part", FINDINGS),
+    (
+        "crates/sqlite-log/src/read/verify.rs",
+        "check_read_models",
+        FINDINGS,
+    ),
+    (
+        "crates/sqlite-log/src/read/verify.rs",
+        "check_references",
+        FINDINGS,
+    ),
+    ("crates/testing/src/vendors/", "check", STRICT_SERVER),
+];
+
+/// Returns the name of the function that a line declares, for its own module too, if the name promises to look.
+fn looking_function(line: &str) -> Option<&str> {
+    let (before, rest) = line.trim_start().split_once("fn ")?;
+    let is_keyword =
+        |word: &str| ["pub", "const", "async", "unsafe"].contains(&word) || word.starts_with("pub(");
+    let mut words = before.split_whitespace().filter(|word| !word.ends_with(')'));
+    let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_')?;
+    let name = &rest[..end];
+    let looks = name == "check" || LOOKS.iter().any(|start| name.starts_with(start));
+    (looks && words.all(is_keyword)).then_some(name)
+}
+
+/// Returns the parameters of the function whose declaration begins `lines`.
+fn parameters(lines: &[&str]) -> String {
+    let signature: String = lines.iter().take(20).copied().collect::<Vec<_>>().join(" ");
+    let behind = signature.split_once("fn ").map_or("", |(_, behind)| behind);
+    let (mut generics, mut depth, mut before) = (0, 0, ' ');
+    let mut found = String::new();
+    for c in behind.chars() {
+        match c {
+            '<' if depth == 0 => generics += 1,
+            '>' if depth == 0 && before != '-' => generics -= 1,
+            '(' if generics == 0 => depth += 1,
+            ')' if generics == 0 && depth == 1 => return found,
+            ')' if generics == 0 => depth -= 1,
+            _ => {}
+        }
+        if depth > 0 {
+            found.push(c);
+        }
+        before = c;
+    }
+    found
+}
+
+/// Returns whether a parameter of the function whose declaration begins `lines` can be changed.
+fn takes_something_to_change(lines: &[&str]) -> bool {
+    let parameters = parameters(lines);
+    let mut before = "";
+    parameters
+        .split(|c: char| c.is_whitespace() || c == '(' || c == ',')
+        .any(|word| {
+            let changes = word == "&mut" || (word == "mut" && before.starts_with("&'"));
+            before = word;
+            changes
+        })
+}
+
+#[test]
+fn a_function_that_is_named_like_a_look_changes_nothing() {
+    let (mut looks, mut wrong) = (0, Vec::new());
+    let mut used = BTreeSet::new();
+    for source in sources(&workspace_root()) {
+        let lines: Vec<&str> = source.production().map(|(_, line)| line).collect();
+        for (at, line) in lines.iter().enumerate() {
+            let Some(name) = looking_function(line) else {
+                continue;
+            };
+            looks += 1;
+            if !takes_something_to_change(&lines[at..]) {
+                continue;
+            }
+            let listed = MAY_CHANGE
+                .iter()
+                .position(|(path, listed, _)| source.path.starts_with(path) && *listed == name);
+            match listed {
+                Some(listed) => {
+                    used.insert(listed);
+                }
+                None => wrong.push(format!("{}:{}: {name}", source.path, at + 1)),
+            }
+        }
+    }
+    assert!(looks > 500, "only {looks} were found");
+    let unused = MAY_CHANGE
+        .iter()
+        .enumerate()
+        .filter(|(listed, _)| !used.contains(listed));
+    wrong.extend(unused.map(|(_, (path, name, _))| format!("{path}: take {name} off the list")));
+    none(
+        &wrong,
+        "functions that are named like a question or a check and take `&mut`: name them for what they change, or list why they need it",
+    );
+}
+
+#[test]
+fn looks_that_change_something_are_found() {
+    for (line, name) in [
+        ("    fn is_free(&mut self) -> bool {", Some("is_free")),
+        ("    pub(in crate::chat) async fn has_a(&self) {", Some("has_a")),
+        ("fn check(", Some("check")),
+        ("fn check_names(", Some("check_names")),
+        ("fn checked(", None),
+        ("fn issue(", None),
+        ("    is_one: fn (bool) -> bool,", None),
+    ] {
+        assert_eq!(looking_function(line), name, "{line}");
+    }
+    for (text, changes) in [
+        ("fn is_a(&mut self) -> bool {", true),
+        ("pub(crate) fn is_a(&mut self) -> bool {", true),
+        ("fn check(\n    a: &str,\n    found: &mut Vec<String>,\n) {", true),
+        ("fn check(found: &'a mut Vec<String>) {", true),
+        ("fn check<F: Fn(u8) -> bool>(f: F, found: &mut u8) {", true),
+        ("fn is_a<F: Fn(&mut u8)>(&self, f: F) -> bool {", false),
+        (
+            "fn is_a(&self, f: fn(u8) -> bool) -> bool {\n    let b = &mut c;",
+            false,
+        ),
+        ("pub(super) fn is_a(mut self) -> bool {\n    f(&mut c)", false),
+    ] {
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(takes_something_to_change(&lines), changes, "{text}");
+    }
 }
 
 #[test]

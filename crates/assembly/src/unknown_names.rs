@@ -141,7 +141,7 @@ impl<'a> KnownNames<'a> {
         if is_elsewhere {
             return;
         }
-        if self.is_of_servers(rule, origin, found) || self.has(|name| fits(rule.tool_name(), name)) {
+        if self.look_at_server_rule(rule, origin, found) || self.has(|name| fits(rule.tool_name(), name)) {
             if let Some((name, why)) = self.never_matches(rule) {
                 let what = format!("`{}` can never match a call of `{name}`: {why}", show_rule(rule));
                 found
@@ -170,9 +170,9 @@ impl<'a> KnownNames<'a> {
         }
     }
 
-    /// Returns whether a rule is about the tools of MCP servers. One that names a server which is nearly the
-    /// name of another causes a warning.
-    fn is_of_servers(&self, rule: &Rule, origin: &SettingOrigin, found: &mut UnknownTools) -> bool {
+    /// Adds a warning if a rule names an MCP server whose name is nearly that of a configured one. Returns
+    /// whether the rule is about the tools of MCP servers.
+    fn look_at_server_rule(&self, rule: &Rule, origin: &SettingOrigin, found: &mut UnknownTools) -> bool {
         let servers = || self.settings.mcp.iter().map(|server| server.name.as_str());
         if rule.tool != MCP {
             return self.is_of_a_server(rule.tool_name());

@@ -139,7 +139,7 @@ impl Emitter {
 
     /// Emits data that belongs to the part before it.
     pub(crate) fn attach(&mut self, api: &str, data: Value, out: &mut Vec<EnvironmentEvent>) {
-        if self.is_too_deep(&data) {
+        if self.reject_too_deep(&data) {
             return;
         }
         out.push(
@@ -162,7 +162,7 @@ impl Emitter {
     /// Emits a part that only its provider understands.
     pub(crate) fn opaque(&mut self, api: &str, data: Value, out: &mut Vec<EnvironmentEvent>) {
         self.open = None;
-        if self.is_too_deep(&data) {
+        if self.reject_too_deep(&data) {
             return;
         }
         out.push(
@@ -195,7 +195,8 @@ impl Emitter {
         }
     }
 
-    fn is_too_deep(&mut self, data: &Value) -> bool {
+    /// Marks the answer as malformed if data is nested too deeply. Returns whether it is.
+    fn reject_too_deep(&mut self, data: &Value) -> bool {
         let deep = is_deeper(data, MAX_DEPTH);
         if deep {
             self.malformed = Some(format!("a part is nested deeper than {MAX_DEPTH} levels"));

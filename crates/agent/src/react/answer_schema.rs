@@ -34,10 +34,10 @@ impl ReactAgent {
             return;
         };
         run.checked_answers = run.checked_answers.saturating_add(1);
-        self.check_answer(schema, reason, step);
+        self.request_check(schema, reason, step);
     }
 
-    fn check_answer(&mut self, schema: Arc<AnswerSchema>, reason: Option<String>, step: &mut RunStep<'_>) {
+    fn request_check(&mut self, schema: Arc<AnswerSchema>, reason: Option<String>, step: &mut RunStep<'_>) {
         let Some(run) = self.lifecycle.active() else {
             return;
         };
@@ -51,13 +51,13 @@ impl ReactAgent {
     }
 
     /// Requests again a verdict that was requested from another process.
-    pub(super) fn check_again(&mut self, step: &mut RunStep<'_>) {
+    pub(super) fn request_check_again(&mut self, step: &mut RunStep<'_>) {
         let schema = self.answer_schema();
         let Some(run) = self.lifecycle.active() else {
             return;
         };
         if let (Some(check), Some(schema)) = (run.pending.check.take(), schema) {
-            self.check_answer(schema, check.reason, step);
+            self.request_check(schema, check.reason, step);
         }
     }
 

@@ -317,7 +317,7 @@ impl ReactAgent {
         if let Some(cause) = self.lifecycle.used_up(&self.config.limits, step) {
             return self.begin_stop(cause, step);
         }
-        if self.is_stuck_between_calls(step) {
+        if self.stop_or_nudge_between_calls(step) {
             return;
         }
         self.lifecycle.set_status(RunStatus::BuildingContext, step);

@@ -132,7 +132,7 @@ impl ReactAgent {
             self.recover_call(index, stopping, attached, step);
         }
         self.drop_nested_calls(stopping, step);
-        self.check_again(step);
+        self.request_check_again(step);
         if !stopping {
             self.build_context_again(step);
         }

@@ -169,10 +169,10 @@ impl ReactAgent {
         None
     }
 
-    /// Looks for a loop of answers or summaries before a model call. Returns whether the run is stopped for
-    /// it. A pause of the model is left alone: its answer is continued as it is, and pauses have their own
-    /// end.
-    pub(super) fn is_stuck_between_calls(&mut self, step: &mut RunStep<'_>) -> bool {
+    /// Looks for a loop of answers or summaries before a model call, and notifies the model of it or stops
+    /// the run. Returns whether the run is stopped. A pause of the model is left alone: its answer is
+    /// continued as it is, and pauses have their own end.
+    pub(super) fn stop_or_nudge_between_calls(&mut self, step: &mut RunStep<'_>) -> bool {
         let Some(settings) = self.stuck_settings() else {
             return false;
         };

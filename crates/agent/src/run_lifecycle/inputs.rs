@@ -155,8 +155,9 @@ impl RunLifecycle {
     }
 
     /// Returns whether an input opens a run at once: no run is in progress, and the agent is not gone.
-    pub(crate) fn is_free(&mut self) -> bool {
-        self.active().is_none() && self.inputs.closed().is_none()
+    pub(crate) fn is_free(&self) -> bool {
+        let is_over = self.run.as_ref().is_none_or(|run| run.status.is_final());
+        is_over && self.inputs.closed().is_none()
     }
 }
 

@@ -192,7 +192,7 @@ impl Headless {
                     }
                     over = self.ending.is_left()
                         || self.ending.is_over() && !self.has_more().await?
-                        || self.is_taken_back().await?;
+                        || self.take_back().await?;
                 }
                 fact = next_fact(&mut facts) => self.fact(fact?, &mut facts, console)?,
                 answer = self.approver.answered(console) => match answer {
@@ -254,9 +254,9 @@ impl Headless {
         Ok(())
     }
 
-    /// Returns whether the run will never begin, because it was stopped while its input waited behind another
-    /// run.
-    async fn is_taken_back(&mut self) -> Result<bool, ChatError> {
+    /// Takes the input back after a signal, if it still waits behind another run. Returns whether the run will
+    /// therefore never begin.
+    async fn take_back(&mut self) -> Result<bool, ChatError> {
         let is_taken_back =
             self.signal.is_some() && run_start::take_back(&self.session, &self.run_id).await?;
         if is_taken_back {

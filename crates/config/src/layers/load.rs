@@ -191,7 +191,7 @@ fn load_with(
     let mut assembly = layers.with_sound(&mut admitted.layer, is_strict, &mut workspace_mistakes);
     let (merged, mut settings) = (assembly.merged, assembly.settings);
     found.mistakes.append(&mut assembly.mistakes);
-    found.check()?;
+    found.fail_on_mistakes()?;
     keys.extend(models::keys(&admitted.layer, lookup));
     let context = ProjectContext {
         places: &places,
@@ -274,8 +274,8 @@ struct FoundFiles {
 }
 
 impl FoundFiles {
-    /// Returns all mistakes so far as an error, if there are any.
-    fn check(&mut self) -> Result<(), ConfigError> {
+    /// Takes all mistakes so far, and returns them as an error if there are any.
+    fn fail_on_mistakes(&mut self) -> Result<(), ConfigError> {
         let mistakes = std::mem::take(&mut self.mistakes);
         if mistakes.is_empty() {
             Ok(())

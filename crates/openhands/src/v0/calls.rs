@@ -47,7 +47,7 @@ fn response_id(event: &Value) -> &str {
 impl<'a> V0Reader<'a> {
     /// Reads an action that calls a tool. The first action of an answer creates the whole answer.
     pub(super) fn call(&mut self, index: usize, event: &'a Value, word: &ActionType, args: &Value) {
-        if self.is_confirmed_again(event, word, args) {
+        if self.merge_confirmed(event, word, args) {
             return;
         }
         let mates = self
@@ -71,9 +71,9 @@ impl<'a> V0Reader<'a> {
         });
     }
 
-    /// Returns whether an action repeats one that a person has confirmed: V0 adds it again with a new id and
-    /// without its thought.
-    fn is_confirmed_again(&mut self, event: &Value, word: &ActionType, args: &Value) -> bool {
+    /// Adds an action to the open one that it repeats, if a person has confirmed that one: V0 records it again
+    /// with a new id and without its thought. Returns whether it is a repetition.
+    fn merge_confirmed(&mut self, event: &Value, word: &ActionType, args: &Value) -> bool {
         let id = json::text(&event["tool_call_metadata"], "tool_call_id");
         let input = arguments_of(args);
         let same = |open: &&mut PendingAction| {

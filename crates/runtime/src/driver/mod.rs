@@ -259,7 +259,7 @@ impl SessionDriver {
                 Wake::Command(Some(command)) => {
                     // A tool that was attached before the input is available in the run that the input
                     // begins.
-                    if self.offers.changes.has_changed() {
+                    if self.offers.changes.take_change() {
                         self.offers.stale = Some(self.last_run());
                         self.tell_of_tools().await?;
                     }

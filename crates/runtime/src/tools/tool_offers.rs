@@ -93,8 +93,8 @@ impl Default for ToolOffers {
 pub(crate) struct ToolChanges(watch::Receiver<OfferedTools>);
 
 impl ToolChanges {
-    /// Returns whether there was a change that this receiver has not seen yet.
-    pub(crate) fn has_changed(&mut self) -> bool {
+    /// Takes the change that this receiver has not seen yet. Returns whether there was one.
+    pub(crate) fn take_change(&mut self) -> bool {
         let came = self.0.has_changed().unwrap_or(false);
         if came {
             self.0.borrow_and_update();

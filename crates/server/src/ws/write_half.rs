@@ -96,7 +96,10 @@ impl SocketWriter {
     fn poll_batch(&mut self, cx: &mut Context<'_>) -> Poll<Result<FrameBatch, ConnectionEnd>> {
         let mut batch = FrameBatch::default();
         let mut frames = Vec::new();
-        if let Err(end) = self.is_trusted().and_then(|()| self.take_notices(cx, &mut batch)) {
+        if let Err(end) = self
+            .check_trust()
+            .and_then(|()| self.take_notices(cx, &mut batch))
+        {
             return Poll::Ready(Err(end));
         }
         let count = self.subscriptions.len();
@@ -131,7 +134,7 @@ impl SocketWriter {
     }
 
     /// Checks that the client is still trusted; if not, nothing more is sent.
-    fn is_trusted(&mut self) -> Result<(), ConnectionEnd> {
+    fn check_trust(&mut self) -> Result<(), ConnectionEnd> {
         let auth = self.shared.state.auth();
         let trust = auth.trust_generation();
         if std::mem::replace(&mut self.trust, trust) == trust {

@@ -63,25 +63,28 @@ impl LastSeen {
         })
     }
 
-    pub(super) fn check_order_of_fact(&mut self, fact: &Fact) -> EventOrder {
+    /// Returns the place of a fact relative to the last one. The last event itself ends the wait for it.
+    pub(super) fn receive_fact(&mut self, fact: &Fact) -> EventOrder {
         let Some(Last::Fact(last)) = &self.last else {
             return EventOrder::Good;
         };
         let is_same = (fact.seq == last.seq).then(|| fact == last);
-        self.met(is_same, fact.seq > last.seq)
+        self.receive(is_same, fact.seq > last.seq)
     }
 
-    pub(super) fn check_order_of_event(&mut self, event: &Arc<Envelope<RuntimeEvent>>) -> EventOrder {
+    /// Returns the place of a derived event relative to the last one, as [`receive_fact`](Self::receive_fact)
+    /// does for a fact.
+    pub(super) fn receive_event(&mut self, event: &Arc<Envelope<RuntimeEvent>>) -> EventOrder {
         let Some(Last::Derived(last)) = &self.last else {
             return EventOrder::Good;
         };
         let (place, at) = (EventCursor::of(&**event), EventCursor::of(&**last));
         let is_same = (place == at).then(|| event == last);
-        self.met(is_same, place > at)
+        self.receive(is_same, place > at)
     }
 
     /// `is_same`: whether an event at the place of the last one is it.
-    fn met(&mut self, is_same: Option<bool>, is_later: bool) -> EventOrder {
+    fn receive(&mut self, is_same: Option<bool>, is_later: bool) -> EventOrder {
         match is_same {
             Some(true) => {
                 self.awaited = false;

@@ -320,7 +320,7 @@ impl SessionReader {
         if self.view != View::Runtime || self.brings != LiveContent::Derived {
             return;
         }
-        match self.seen.check_order_of_event(&event) {
+        match self.seen.receive_event(&event) {
             EventOrder::Early => return,
             EventOrder::Other => {
                 self.stage = ReaderStage::WentBack;
@@ -347,7 +347,7 @@ impl SessionReader {
                 .advance_to(EventCursor::after(fact.seq.saturating_sub(1)));
             return;
         }
-        match self.seen.check_order_of_fact(fact) {
+        match self.seen.receive_fact(fact) {
             EventOrder::Early => return,
             EventOrder::Other => {
                 self.stage = ReaderStage::WentBack;

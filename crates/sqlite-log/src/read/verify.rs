@@ -30,7 +30,7 @@ pub(crate) fn verify(connection: &Connection, session: &SessionId) -> Result<Ver
         if part.upto <= part.after && index + 1 < parts.len() {
             continue;
         }
-        if is_other_base(connection, part, shared, &mut findings)? {
+        if compare_base(connection, part, shared, &mut findings)? {
             redactions.bases.push(OtherBase {
                 part: part.clone(),
                 holder: holder.take(),
@@ -91,8 +91,9 @@ fn tolerate<T>(result: Result<T, ChainStop>, findings: &mut VerifyFindings) -> R
     }
 }
 
-/// Returns whether a chain begins with something else than the hash of its session's id and the shared events.
-fn is_other_base(
+/// Compares the beginning of a chain with the hash of its session's id and the shared events, and adds shared
+/// events that are missing to the findings. Returns whether the beginning is another one.
+fn compare_base(
     connection: &Connection,
     part: &SessionRange,
     shared: Option<Digest>,

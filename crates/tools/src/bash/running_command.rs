@@ -93,7 +93,7 @@ impl RunningCommand {
     /// Also waits until the processes that the shell left behind are gone.
     pub(super) async fn attend(&mut self, cancel: &CancellationToken, end: CommandEnd) -> CommandEnd {
         while end.is_exit() && self.is_left() {
-            if self.is_cancelled_meanwhile(cancel).await {
+            if self.wait_for_change(cancel).await {
                 self.stop().await;
                 return CommandEnd::Interrupted;
             }
@@ -101,8 +101,9 @@ impl RunningCommand {
         end
     }
 
-    /// Waits for the end of the output, or for a while if it has ended already.
-    async fn is_cancelled_meanwhile(&mut self, cancel: &CancellationToken) -> bool {
+    /// Waits for the end of the output, or for a while if it has ended already. Returns whether the command was
+    /// cancelled while it waited.
+    async fn wait_for_change(&mut self, cancel: &CancellationToken) -> bool {
         let pump = &mut self.pump;
         let change = async {
             if pump.is_at_end() {

@@ -78,7 +78,7 @@ impl Chat<'_> {
         let Some(pattern) = &answer.pattern else {
             return Some(vec![question.suggested.clone()]);
         };
-        if self.is_too_wide(question, pattern, &config) {
+        if self.warn_if_too_wide(question, pattern, &config) {
             return None;
         }
         let (tool, input) = (&question.name, &question.input);
@@ -105,8 +105,14 @@ impl Chat<'_> {
         Some(kept)
     }
 
-    /// Warns once about a pattern that allows everything; the same answer again counts.
-    fn is_too_wide(&mut self, question: &ApprovalRequested, pattern: &str, config: &AgentConfig) -> bool {
+    /// Warns once about a pattern that allows everything, and returns whether it did; the same answer again
+    /// counts.
+    fn warn_if_too_wide(
+        &mut self,
+        question: &ApprovalRequested,
+        pattern: &str,
+        config: &AgentConfig,
+    ) -> bool {
         let of_server = rules::with_any_arguments(question, pattern, config).is_some();
         if of_server || !allows_everything(pattern) || question.suggested.argument.is_none() {
             return false;

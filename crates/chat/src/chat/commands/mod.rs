@@ -107,9 +107,9 @@ impl Chat<'_> {
         }
     }
 
-    /// Returns whether the model's provider has another address now than in the session. Then puts the words
-    /// back into the line and prints the reason.
-    pub(super) async fn is_kept_from_other_server(&mut self, text: &str) -> bool {
+    /// Keeps the words from a model whose provider has another address now than in the session: puts them back
+    /// into the line and prints the reason. Returns whether it did.
+    pub(super) async fn keep_from_other_server(&mut self, text: &str) -> bool {
         // A server asks its own providers.
         if self.place.remote().is_some() {
             return false;

@@ -221,7 +221,7 @@ impl Chat<'_> {
             self.not_sent(text, Vec::new(), error)?;
             return Ok(ChatFlow::Continue);
         }
-        if self.is_kept_from_other_server(text).await {
+        if self.keep_from_other_server(text).await {
             return Ok(ChatFlow::Continue);
         }
         let mut content = match self.attached(text).await {
