@@ -19,6 +19,8 @@ mod modules;
 mod names;
 #[path = "architecture/purity.rs"]
 mod purity;
+#[path = "architecture/renamed.rs"]
+mod renamed;
 #[path = "architecture/source.rs"]
 mod source;
 #[path = "architecture/tidy.rs"]

@@ -141,7 +141,7 @@ pub(crate) fn hint_in_chat(exit: Exit, code: &str, message: &str) -> Option<Stri
             KEY => format!("{KEY}; then leave and continue with `agentx resume --last`: a running chat keeps the key it started with"),
             KEPT => "Nothing is lost. Use `/retry` once the cause is fixed.".into(),
             MODEL => format!("`/model NAME` switches models (`/model` lists them); {MODEL}"),
-            remedy if asks_otherwise(code) => remedy.into(),
+            remedy if retry_is_useless(code) => remedy.into(),
             remedy => format!("{remedy}; then use `/retry`"),
         },
     };
@@ -158,7 +158,7 @@ const FEWER_STATES: &str = "offer fewer tools (`tools.disabled`, `mcp.NAME.tools
                             their schemas or in --schema, or choose another model (--model NAME, in a chat /model NAME)";
 
 /// Returns whether the same request would fail again.
-fn asks_otherwise(code: &str) -> bool {
+fn retry_is_useless(code: &str) -> bool {
     matches!(code, "content_filter" | "other_server")
 }
 
