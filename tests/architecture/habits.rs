@@ -1,5 +1,6 @@
 //! Habits that no lint of the compiler or of clippy holds: tasks and threads are owned, `drop` ends something
-//! that has a name, and parameters have names and types of their own.
+//! that has a name, parameters have names and types of their own, new agents begin with one set of defaults, and
+//! no `match` is on a bool.
 
 use agentx_tests::workspace_root;
 
@@ -372,5 +373,74 @@ fn tuples_as_parameters_become_fewer() {
         ("fn f(self, a: std::fmt::Arguments<'_>) {}", 0),
     ] {
         assert_eq!(tuple_parameters(code).len(), count, "{code}");
+    }
+}
+
+/// Files that begin an agent with nothing: the defaults themselves, and the agents of tests.
+const MAY_BEGIN_BARE: &[&str] = &[
+    "crates/types/src/agent_defaults.rs",
+    "crates/agent/src/fixtures.rs",
+];
+
+#[test]
+fn every_new_agent_begins_with_the_defaults() {
+    let bare = [
+        "AgentConfig::react(",
+        "Some(StuckSettings::default())",
+        "Some(ToolSearch::default())",
+        "keeps_beginning: true",
+    ];
+    let (mut begun, mut wrong) = (0, Vec::new());
+    for source in sources(&workspace_root()) {
+        for (number, line) in source.production() {
+            begun += usize::from(line.contains("AgentConfig::with_defaults("));
+            let may = MAY_BEGIN_BARE.contains(&source.path.as_str());
+            if !may && bare.iter().any(|word| line.contains(word)) {
+                wrong.push(format!("{}:{} {}", source.path, number + 1, line.trim()));
+            }
+        }
+    }
+    assert!(begun >= 3, "only {begun} places begin an agent");
+    none(
+        &wrong,
+        "defaults of an agent in a second place: begin with `AgentConfig::with_defaults` and name what differs",
+    );
+}
+
+/// The lines of a `match` on a bool: an arm that is `true` or `false`, with a guard or without, outside of
+/// `matches!` and patterns of several values.
+fn arms_of_bools(code: &str) -> Vec<usize> {
+    let is_arm = |line: &&str| {
+        let line = line.trim_start();
+        let rest = line.strip_prefix("true").or_else(|| line.strip_prefix("false"));
+        rest.is_some_and(|rest| rest.starts_with(" =>") || rest.starts_with(" if "))
+    };
+    let lines = code.lines().enumerate();
+    lines
+        .filter(|(_, line)| is_arm(line))
+        .map(|(number, _)| number + 1)
+        .collect()
+}
+
+#[test]
+fn no_match_is_on_a_bool() {
+    let mut wrong = Vec::new();
+    for source in sources(&workspace_root()) {
+        let lines = arms_of_bools(&source.code);
+        wrong.extend(lines.iter().map(|line| format!("{}:{line}", source.path)));
+    }
+    none(
+        &wrong,
+        "a `match` on a bool, which the lint does not see behind a guard: `if` says the same",
+    );
+    for (code, count) in [
+        (
+            "match a {\n    true if b => 1,\n    true => 2,\n    false => 3,\n}",
+            3,
+        ),
+        ("match a {\n    (true, false) => 1,\n    Some(true) => 2,\n}", 0),
+        ("let a = if b {\n    true\n} else {\n    false\n};", 0),
+    ] {
+        assert_eq!(arms_of_bools(code).len(), count, "{code}");
     }
 }

@@ -9,8 +9,12 @@ use crate::source::{Source, sources, split};
 const FILE_LINES: usize = 400;
 /// Lines of a function, tests left out.
 const FUNCTION_LINES: usize = 70;
-/// Lines of the program, tests left out: what other programs can use as well belongs into a library.
+/// Lines of the program, tests left out: what other programs can use as well belongs into a library. Its
+/// `build.rs` is not counted: it runs before the program is compiled and is no part of it, and no library could
+/// hold it.
 const PROGRAM_LINES: usize = 8_000;
+/// Lines of README.md: a newcomer reads it to the end.
+const README_LINES: usize = 180;
 
 /// Tests that wait by the clock all the same, each with its reason. The path is a prefix.
 const MAY_SLEEP: &[(&str, &str)] = &[
@@ -64,6 +68,16 @@ fn the_program_holds_little_beside_its_commands() {
     assert!(
         lines <= PROGRAM_LINES,
         "apps/agentx has {lines} lines, tests left out; at most {PROGRAM_LINES} are allowed"
+    );
+}
+
+#[test]
+fn the_first_page_is_short() {
+    let readme = std::fs::read_to_string(workspace_root().join("README.md")).unwrap();
+    let lines = readme.lines().count();
+    assert!(
+        lines <= README_LINES,
+        "README.md has {lines} lines; at most {README_LINES} are allowed, the rest belongs into docs/"
     );
 }
 

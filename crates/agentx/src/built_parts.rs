@@ -7,10 +7,7 @@ use agentx_agent::delegation_tools;
 use agentx_node_runtime::{NodeParts, NodeRuntime};
 use agentx_runtime::{OpenRequest, Runtime};
 use agentx_tools::Toolbox;
-use agentx_types::{
-    AgentConfig, Condensing, ConfigChange, Guard, Limits, ModelSpec, SessionId, StuckSettings, ToolSearch,
-    ToolSpec,
-};
+use agentx_types::{AgentConfig, ConfigChange, Guard, ModelSpec, SessionId, ToolSpec};
 
 use crate::definition::Definition;
 use crate::model_access::Models;
@@ -19,8 +16,6 @@ use crate::{AgentError, AgentHandle};
 
 /// The name of the program in logs.
 pub(crate) const PROGRAM: &str = concat!("agentx library ", env!("CARGO_PKG_VERSION"));
-/// Default number of times that a model is answered with tool results in one run, as in the configuration.
-const MOST_ROUNDS: u32 = 50;
 
 /// The parts that a builder produces.
 pub(crate) struct BuiltParts {
@@ -47,18 +42,8 @@ pub(crate) fn base(workspace: &Path, guard: Guard) -> Base {
     let workspace = workspace.to_string_lossy().into_owned();
     Box::new(move |model| AgentConfig {
         workspace: workspace.clone(),
-        limits: Limits {
-            max_iterations: Some(MOST_ROUNDS),
-            ..Limits::default()
-        },
-        condensing: Some(Box::new(Condensing {
-            keeps_beginning: true,
-            ..Condensing::default()
-        })),
         guard: Some(guard.clone()),
-        tool_search: Some(ToolSearch::default()),
-        stuck: Some(StuckSettings::default()),
-        ..AgentConfig::react(model)
+        ..AgentConfig::with_defaults(model)
     })
 }
 

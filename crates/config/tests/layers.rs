@@ -14,7 +14,7 @@ use agentx_config::{
     CommandLineSetting, ConfigError, ConfigPaths, FolderTrust, LoadRequest, Loaded, MemoryAccept,
     SettingOrigin, load, trust_folder, workspace_bytes,
 };
-use agentx_types::{ApprovalMode, NanoUsd, RuleEffect, StuckMode, StuckSettings};
+use agentx_types::{AgentConfig, ApprovalMode, NanoUsd, RuleEffect, StuckMode, StuckSettings};
 
 /// A home, a workspace and an environment of their own.
 struct Desk {
@@ -808,6 +808,18 @@ fn the_catalog_is_added_to_and_changed() {
             "/home/config.yaml:5:23: model `b` is not in the catalog and names no `provider`",
         ]
     );
+}
+
+#[test]
+fn an_agent_of_empty_settings_has_the_defaults_of_every_new_agent() {
+    let settings = Desk::new().load().unwrap().settings;
+    let model = settings.choose_model("opus", &[]).unwrap();
+    let agent = settings.agent(model.clone(), Vec::new());
+    let usual = AgentConfig::with_defaults(model);
+    assert_eq!(agent.limits, usual.limits);
+    assert_eq!(agent.condensing, usual.condensing);
+    assert_eq!(agent.tool_search, usual.tool_search);
+    assert_eq!(agent.stuck, usual.stuck);
 }
 
 #[test]

@@ -43,8 +43,8 @@ use std::sync::Arc;
 use agentx_session::SessionFold;
 use agentx_types::{
     AgentConfig, AgentStateId, Api, ApprovalMode, BlobId, ConfigChange, ConfigChanged, Envelope,
-    EnvironmentEvent, EventDraft, Instructions, ModelSpec, OwnerId, Prices, SessionId, SessionOpened, Source,
-    Timestamp, id_letters,
+    EnvironmentEvent, EventDraft, Instructions, Limits, ModelSpec, OwnerId, Prices, SessionId, SessionOpened,
+    Source, Timestamp, id_letters,
 };
 
 use content::LogBlobs;
@@ -177,7 +177,8 @@ fn ids(log: &Log, options: &ImportOptions) -> (SessionId, AgentStateId) {
     )
 }
 
-/// Returns the configuration under which the log's calls run without a question, as they did originally.
+/// Returns the configuration under which the log's calls run without a question, as they did originally. It
+/// differs from the defaults in what would stop or change a run: the runs of the log went on without that.
 fn config(
     setting: &LogSetting,
     items: &[LogItem],
@@ -197,7 +198,11 @@ fn config(
         tools: tools::of_log(setting, items).into(),
         approval: ApprovalMode::Auto,
         all_tools: true,
-        ..AgentConfig::react(model(setting))
+        limits: Limits::default(),
+        condensing: None,
+        tool_search: None,
+        stuck: None,
+        ..AgentConfig::with_defaults(model(setting))
     };
     config.agents = tools::agents_of_log(&config, items);
     config

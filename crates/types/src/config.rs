@@ -115,8 +115,8 @@ pub struct AgentConfig {
 
 impl AgentConfig {
     /// A ReAct agent of `model` with the newest rules and nothing else: no name, prompt, tools, rules, limits
-    /// or guard, and a conversation that is never condensed. Callers set other fields with
-    /// `..AgentConfig::react(model)`.
+    /// or guard, and a conversation that is never condensed. New agents begin with
+    /// [`with_defaults`](Self::with_defaults) instead.
     pub fn react(model: ModelSpec) -> Self {
         Self {
             kind: AgentKind::React,

@@ -19,6 +19,7 @@
 //! ```
 
 mod action;
+mod agent_defaults;
 mod agents;
 mod answer_schema;
 mod argument_header;

@@ -188,12 +188,12 @@ fn report(outcome: &ToolOutcome, json: bool, console: &mut Console) -> Result<Ex
             console.out(&format!("{}\n", text.trim_end()))?;
         }
     }
+    if !outcome.is_error() {
+        return Ok(Exit::Ok);
+    }
     let needs_approval = |details: &Value| details["needs_approval"] == true;
-    Ok(match outcome.is_error() {
-        true if outcome.details.as_ref().is_some_and(needs_approval) => Exit::Denied,
-        true => Exit::Failed,
-        false => Exit::Ok,
-    })
+    let is_denied = outcome.details.as_ref().is_some_and(needs_approval);
+    Ok(if is_denied { Exit::Denied } else { Exit::Failed })
 }
 
 fn show(tool: &ToolSpec, json: bool, console: &mut Console) -> Result<Exit, ChatError> {

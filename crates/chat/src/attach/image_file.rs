@@ -80,10 +80,12 @@ fn kind_of_text(bytes: &[u8]) -> &'static str {
     };
     let begins_with = |mark: &[u8]| bytes.trim_ascii_start().starts_with(mark);
     let has_svg = bytes.windows(4).take(1024).any(|window| window == b"<svg");
-    match is_text && !bytes.contains(&0) {
-        true if begins_with(b"<") && has_svg => "an SVG image, which is text",
-        true => "text",
-        false => "of an unknown kind",
+    if !is_text || bytes.contains(&0) {
+        "of an unknown kind"
+    } else if begins_with(b"<") && has_svg {
+        "an SVG image, which is text"
+    } else {
+        "text"
     }
 }
 

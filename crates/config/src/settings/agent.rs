@@ -170,7 +170,7 @@ impl Settings {
             context_sources: self.memory.context_sources(),
             ask_user: self.ask_user.filter(|_| self.tools.offers(ASK_USER)),
             wait: self.tools.asks_for(WAIT) && self.tools.offers(WAIT),
-            ..AgentConfig::react(model)
+            ..AgentConfig::with_defaults(model)
         }
     }
 }

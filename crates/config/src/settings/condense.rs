@@ -11,7 +11,7 @@ pub(crate) fn condensing(
     catalog: &Catalog,
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Condensing {
-    let usual = Condensing::default();
+    let usual = Condensing::of_new_agent();
     // `none` is a set value that is not a number.
     let percent = get.count("condense.at").unwrap_or(0).min(100);
     let model = get.merged.sourced("condense.model").and_then(|named| {
@@ -32,6 +32,6 @@ pub(crate) fn condensing(
             .count("condense.keep")
             .map_or(usual.tail, |tail| u32::try_from(tail).unwrap_or(u32::MAX)),
         model,
-        keeps_beginning: true,
+        keeps_beginning: usual.keeps_beginning,
     }
 }
