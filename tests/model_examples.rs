@@ -90,15 +90,34 @@ fn a_story_is_told_by_each_of_its_agents_over_each_protocol() {
     assert_eq!(outs[0], outs[1]);
 }
 
+/// Runs the `run.sh` of an example, which proves itself.
+#[cfg(unix)]
+fn run_script(example: &str) -> Ran {
+    let mut command = std::process::Command::new("bash");
+    command
+        .arg(workspace_root().join("examples").join(example).join("run.sh"))
+        .env("AGENTX", agentx_tests::program())
+        .env("AGENTX_MOCK", agentx_tests::mock());
+    Running::start(command).end().exits(0)
+}
+
+#[cfg(unix)]
+#[test]
+fn each_example_with_agents_proves_itself() {
+    for (example, last) in [
+        ("router", "each input went to its agents"),
+        ("story", "the story is the same"),
+        ("weather", "the service was asked"),
+    ] {
+        let ran = run_script(example);
+        assert_eq!(ran.out.lines().last(), Some(last), "{example}: {ran:?}");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn a_payroll_that_is_killed_in_the_middle_pays_everybody_once() {
-    let mut command = std::process::Command::new("bash");
-    command
-        .arg(workspace_root().join("examples/payroll/run.sh"))
-        .env("AGENTX", agentx_tests::program())
-        .env("AGENTX_MOCK", agentx_tests::mock());
-    let ran = Running::start(command).end().exits(0);
+    let ran = run_script("payroll");
     assert!(ran.out.ends_with("everybody was paid once, twice\n"), "{ran:?}");
     let killed: Vec<&str> = ran
         .out

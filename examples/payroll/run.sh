@@ -3,34 +3,17 @@
 # knows that it went. The model is `agentx-mock`, so no key is needed.
 #
 #   cargo build -p agentx-cli -p agentx-mock && examples/payroll/run.sh
-#
-# AGENTX and AGENTX_MOCK name the two programs, where they are not in target/debug.
 set -euo pipefail
-here=$(cd "$(dirname "$0")" && pwd)
-agentx=${AGENTX:-$here/../../target/debug/agentx}
-mock=${AGENTX_MOCK:-$here/../../target/debug/agentx-mock}
-place=$(mktemp -d)
-trap 'kill $(jobs -p) 2>/dev/null; rm -rf "$place"' EXIT
-
-# Waits until `$@` is true, for a minute at most.
-until_true() {
-  local end=$((SECONDS + 60))
-  until "$@"; do
-    if [ $SECONDS -ge $end ]; then echo "never true: $*" >&2; exit 1; fi
-    sleep 0.05
-  done
-}
+. "$(dirname "$0")/../helper.sh"
 
 "$mock" "$here/answers.jsonl" >"$place/address" 2>"$place/requests" &
 until_true test -s "$place/address"
-# Nothing of the person who runs this is read.
-export HOME=$place/home ANTHROPIC_API_KEY=any ANTHROPIC_BASE_URL
+export ANTHROPIC_API_KEY=any ANTHROPIC_BASE_URL
 ANTHROPIC_BASE_URL=$(cat "$place/address")
-unset AGENTX_DATA AGENTX_CONFIG AGENTX_MODEL
 
 for moment in before-bob after-bob; do
   work=$place/$moment
-  mkdir -p "$work" "$HOME"
+  mkdir -p "$work"
   cp "$here/bank" "$work"
   touch "$work/hang-$moment"
   cd "$work"
@@ -44,7 +27,7 @@ for moment in before-bob after-bob; do
 
   answer=$("$agentx" run --yes --quiet --last 2>notes)
   printf 'ada 100\nbob 200\ncyd 300\n' | diff - book || { echo "somebody was not paid once" >&2; exit 1; }
-  [ "$answer" = "Everybody is paid." ] || { echo "it says: $answer" >&2; exit 1; }
+  expect "Everybody is paid." "$answer"
   echo "went on; the book has: $(paste -sd ',' book)"
 done
 echo "everybody was paid once, twice"

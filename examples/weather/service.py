@@ -1,6 +1,10 @@
-"""A weather service of your own: the same weather everywhere, so that the example needs no network."""
+"""A weather service of your own: the same weather everywhere, so that the example needs no network.
+
+The port is 8091, or the first argument: 0 for a free one. The service prints its address.
+"""
 
 import json
+import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qs, urlparse
 
@@ -20,4 +24,6 @@ class Weather(BaseHTTPRequestHandler):
         pass
 
 
-HTTPServer(("127.0.0.1", 8091), Weather).serve_forever()
+server = HTTPServer(("127.0.0.1", int(sys.argv[1]) if len(sys.argv) > 1 else 8091), Weather)
+print(f"127.0.0.1:{server.server_port}", flush=True)
+server.serve_forever()

@@ -1,5 +1,5 @@
 //! What a new agent has if nobody says otherwise. The settings of the program, the builder of the library and
-//! imported logs all begin with these values, so that an agent behaves alike however it is made.
+//! imported logs begin with these values and name what differs, so that an agent behaves alike however it is made.
 
 use crate::{AgentConfig, Condensing, Limits, ModelSpec, StuckSettings, ToolSearch};
 
