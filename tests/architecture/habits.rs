@@ -1,6 +1,6 @@
 //! Habits that no lint of the compiler or of clippy holds: tasks and threads are owned, `drop` ends something
-//! that has a name, parameters have names and types of their own, new agents begin with one set of defaults, and
-//! no `match` is on a bool.
+//! that has a name, parameters have names and types of their own, new agents begin with one set of defaults,
+//! and no `match` is on a bool.
 
 use agentx_tests::workspace_root;
 

@@ -1,6 +1,6 @@
 //! One name, one sense: a public type name stands in one crate alone, so that a reader, a search or an import
-//! finds one thing; a function that is named like a question answers it; and one that is named like a question
-//! or a check changes nothing.
+//! finds one thing; a function that is named like a question answers it; and one that is named like a
+//! question or a check changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -209,7 +209,8 @@ const MAY_CHANGE: &[(&str, &str, &str)] = &[
     ("crates/testing/src/vendors/", "check", STRICT_SERVER),
 ];
 
-/// Returns the name of the function that a line declares, for its own module too, if the name promises to look.
+/// Returns the name of the function that a line declares, for its own module too, if the name promises to
+/// look.
 fn looking_function(line: &str) -> Option<&str> {
     let (before, rest) = line.trim_start().split_once("fn ")?;
     let is_keyword =

@@ -1,4 +1,5 @@
-//! The table of old and new names leads readers of older notes into the code, so each new name has to be there.
+//! The table of old and new names leads readers of older notes into the code, so each new name has to be
+//! there.
 
 use std::collections::BTreeSet;
 

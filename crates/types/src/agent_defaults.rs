@@ -1,5 +1,6 @@
 //! What a new agent has if nobody says otherwise. The settings of the program, the builder of the library and
-//! imported logs begin with these values and name what differs, so that an agent behaves alike however it is made.
+//! imported logs begin with these values and name what differs, so that an agent behaves alike however it is
+//! made.
 
 use crate::{AgentConfig, Condensing, Limits, ModelSpec, StuckSettings, ToolSearch};
 
@@ -25,8 +26,8 @@ impl Condensing {
 }
 
 impl AgentConfig {
-    /// A ReAct agent of `model` with the usual limits, condensing, search for tools and detection of loops, and
-    /// without a name, prompt, tools, rules and guard. Callers set other fields with
+    /// A ReAct agent of `model` with the usual limits, condensing, search for tools and detection of loops,
+    /// and without a name, prompt, tools, rules and guard. Callers set other fields with
     /// `..AgentConfig::with_defaults(model)`.
     pub fn with_defaults(model: ModelSpec) -> Self {
         Self {

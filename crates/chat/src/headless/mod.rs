@@ -254,8 +254,8 @@ impl Headless {
         Ok(())
     }
 
-    /// Takes the input back after a signal, if it still waits behind another run. Returns whether the run will
-    /// therefore never begin.
+    /// Takes the input back after a signal, if it still waits behind another run. Returns whether the run
+    /// will therefore never begin.
     async fn take_back(&mut self) -> Result<bool, ChatError> {
         let is_taken_back =
             self.signal.is_some() && run_start::take_back(&self.session, &self.run_id).await?;

@@ -71,8 +71,8 @@ impl<'a> V0Reader<'a> {
         });
     }
 
-    /// Adds an action to the open one that it repeats, if a person has confirmed that one: V0 records it again
-    /// with a new id and without its thought. Returns whether it is a repetition.
+    /// Adds an action to the open one that it repeats, if a person has confirmed that one: V0 records it
+    /// again with a new id and without its thought. Returns whether it is a repetition.
     fn merge_confirmed(&mut self, event: &Value, word: &ActionType, args: &Value) -> bool {
         let id = json::text(&event["tool_call_metadata"], "tool_call_id");
         let input = arguments_of(args);

@@ -101,8 +101,8 @@ impl RunningCommand {
         end
     }
 
-    /// Waits for the end of the output, or for a while if it has ended already. Returns whether the command was
-    /// cancelled while it waited.
+    /// Waits for the end of the output, or for a while if it has ended already. Returns whether the command
+    /// was cancelled while it waited.
     async fn wait_for_change(&mut self, cancel: &CancellationToken) -> bool {
         let pump = &mut self.pump;
         let change = async {

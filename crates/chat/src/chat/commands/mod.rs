@@ -107,8 +107,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Keeps the words from a model whose provider has another address now than in the session: puts them back
-    /// into the line and prints the reason. Returns whether it did.
+    /// Keeps the words from a model whose provider has another address now than in the session: puts them
+    /// back into the line and prints the reason. Returns whether it did.
     pub(super) async fn keep_from_other_server(&mut self, text: &str) -> bool {
         // A server asks its own providers.
         if self.place.remote().is_some() {
