@@ -72,6 +72,8 @@ pub enum WaitKind {
     Retry,
     /// A run that goes on after a wait: if its program dies, nobody may be there who continues it.
     Resumed,
+    /// Something that only a newer version knows.
+    Unknown,
 }
 
 /// Something that a session waits for until a known time.

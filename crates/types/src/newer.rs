@@ -45,7 +45,23 @@ const LEAST: &[(&str, &str)] = &[
     ("WheelReason", "taken"),
     ("WireView", "runtime"),
     ("UiToolStatus", "error"),
+    ("WindowKind", "unknown"),
+    // Sets of other crates, which occur in answers of a server over HTTP.
+    ("WaitKind", "unknown"),
+    ("ReactorState", "unknown"),
+    ("RestoreEffect", "changed"),
+    ("RestoreConflict", "not_known"),
+    ("AgentOrigin", "workspace"),
 ];
+
+/// Sets of [`LEAST`] in which some words have fields. The fields of an unknown word are dropped with it.
+const WITH_FIELDS: &[&str] = &["RestoreConflict"];
+
+/// The fallback for unknown words of the set with this name, if it has one.
+fn least_of(name: &str) -> Option<&'static str> {
+    let mut sets = LEAST.iter().filter(|(set, _)| *set == name);
+    sets.next().map(|(_, least)| *least)
+}
 
 /// The reason why a value cannot be read.
 #[derive(Debug)]
@@ -179,14 +195,15 @@ impl<'de> Deserializer<'de> for Tolerant {
         match self.0 {
             Value::String(word) => {
                 let is_known = variants.contains(&word.as_str());
-                let least = LEAST.iter().find(|(set, _)| *set == name && !is_known);
-                visitor.visit_enum(
-                    least
-                        .map_or(word.as_str(), |(_, least)| least)
-                        .into_deserializer(),
-                )
+                let least = least_of(name).filter(|_| !is_known);
+                visitor.visit_enum(least.unwrap_or(word.as_str()).into_deserializer())
             }
             Value::Object(fields) => {
+                let is_known = fields.keys().any(|key| variants.contains(&key.as_str()));
+                let is_new = fields.len() == 1 && !is_known && WITH_FIELDS.contains(&name);
+                if let Some(least) = least_of(name).filter(|_| is_new) {
+                    return visitor.visit_enum(least.into_deserializer());
+                }
                 let fields = fields.into_iter().map(|(key, value)| (key, Self(value)));
                 let variant = MapAccessDeserializer::new(MapDeserializer::new(fields));
                 variant.deserialize_enum(name, variants, visitor)

@@ -69,4 +69,6 @@ pub enum WindowKind {
     Media,
     /// Data that only the provider can read.
     Opaque,
+    /// Content of a kind that only a newer version knows.
+    Unknown,
 }

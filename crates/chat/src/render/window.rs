@@ -99,6 +99,7 @@ fn name(share: &WindowShare) -> &'static str {
         WindowKind::ToolResults => "tool results",
         WindowKind::Media => "images and files",
         WindowKind::Opaque => "for the provider only",
+        WindowKind::Unknown => "other content",
     }
 }
 

@@ -44,6 +44,7 @@ fn rows_of(reactor: &ReactorInfo) -> Vec<Vec<String>> {
     let state = match (reactor.state, reactor.restarts) {
         (ReactorState::BuiltIn, _) => "built in".to_owned(),
         (ReactorState::Failed, _) => "failed".to_owned(),
+        (ReactorState::Unknown, _) => "unknown".to_owned(),
         (_, 0) => "works".to_owned(),
         (_, restarts) => format!("works, restarted {restarts} times"),
     };

@@ -72,6 +72,7 @@ fn what(wait: &OpenWait) -> &str {
         WaitKind::Call => &wait.reason,
         WaitKind::Retry => "the next attempt to ask the model",
         WaitKind::Resumed => "the rest of a run after a wait",
+        WaitKind::Unknown => "something that this version does not know",
     }
 }
 

@@ -33,6 +33,8 @@ pub enum ReactorState {
     Works,
     /// Failed, without a restart.
     Failed,
+    /// A state that only a newer version knows.
+    Unknown,
 }
 
 /// A served selector in a list.

@@ -155,7 +155,7 @@ pub(crate) fn model() -> ModelSpec {
         api: Api::Anthropic,
         context_window: 200_000,
         max_output_tokens: 64_000,
-        input: None,
+        input: Some(vec![InputMedium::Image, InputMedium::Audio, InputMedium::File]),
         prices: Prices {
             input: 3_000,
             output: 15_000,

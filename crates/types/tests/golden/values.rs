@@ -59,4 +59,7 @@ words! {
     WheelReason { Taken, HandedOver, Released, TimedOut }
     WireView { Environment, Runtime, Ui }
     UiToolStatus { Success, Error }
+    WindowKind {
+        SystemPrompt, Instructions, Tools, Summaries, Inputs, Answers, Reasoning, ToolCalls, ToolResults, Media, Opaque, Unknown,
+    }
 }

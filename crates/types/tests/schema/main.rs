@@ -82,12 +82,20 @@ fn every_golden_line_is_of_its_schema() {
     }
 }
 
+/// Sets that only answers over HTTP have; `GET /v1/openapi.json` describes them.
+const OF_ANSWERS: &[&str] = &["WindowKind"];
+
 #[test]
 fn every_word_is_of_its_schema() {
     let schema = protocol_schema();
     let validator = Validator::of(&schema);
     for line in golden("words.jsonl") {
         for (set, words) in line.as_object().unwrap() {
+            let is_of_answers = OF_ANSWERS.contains(&set.as_str());
+            assert_eq!(schema["$defs"].get(set).is_none(), is_of_answers, "{set}");
+            if is_of_answers {
+                continue;
+            }
             for word in words.as_array().unwrap() {
                 validator.check(set, word).unwrap();
             }
