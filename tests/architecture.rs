@@ -25,6 +25,8 @@ mod renamed;
 mod source;
 #[path = "architecture/tidy.rs"]
 mod tidy;
+#[path = "architecture/words.rs"]
+mod words;
 
 /// Fails with every violation of a rule, a line each.
 #[track_caller]

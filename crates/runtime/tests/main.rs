@@ -8,6 +8,7 @@ mod condenser;
 mod driver;
 mod ingress;
 mod journals;
+mod newer_answers;
 mod reactors;
 mod streams;
 mod waits;
