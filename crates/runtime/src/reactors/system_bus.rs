@@ -36,18 +36,36 @@ use crate::tools::tool_offers::ToolOffers;
 /// }
 /// ```
 ///
-/// but cannot publish:
+/// but cannot publish. This compiles for the bus of a driver, and not for a `SystemBus`:
 ///
-/// ```compile_fail,E0599
-/// # use agentx_runtime::{SystemBus, SystemEvent};
-/// async fn forge(bus: &SystemBus, event: SystemEvent) {
+/// ```
+/// # use agentx_bus::Bus;
+/// # use agentx_runtime::SystemEvent;
+/// async fn publish(bus: &Bus<SystemEvent>, event: SystemEvent) {
 ///     let _ = bus.publish(event).await;
 /// }
 /// ```
 ///
 /// ```compile_fail,E0599
 /// # use agentx_runtime::{SystemBus, SystemEvent};
-/// async fn forge(bus: &SystemBus, event: SystemEvent) {
+/// async fn publish(bus: &SystemBus, event: SystemEvent) {
+///     let _ = bus.publish(event).await;
+/// }
+/// ```
+///
+/// The part that only listens cannot publish either:
+///
+/// ```
+/// # use agentx_bus::{Filter, Queue};
+/// # use agentx_runtime::{SystemBus, SystemEvent};
+/// async fn publish(bus: &SystemBus, event: SystemEvent) {
+///     let _ = (bus.events().subscribe("watcher", Filter::all(), Queue::lag(64)), event);
+/// }
+/// ```
+///
+/// ```compile_fail,E0599
+/// # use agentx_runtime::{SystemBus, SystemEvent};
+/// async fn publish(bus: &SystemBus, event: SystemEvent) {
 ///     let _ = bus.events().publish(event).await;
 /// }
 /// ```
