@@ -2,7 +2,8 @@
 //! alternately in one run. Everything runs on one thread, as in the program, so work is measured and not the
 //! wake-up of threads.
 //!
-//! `cargo bench -p agentx-bus --bench serve`
+//! `cargo bench -p agentx-bus --bench serve` prints medians, and fails if a request takes more than [`BAR`]
+//! longer than the direct call.
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -17,6 +18,8 @@ use agentx_bus::{Addressed, Dispatcher, KeyPattern, Serve};
 const REQUESTS: u32 = 20_000;
 /// The number of rounds; the median counts.
 const ROUNDS: usize = 9;
+/// The most time that a request over the bus may take in addition to a direct call.
+const BAR: Duration = Duration::from_micros(5);
 
 struct Call(String);
 
@@ -84,12 +87,14 @@ async fn main() {
     }
     let (alone, few, many) = (median(alone), median(few), median(many));
     println!("a direct call, as a task     {alone:?}");
-    println!(
-        "over the bus                 {few:?}, {:?} more",
-        few.saturating_sub(alone)
-    );
+    let more = few.saturating_sub(alone);
+    println!("over the bus                 {few:?}, {more:?} more");
     println!(
         "over the bus, 101 responders {many:?}, {:?} more",
         many.saturating_sub(alone)
+    );
+    assert!(
+        more <= BAR,
+        "a request over the bus takes more than {BAR:?} longer"
     );
 }

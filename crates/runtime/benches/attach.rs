@@ -1,8 +1,8 @@
 //! The time from the attachment of a reactor until its tool can be called, until a waiting open session knows
 //! about it, and until the next called model has used it.
 //!
-//! `cargo bench -p agentx-runtime --bench attach` prints medians and the slowest of a hundred; it asserts no
-//! time. The log is in memory and the model answers immediately, so only this program's own time is measured.
+//! `cargo bench -p agentx-runtime --bench attach` prints medians and the slowest of a hundred, and fails if a
+//! median of an attachment is above [`BAR`]. The log is in memory and the model answers immediately, so only this program's own time is measured.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -25,6 +25,8 @@ use tokio::sync::mpsc;
 
 /// The number of times that a reactor is attached.
 const ROUNDS: usize = 1_000;
+/// The most time from an attachment until calls find the tool, and until a waiting session knows about it.
+const BAR: Duration = Duration::from_millis(1);
 /// Long enough for everything of a reactor to end.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -74,11 +76,12 @@ async fn open(parts: &DriverParts) -> Arc<dyn Session> {
     open_session(parts.clone(), ids, request).await.unwrap()
 }
 
-/// The median and the slowest of a hundred.
-fn print(what: &str, mut times: Vec<Duration>) {
+/// Prints the median and the slowest of a hundred, and returns the median.
+fn print(what: &str, mut times: Vec<Duration>) -> Duration {
     times.sort();
     let (middle, slow) = (times[times.len() / 2], times[times.len() * 99 / 100]);
     println!("{what:<44} {middle:>10.1?}  p99 {slow:>10.1?}");
+    middle
 }
 
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
@@ -118,8 +121,13 @@ async fn main() {
         reactors.stop(id, PATIENCE).await;
         hears(&mut heard, is_told).await;
     }
-    print("attach, until a call finds it", served);
-    print("attach, until an open session is told", told);
+    let served = print("attach, until a call finds it", served);
+    let told = print("attach, until an open session is told", told);
     print("an input, until the tool runs", ran);
     session.close().await;
+    assert!(
+        served <= BAR,
+        "a call finds an attached tool after more than {BAR:?}"
+    );
+    assert!(told <= BAR, "an open session is told after more than {BAR:?}");
 }
