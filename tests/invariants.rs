@@ -211,11 +211,7 @@ fn runtime(log: &Arc<SqliteLog>, owner: &str) -> NodeRuntime {
     NodeRuntime::new(NodeParts {
         log: log.clone(),
         owner: OwnerId::new(owner),
-        models: vec![ModelInfo {
-            spec,
-            aliases: vec![],
-            missing: None,
-        }],
+        models: vec![ModelInfo::new(spec)],
         wire_options: Arc::new(|_| Default::default()),
         network: Arc::new(ScriptedModel::new([])),
         scripted: ScriptedEnvironment::instant(),

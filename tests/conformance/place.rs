@@ -61,11 +61,7 @@ impl Place {
     fn at(home: tempfile::TempDir) -> Self {
         let log = SqliteLog::open(home.path().join("sessions.db"), LogOptions::default()).unwrap();
         let model = ScriptedModel::new([]);
-        let there = ModelInfo {
-            spec: fixture::model(Api::Anthropic),
-            aliases: vec!["test".into()],
-            missing: None,
-        };
+        let there = ModelInfo::new(fixture::model(Api::Anthropic)).with_aliases(vec!["test".into()]);
         let mut missing = there.clone();
         missing.spec.provider = "elsewhere".into();
         missing.missing = Some("set ELSEWHERE_KEY".into());

@@ -46,11 +46,7 @@ impl Place {
         let runtime = NodeRuntime::new(NodeParts {
             log: log.clone(),
             owner: OwnerId::new("own_local"),
-            models: vec![ModelInfo {
-                spec: fixture::model(Api::Anthropic),
-                aliases: vec![],
-                missing: None,
-            }],
+            models: vec![ModelInfo::new(fixture::model(Api::Anthropic))],
             wire_options: Arc::new(|_| Default::default()),
             network: Arc::new(model.clone()),
             scripted: ScriptedEnvironment::instant(),

@@ -265,17 +265,7 @@ impl AnswerProgress {
                 self.ended(&done.tool_call_id, &done.name, ToolStatus::Success)
             }
             RuntimeEvent::ToolFailed(failed) => self.ended(&failed.tool_call_id, &failed.name, failed.status),
-            RuntimeEvent::ApprovalRequested(asked) => Update::ApprovalRequired(PendingApproval {
-                tool_call_id: asked.tool_call_id.clone(),
-                name: asked.name.clone(),
-                input: asked.input.clone(),
-                reason: asked.reason.clone(),
-                suggested: asked.suggested.clone(),
-                form: asked.form.clone(),
-                by_server: false,
-                answers: None,
-                question: asked.question.clone(),
-            }),
+            RuntimeEvent::ApprovalRequested(asked) => Update::ApprovalRequired(PendingApproval::from(asked)),
             _ => return None,
         })
     }

@@ -190,10 +190,10 @@ impl Models {
 
     /// The models that a runtime without configuration offers.
     pub(crate) fn offered(&self) -> Vec<ModelInfo> {
-        let listed = self.catalog.models().iter().map(|entry| ModelInfo {
-            spec: entry.spec.clone(),
-            aliases: entry.aliases.clone(),
-            missing: self.missing(&entry.spec.provider),
+        let listed = self.catalog.models().iter().map(|entry| {
+            ModelInfo::new(entry.spec.clone())
+                .with_aliases(entry.aliases.clone())
+                .with_missing(self.missing(&entry.spec.provider))
         });
         let own = self.own_offers().into_iter();
         std::iter::once(scripted_model())
@@ -204,11 +204,7 @@ impl Models {
 
     /// Returns the models that the program provides itself.
     pub(crate) fn own_offers(&self) -> Vec<ModelInfo> {
-        let own = self.own.values().map(|own| ModelInfo {
-            spec: own.spec(None),
-            aliases: Vec::new(),
-            missing: None,
-        });
+        let own = self.own.values().map(|own| ModelInfo::new(own.spec(None)));
         own.collect()
     }
 

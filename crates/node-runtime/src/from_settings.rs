@@ -316,10 +316,10 @@ fn models(catalog: &Catalog, providers: &[ProviderSettings]) -> Vec<ModelInfo> {
             provider.name
         ))
     };
-    let listed = catalog.models().iter().map(|entry| ModelInfo {
-        spec: entry.spec.clone(),
-        aliases: entry.aliases.clone(),
-        missing: missing(&entry.spec.provider),
+    let listed = catalog.models().iter().map(|entry| {
+        ModelInfo::new(entry.spec.clone())
+            .with_aliases(entry.aliases.clone())
+            .with_missing(missing(&entry.spec.provider))
     });
     std::iter::once(scripted_model()).chain(listed).collect()
 }

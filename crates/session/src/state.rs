@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use agentx_agent::InputBacklog;
 use agentx_agent::approval::Question;
 use agentx_types::{
-    AgentConfig, ApprovalDecision, AskedQuestion, NanoUsd, OwnerId, RequestedCall, Rule, RunId, RunStatus,
-    Timestamp, ToolCallId, Usage,
+    AgentConfig, ApprovalDecision, ApprovalRequested, AskedQuestion, NanoUsd, OwnerId, RequestedCall, Rule,
+    RunId, RunStatus, Timestamp, ToolCallId, Usage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -16,6 +16,7 @@ use crate::Sharing;
 /// The state of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct SessionState {
     /// The `seq` of its last event.
     pub last_seq: u64,
@@ -79,6 +80,7 @@ pub enum WaitKind {
 /// Something that a session waits for until a known time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct OpenWait {
     /// The kind.
     pub kind: WaitKind,
@@ -90,6 +92,18 @@ pub struct OpenWait {
     /// The reason in the words of the model; empty for other kinds.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
+}
+
+impl OpenWait {
+    /// A wait without a call and a reason. The fields can be set.
+    pub fn new(kind: WaitKind, due_at: Timestamp) -> Self {
+        Self {
+            kind,
+            due_at,
+            tool_call_id: None,
+            reason: String::new(),
+        }
+    }
 }
 
 /// The inputs that wait for the agent that people talk to.
@@ -106,6 +120,7 @@ pub struct WaitingInputs {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default)]
+#[non_exhaustive]
 pub struct ToolsChange {
     /// The names of tools that the agent no longer has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -125,6 +140,7 @@ impl ToolsChange {
 /// The state of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct RunState {
     /// The id of the run.
     pub run_id: RunId,
@@ -137,6 +153,7 @@ pub struct RunState {
 /// A call that a person has to decide about.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct PendingApproval {
     /// The id of the call.
     pub tool_call_id: ToolCallId,
@@ -176,6 +193,23 @@ impl PendingApproval {
             answers: None,
             form: question.form.clone(),
             question: question.asked.clone(),
+        }
+    }
+}
+
+impl From<&ApprovalRequested> for PendingApproval {
+    /// The call, as the event about it names it. An event does not say who may answer.
+    fn from(asked: &ApprovalRequested) -> Self {
+        Self {
+            tool_call_id: asked.tool_call_id.clone(),
+            name: asked.name.clone(),
+            input: asked.input.clone(),
+            reason: asked.reason.clone(),
+            suggested: asked.suggested.clone(),
+            by_server: false,
+            answers: None,
+            form: asked.form.clone(),
+            question: asked.question.clone(),
         }
     }
 }

@@ -48,16 +48,10 @@ fn waits_of(agent: &Agent) -> Vec<OpenWait> {
             _ => None,
         })
         .collect();
-    let other = |kind, due_at| OpenWait {
-        kind,
-        due_at,
-        tool_call_id: None,
-        reason: String::new(),
-    };
     if let Some(due_at) = run.pending.retry_at.filter(|_| run.pending.model_call.is_some()) {
-        found.push(other(WaitKind::Retry, due_at));
+        found.push(OpenWait::new(WaitKind::Retry, due_at));
     } else if run.has_waited && found.is_empty() && run.status != RunStatus::AwaitingApproval {
-        found.push(other(WaitKind::Resumed, run.seen_at));
+        found.push(OpenWait::new(WaitKind::Resumed, run.seen_at));
     }
     found
 }

@@ -90,11 +90,7 @@ fn add(settings: &Settings, models: &mut Vec<ModelInfo>, name: &str) {
     let missing = settings
         .provider(&spec.provider)
         .and_then(|provider| Some(format!("set {}", provider.missing_variable()?)));
-    models.push(ModelInfo {
-        spec,
-        aliases: Vec::new(),
-        missing,
-    });
+    models.push(ModelInfo::new(spec).with_missing(missing));
 }
 
 /// Returns whether a person means this model by the name.

@@ -156,12 +156,7 @@ fn the_latest_is_first_and_only_this_directory_is_shown() {
     );
     let waits = SessionWaits {
         session: session(2, "", ""),
-        waits: vec![OpenWait {
-            kind: WaitKind::Call,
-            due_at: Timestamp(102 * HOUR),
-            tool_call_id: None,
-            reason: String::new(),
-        }],
+        waits: vec![OpenWait::new(WaitKind::Call, Timestamp(102 * HOUR))],
     };
     model.waits = SessionWaitTimes::from_iter([&waits]);
     let marks: Vec<StatusMark> = model.shown().map(|entry| model.mark(&entry.info)).collect();

@@ -206,12 +206,7 @@ mod tests {
         let now = Timestamp(10_000_000_000);
         let info = |status| SessionInfo::new("ses_1", "me", Timestamp::default()).with_status(Some(status));
         let due_at = |due_at| {
-            let wait = OpenWait {
-                kind: WaitKind::Call,
-                due_at,
-                tool_call_id: None,
-                reason: String::new(),
-            };
+            let wait = OpenWait::new(WaitKind::Call, due_at);
             let of = SessionWaits {
                 session: info(RunStatus::AwaitingTool),
                 waits: vec![wait],

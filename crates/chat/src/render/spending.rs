@@ -1,9 +1,6 @@
 //! Renders spending as a table.
 
-use std::collections::BTreeSet;
-
 use agentx::runtime::{UsageBy, UsageRow};
-use agentx::types::{NanoUsd, Usage};
 
 use super::clean::visible;
 use super::{table::table, units};
@@ -21,14 +18,7 @@ const ESTIMATED: &str = "~: some tokens are estimated, because the provider did 
 
 /// Returns one row with the sums of all rows.
 pub fn total(rows: &[UsageRow]) -> UsageRow {
-    let mut total = UsageRow {
-        key: "total".into(),
-        title: None,
-        calls: 0,
-        usage: Usage::default(),
-        cost: NanoUsd::default(),
-        unpriced_models: BTreeSet::new(),
-    };
+    let mut total = UsageRow::new("total");
     for row in rows {
         total.unpriced_models.extend(row.unpriced_models.iter().cloned());
         total.calls += row.calls;
@@ -105,19 +95,22 @@ pub(crate) fn legend(rows: &[UsageRow]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use agentx::types::{NanoUsd, Usage};
+
     use super::*;
 
     #[test]
     fn each_sign_of_a_cost_is_explained_below_the_table_that_has_it() {
-        let row = |estimated_tokens, unpriced_tokens| UsageRow {
-            usage: Usage {
+        let row = |estimated_tokens, unpriced_tokens| {
+            let mut row = total(&[]);
+            row.usage = Usage {
                 input_tokens: 100,
                 estimated_tokens,
                 unpriced_tokens,
                 ..Usage::default()
-            },
-            cost: NanoUsd(1_000_000_000),
-            ..total(&[])
+            };
+            row.cost = NanoUsd(1_000_000_000);
+            row
         };
         assert_eq!(legend(&[row(0, 0)]), "");
         assert_eq!(legend(&[row(0, 0), row(7, 0)]), format!("{ESTIMATED}\n"));

@@ -174,9 +174,5 @@ pub fn scripted_model() -> ModelInfo {
         assumes_output: false,
         name: None,
     };
-    ModelInfo {
-        spec,
-        aliases: vec!["demo".into()],
-        missing: None,
-    }
+    ModelInfo::new(spec).with_aliases(vec!["demo".into()])
 }

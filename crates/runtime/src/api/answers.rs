@@ -31,6 +31,7 @@ pub struct FileChangePreview {
 /// A model that a runtime knows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct ModelInfo {
     /// The model and its parameters.
     pub spec: ModelSpec,
@@ -38,6 +39,31 @@ pub struct ModelInfo {
     pub aliases: Vec<String>,
     /// The reason why it cannot be called now, such as a missing key; `None` if it can.
     pub missing: Option<String>,
+}
+
+impl ModelInfo {
+    /// A model that can be called, without shorter names. The fields can be set.
+    pub fn new(spec: ModelSpec) -> Self {
+        Self {
+            spec,
+            aliases: Vec::new(),
+            missing: None,
+        }
+    }
+
+    /// Sets the shorter names.
+    #[must_use]
+    pub fn with_aliases(mut self, aliases: Vec<String>) -> Self {
+        self.aliases = aliases;
+        self
+    }
+
+    /// Sets the reason why the model cannot be called; `None` if it can.
+    #[must_use]
+    pub fn with_missing(mut self, missing: Option<String>) -> Self {
+        self.missing = missing;
+        self
+    }
 }
 
 /// The findings of a replay.

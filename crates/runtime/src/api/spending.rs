@@ -47,6 +47,7 @@ pub enum Since {
 /// The cost of one kind of model calls.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[non_exhaustive]
 pub struct UsageRow {
     /// The session, day, model or cause.
     pub key: String,
@@ -62,6 +63,20 @@ pub struct UsageRow {
     /// Models whose tokens have no known price, so that `cost` does not include them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub unpriced_models: BTreeSet<String>,
+}
+
+impl UsageRow {
+    /// A row for a key in which nothing was spent yet. The fields can be set.
+    pub fn new(key: impl Into<String>) -> Self {
+        Self {
+            key: key.into(),
+            title: None,
+            calls: 0,
+            usage: Usage::default(),
+            cost: NanoUsd::default(),
+            unpriced_models: BTreeSet::new(),
+        }
+    }
 }
 
 /// The reason why a model call was paid for.

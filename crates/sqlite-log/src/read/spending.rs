@@ -4,7 +4,7 @@
 //! The ledger has no times and no causes. The time of a cost is that of the row of facts that paid for the call, and
 //! the cause is read from that fact.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use agentx_runtime::{Since, SpendCause, StoredSize, UsageBy, UsageQuery, UsageRow};
 use agentx_types::{BlobId, NanoUsd, OwnerId, SessionId, Usage};
@@ -70,14 +70,7 @@ pub(crate) fn usage(connection: &Connection, query: &UsageQuery) -> Result<Vec<U
 impl GroupSum {
     fn of(key: String) -> Self {
         Self {
-            row: UsageRow {
-                key,
-                title: None,
-                calls: 0,
-                usage: Usage::default(),
-                cost: NanoUsd::default(),
-                unpriced_models: BTreeSet::new(),
-            },
+            row: UsageRow::new(key),
             last_at: i64::MIN,
         }
     }

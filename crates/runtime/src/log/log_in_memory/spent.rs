@@ -3,9 +3,9 @@
 //!
 //! Sessions are sorted by the latest spending; models and causes by money, then by tokens.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use agentx_types::{NanoUsd, Timestamp, Usage};
+use agentx_types::{Timestamp, Usage};
 
 use super::stored::{PaidCall, StoredSession};
 use crate::api::{Since, SpendCause, UsageBy, UsageQuery, UsageRow};
@@ -66,12 +66,8 @@ pub(super) fn add_up<'a>(
 /// A row in which nothing was spent yet.
 fn row(key: String, title: Option<String>) -> UsageRow {
     UsageRow {
-        key,
         title,
-        calls: 0,
-        usage: Usage::default(),
-        cost: NanoUsd::default(),
-        unpriced_models: BTreeSet::new(),
+        ..UsageRow::new(key)
     }
 }
 
