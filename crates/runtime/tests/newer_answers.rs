@@ -33,7 +33,7 @@ fn reader<T: Serialize + DeserializeOwned>() -> AnswerReader {
 }
 
 fn written<T: Serialize>(read: Result<T, Error>) -> Result<Value, Error> {
-    read.and_then(|read| serde_json::to_value(read))
+    read.and_then(serde_json::to_value)
 }
 
 /// The reader of the answer type with this name.
