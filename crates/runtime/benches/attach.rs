@@ -2,7 +2,8 @@
 //! about it, and until the next called model has used it.
 //!
 //! `cargo bench -p agentx-runtime --bench attach` prints medians and the slowest of a hundred, and fails if a
-//! median of an attachment is above [`BAR`]. The log is in memory and the model answers immediately, so only this program's own time is measured.
+//! median of an attachment is above [`BAR`]. The log is in memory and the model answers immediately, so only
+//! this program's own time is measured.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
