@@ -59,8 +59,8 @@ const WITH_FIELDS: &[&str] = &["RestoreConflict"];
 
 /// The fallback for unknown words of the set with this name, if it has one.
 fn least_of(name: &str) -> Option<&'static str> {
-    let mut sets = LEAST.iter().filter(|(set, _)| *set == name);
-    sets.next().map(|(_, least)| *least)
+    let found = LEAST.iter().find(|(set, _)| *set == name);
+    found.map(|(_, least)| *least)
 }
 
 /// The reason why a value cannot be read.
