@@ -5,9 +5,9 @@ A run executes a sixth of the program's code, spread over all of it, and Linux m
 touched. With the executed functions in one place, a run maps a third of what it mapped otherwise (docs/FIGURES.md).
 
 The program is linked with a map of its functions, does a run of 50 tool calls, a chat with the demo and the start of a
-server under callgrind, and what was executed is written down by name. A name without its hash stands for all instances
-of a generic function, so that the list is still good after a change of the code, of libraries or of the compiler. Where
-that would add five times as much code as was executed, the names have their hashes.
+server under callgrind. The functions that were executed come first, by their full names. The same names without hashes
+follow: they match all instances of a generic function, and those whose hash is another one after a change of the code,
+of libraries or of the compiler. A name without a hash is left out if it matches five times as much code as was executed.
 
 Nothing breaks by an old list: names that do not exist are ignored, and functions that are missing stay where they are.
 
@@ -36,7 +36,10 @@ LONGEST_WAIT = 300
 
 
 def build(work):
-    """Builds the program and the mock server; returns them and the map of the program's functions."""
+    """Builds the program and the mock server; returns them and the map of the program's functions.
+
+    The program is built without a list, because valgrind knows the functions of one section of code alone.
+    """
     functions = work / 'functions.map'
     env = dict(os.environ, CARGO_INCREMENTAL='0')
     subprocess.run(['cargo', 'build', '--locked', '-p', 'agentx-mock'], cwd=ROOT, env=env, check=True)
@@ -147,7 +150,7 @@ def without_hash(name):
 
 
 def patterns(all_sections, addresses):
-    """Names for the sections that have one of the addresses, and no many others."""
+    """The names of the sections that have one of the addresses, and those without a hash that match few others."""
     starts = [section[0] for section in all_sections]
     executed = set()
     for address in addresses:
@@ -159,19 +162,17 @@ def patterns(all_sections, addresses):
         size[without_hash(name)] += length
         if place in executed:
             size_executed[without_hash(name)] += length
-    found = []
-    for place in sorted(executed):
-        name = all_sections[place][2]
-        short = without_hash(name)
-        found.append(short if size[short] <= MOST_ADDED * size_executed[short] else name)
-    return found
+    exact = [all_sections[place][2] for place in sorted(executed)]
+    short = [without_hash(name) for name in exact]
+    return exact, [name for name in short if name.endswith('*') and size[name] <= MOST_ADDED * size_executed[name]]
 
 
 def linker_script(all_sections, recordings):
     """The list, in a group for each recording: a run is to map nothing that only a chat or a server needs."""
+    found = [patterns(all_sections, addresses) for addresses in recordings]
     known, groups = set(), []
-    for addresses in recordings:
-        names = [name for name in dict.fromkeys(patterns(all_sections, addresses)) if name not in known]
+    for names in [exact for exact, _ in found] + [short for _, short in found]:
+        names = [name for name in dict.fromkeys(names) if name not in known]
         known.update(names)
         groups.append('    *(\n' + ''.join(f'      {name}\n' for name in names) + '    )\n')
     if len(known) < 1000:
@@ -180,9 +181,8 @@ def linker_script(all_sections, recordings):
             'SECTIONS\n{\n  .text.executed : {\n' + ''.join(groups) + '  }\n}\nINSERT BEFORE .text;\n')
 
 
-def main():
-    if not all(map(shutil.which, ('valgrind', 'tmux', 'cargo'))):
-        raise SystemExit('valgrind, tmux and cargo are needed')
+def record():
+    """The list of what a run, a chat and a server execute."""
     with tempfile.TemporaryDirectory() as directory:
         work = pathlib.Path(directory)
         program, mock, functions = build(work)
@@ -190,7 +190,18 @@ def main():
         recording.run_with_tools()
         recording.chat()
         recording.server()
-        LIST.write_text(linker_script(sections(functions), [recording.executed(n + 1) for n in range(recording.count)]))
+        return linker_script(sections(functions), [recording.executed(n + 1) for n in range(recording.count)])
+
+
+def main():
+    if not all(map(shutil.which, ('valgrind', 'tmux', 'cargo'))):
+        raise SystemExit('valgrind, tmux and cargo are needed')
+    script = LIST.read_text()
+    LIST.write_text('/* No functions yet. */\n')
+    try:
+        script = record()
+    finally:
+        LIST.write_text(script)
     print(f'{LIST} is written', file=sys.stderr)
 
 
