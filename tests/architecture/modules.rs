@@ -25,6 +25,7 @@ const LAYERED: &[&str] = &[
     "remote-runtime",
     "runtime",
     "secrets",
+    "server",
     "session",
     "sqlite-log",
     "terminal",

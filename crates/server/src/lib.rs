@@ -18,6 +18,7 @@ mod settings;
 pub mod wheel;
 pub mod ws;
 
+mod approver_connections;
 mod changed_settings;
 mod client_calls;
 mod counts;

@@ -12,6 +12,7 @@ use agentx_types::{AgentConfig, OwnerId, SessionId, SessionRole, Timestamp, VISI
 use axum::http::HeaderMap;
 use tokio_util::sync::CancellationToken;
 
+use crate::approver_connections::ApproverConnections;
 use crate::auth::Authenticator;
 use crate::auth::caller::Caller;
 use crate::client_calls::ClientCalls;
@@ -22,7 +23,6 @@ use crate::counts::ServerCounters;
 use crate::feed::{FeedReader, FeedStart, PageCache, ReplayShare, SubscriptionFilter};
 use crate::limits::fair_semaphore::{ANSWERS, BODIES, CHECKS, FairSemaphore, readers_at_once};
 use crate::limits::size_limits::ID_BYTES;
-use crate::members::approver_connections::ApproverConnections;
 use crate::outbox::RoomListener;
 use crate::quotas::MemberUsage;
 pub use crate::reader_seat::SessionReaderSeat;

@@ -26,7 +26,6 @@ use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
 use schemars::SchemaGenerator;
 
-use crate::ServerState;
 use crate::http::between_requests::idempotency::IdempotentRequests;
 use crate::http::between_requests::page_folds::PageFolds;
 use crate::http::between_requests::rate::RequestRates;
@@ -39,6 +38,7 @@ use crate::http::handlers::{
 };
 use crate::http::openapi::OpenApiBytes;
 use crate::http::responses::failure::ApiError;
+use crate::state::ServerState;
 
 /// Returns every route but the WebSocket's.
 pub fn router(state: Arc<ServerState>) -> Router {

@@ -16,7 +16,7 @@ use agentx_types::{
 use crate::auth::caller::Caller;
 use crate::limits::size_limits::{NAME_CHARS, bounded};
 use crate::members::member_bounds::{MemberBounds, too_wide};
-use crate::members::{directory, make_directory};
+use crate::settings::member_settings::{directory, make_directory};
 use crate::state::{ServerState, SessionAccess};
 
 /// Returns the model of this name, as the server knows it.

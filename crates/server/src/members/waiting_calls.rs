@@ -12,8 +12,8 @@ use agentx_types::SessionId;
 use agentx_types::wire::ApprovalWaiting;
 use tokio::time::{Instant, sleep_until};
 
+use crate::approver_connections::WaitingConnection;
 use crate::auth::Identity;
-use crate::members::approver_connections::WaitingConnection;
 use crate::outbox::{RoomListener, encode};
 use crate::rooms::Room;
 use crate::state::ServerState;

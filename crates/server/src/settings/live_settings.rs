@@ -8,7 +8,7 @@ use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::Runtime as _;
 use agentx_types::OwnerId;
 
-use crate::members::server_rules;
+use crate::settings::member_settings::server_rules;
 use crate::settings::settings_source::{RulesOfOwner, SettingsSource};
 
 /// The settings, and the operator's runtime, which is bound by them.
