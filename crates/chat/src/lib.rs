@@ -38,8 +38,8 @@
 //! Files beside them: [`chat_opening`] opens a chat at a place and prints the farewell, [`spectator`] shows a session that
 //! somebody else drives, [`mcp_serving`] is `agentx mcp serve`, [`demo`] answers if no model is connected,
 //! [`configuration`] has notes about settings, [`named_file`] opens files of a command line, `pending_change` finds the
-//! change that a call would make, [`error`] has the errors of the front end, and [`unwritten`] those of files and streams
-//! that cannot be written.
+//! change that a call would make, [`run_result`] has the result of a run as programs read it, [`error`] has the errors of
+//! the front end, and [`unwritten`] those of files and streams that cannot be written.
 
 pub mod attach;
 #[cfg(test)]
@@ -65,6 +65,7 @@ pub mod picker;
 pub mod place;
 pub mod render;
 pub mod rules;
+pub mod run_result;
 pub mod secrets;
 pub mod session_opening;
 mod session_status;

@@ -23,9 +23,9 @@ use tokio::sync::Mutex;
 
 use crate::error::ChatError;
 use crate::headless::RunOutcomeCollector;
-use crate::headless::result::RunResult;
 use crate::place::Place;
 use crate::place::follow::AnyFollower;
+use crate::run_result::RunResult;
 use crate::session_opening::{self, CommandLineOverrides};
 use crate::sessions::sessions_here::SessionsHere;
 

@@ -17,7 +17,7 @@ use crate::cmd::{block_on, run, with_runtime};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::headless::result::RunResult;
+use crate::run_result::RunResult;
 use crate::start::SettingsRead::{All, Stored};
 
 /// The longest wait in place of a run that a watch began; a longer one is left, and continued when it is due.

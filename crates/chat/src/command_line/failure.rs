@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::headless::result::RunResult;
+use crate::run_result::RunResult;
 use crate::terminal::console::Console;
 
 /// The form of a failure on standard output, if the command has written nothing there yet.

@@ -1,8 +1,10 @@
 //! Words that people know from Claude Code, Codex, Gemini CLI, aider and similar programs, each with a hint
 //! that names the equivalent here. Errors show the hint.
 
-use crate::chat::slash::ForeignCommands as Table;
 use crate::error::ChatError;
+
+/// Words of other programs, each row with the hint that names the equivalent here.
+pub type ForeignCommands = [(&'static [&'static str], &'static str)];
 
 /// The error for options that shape an agent at a command that has none; `is_model_of_serve` if that is a
 /// model for `serve`, which takes it from the configuration.
@@ -20,7 +22,7 @@ pub fn misplaced_options(is_model_of_serve: bool) -> ChatError {
 }
 
 /// Flags and commands of other programs, each with a hint.
-pub const COMMAND_LINE: &Table = &[
+pub const COMMAND_LINE: &ForeignCommands = &[
     (
         &[
             "-p",
@@ -154,7 +156,7 @@ pub fn instead_of_nested(command: &str, word: &str) -> Option<&'static str> {
     })
 }
 
-fn find(table: &Table, word: &str) -> Option<&'static str> {
+fn find(table: &ForeignCommands, word: &str) -> Option<&'static str> {
     let row = table.iter().find(|(words, _)| words.contains(&word));
     row.map(|(_, hint)| *hint)
 }

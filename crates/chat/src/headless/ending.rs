@@ -12,10 +12,10 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::exit::run_failure::{CUT_OFF, EMPTY, exit_of};
 use crate::headless::approver::NOT_HERE;
-use crate::headless::result::RunResult;
 use crate::place::Place;
 use crate::render::units;
 use crate::render::written_call::{WRITTEN_CALL, is_written_call};
+use crate::run_result::RunResult;
 use crate::terminal::console::Console;
 
 /// The reasons that the agent, or the answer of a run without a person, gives for refusing a call that it would

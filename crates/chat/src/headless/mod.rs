@@ -8,7 +8,6 @@ mod facts;
 mod folder_of_rule;
 mod operator;
 mod output_options;
-pub mod result;
 mod run_start;
 mod shown_answer;
 mod typed_answer;
@@ -21,7 +20,6 @@ use agentx::types::{AgentStateId, ApprovalRequested, AskUser, Envelope, RunId, R
 
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::headless::result::RunResult;
 use crate::place::connection_watch::{ConnectionWatch, OutageTimer};
 use crate::place::follow::AnyFollower;
 use crate::render::agents::LiveAgents;
@@ -29,6 +27,7 @@ use crate::render::approval;
 use crate::render::clean::clean;
 use crate::render::conversation;
 use crate::render::transcript::TranscriptRenderer;
+use crate::run_result::RunResult;
 use crate::session_opening;
 use crate::terminal::console::Console;
 use crate::terminal::signals::Signals;

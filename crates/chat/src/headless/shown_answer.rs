@@ -5,11 +5,11 @@ use agentx::types::{RunStatus, StopReason};
 use agentx_terminal::{Markdown, Painter, Row};
 
 use super::Headless;
-use super::result::RunResult;
 use super::run_start::AnswerOutput;
 use crate::error::ChatError;
 use crate::render::clean::clean;
 use crate::render::transcript::TextRegion;
+use crate::run_result::RunResult;
 use crate::terminal::console::Console;
 
 /// More rows than a frame has, so its rows scroll away immediately.

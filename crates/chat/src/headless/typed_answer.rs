@@ -11,8 +11,8 @@ use agentx::types::{AnswerSchema, RunStatus};
 
 use crate::attach::file_for_model;
 use crate::error::ChatError;
-use crate::headless::result::RunResult;
 use crate::named_file::open_named;
+use crate::run_result::RunResult;
 use crate::terminal::console::Console;
 
 /// The largest file of a schema, in bytes.

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::numbers;
+use crate::command_line::numbers;
 
 /// `agentx approvals`
 #[derive(Debug, Subcommand)]

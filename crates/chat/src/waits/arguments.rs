@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use crate::numbers;
+use crate::command_line::numbers;
 
 /// `agentx waits`
 #[derive(Debug, Subcommand)]

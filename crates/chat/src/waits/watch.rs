@@ -12,8 +12,8 @@ use super::due_schedules::{TurnWork, note_of, work_of};
 use super::schedules::failed;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::headless::result::RunResult;
 use crate::render::units;
+use crate::run_result::RunResult;
 use crate::terminal::console::Console;
 use crate::terminal::signals::Signals;
 

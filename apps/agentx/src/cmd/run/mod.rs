@@ -12,7 +12,7 @@ use crate::cmd::block_on;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::headless::result::RunResult;
+use crate::run_result::RunResult;
 
 /// Runs the prompt. Every machine-readable output ends with a result object.
 pub(crate) fn run(global: &Global, args: &mut RunArgs, console: &mut Console) -> Result<Exit, ChatError> {

@@ -1,8 +1,7 @@
 //! Commands that people know from Claude Code, Codex, Gemini CLI, aider and similar programs, with their
 //! counterparts here.
 
-/// The commands of other programs, each with a hint.
-pub type ForeignCommands = [(&'static [&'static str], &'static str)];
+use crate::command_line::other_programs::ForeignCommands;
 
 /// The foreign commands that people type in a chat.
 pub const FOREIGN_COMMANDS: &ForeignCommands = &[

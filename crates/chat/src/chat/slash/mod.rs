@@ -12,7 +12,7 @@ pub mod prompt_commands;
 
 pub(crate) use arguments::{CompactCommand, PinCommand, RewindTarget, Rules};
 use arguments::{mcp_server, usage_by};
-pub use foreign_commands::{FOREIGN_COMMANDS, ForeignCommands};
+pub use foreign_commands::FOREIGN_COMMANDS;
 use foreign_commands::{instead_of, instead_of_slash};
 
 use super::plan_mode::PlanCommand;
