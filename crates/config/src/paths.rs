@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy as _;
 
-use crate::ConfigError;
+use crate::mistake::ConfigError;
 
 /// The folder of a workspace that holds its configuration.
 pub const WORKSPACE_FOLDER: &str = ".agentx";

@@ -1,8 +1,8 @@
 //! Credentials of clouds, in place of a key.
 
-use crate::Secret;
 use crate::bedrock::AwsCredentials;
 use crate::google_auth::GoogleCredentials;
+use crate::secret::Secret;
 
 /// The credentials of a cloud.
 #[derive(Clone, Debug, PartialEq, Eq)]

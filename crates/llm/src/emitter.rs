@@ -23,7 +23,8 @@ use agentx_types::{
 };
 use serde_json::{Map, Value, json};
 
-use crate::{StreamContext, StreamError};
+use crate::stream_context::StreamContext;
+use crate::stream_error::StreamError;
 
 /// Maximum nesting of values. They are later nested in messages, frames and states, and JSON readers refuse a
 /// nesting of more than 128.

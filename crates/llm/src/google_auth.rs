@@ -12,8 +12,9 @@
 use agentx_types::Api;
 use serde_json::{Map, Value, json};
 
+use crate::base64;
 use crate::percent::encode;
-use crate::{Secret, base64};
+use crate::secret::Secret;
 
 /// The address at which Google issues access tokens.
 pub const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";

@@ -6,8 +6,9 @@ use agentx_types::Rule;
 
 use crate::edit::add_rule::rules_of;
 use crate::edit::files::LockedFile;
+use crate::layers::origin::{SettingOrigin, SourceLocation, Sourced};
+use crate::mistake::ConfigError;
 use crate::yaml::{Yaml, YamlNode, parse};
-use crate::{ConfigError, SettingOrigin, SourceLocation, Sourced};
 
 /// Removes the rule at this place of a file. If the file is a folder's, `root` is the folder: no link below
 /// it is followed.

@@ -3,18 +3,20 @@
 
 use std::path::{Path, PathBuf};
 
+use agentx_types::{SCRIPTED_MODEL, nearest};
+
 use crate::edit::add_rule::{index_of, insert_line, span, with_line_ends_of, with_newline, written_path};
 use crate::edit::command_mistakes::named_by;
 use crate::edit::files::LockedFile;
 use crate::edit::key_text::key_text;
 use crate::edit::set_in_braces;
-use crate::layers::load::{LoadRequest, load_as_if};
+use crate::layers::keys::{KEYS, SettingPath};
+use crate::layers::load::{LoadRequest, Loaded, load_as_if};
+use crate::layers::origin::SettingOrigin;
+use crate::layers::scalar::scalar;
 use crate::layers::value::{KeyReference, Value, ValueKind};
+use crate::mistake::{ConfigError, ConfigMistake, MistakeLocation};
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
-use crate::{
-    ConfigError, ConfigMistake, KEYS, Loaded, MistakeLocation, SCRIPTED_MODEL, SettingOrigin, SettingPath,
-    nearest, scalar,
-};
 
 /// The command that set a key, as mistakes name it.
 const SET: &str = "config set";

@@ -10,10 +10,10 @@ use std::path::{Component, Path, PathBuf};
 use agentx_agent::closed_files::guarded;
 use agentx_types::Guard;
 
-use crate::ConfigPaths;
 use crate::digest::digest;
 use crate::folders::directory_listing::{self, Listing};
 use crate::folders::secret_guard;
+use crate::paths::ConfigPaths;
 use crate::text_file::MAX_TEXT_BYTES;
 
 /// Maximum number of words of one command line to look for.

@@ -10,8 +10,9 @@ use std::path::{Path, PathBuf};
 use agentx_types::Instructions;
 use jiff::Zoned;
 
+use crate::folders::folder::FolderTrust;
 use crate::git::{self, GitHead, WorkingTreeState};
-use crate::{FolderTrust, Settings};
+use crate::settings::Settings;
 
 /// The longest path, branch or name of a system, in bytes.
 const MAX_BYTES: usize = 240;

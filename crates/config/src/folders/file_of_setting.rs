@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use agentx_agent::closed_files::guarded;
 use agentx_types::Guard;
 
-use crate::ConfigPaths;
+use crate::paths::ConfigPaths;
 use crate::text_file::MAX_TEXT_BYTES;
 
 pub(crate) const OUTSIDE: &str = "it refers to a file outside this folder";

@@ -12,10 +12,10 @@ use agentx_types::{FolderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::digest::digest;
-use crate::folders::folder_id::is_folder_at;
+use crate::folders::folder_id::{folder_id, is_folder_at};
 use crate::folders::json_store::JsonStore;
 use crate::folders::seen_folders::now;
-use crate::{ConfigError, folder_id};
+use crate::mistake::ConfigError;
 
 /// The decisions about folders, by path.
 const STORE: JsonStore<BTreeMap<String, Folder>> = JsonStore::new("folders.json");

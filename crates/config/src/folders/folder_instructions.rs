@@ -7,9 +7,10 @@ use std::sync::Arc;
 use agentx_agent::auto_run_files::is_instructions;
 use agentx_types::Instructions;
 
-use crate::Settings;
+use crate::layers::origin::SourceLocation;
+use crate::mistake::{ConfigMistake, MistakeLocation};
 use crate::paths::is_project;
-use crate::{ConfigMistake, MistakeLocation, SourceLocation};
+use crate::settings::Settings;
 
 /// Files of instructions, in the order in which they are looked for: of each directory the first one counts.
 /// Claude Code reads `CLAUDE.md` (<https://docs.anthropic.com/en/docs/claude-code/memory>).

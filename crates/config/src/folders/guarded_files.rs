@@ -7,10 +7,12 @@ use std::sync::Arc;
 use agentx_agent::closed_files::{guarded, opens_secrets};
 use agentx_types::{Guard, RuleEffect};
 
+use crate::folders::folder::FolderTrust;
+use crate::folders::ignored_setting::IgnoredSetting;
 use crate::folders::secret_guard::{secrets, ways_to_write};
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::Value;
-use crate::{FolderTrust, IgnoredSetting, Settings};
+use crate::settings::Settings;
 
 /// The program's files in a data directory that is, or contains, the workspace: other files there are not
 /// ours.

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::ConfigError;
 use crate::edit::files::LockedFile;
+use crate::mistake::ConfigError;
 
 /// The file with this name in a data directory; a missing one has the default value.
 pub(crate) struct JsonStore<T> {

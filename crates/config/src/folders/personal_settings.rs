@@ -3,7 +3,8 @@
 use agentx_llm::Catalog;
 
 use crate::layers::MergedSettings;
-use crate::{ApiKeySource, ConfigPaths};
+use crate::paths::ConfigPaths;
+use crate::settings::api_key_source::ApiKeySource;
 
 /// The person's own layers.
 pub(crate) struct PersonalSettings<'a> {

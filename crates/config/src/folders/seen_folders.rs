@@ -8,9 +8,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use agentx_types::{FolderId, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use crate::folders::folder_id::is_folder_at;
+use crate::folders::folder_id::{folder_id, is_folder_at};
 use crate::folders::json_store::JsonStore;
-use crate::{ConfigError, folder_id};
+use crate::mistake::ConfigError;
 
 /// The folders by path.
 const STORE: JsonStore<BTreeMap<String, SeenFolder>> = JsonStore::new("seen.json");

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use crate::ConfigError;
+use crate::mistake::ConfigError;
 
 /// Refuses to write `file`, which is below `root`, if it or a folder on the way to it below `root` is a link.
 /// Other files belong to the person and may be reached through links.

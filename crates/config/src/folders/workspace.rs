@@ -9,11 +9,15 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use agentx_agent::approval::describe;
+use agentx_llm::Secret;
 use agentx_types::Guard;
 
 use crate::folders::command_files::{CommandWords, PathTarget, pieces};
 use crate::folders::file_of_setting::{GUARDED, OUTSIDE, named};
+use crate::folders::folder::{FileAcceptance, Folder, FolderTrust};
 use crate::folders::guarded_files;
+use crate::folders::ignored_setting::IgnoredSetting;
+use crate::folders::named_file::NamedFile;
 use crate::folders::personal_settings::PersonalSettings;
 use crate::folders::secret_guard;
 use crate::folders::strictness;
@@ -30,10 +34,9 @@ use crate::mcp::McpTarget;
 use crate::mcp::server_files::{Listings, files_of};
 use crate::models;
 use crate::models::cloud::Clouds;
+use crate::paths::ConfigPaths;
+use crate::settings::api_key_source::ApiKeySource;
 use crate::settings::getter::{SettingsGetter, resolved};
-use crate::{
-    ApiKeySource, ConfigPaths, FileAcceptance, Folder, FolderTrust, IgnoredSetting, NamedFile, Secret,
-};
 
 const PROVIDER: &str = "it would change one of your providers or a built-in one; a folder may only define providers with new names";
 const KEY: &str = "a folder's provider never gets your keys";

@@ -2,13 +2,14 @@
 //! make limits stricter. Only the person sets the prices of known models and the maximum cost.
 
 use agentx_llm::Catalog;
+use agentx_types::SCRIPTED_MODEL;
 
 use crate::folders::strictness::is_stricter;
 use crate::layers::keys::SettingPath;
+use crate::layers::origin::{SettingOrigin, Sourced};
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::Value;
 use crate::layers::{MergedSettings, price_in_dollars};
-use crate::{SCRIPTED_MODEL, SettingOrigin};
 
 /// Other names of the offline demo.
 const DEMO: &str = "demo";
@@ -67,7 +68,7 @@ pub(crate) fn why_no_limit(path: &SettingPath, value: &Value, own: &MergedSettin
 
 /// Returns the limits and prices that a folder sets, in sentences.
 pub(crate) fn effects_on_the_bill(layer: &SettingsLayer) -> Vec<String> {
-    let effect = |(path, sourced): &(SettingPath, crate::Sourced<Value>)| {
+    let effect = |(path, sourced): &(SettingPath, Sourced<Value>)| {
         let levels: Vec<&str> = path.0.iter().map(String::as_str).collect();
         match levels.as_slice() {
             ["limits", _] => Some(format!(

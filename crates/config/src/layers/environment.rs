@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use agentx_types::nearest;
+
 use crate::layers::keys::{OTHER_VARIABLES, VARIABLES};
-use crate::{ConfigMistake, MistakeLocation, nearest};
+use crate::mistake::{ConfigMistake, MistakeLocation};
 
 /// The prefix of our variables.
 const PREFIX: &str = "AGENTX_";

@@ -2,7 +2,7 @@
 //! environment variables for keys. Code that reads, merges and shows settings uses this table, and a test
 //! compares docs/CONFIG.md with it.
 
-use crate::ValueKind;
+use crate::layers::value::ValueKind;
 
 /// A key of the configuration.
 #[derive(Debug, PartialEq, Eq)]

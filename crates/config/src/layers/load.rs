@@ -6,27 +6,26 @@ use agentx_agent::closed_files::guarded;
 use agentx_llm::Catalog;
 use agentx_types::RuleEffect;
 
-use crate::IgnoredSetting;
+use crate::folders::folder::{Folder, FolderTrust};
+use crate::folders::ignored_setting::IgnoredSetting;
 use crate::folders::personal_settings::PersonalSettings;
 use crate::folders::secret_guard;
 use crate::folders::symlinks::leads_out;
 use crate::folders::trust_variable;
 use crate::folders::workspace;
 use crate::layers::MergedSettings;
-use crate::layers::origin::FileLayer;
+use crate::layers::origin::{FileLayer, SettingOrigin, SourceLocation};
 use crate::layers::read::{self, CommandLineSetting, SettingsLayer};
 use crate::layers::read_file::ReadFile;
 use crate::layers::settings_layers::SettingsLayers;
 use crate::mcp::project::ProjectContext;
 use crate::mcp::servers_here;
+use crate::mistake::{ConfigError, ConfigMistake, MistakeLocation};
 use crate::models::{self, refreshed_models};
-use crate::paths::root_of;
-use crate::settings::assemble;
+use crate::paths::{ConfigPaths, root_of};
+use crate::rules::written_rule::WrittenRule;
+use crate::settings::{Settings, assemble};
 use crate::yaml::MAX_BYTES;
-use crate::{
-    ConfigError, ConfigMistake, ConfigPaths, Folder, FolderTrust, MistakeLocation, SettingOrigin, Settings,
-    SourceLocation, WrittenRule,
-};
 
 /// The input of [`load`].
 pub struct LoadRequest<'a> {

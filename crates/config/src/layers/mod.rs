@@ -16,9 +16,11 @@ pub(crate) mod value;
 use std::collections::BTreeMap;
 
 use crate::layers::keys::{KEYS, SettingPath};
+use crate::layers::origin::{SettingOrigin, Sourced};
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::Value;
-use crate::{SettingOrigin, Sourced, WrittenRule, show_rule};
+use crate::rules::shown_rule::show_rule;
+use crate::rules::written_rule::WrittenRule;
 
 /// The merged settings of all layers, each value with its origin.
 #[derive(Clone, Debug, Default)]

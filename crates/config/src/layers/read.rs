@@ -4,15 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentx_llm::Catalog;
+use agentx_types::nearest;
 
 use crate::layers::keys::{KEYS, SettingPath, VARIABLES};
-use crate::layers::origin::FileLayer;
+use crate::layers::origin::{FileLayer, SettingOrigin, SourceLocation, Sourced};
 use crate::layers::scalar::scalar;
-use crate::layers::value::{KeyReference, Value, from_words};
+use crate::layers::value::{KeyReference, Value, ValueKind, from_words};
+use crate::mistake::{ConfigMistake, MistakeLocation};
 use crate::models::aws_endpoint;
 use crate::models::ollama;
 use crate::yaml::{TextPosition, Yaml, YamlKey, YamlNode, parse};
-use crate::{ConfigMistake, MistakeLocation, SettingOrigin, SourceLocation, Sourced, ValueKind, nearest};
 
 /// The mistake of a server without a program and without an address.
 pub(crate) const NEEDS_TARGET: &str = "it needs `command` (a program) or `url` (an address)";

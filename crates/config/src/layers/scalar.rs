@@ -1,7 +1,6 @@
 //! Reads a single value of a YAML file as the kind that its key takes.
 
-use crate::ValueKind;
-use crate::layers::value::{Value, from_words, money, price};
+use crate::layers::value::{Value, ValueKind, from_words, money, price};
 use crate::yaml::Yaml;
 
 /// Reads a scalar value.

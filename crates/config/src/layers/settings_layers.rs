@@ -7,8 +7,9 @@ use agentx_llm::Catalog;
 
 use crate::layers::MergedSettings;
 use crate::layers::read::SettingsLayer;
-use crate::settings::assemble;
-use crate::{ConfigMistake, ConfigPaths, Settings};
+use crate::mistake::ConfigMistake;
+use crate::paths::ConfigPaths;
+use crate::settings::{Settings, assemble};
 
 /// The layers around that of a workspace, and the context for assembling settings.
 pub(crate) struct SettingsLayers<'a> {

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::time::Duration;
 
-use agentx_types::{NanoUsd, show_time};
+use agentx_llm::Secret;
+use agentx_types::{NanoUsd, nearest, show_time};
 
 use crate::layers::duration::parse_duration;
 use crate::layers::template::{ValueError, template};
-use crate::{Secret, WrittenRule, nearest};
+use crate::rules::written_rule::WrittenRule;
 
 /// The highest temperature that a provider takes.
 pub(crate) const MOST_TEMPERATURE: f64 = 2.0;

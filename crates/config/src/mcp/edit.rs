@@ -7,7 +7,7 @@ use crate::edit::unset::unset_at;
 use crate::layers::keys::SettingPath;
 use crate::layers::load::{LoadRequest, Loaded};
 use crate::mcp::{McpServerSettings, McpTarget, check_mcp_name};
-use crate::{ConfigError, ConfigMistake, MistakeLocation};
+use crate::mistake::{ConfigError, ConfigMistake, MistakeLocation};
 
 /// The command that adds a server, as mistakes name it.
 const ADD: &str = "mcp add";

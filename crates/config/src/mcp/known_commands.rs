@@ -4,7 +4,8 @@
 //! they open: `make`, `npm start`, `awk`, `sh -c`, a script for a shell. So only the forms here count as known; every
 //! other line counts as one that may run the whole folder, and any change of the folder asks again.
 
-use crate::Secret;
+use agentx_llm::Secret;
+
 use crate::mcp::McpValue;
 
 /// The files of the folder that a command line opens, besides those that its words name.

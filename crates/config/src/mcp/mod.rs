@@ -12,13 +12,14 @@ pub(crate) mod servers_here;
 
 use std::path::PathBuf;
 
+use agentx_llm::Secret;
 use agentx_types::shell_word;
 
 use crate::layers::keys::SettingPath;
-use crate::layers::value::Value;
+use crate::layers::value::{KeyReference, Value};
 use crate::mcp::server_files::ServerFiles;
+use crate::mistake::ConfigMistake;
 use crate::settings::getter::{SettingsGetter, mistake};
-use crate::{ConfigMistake, KeyReference, Secret};
 
 /// The longest name of a server: with the name of a tool it has to fit into 64 characters.
 const MAX_NAME: usize = 32;

@@ -8,20 +8,22 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use agentx_llm::Secret;
 use serde_json::{Map, Value};
 
 use crate::digest::digest;
 use crate::folders::file_of_setting::named;
-use crate::folders::named_file::SERVERS_FILE;
+use crate::folders::folder::{FileAcceptance, Folder, FolderTrust};
+use crate::folders::named_file::{NamedFile, SERVERS_FILE};
 use crate::folders::secret_guard;
+use crate::layers::origin::SourceLocation;
 use crate::layers::value::url;
 use crate::mcp::entry::{ServerEffect, add_variables, as_written, details, variables_in};
 use crate::mcp::server_files::{Listings, ServerFiles, changed_message, directory, files_of};
 use crate::mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
-use crate::{
-    ApiKeySource, ConfigMistake, ConfigPaths, FileAcceptance, Folder, FolderTrust, MistakeLocation,
-    NamedFile, Secret, SourceLocation,
-};
+use crate::mistake::{ConfigMistake, MistakeLocation};
+use crate::paths::ConfigPaths;
+use crate::settings::api_key_source::ApiKeySource;
 
 /// The most servers that are read from it.
 const MAX_SERVERS: usize = 64;
@@ -546,7 +548,8 @@ mod tests {
             .collect();
         let data = tempfile::tempdir().expect("a folder");
         let trusted =
-            crate::trust_folder(data.path(), &root, FolderTrust::Trusted, &accepted).expect("it is kept");
+            crate::folders::folder::trust_folder(data.path(), &root, FolderTrust::Trusted, &accepted)
+                .expect("it is kept");
         let before = look(&trusted).servers.remove(0).identity();
         write("srv/db.py", "another program");
         let found = look(&trusted);

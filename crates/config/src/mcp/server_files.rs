@@ -6,14 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use agentx_llm::Secret;
 use serde_json::Value;
 
 use crate::digest::digest;
 use crate::folders::command_files::{CommandWords, PathTarget, of_link, pieces};
 use crate::folders::directory_listing::{Listing, name_of};
-use crate::mcp::McpTarget;
 use crate::mcp::known_commands::{Disk, OpenedFiles, opened};
-use crate::{ConfigPaths, McpServerSettings, Secret};
+use crate::mcp::{McpServerSettings, McpTarget};
+use crate::paths::ConfigPaths;
 
 /// The name under which a folder as a whole is accepted.
 const WHOLE: &str = ".";

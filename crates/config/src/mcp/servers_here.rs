@@ -9,13 +9,18 @@
 
 use std::path::{Path, PathBuf};
 
+use agentx_llm::Secret;
+
 use crate::folders::command_files::{CommandWords, path_in};
+use crate::folders::folder::FolderTrust;
 use crate::layers::MergedSettings;
 use crate::layers::keys::SettingPath;
 use crate::mcp::entry::ServerEffect;
 use crate::mcp::project::ProjectServers;
 use crate::mcp::{McpServerSettings, McpTarget};
-use crate::{ConfigMistake, ConfigPaths, FolderTrust, Secret, Settings};
+use crate::mistake::ConfigMistake;
+use crate::paths::ConfigPaths;
+use crate::settings::Settings;
 
 /// Settles where own servers start, leaves out those that would mean the files of the folder, and adds the servers of
 /// the project whose names are new. Returns the effects of the project's servers: first those that are not started, each

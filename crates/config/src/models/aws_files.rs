@@ -3,7 +3,7 @@
 
 use agentx_llm::bedrock::AwsCredentials;
 
-use crate::Secret;
+use agentx_llm::Secret;
 
 /// The settings of a profile in a file.
 #[derive(Default)]

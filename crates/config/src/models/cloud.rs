@@ -9,16 +9,18 @@ use std::path::{Path, PathBuf};
 
 use agentx_llm::bedrock::{self, AwsCredentials};
 use agentx_llm::google_auth::{GoogleCredentials, vertex_base_url};
-use agentx_llm::{Catalog, CloudCredentials, ProviderEntry};
+use agentx_llm::{Catalog, CloudCredentials, ProviderEntry, Secret};
 use agentx_types::Api;
 
 use crate::layers::keys::SettingPath;
+use crate::layers::origin::SettingOrigin;
+use crate::mistake::ConfigMistake;
 use crate::models::api_names::api_called;
 use crate::models::aws_files::{Profile, profile_of};
 use crate::models::variable::{Lookup, set};
+use crate::settings::api_key_source::ApiKeySource;
 use crate::settings::getter::{SettingsGetter, mistake};
 use crate::text_file::read_text;
-use crate::{ApiKeySource, ConfigMistake, Secret, SettingOrigin};
 
 /// The variables with files of credentials.
 const GOOGLE_FILE: &str = "GOOGLE_APPLICATION_CREDENTIALS";

@@ -13,17 +13,19 @@ use std::collections::BTreeMap;
 
 use agentx_llm::catalog::{CatalogConfig, ModelConfig, PricesConfig, ProviderConfig, ProviderEntry};
 use agentx_llm::openai_chat::{Effort, MaxTokensField, ReasoningEcho};
-use agentx_llm::{AuthStyle, Catalog, WireOptions};
-use agentx_types::{InputMedium, ModelSpec, Prices};
+use agentx_llm::{AuthStyle, Catalog, Secret, WireOptions};
+use agentx_types::{InputMedium, ModelSpec, Prices, nearest};
 
 use crate::layers::keys::SettingPath;
+use crate::layers::origin::{SettingOrigin, Sourced};
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::{KeyReference, Value};
+use crate::mistake::ConfigMistake;
 use crate::models::api_names::api_called;
 use crate::models::cloud::Clouds;
+use crate::settings::api_key_source::ApiKeySource;
 use crate::settings::getter::{SettingsGetter, mistake};
 use crate::settings::{HeaderSetting, ProviderSettings};
-use crate::{ApiKeySource, ConfigMistake, Secret, SettingOrigin, Sourced, nearest};
 
 /// Returns the built-in catalog with the changes of the configuration. Invalid entries are left out and
 /// reported.

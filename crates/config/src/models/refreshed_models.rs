@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::edit::files::LockedFile;
 use crate::layers::origin::SourceLocation;
-use crate::mistake::MistakeLocation;
-use crate::{ConfigError, ConfigMistake};
+use crate::mistake::{ConfigError, ConfigMistake, MistakeLocation};
 
 /// The file of the data directory.
 const STORE: &str = "models.json";

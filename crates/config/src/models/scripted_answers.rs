@@ -4,11 +4,12 @@
 
 use std::path::Path;
 
-use agentx_types::ScriptedAnswer;
+use agentx_types::{ScriptedAnswer, nearest};
 use serde_json::{Map, Value};
 
+use crate::layers::origin::SourceLocation;
+use crate::mistake::{ConfigMistake, MistakeLocation};
 use crate::yaml::{Yaml, YamlNode, parse};
-use crate::{ConfigMistake, MistakeLocation, SourceLocation, nearest};
 
 const KEYS: &[&str] = &["system", "input", "result", "nth", "say", "call", "calls"];
 

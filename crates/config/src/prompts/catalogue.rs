@@ -60,7 +60,7 @@ fn names_within(skills: &[&PromptFile], most: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PromptKind;
+    use crate::prompts::PromptKind;
 
     fn skill(name: String) -> PromptFile {
         PromptFile {

@@ -10,7 +10,10 @@ use agentx_agent::closed_files::guarded;
 use agentx_types::Guard;
 
 use super::subdirectories::{SEPARATOR, command_files};
-use crate::{ConfigMistake, MistakeLocation, Settings, SourceLocation, leads_out};
+use crate::folders::symlinks::leads_out;
+use crate::layers::origin::SourceLocation;
+use crate::mistake::{ConfigMistake, MistakeLocation};
+use crate::settings::Settings;
 
 /// The largest file that is read.
 pub(super) const MAX_BYTES: u64 = 256 << 10;

@@ -16,7 +16,9 @@ use std::path::{Path, PathBuf};
 
 use agentx_types::Instructions;
 
-use crate::{ConfigMistake, FolderTrust, Settings};
+use crate::folders::folder::FolderTrust;
+use crate::mistake::ConfigMistake;
+use crate::settings::Settings;
 
 pub use find::PromptKind;
 pub use prompt_file::PromptFile;

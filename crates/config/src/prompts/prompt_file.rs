@@ -7,7 +7,7 @@ use super::PromptFiles;
 use super::arguments::{has_placeholder, with_arguments};
 use super::find::{FoundPrompt, FoundPrompts, PromptKind, mistake};
 use super::front_matter::FrontMatter;
-use crate::ConfigMistake;
+use crate::mistake::ConfigMistake;
 
 /// Maximum length of a description, in characters, by the standard of skills.
 const MAX_DESCRIPTION: usize = 1_024;

@@ -2,9 +2,11 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use agentx_types::nearest;
+
 use super::PromptFile;
 use super::find::{SKILL_FILE, entries};
-use crate::{Settings, nearest};
+use crate::settings::Settings;
 
 /// Maximum length of the result, in bytes.
 const MAX_SHOWN: usize = 64 << 10;

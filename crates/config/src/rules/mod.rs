@@ -7,17 +7,20 @@ pub(crate) mod shown_rule;
 pub(crate) mod written_rule;
 
 use agentx_agent::approval::covers;
-use agentx_types::{Access, FolderId, Rule, RuleEffect, ToolSpec};
+use agentx_types::{Access, FolderId, Rule, RuleEffect, ToolSpec, nearest};
 use serde_json::json;
 use std::path::Path;
 
-use crate::folders::folder_id::is_folder_at;
+use crate::folders::folder::Folder;
+use crate::folders::folder_id::{folder_id, is_folder_at};
 use crate::layers::read::SettingsReader;
 use crate::layers::scalar::scalar;
-use crate::layers::value::Value;
+use crate::layers::value::{Value, ValueKind};
 use crate::paths::root_of;
+use crate::rules::rule_path::rule_path;
+use crate::rules::shown_rule::show_rule;
+use crate::rules::written_rule::WrittenRule;
 use crate::yaml::{Yaml, YamlNode};
-use crate::{Folder, ValueKind, WrittenRule, folder_id, nearest, rule_path, show_rule};
 
 const KEYS: &[&str] = &[
     "effect",

@@ -1,8 +1,8 @@
 //! A rule as a person types it on one line: `deny bash: git push*`, `allow edit in src/**`.
 
-use agentx_types::{Rule, RuleEffect};
+use agentx_types::{Rule, RuleEffect, nearest};
 
-use crate::{nearest, rule_path};
+use crate::rules::rule_path::rule_path;
 
 /// Reads a rule: the effect, the tool, then `: ARGUMENT` or ` in PATH`, and ` (only in DIRECTORY)`; or as
 /// [`show_rule`](crate::show_rule) shows it, to be pasted.
@@ -145,7 +145,7 @@ mod tests {
                 argument: Some(argument.into()),
                 path: path.map(str::to_owned),
             };
-            assert_eq!(parse_rule(&crate::show_rule(&rule)), Ok(rule));
+            assert_eq!(parse_rule(&crate::rules::shown_rule::show_rule(&rule)), Ok(rule));
         }
         for wrong in ["", "deny", "deny a b", "deny bash:", "deny : x", "dent bash"] {
             assert!(parse_rule(wrong).is_err(), "{wrong}");

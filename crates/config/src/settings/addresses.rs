@@ -3,9 +3,9 @@
 
 use std::net::IpAddr;
 
-use crate::ConfigMistake;
 use crate::layers::keys::SettingPath;
 use crate::layers::value::Value;
+use crate::mistake::ConfigMistake;
 use crate::settings::getter::{SettingsGetter, mistake};
 
 /// Reads an address, or a network as an address and the length of its prefix in bits: `127.0.0.1`, `10.0.0.0/8`,

@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use agentx_agent::ask_user::ASK_USER;
 use agentx_agent::wait::WAIT;
-use agentx_types::{Access, AgentConfig, ModelSpec, Rule, RuleEffect, ToolSpec};
+use agentx_types::{Access, AgentConfig, ModelSpec, Rule, RuleEffect, SCRIPTED_MODEL, ToolSpec, nearest};
 
-use crate::{
-    FolderTrust, ProviderSettings, SCRIPTED_MODEL, SettingOrigin, Settings, Sourced, WORKSPACE_FOLDER,
-    nearest,
-};
+use crate::folders::folder::FolderTrust;
+use crate::layers::origin::{SettingOrigin, Sourced};
+use crate::paths::WORKSPACE_FOLDER;
+use crate::settings::{ProviderSettings, Settings};
 
 /// The name of the agent that the settings define without a file.
 pub const DEFAULT_AGENT_NAME: &str = "agentx";

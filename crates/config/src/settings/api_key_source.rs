@@ -1,6 +1,6 @@
 //! The source of a provider's key.
 
-use crate::Secret;
+use agentx_llm::Secret;
 
 /// The key of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]

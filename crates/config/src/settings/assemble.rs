@@ -3,17 +3,23 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_llm::Catalog;
+use agentx_llm::{Catalog, Secret};
 use agentx_types::{ApprovalMode, AskUser, Limits, ModelParams, ScriptedAnswer, ToolSearch};
 
+use crate::folders::folder::Folder;
+use crate::git::GitPrograms;
 use crate::layers::MergedSettings;
 use crate::layers::keys::SettingPath;
-use crate::layers::value::Value;
+use crate::layers::origin::Sourced;
+use crate::layers::value::{KeyReference, Value};
 use crate::mcp;
+use crate::mistake::ConfigMistake;
 use crate::models;
 use crate::models::cloud::{self, Clouds};
 use crate::models::scripted_answers;
+use crate::paths::ConfigPaths;
 use crate::settings::addresses;
+use crate::settings::api_key_source::ApiKeySource;
 use crate::settings::bounds;
 use crate::settings::condense;
 use crate::settings::getter::{SettingsGetter, mistake, resolved};
@@ -25,7 +31,6 @@ use crate::settings::{
     CallSettings, DatabaseSettings, DurabilitySetting, SearchSettings, SecretSettings, Settings, ToolSettings,
 };
 use crate::text_file::read_text;
-use crate::{ApiKeySource, ConfigMistake, ConfigPaths, Folder, GitPrograms, KeyReference, Secret, Sourced};
 
 pub(crate) fn settings(
     builtin: Catalog,

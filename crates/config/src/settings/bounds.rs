@@ -3,8 +3,8 @@
 
 use agentx_types::{Condensing, ModelParams};
 
-use crate::ConfigMistake;
 use crate::layers::value::{MOST_TEMPERATURE, Value};
+use crate::mistake::ConfigMistake;
 use crate::settings::getter::{SettingsGetter, mistake};
 
 /// The longest answer or reasoning that may be asked for, in tokens: no model's is near it.

@@ -161,8 +161,11 @@ impl SettingsGetter<'_> {
 
 #[cfg(test)]
 mod tests {
+    use crate::layers::keys::STATUS_NAMES;
+    use crate::layers::scalar::scalar;
+    use crate::layers::value::ValueKind;
     use crate::layers::value::{Value, from_words};
-    use crate::{STATUS_NAMES, ValueKind, scalar, yaml::Yaml};
+    use crate::yaml::Yaml;
 
     #[test]
     fn a_template_names_only_what_there_is() {

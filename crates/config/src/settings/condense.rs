@@ -3,7 +3,7 @@
 use agentx_llm::Catalog;
 use agentx_types::Condensing;
 
-use crate::ConfigMistake;
+use crate::mistake::ConfigMistake;
 use crate::settings::getter::{SettingsGetter, mistake};
 
 pub(crate) fn condensing(

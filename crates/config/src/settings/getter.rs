@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::layers::MergedSettings;
 use crate::layers::keys::SettingPath;
+use crate::layers::origin::SettingOrigin;
 use crate::layers::value::Value;
-use crate::{ConfigMistake, ConfigPaths, SettingOrigin};
+use crate::mistake::ConfigMistake;
+use crate::paths::ConfigPaths;
 
 /// Reads the values of merged settings by their keys.
 pub(crate) struct SettingsGetter<'a> {

@@ -17,16 +17,22 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentx_llm::Catalog;
+use agentx_llm::{Catalog, Secret};
 use agentx_sandbox::SandboxMode;
 use agentx_types::{
-    ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, StuckSettings, ToolSearch,
+    ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, ScriptedAnswer, StuckSettings,
+    ToolSearch,
 };
 
-use crate::{
-    ApiKeySource, ChatSettings, CloudSettings, Folder, GitPrograms, McpServerSettings, NamedFile, Quotas,
-    ScriptedAnswer, Secret, Sourced,
-};
+use crate::folders::folder::Folder;
+use crate::folders::named_file::NamedFile;
+use crate::git::GitPrograms;
+use crate::layers::origin::Sourced;
+use crate::mcp::McpServerSettings;
+use crate::models::cloud::CloudSettings;
+use crate::settings::api_key_source::ApiKeySource;
+use crate::settings::chat::ChatSettings;
+use crate::settings::quotas::Quotas;
 
 /// All settings of a program of AgentX.
 #[derive(Clone, Debug)]

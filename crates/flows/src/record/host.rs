@@ -13,7 +13,7 @@ use super::record_mode::{RecordMode, may_cost};
 use super::refusal::refusal;
 use super::writer::{RecordFinish, Recorder};
 use super::{Divergence, EffectPerformer, PerformedEffect};
-use crate::Secrets;
+use crate::secrets::Secrets;
 
 /// Records the effects of a run, and returns recorded outcomes when it is repeated. Clones share the host.
 pub struct RecordingHost<W> {

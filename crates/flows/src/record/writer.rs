@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::owned_effects::{EffectsStop, OwnedEffects};
-use crate::Secrets;
+use crate::secrets::Secrets;
 
 enum RecordLine {
     Begins {

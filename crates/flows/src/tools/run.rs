@@ -9,10 +9,11 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::grants::Grants;
+use crate::record::{Divergence, RecordFinish, RecordingHost};
+use crate::secrets::Secrets;
 use crate::world::{
     CallOrigin, CallPermits, CallStreams, CallWorld, Children, FileToolCall, Network, ToolsShared, end_all,
 };
-use crate::{Divergence, RecordFinish, RecordingHost, Secrets};
 
 /// The parts that all calls of one tool share.
 pub(super) struct SharedToolParts {

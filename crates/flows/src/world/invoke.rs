@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::call_permission::WantedCall;
 use super::{FileToolCall, text};
-use crate::PerformedEffect;
+use crate::record::PerformedEffect;
 
 /// The maximum depth of nested calls, regardless of a tool's own limit.
 const MAX_DEPTH: u32 = 16;

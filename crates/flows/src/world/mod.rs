@@ -26,8 +26,7 @@ use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 use crate::grants::Grants;
-use crate::record::milliseconds;
-use crate::{EffectPerformer, PerformedEffect, RecorderHandle};
+use crate::record::{EffectPerformer, PerformedEffect, RecorderHandle, milliseconds};
 pub(crate) use agents::{Children, end_all};
 pub(crate) use call_permission::CallPermits;
 pub(crate) use network::Network;

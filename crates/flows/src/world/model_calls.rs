@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::json::{compiled, instructions, read_answer};
 use super::prompt::{request, say};
 use super::{FileToolCall, text};
-use crate::PerformedEffect;
+use crate::record::PerformedEffect;
 
 /// An update while a model answers.
 pub(crate) enum ModelUpdate {

@@ -104,7 +104,7 @@ fn malformed(error: FrameError) -> StreamError {
 
 /// Returns the error of an exception, as if its status had come instead of an answer
 /// (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html>).
-fn refusal(frame: &EventStreamFrame) -> crate::ModelError {
+fn refusal(frame: &EventStreamFrame) -> crate::error::ModelError {
     let status = match frame.name.as_str() {
         "throttlingException" => 429,
         "validationException" => 400,

@@ -1,6 +1,6 @@
 //! The credentials with which requests to AWS are signed.
 
-use crate::Secret;
+use crate::secret::Secret;
 
 /// Credentials of AWS, with which requests to Bedrock are signed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,12 +3,12 @@
 
 use std::fmt::Write as _;
 
+use agentx_types::{Timestamp, UtcTime, hex};
 use ring::{digest, hmac};
 
 use super::credentials::AwsCredentials;
-use crate::Secret;
 use crate::percent::encode;
-use agentx_types::{Timestamp, UtcTime, hex};
+use crate::secret::Secret;
 
 /// The service in the scope of a signature.
 const SERVICE: &str = "bedrock";

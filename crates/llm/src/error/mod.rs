@@ -23,8 +23,8 @@ use agentx_types::{ModelRequest, Overflow, RequestPart, Timestamp};
 
 use classify::classify;
 
-use crate::WireOptions;
 use crate::answer_schema::{self, SentForm};
+use crate::wire_options::WireOptions;
 pub(crate) use extract::{is_reported, says_something};
 pub(crate) use extracted::Extracted;
 
