@@ -15,6 +15,7 @@ const LAYERED: &[&str] = &[
     "agentx",
     "bus",
     "chat",
+    "config",
     "flows",
     "identity",
     "luau-tools",

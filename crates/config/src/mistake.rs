@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::layers::origin::{SettingOrigin, SourceLocation};
+use crate::origin::{SettingOrigin, SourceLocation};
 
 /// A mistake in a setting, with its location.
 #[derive(Clone, Debug, PartialEq, Eq)]

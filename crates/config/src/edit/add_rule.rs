@@ -5,13 +5,13 @@ use std::path::Path;
 
 use agentx_types::{FolderId, Rule, RuleEffect};
 
-use crate::edit::files::LockedFile;
 use crate::folders::folder_id::{folder_id, is_folder_at};
 use crate::layers::keys::SettingPath;
-use crate::layers::origin::FileLayer;
 use crate::layers::read;
 use crate::layers::value::Value;
+use crate::locked_file::LockedFile;
 use crate::mistake::ConfigError;
+use crate::origin::FileLayer;
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 
 /// Adds an approval rule to a configuration file, and creates the file if it does not exist. Does not add an

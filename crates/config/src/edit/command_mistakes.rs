@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::layers::load::{LoadRequest, load_as_if};
+use crate::loading::load::{LoadRequest, load_as_if};
 use crate::mistake::{ConfigError, ConfigMistake, MistakeLocation};
 
 /// Names the command in place of a line of the file in the mistakes that the file did not have before.

@@ -3,8 +3,8 @@
 
 pub(crate) mod add_rule;
 pub(crate) mod command_mistakes;
-pub(crate) mod files;
 pub(crate) mod key_text;
+pub(crate) mod mcp_server;
 pub(crate) mod remove_rule;
 pub(crate) mod set;
 pub(crate) mod set_in_braces;

@@ -5,9 +5,9 @@ use std::path::Path;
 use agentx_types::Rule;
 
 use crate::edit::add_rule::rules_of;
-use crate::edit::files::LockedFile;
-use crate::layers::origin::{SettingOrigin, SourceLocation, Sourced};
+use crate::locked_file::LockedFile;
 use crate::mistake::ConfigError;
+use crate::origin::{SettingOrigin, SourceLocation, Sourced};
 use crate::yaml::{Yaml, YamlNode, parse};
 
 /// Removes the rule at this place of a file. If the file is a folder's, `root` is the folder: no link below

@@ -7,15 +7,15 @@ use agentx_types::{SCRIPTED_MODEL, nearest};
 
 use crate::edit::add_rule::{index_of, insert_line, span, with_line_ends_of, with_newline, written_path};
 use crate::edit::command_mistakes::named_by;
-use crate::edit::files::LockedFile;
 use crate::edit::key_text::key_text;
 use crate::edit::set_in_braces;
 use crate::layers::keys::{KEYS, SettingPath};
-use crate::layers::load::{LoadRequest, Loaded, load_as_if};
-use crate::layers::origin::SettingOrigin;
 use crate::layers::scalar::scalar;
 use crate::layers::value::{KeyReference, Value, ValueKind};
+use crate::loading::load::{LoadRequest, Loaded, load_as_if};
+use crate::locked_file::LockedFile;
 use crate::mistake::{ConfigError, ConfigMistake, MistakeLocation};
+use crate::origin::SettingOrigin;
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 
 /// The command that set a key, as mistakes name it.

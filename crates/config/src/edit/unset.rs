@@ -4,10 +4,10 @@
 use std::path::Path;
 
 use crate::edit::add_rule::{index_of, written_path};
-use crate::edit::files::LockedFile;
 use crate::edit::set::{SetResult, indent_of, path_of};
 use crate::layers::keys::SettingPath;
-use crate::layers::load::{LoadRequest, load_as_if};
+use crate::loading::load::{LoadRequest, load_as_if};
+use crate::locked_file::LockedFile;
 use crate::mistake::ConfigError;
 use crate::yaml::{Yaml, YamlKey, YamlNode, parse};
 

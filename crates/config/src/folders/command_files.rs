@@ -11,7 +11,7 @@ use agentx_agent::closed_files::guarded;
 use agentx_types::Guard;
 
 use crate::digest::digest;
-use crate::folders::directory_listing::{self, Listing};
+use crate::directory_listing::{self, Listing};
 use crate::folders::secret_guard;
 use crate::paths::ConfigPaths;
 use crate::text_file::MAX_TEXT_BYTES;

@@ -1,6 +1,6 @@
 //! A setting of a workspace that does not count, with the reason.
 
-use crate::layers::origin::SettingOrigin;
+use crate::origin::SettingOrigin;
 
 /// A setting of a workspace that does not count.
 #[derive(Clone, Debug, PartialEq)]

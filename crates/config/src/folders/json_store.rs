@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::edit::files::LockedFile;
+use crate::locked_file::LockedFile;
 use crate::mistake::ConfigError;
 
 /// The file with this name in a data directory; a missing one has the default value.

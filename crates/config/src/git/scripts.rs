@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::{MAX_BYTES, readable};
 use crate::digest::digest;
-use crate::folders::directory_listing::Listing;
+use crate::directory_listing::Listing;
 
 /// The text before the hash of a folder, if a command counts with the whole folder.
 const ANY_FILE: &str = " (may run any file of this folder,";

@@ -231,7 +231,7 @@ pub const KEYS: &[SettingSpec] = &[
 pub const OTHER_VARIABLES: [(&str, &str); 2] = [
     ("AGENTX_CONFIG", "path of the user configuration"),
     (
-        crate::folders::trust_variable::VARIABLE,
+        crate::layers::trust_variable::VARIABLE,
         "`1` trusts the folder of this start as it is",
     ),
 ];

@@ -1,26 +1,31 @@
-//! Merges layers: a later layer wins, but lists of rules and of disabled tools add up.
+//! Reads layers: keys, values and variables. Merges them: a later layer wins, but lists of rules and of disabled tools
+//! add up.
 
+pub(crate) mod aws_endpoint;
 pub(crate) mod duration;
 pub(crate) mod environment;
+pub(crate) mod getter;
 pub(crate) mod keys;
-pub(crate) mod load;
-pub(crate) mod origin;
+pub(crate) mod ollama;
 pub(crate) mod personal_keys;
 pub(crate) mod read;
 pub(crate) mod read_file;
 pub(crate) mod scalar;
-pub(crate) mod settings_layers;
+pub(crate) mod shown_rule;
 pub(crate) mod template;
+pub(crate) mod trust_variable;
 pub(crate) mod value;
+pub(crate) mod variable;
+pub(crate) mod written_rule;
 
 use std::collections::BTreeMap;
 
 use crate::layers::keys::{KEYS, SettingPath};
-use crate::layers::origin::{SettingOrigin, Sourced};
 use crate::layers::read::SettingsLayer;
+use crate::layers::shown_rule::show_rule;
 use crate::layers::value::Value;
-use crate::rules::shown_rule::show_rule;
-use crate::rules::written_rule::WrittenRule;
+use crate::layers::written_rule::WrittenRule;
+use crate::origin::{SettingOrigin, Sourced};
 
 /// The merged settings of all layers, each value with its origin.
 #[derive(Clone, Debug, Default)]

@@ -7,12 +7,11 @@ use agentx_llm::Catalog;
 use agentx_types::nearest;
 
 use crate::layers::keys::{KEYS, SettingPath, VARIABLES};
-use crate::layers::origin::{FileLayer, SettingOrigin, SourceLocation, Sourced};
 use crate::layers::scalar::scalar;
 use crate::layers::value::{KeyReference, Value, ValueKind, from_words};
+use crate::layers::{aws_endpoint, ollama};
 use crate::mistake::{ConfigMistake, MistakeLocation};
-use crate::models::aws_endpoint;
-use crate::models::ollama;
+use crate::origin::{FileLayer, SettingOrigin, SourceLocation, Sourced};
 use crate::yaml::{TextPosition, Yaml, YamlKey, YamlNode, parse};
 
 /// The mistake of a server without a program and without an address.

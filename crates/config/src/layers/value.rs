@@ -8,7 +8,7 @@ use agentx_types::{NanoUsd, nearest, show_time};
 
 use crate::layers::duration::parse_duration;
 use crate::layers::template::{ValueError, template};
-use crate::rules::written_rule::WrittenRule;
+use crate::layers::written_rule::WrittenRule;
 
 /// The highest temperature that a provider takes.
 pub(crate) const MOST_TEMPERATURE: f64 = 2.0;

@@ -3,23 +3,21 @@
 //! The person's own servers are keys of the table (`mcp.NAME.*`); those of a project are in its
 //! [`.mcp.json`](crate::mcp::project). Values of variables and headers are references to the environment.
 
-pub(crate) mod edit;
 pub(crate) mod entry;
 pub(crate) mod known_commands;
 pub(crate) mod project;
 pub(crate) mod server_files;
-pub(crate) mod servers_here;
 
 use std::path::PathBuf;
 
 use agentx_llm::Secret;
 use agentx_types::shell_word;
 
+use crate::layers::getter::{SettingsGetter, mistake};
 use crate::layers::keys::SettingPath;
 use crate::layers::value::{KeyReference, Value};
 use crate::mcp::server_files::ServerFiles;
 use crate::mistake::ConfigMistake;
-use crate::settings::getter::{SettingsGetter, mistake};
 
 /// The longest name of a server: with the name of a tool it has to fit into 64 characters.
 const MAX_NAME: usize = 32;

@@ -11,19 +11,19 @@ use std::path::{Path, PathBuf};
 use agentx_llm::Secret;
 use serde_json::{Map, Value};
 
+use crate::api_key_source::ApiKeySource;
 use crate::digest::digest;
 use crate::folders::file_of_setting::named;
 use crate::folders::folder::{FileAcceptance, Folder, FolderTrust};
 use crate::folders::named_file::{NamedFile, SERVERS_FILE};
 use crate::folders::secret_guard;
-use crate::layers::origin::SourceLocation;
 use crate::layers::value::url;
 use crate::mcp::entry::{ServerEffect, add_variables, as_written, details, variables_in};
 use crate::mcp::server_files::{Listings, ServerFiles, changed_message, directory, files_of};
 use crate::mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
 use crate::mistake::{ConfigMistake, MistakeLocation};
+use crate::origin::SourceLocation;
 use crate::paths::ConfigPaths;
-use crate::settings::api_key_source::ApiKeySource;
 
 /// The most servers that are read from it.
 const MAX_SERVERS: usize = 64;

@@ -10,8 +10,8 @@ use agentx_llm::Secret;
 use serde_json::Value;
 
 use crate::digest::digest;
+use crate::directory_listing::{Listing, name_of};
 use crate::folders::command_files::{CommandWords, PathTarget, of_link, pieces};
-use crate::folders::directory_listing::{Listing, name_of};
 use crate::mcp::known_commands::{Disk, OpenedFiles, opened};
 use crate::mcp::{McpServerSettings, McpTarget};
 use crate::paths::ConfigPaths;

@@ -12,14 +12,14 @@ use agentx_llm::google_auth::{GoogleCredentials, vertex_base_url};
 use agentx_llm::{Catalog, CloudCredentials, ProviderEntry, Secret};
 use agentx_types::Api;
 
+use crate::api_key_source::ApiKeySource;
+use crate::layers::getter::{SettingsGetter, mistake};
 use crate::layers::keys::SettingPath;
-use crate::layers::origin::SettingOrigin;
+use crate::layers::variable::{Lookup, set};
 use crate::mistake::ConfigMistake;
 use crate::models::api_names::api_called;
 use crate::models::aws_files::{Profile, profile_of};
-use crate::models::variable::{Lookup, set};
-use crate::settings::api_key_source::ApiKeySource;
-use crate::settings::getter::{SettingsGetter, mistake};
+use crate::origin::SettingOrigin;
 use crate::text_file::read_text;
 
 /// The variables with files of credentials.

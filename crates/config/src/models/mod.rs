@@ -1,13 +1,11 @@
 //! Applies the configuration to the catalog: adds and changes providers and models, and finds their keys.
 
 pub(crate) mod api_names;
-pub(crate) mod aws_endpoint;
 pub(crate) mod aws_files;
 pub(crate) mod cloud;
-pub(crate) mod ollama;
+pub(crate) mod provider_settings;
 pub(crate) mod refreshed_models;
 pub(crate) mod scripted_answers;
-pub(crate) mod variable;
 
 use std::collections::BTreeMap;
 
@@ -16,16 +14,16 @@ use agentx_llm::openai_chat::{Effort, MaxTokensField, ReasoningEcho};
 use agentx_llm::{AuthStyle, Catalog, Secret, WireOptions};
 use agentx_types::{InputMedium, ModelSpec, Prices, nearest};
 
+use crate::api_key_source::ApiKeySource;
+use crate::layers::getter::{SettingsGetter, mistake};
 use crate::layers::keys::SettingPath;
-use crate::layers::origin::{SettingOrigin, Sourced};
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::{KeyReference, Value};
 use crate::mistake::ConfigMistake;
 use crate::models::api_names::api_called;
 use crate::models::cloud::Clouds;
-use crate::settings::api_key_source::ApiKeySource;
-use crate::settings::getter::{SettingsGetter, mistake};
-use crate::settings::{HeaderSetting, ProviderSettings};
+use crate::models::provider_settings::{HeaderSetting, ProviderSettings};
+use crate::origin::{SettingOrigin, Sourced};
 
 /// Returns the built-in catalog with the changes of the configuration. Invalid entries are left out and
 /// reported.

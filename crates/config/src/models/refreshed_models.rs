@@ -8,9 +8,9 @@ use agentx_llm::catalog::ModelConfig;
 use jiff::Zoned;
 use serde::{Deserialize, Serialize};
 
-use crate::edit::files::LockedFile;
-use crate::layers::origin::SourceLocation;
+use crate::locked_file::LockedFile;
 use crate::mistake::{ConfigError, ConfigMistake, MistakeLocation};
+use crate::origin::SourceLocation;
 
 /// The file of the data directory.
 const STORE: &str = "models.json";

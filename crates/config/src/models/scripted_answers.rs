@@ -7,8 +7,8 @@ use std::path::Path;
 use agentx_types::{ScriptedAnswer, nearest};
 use serde_json::{Map, Value};
 
-use crate::layers::origin::SourceLocation;
 use crate::mistake::{ConfigMistake, MistakeLocation};
+use crate::origin::SourceLocation;
 use crate::yaml::{Yaml, YamlNode, parse};
 
 const KEYS: &[&str] = &["system", "input", "result", "nth", "say", "call", "calls"];

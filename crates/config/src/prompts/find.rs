@@ -10,10 +10,10 @@ use agentx_agent::closed_files::guarded;
 use agentx_types::Guard;
 
 use super::subdirectories::{SEPARATOR, command_files};
-use crate::folders::symlinks::leads_out;
-use crate::layers::origin::SourceLocation;
 use crate::mistake::{ConfigMistake, MistakeLocation};
+use crate::origin::SourceLocation;
 use crate::settings::Settings;
+use crate::symlinks::leads_out;
 
 /// The largest file that is read.
 pub(super) const MAX_BYTES: u64 = 256 << 10;

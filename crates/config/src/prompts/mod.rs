@@ -1,12 +1,16 @@
-//! Commands and skills: Markdown files with texts for the model. A person sends a command with `/NAME`. The
-//! model gets the names and descriptions of skills, and reads the text of one when a task needs it.
+//! Texts for the model: instructions of the person and of folders, facts about the place, commands and skills.
+//!
+//! Commands and skills are Markdown files. A person sends a command with `/NAME`. The model gets the names and
+//! descriptions of skills, and reads the text of one when a task needs it.
 //!
 //! The person's own files are beside their configuration file. Those of a folder are used like its
 //! `AGENTS.md`, as far as the person lets the folder instruct the model.
 
 mod arguments;
 mod catalogue;
+pub(crate) mod environment_context;
 mod find;
+pub(crate) mod folder_instructions;
 mod front_matter;
 mod prompt_file;
 mod skill_content;

@@ -3,8 +3,6 @@
 
 pub(crate) mod rule_path;
 pub(crate) mod rule_syntax;
-pub(crate) mod shown_rule;
-pub(crate) mod written_rule;
 
 use agentx_agent::approval::covers;
 use agentx_types::{Access, FolderId, Rule, RuleEffect, ToolSpec, nearest};
@@ -15,11 +13,11 @@ use crate::folders::folder::Folder;
 use crate::folders::folder_id::{folder_id, is_folder_at};
 use crate::layers::read::SettingsReader;
 use crate::layers::scalar::scalar;
+use crate::layers::shown_rule::show_rule;
 use crate::layers::value::{Value, ValueKind};
+use crate::layers::written_rule::WrittenRule;
 use crate::paths::root_of;
 use crate::rules::rule_path::rule_path;
-use crate::rules::shown_rule::show_rule;
-use crate::rules::written_rule::WrittenRule;
 use crate::yaml::{Yaml, YamlNode};
 
 const KEYS: &[&str] = &[
@@ -270,8 +268,8 @@ fn fits(rule: &Rule, example: &YamlNode) -> Option<(bool, String)> {
 mod tests {
     use std::path::PathBuf;
 
-    use crate::layers::origin::FileLayer;
     use crate::layers::read;
+    use crate::origin::FileLayer;
 
     fn mistakes(rule: &str) -> Vec<String> {
         let layer = FileLayer::User(PathBuf::from("/c.yaml"));

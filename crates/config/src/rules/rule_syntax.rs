@@ -145,7 +145,7 @@ mod tests {
                 argument: Some(argument.into()),
                 path: path.map(str::to_owned),
             };
-            assert_eq!(parse_rule(&crate::rules::shown_rule::show_rule(&rule)), Ok(rule));
+            assert_eq!(parse_rule(&crate::layers::shown_rule::show_rule(&rule)), Ok(rule));
         }
         for wrong in ["", "deny", "deny a b", "deny bash:", "deny : x", "dent bash"] {
             assert!(parse_rule(wrong).is_err(), "{wrong}");

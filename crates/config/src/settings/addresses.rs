@@ -3,10 +3,10 @@
 
 use std::net::IpAddr;
 
+use crate::layers::getter::{SettingsGetter, mistake};
 use crate::layers::keys::SettingPath;
 use crate::layers::value::Value;
 use crate::mistake::ConfigMistake;
-use crate::settings::getter::{SettingsGetter, mistake};
 
 /// Reads an address, or a network as an address and the length of its prefix in bits: `127.0.0.1`, `10.0.0.0/8`,
 /// `fd00::/8`. An address alone has all of its bits. `None` if it is neither.

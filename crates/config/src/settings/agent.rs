@@ -9,9 +9,10 @@ use agentx_agent::wait::WAIT;
 use agentx_types::{Access, AgentConfig, ModelSpec, Rule, RuleEffect, SCRIPTED_MODEL, ToolSpec, nearest};
 
 use crate::folders::folder::FolderTrust;
-use crate::layers::origin::{SettingOrigin, Sourced};
+use crate::models::provider_settings::ProviderSettings;
+use crate::origin::{SettingOrigin, Sourced};
 use crate::paths::WORKSPACE_FOLDER;
-use crate::settings::{ProviderSettings, Settings};
+use crate::settings::Settings;
 
 /// The name of the agent that the settings define without a file.
 pub const DEFAULT_AGENT_NAME: &str = "agentx";

@@ -3,9 +3,9 @@
 
 use agentx_types::{Condensing, ModelParams};
 
+use crate::layers::getter::{SettingsGetter, mistake};
 use crate::layers::value::{MOST_TEMPERATURE, Value};
 use crate::mistake::ConfigMistake;
-use crate::settings::getter::{SettingsGetter, mistake};
 
 /// The longest answer or reasoning that may be asked for, in tokens: no model's is near it.
 pub(crate) const MOST_TOKENS: u64 = 1_000_000_000;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::settings::getter::SettingsGetter;
+use crate::layers::getter::SettingsGetter;
 
 /// The default minimum time between two runs of the status command.
 const EVERY: Duration = Duration::from_secs(10);

@@ -3,8 +3,8 @@
 use agentx_llm::Catalog;
 use agentx_types::Condensing;
 
+use crate::layers::getter::{SettingsGetter, mistake};
 use crate::mistake::ConfigMistake;
-use crate::settings::getter::{SettingsGetter, mistake};
 
 pub(crate) fn condensing(
     get: &SettingsGetter<'_>,

@@ -3,7 +3,7 @@
 
 use agentx_types::ContextSource;
 
-use crate::settings::getter::SettingsGetter;
+use crate::layers::getter::SettingsGetter;
 use crate::settings::{MemoryAccept, MemorySettings};
 
 /// The name of the source of context that gives memories.

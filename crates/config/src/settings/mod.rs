@@ -2,12 +2,10 @@
 
 pub(crate) mod addresses;
 pub(crate) mod agent;
-pub(crate) mod api_key_source;
-pub(crate) mod assemble;
 pub(crate) mod bounds;
 pub(crate) mod chat;
 pub(crate) mod condense;
-pub(crate) mod getter;
+pub(crate) mod guarded_files;
 pub(crate) mod memory;
 pub(crate) mod quotas;
 pub(crate) mod sandbox;
@@ -17,20 +15,20 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use agentx_llm::{Catalog, Secret};
+use agentx_llm::Catalog;
 use agentx_sandbox::SandboxMode;
 use agentx_types::{
     ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, ScriptedAnswer, StuckSettings,
     ToolSearch,
 };
 
+use crate::api_key_source::ApiKeySource;
 use crate::folders::folder::Folder;
 use crate::folders::named_file::NamedFile;
 use crate::git::GitPrograms;
-use crate::layers::origin::Sourced;
 use crate::mcp::McpServerSettings;
-use crate::models::cloud::CloudSettings;
-use crate::settings::api_key_source::ApiKeySource;
+use crate::models::provider_settings::ProviderSettings;
+use crate::origin::Sourced;
 use crate::settings::chat::ChatSettings;
 use crate::settings::quotas::Quotas;
 
@@ -213,40 +211,6 @@ impl ToolSettings {
     }
 }
 
-/// The settings of a provider of models.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProviderSettings {
-    /// The provider's name in references of models; the catalog of the settings has its other properties.
-    pub name: String,
-    /// The base URL.
-    pub base_url: String,
-    /// Whether it requires a key.
-    pub needs_key: bool,
-    /// The model to ask if none is named, by a name that [`Settings::choose_model`] knows.
-    pub default_model: Option<String>,
-    /// Whether a person (and not the program) set the default model.
-    pub default_model_given: bool,
-    /// Whether a person (and not the program) set the address.
-    pub base_url_given: bool,
-    /// Whether the workspace's own settings set the address.
-    pub of_folder: bool,
-    /// The API key.
-    pub key: ApiKeySource,
-    /// The cloud credentials to use; `None` if `key` is set, or the provider is not a cloud.
-    pub cloud: Option<CloudSettings>,
-    /// Headers that are sent along.
-    pub headers: Vec<HeaderSetting>,
-}
-
-/// An additional header for a provider.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeaderSetting {
-    /// The header's name.
-    pub name: String,
-    /// The header's value. The header is sent only if it has one.
-    pub value: ApiKeySource,
-}
-
 /// The settings of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemorySettings {
@@ -286,35 +250,6 @@ pub struct DatabaseSettings {
     pub name: String,
     /// The address, which may have a password.
     pub url: ApiKeySource,
-}
-
-impl ProviderSettings {
-    /// The key, if there is one.
-    pub fn key(&self) -> Option<&Secret> {
-        self.key.value()
-    }
-
-    /// The variable whose value is missing; `None` if the provider can be asked. A server on this machine
-    /// needs a key too, if its provider does.
-    pub fn missing_variable(&self) -> Option<&str> {
-        match &self.key {
-            _ if self.cloud.as_ref().is_some_and(CloudSettings::is_usable) => None,
-            ApiKeySource::Env { name, value: None } if self.needs_key => Some(name),
-            _ => None,
-        }
-    }
-
-    /// Why the credentials of a cloud that were found cannot be used; `None` if they can, or there are none.
-    pub fn cloud_problem(&self) -> Option<&str> {
-        let cloud = self.cloud.as_ref()?;
-        cloud.credentials.as_ref().err().map(String::as_str)
-    }
-
-    /// Returns whether the provider is connected: it has a key, or it is a server that a person named.
-    pub fn is_connected(&self) -> bool {
-        let has_cloud = self.cloud.as_ref().is_some_and(CloudSettings::is_usable);
-        self.key().is_some() || has_cloud || (self.base_url_given && self.missing_variable().is_none())
-    }
 }
 
 impl Settings {

@@ -2,8 +2,8 @@
 
 use agentx_types::NanoUsd;
 
+use crate::layers::getter::SettingsGetter;
 use crate::layers::keys::SettingPath;
-use crate::settings::getter::SettingsGetter;
 
 /// The limits of a server for each person other than its operator. `None` is not a limit.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use agentx_sandbox::SandboxMode;
 
+use crate::layers::getter::SettingsGetter;
 use crate::layers::keys::SettingPath;
 use crate::settings::SandboxSettings;
-use crate::settings::getter::SettingsGetter;
 
 /// The settings of all layers.
 pub(crate) fn settings(get: &SettingsGetter<'_>) -> SandboxSettings {

@@ -2,7 +2,7 @@
 
 use agentx_types::{StuckMode, StuckSettings};
 
-use crate::settings::getter::SettingsGetter;
+use crate::layers::getter::SettingsGetter;
 
 pub(crate) fn settings(get: &SettingsGetter<'_>) -> StuckSettings {
     let usual = StuckSettings::default();

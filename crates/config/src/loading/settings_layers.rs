@@ -7,9 +7,10 @@ use agentx_llm::Catalog;
 
 use crate::layers::MergedSettings;
 use crate::layers::read::SettingsLayer;
+use crate::loading::assemble;
 use crate::mistake::ConfigMistake;
 use crate::paths::ConfigPaths;
-use crate::settings::{Settings, assemble};
+use crate::settings::Settings;
 
 /// The layers around that of a workspace, and the context for assembling settings.
 pub(crate) struct SettingsLayers<'a> {

@@ -6,16 +6,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use agentx_agent::approval::describe;
 use agentx_types::{Rule, RuleEffect};
 
-use crate::folders::personal_settings::PersonalSettings;
-use crate::folders::trust;
-use crate::folders::workspace_models::effects_on_the_bill;
 use crate::layers::MergedSettings;
+use crate::layers::getter::SettingsGetter;
 use crate::layers::keys::SettingPath;
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::{KeyReference, Value};
 use crate::models;
 use crate::models::cloud::Clouds;
-use crate::settings::getter::SettingsGetter;
+use crate::workspace::folder_models::effects_on_the_bill;
+use crate::workspace::personal_settings::PersonalSettings;
+use crate::workspace::trust;
 
 /// Settings whose effects have their own sentences.
 const DESCRIBED: &[&str] = &[

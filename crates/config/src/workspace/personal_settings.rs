@@ -2,9 +2,9 @@
 
 use agentx_llm::Catalog;
 
+use crate::api_key_source::ApiKeySource;
 use crate::layers::MergedSettings;
 use crate::paths::ConfigPaths;
-use crate::settings::api_key_source::ApiKeySource;
 
 /// The person's own layers.
 pub(crate) struct PersonalSettings<'a> {

@@ -4,12 +4,12 @@
 use agentx_llm::Catalog;
 use agentx_types::SCRIPTED_MODEL;
 
-use crate::folders::strictness::is_stricter;
 use crate::layers::keys::SettingPath;
-use crate::layers::origin::{SettingOrigin, Sourced};
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::Value;
 use crate::layers::{MergedSettings, price_in_dollars};
+use crate::origin::{SettingOrigin, Sourced};
+use crate::workspace::strictness::is_stricter;
 
 /// Other names of the offline demo.
 const DEMO: &str = "demo";

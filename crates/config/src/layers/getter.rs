@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use crate::layers::MergedSettings;
 use crate::layers::keys::SettingPath;
-use crate::layers::origin::SettingOrigin;
 use crate::layers::value::Value;
 use crate::mistake::ConfigMistake;
+use crate::origin::SettingOrigin;
 use crate::paths::ConfigPaths;
 
 /// Reads the values of merged settings by their keys.

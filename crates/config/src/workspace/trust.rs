@@ -8,12 +8,12 @@
 use agentx_types::RuleEffect;
 
 use crate::folders::ignored_setting::IgnoredSetting;
-use crate::folders::strictness::{is_stricter, is_stricter_than_unset, why_never};
 use crate::layers::MergedSettings;
 use crate::layers::keys::{SettingPath, WorkspaceMay};
-use crate::layers::origin::Sourced;
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::Value;
+use crate::origin::Sourced;
+use crate::workspace::strictness::{is_stricter, is_stricter_than_unset, why_never};
 
 /// Keeps only the settings that an untrusted workspace may make; `below` has the layers below it.
 pub(crate) fn restrict(layer: SettingsLayer, below: &MergedSettings) -> (SettingsLayer, Vec<IgnoredSetting>) {

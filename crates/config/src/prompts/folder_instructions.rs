@@ -7,8 +7,8 @@ use std::sync::Arc;
 use agentx_agent::auto_run_files::is_instructions;
 use agentx_types::Instructions;
 
-use crate::layers::origin::SourceLocation;
 use crate::mistake::{ConfigMistake, MistakeLocation};
+use crate::origin::SourceLocation;
 use crate::paths::is_project;
 use crate::settings::Settings;
 

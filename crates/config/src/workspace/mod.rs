@@ -5,6 +5,12 @@
 //! provider or a model that the person or the program defines, and a file that it names counts only if it is
 //! in the workspace and was trusted with it.
 
+pub(crate) mod effects;
+pub(crate) mod folder_models;
+pub(crate) mod personal_settings;
+pub(crate) mod strictness;
+pub(crate) mod trust;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -12,18 +18,14 @@ use agentx_agent::approval::describe;
 use agentx_llm::Secret;
 use agentx_types::Guard;
 
+use crate::api_key_source::ApiKeySource;
 use crate::folders::command_files::{CommandWords, PathTarget, pieces};
 use crate::folders::file_of_setting::{GUARDED, OUTSIDE, named};
 use crate::folders::folder::{FileAcceptance, Folder, FolderTrust};
-use crate::folders::guarded_files;
 use crate::folders::ignored_setting::IgnoredSetting;
 use crate::folders::named_file::NamedFile;
-use crate::folders::personal_settings::PersonalSettings;
 use crate::folders::secret_guard;
-use crate::folders::strictness;
-use crate::folders::trust;
-use crate::folders::workspace_effects::effects;
-use crate::folders::workspace_models::{FolderModels, MODEL, why_no_limit};
+use crate::layers::getter::{SettingsGetter, resolved};
 use crate::layers::keys::SettingPath;
 use crate::layers::personal_keys::why_personal;
 use crate::layers::read::SettingsLayer;
@@ -35,8 +37,10 @@ use crate::mcp::server_files::{Listings, files_of};
 use crate::models;
 use crate::models::cloud::Clouds;
 use crate::paths::ConfigPaths;
-use crate::settings::api_key_source::ApiKeySource;
-use crate::settings::getter::{SettingsGetter, resolved};
+use crate::settings::guarded_files;
+use crate::workspace::effects::effects;
+use crate::workspace::folder_models::{FolderModels, MODEL, why_no_limit};
+use crate::workspace::personal_settings::PersonalSettings;
 
 const PROVIDER: &str = "it would change one of your providers or a built-in one; a folder may only define providers with new names";
 const KEY: &str = "a folder's provider never gets your keys";

@@ -1,6 +1,6 @@
 //! The variable of AWS's own programs for the address of Bedrock.
 
-use crate::models::variable::{Lookup, set};
+use crate::layers::variable::{Lookup, set};
 
 /// The variable of AWS's own programs for the address of Bedrock
 /// (<https://docs.aws.amazon.com/sdkref/latest/guide/feature-ss-endpoints.html>).

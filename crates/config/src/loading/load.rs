@@ -8,23 +8,22 @@ use agentx_types::RuleEffect;
 
 use crate::folders::folder::{Folder, FolderTrust};
 use crate::folders::ignored_setting::IgnoredSetting;
-use crate::folders::personal_settings::PersonalSettings;
 use crate::folders::secret_guard;
-use crate::folders::symlinks::leads_out;
-use crate::folders::trust_variable;
-use crate::folders::workspace;
-use crate::layers::MergedSettings;
-use crate::layers::origin::{FileLayer, SettingOrigin, SourceLocation};
 use crate::layers::read::{self, CommandLineSetting, SettingsLayer};
 use crate::layers::read_file::ReadFile;
-use crate::layers::settings_layers::SettingsLayers;
+use crate::layers::written_rule::WrittenRule;
+use crate::layers::{MergedSettings, trust_variable};
+use crate::loading::settings_layers::SettingsLayers;
+use crate::loading::{assemble, servers_here};
 use crate::mcp::project::ProjectContext;
-use crate::mcp::servers_here;
 use crate::mistake::{ConfigError, ConfigMistake, MistakeLocation};
 use crate::models::{self, refreshed_models};
+use crate::origin::{FileLayer, SettingOrigin, SourceLocation};
 use crate::paths::{ConfigPaths, root_of};
-use crate::rules::written_rule::WrittenRule;
-use crate::settings::{Settings, assemble};
+use crate::settings::Settings;
+use crate::symlinks::leads_out;
+use crate::workspace;
+use crate::workspace::personal_settings::PersonalSettings;
 use crate::yaml::MAX_BYTES;
 
 /// The input of [`load`].

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::edit::set::set_all;
 use crate::edit::unset::unset_at;
 use crate::layers::keys::SettingPath;
-use crate::layers::load::{LoadRequest, Loaded};
+use crate::loading::load::{LoadRequest, Loaded};
 use crate::mcp::{McpServerSettings, McpTarget, check_mcp_name};
 use crate::mistake::{ConfigError, ConfigMistake, MistakeLocation};
 

@@ -2,7 +2,7 @@
 
 use agentx_types::{FolderId, Rule};
 
-use crate::layers::origin::SettingOrigin;
+use crate::origin::SettingOrigin;
 
 /// A rule with its position in a file.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use agentx_files::{FileLock, ReplaceOptions, make_private_directory, replace_locked};
 
-use crate::folders::symlinks::refuse_links;
 use crate::mistake::ConfigError;
+use crate::symlinks::refuse_links;
 
 /// The time to wait for another writer.
 const PATIENCE: Duration = Duration::from_secs(10);
