@@ -18,6 +18,7 @@ const LAYERED: &[&str] = &[
     "config",
     "flows",
     "identity",
+    "llm",
     "luau-tools",
     "mcp",
     "memory",

@@ -1,10 +1,20 @@
-//! Small parts that the requests of all APIs share: texts that are joined, names of tools, the bound of an answer.
+//! Small parts that the requests of all APIs share: texts that are joined, names of tools, the bound of an answer, the
+//! word for an effort.
 
 use agentx_types::ModelRequest;
 
 /// Returns the maximum number of tokens of the answer: see [`longest_answer`](agentx_types::ModelSpec::longest_answer).
 pub(crate) fn longest_answer(request: &ModelRequest) -> u64 {
     request.model.longest_answer(request.params.max_output_tokens)
+}
+
+/// Returns the effort that is nearest to a budget of reasoning tokens.
+pub(crate) fn effort(tokens: u64) -> &'static str {
+    match tokens {
+        0..=4_096 => "low",
+        4_097..=16_384 => "medium",
+        _ => "high",
+    }
 }
 
 /// Joins texts. A single one, the usual case, is not copied.

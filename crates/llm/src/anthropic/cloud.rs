@@ -12,9 +12,9 @@
 
 use agentx_types::{Api, ModelRequest};
 
-use super::options::AnthropicOptions;
 use super::thinking;
 use crate::json::{BorrowedJson, object};
+use crate::wire_options::anthropic::AnthropicOptions;
 
 /// The version of the Messages API at Amazon Bedrock.
 const BEDROCK: &str = "bedrock-2023-05-31";

@@ -46,18 +46,16 @@ mod cache;
 mod cloud;
 mod finish;
 mod message_turn;
-mod options;
 mod request;
 mod stream;
 mod thinking;
 mod wire;
 
+pub use crate::wire_options::anthropic::{AnthropicOptions, ThinkingMode};
 pub use body::decode_body;
-pub use options::{AnthropicOptions, ThinkingMode};
 pub use request::build;
 pub(crate) use stream::MessageState;
 pub use thinking::beta;
-pub(crate) use thinking::effort;
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
 pub const API: &str = "anthropic";

@@ -10,13 +10,13 @@ use agentx_types::{
 };
 
 use super::message_turn::MessageTurn;
-use super::options::{AnthropicOptions, ThinkingMode};
 use super::{API, cache, cloud, thinking};
 use crate::answer_schema;
 use crate::json::{BorrowedJson, object};
 use crate::media::{BlobSource, Media, MediaKind, media_kind, placeholder};
 use crate::request_words::{longest_answer, tool_name};
 use crate::root_schema;
+use crate::wire_options::anthropic::{AnthropicOptions, ThinkingMode};
 
 /// Returns the body of the request as JSON: of a stream, in the form of the place that serves the model.
 ///

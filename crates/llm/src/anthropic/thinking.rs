@@ -7,8 +7,9 @@
 use agentx_types::{ModelRequest, RequestPart};
 
 use super::message_turn::MessageTurn;
-use super::options::{AnthropicOptions, ThinkingMode};
 use crate::json::{BorrowedJson, object};
+use crate::request_words::effort;
+use crate::wire_options::anthropic::{AnthropicOptions, ThinkingMode};
 
 /// The smallest budget that the API accepts.
 const SMALLEST_BUDGET: u64 = 1_024;
@@ -101,15 +102,6 @@ fn adaptive(request: &ModelRequest, options: &AnthropicOptions) -> BorrowedJson<
         );
     }
     thinking
-}
-
-/// The effort that is nearest to a budget of tokens.
-pub(crate) fn effort(tokens: u64) -> &'static str {
-    match tokens {
-        0..=4_096 => "low",
-        4_097..=16_384 => "medium",
-        _ => "high",
-    }
 }
 
 /// Returns whether the request may ask for thinking. While tool calls are being answered, the API refuses a

@@ -30,8 +30,8 @@ mod unknown_models;
 
 use agentx_types::{Api, ModelSpec, nearest};
 
-use crate::openai_chat::ReasoningEcho;
 use crate::wire_options::WireOptions;
+use crate::wire_options::chat::ReasoningEcho;
 pub use config::{CatalogConfig, LongPricesConfig, ModelConfig, PricesConfig, ProviderConfig};
 pub use error::CatalogError;
 pub use provider::{AuthStyle, ProviderEntry};

@@ -3,9 +3,9 @@
 
 use agentx_types::{Api, ModelRequest};
 
-use crate::anthropic::{AnthropicOptions, ThinkingMode};
-use crate::openai_chat::{ChatOptions, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
 use crate::wire_options::WireOptions;
+use crate::wire_options::anthropic::{AnthropicOptions, ThinkingMode};
+use crate::wire_options::chat::{ChatOptions, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
 
 /// Returns the wire options that the model's name implies; `None` if it is not a reasoning model of OpenAI.
 ///

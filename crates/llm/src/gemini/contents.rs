@@ -13,11 +13,11 @@ use agentx_types::{
 };
 use serde_json::Value;
 
-use super::options::GeminiOptions;
 use super::{API, SIGNATURE, SIGNED_FROM, family};
 use crate::json::{BorrowedJson, object};
 use crate::media::{BlobSource, Media, MediaKind, media_kind, placeholder};
 use crate::request_words::tool_name;
+use crate::wire_options::gemini::GeminiOptions;
 
 /// The longest name of a function in all versions of the API; newer ones take 128 characters.
 const LONGEST_NAME: usize = 64;

@@ -7,20 +7,7 @@
 //! | `gemini-2.5…` | a budget | sent back | after them |
 //! | older ones, Gemma, aliases without a version | not requested | sent back | after them |
 
-use serde::{Deserialize, Serialize};
-
-/// The way to request reasoning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GeminiThinking {
-    /// `thinkingLevel`: Gemini 3 and later; Gemini 4 refuses a budget
-    /// (<https://github.com/BerriAI/litellm/discussions/46238>).
-    Level,
-    /// `thinkingBudget`, in tokens: Gemini 2.5.
-    Budget,
-    /// The model does not reason; the request has no such setting.
-    None,
-}
+use crate::wire_options::gemini::GeminiThinking;
 
 /// The major version in a name: 3 for `gemini-3.1-pro-preview`, 2 for `gemini-2.5-flash`; `None` for names
 /// without one.

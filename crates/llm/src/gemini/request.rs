@@ -2,14 +2,14 @@
 
 use agentx_types::{ModelRequest, RequestPart, ToolSpec};
 
-use super::family::{self, GeminiThinking};
+use super::family;
 use super::{contents, openapi_schema, schema};
-use crate::anthropic::effort;
 use crate::json::{BorrowedJson, object};
 use crate::media::BlobSource;
-use crate::openai_chat::Effort;
-use crate::request_words::longest_answer;
+use crate::request_words::{effort, longest_answer};
 use crate::wire_options::WireOptions;
+use crate::wire_options::chat::Effort;
+use crate::wire_options::gemini::GeminiThinking;
 
 /// The body of the request. The model is not in it: the address names it.
 ///

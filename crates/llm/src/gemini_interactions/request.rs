@@ -3,11 +3,12 @@
 use agentx_types::{ModelRequest, RequestPart, ToolSpec};
 
 use super::input;
-use crate::gemini::{self, GeminiThinking};
+use crate::gemini;
 use crate::json::{BorrowedJson, object};
 use crate::media::BlobSource;
 use crate::request_words::{joined, longest_answer};
 use crate::wire_options::WireOptions;
+use crate::wire_options::gemini::GeminiThinking;
 
 /// The body of the request, with `stream: true` and `store: false`.
 pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSource) -> Vec<u8> {

@@ -58,7 +58,6 @@ mod claude_names;
 mod cost;
 mod finish;
 mod media;
-mod options;
 mod reasoning;
 mod request;
 mod sent_reasoning;
@@ -69,10 +68,12 @@ mod tools;
 mod usage;
 mod wire;
 
+pub use crate::wire_options::chat::{
+    ChatOptions, Effort, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam,
+};
 pub use body::decode_body;
 pub(crate) use cache::key as cache_key;
 pub(crate) use claude_names::is_claude;
-pub use options::{ChatOptions, Effort, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
 pub use request::build;
 pub(crate) use stream::CompletionState;
 pub(crate) use usage::usage;

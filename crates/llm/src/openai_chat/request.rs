@@ -9,16 +9,15 @@ use agentx_types::{
 use super::EXTRA;
 use super::claude_names::is_claude;
 use super::media::{ShownMedia, shown};
-use super::options::{ChatOptions, EffortWithTools, MaxTokensField, ThinkingParam};
 use super::sent_reasoning::{missing_reasoning, reasoning, reasoning_details, reasoning_field};
 use super::{alternating_roles, cache, signature};
 use crate::answer_schema;
-use crate::anthropic::effort;
 use crate::emitter::fnv1a;
 use crate::json::{BorrowedJson, object};
 use crate::media::BlobSource;
-use crate::request_words::{joined, longest_answer, tool_name};
+use crate::request_words::{effort, joined, longest_answer, tool_name};
 use crate::root_schema;
+use crate::wire_options::chat::{ChatOptions, EffortWithTools, MaxTokensField, ThinkingParam};
 
 /// The longest name of a tool: `^[a-zA-Z0-9_-]{1,64}$`.
 const LONGEST_NAME: usize = 64;

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use agentx_types::{ContentPart, Message, ModelRequest, ProviderData, RequestPart};
 
 use super::API;
-use super::options::{ChatOptions, ReasoningEcho};
 use crate::json::BorrowedJson;
 use crate::request_words::joined;
+use crate::wire_options::chat::{ChatOptions, ReasoningEcho};
 
 /// The field in which most servers send reasoning, and want it back.
 pub(super) const REASONING_CONTENT: &str = "reasoning_content";

@@ -5,9 +5,9 @@
 use agentx_types::{ModelRequest, RequestPart, ToolCallPart};
 use serde_json::Value;
 
-use super::options::{ChatOptions, ThinkingParam};
 use super::{API, EXTRA};
 use crate::json::{BorrowedJson, object};
+use crate::wire_options::chat::{ChatOptions, ThinkingParam};
 
 /// The placeholder for a signature.
 const UNCHECKED: &str = "skip_thought_signature_validator";

@@ -4,12 +4,12 @@ use agentx_types::{ModelRequest, RequestPart, ToolSpec};
 
 use super::input::{self, LONGEST_NAME};
 use crate::answer_schema;
-use crate::anthropic::effort;
 use crate::json::{BorrowedJson, object};
 use crate::media::BlobSource;
-use crate::openai_chat::{ChatOptions, ThinkingParam, cache_key};
-use crate::request_words::{joined, longest_answer, tool_name};
+use crate::openai_chat::cache_key;
+use crate::request_words::{effort, joined, longest_answer, tool_name};
 use crate::root_schema;
+use crate::wire_options::chat::{ChatOptions, ThinkingParam};
 
 /// The smallest `max_output_tokens` that is accepted: "Invalid 'max_output_tokens': integer below minimum
 /// value. Expected a value >= 16" (<https://github.com/vectorize-io/hindsight/issues/58>).

@@ -1,8 +1,6 @@
-//! The capabilities of a server or a model of this API, as the catalog and a person set them.
+//! Options of a server or a model of the Gemini APIs, which the catalog or a person sets.
 
 use serde::{Deserialize, Serialize};
-
-use super::family::GeminiThinking;
 
 /// Options of a server or a model of this API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,4 +21,17 @@ impl Default for GeminiOptions {
             call_ids: true,
         }
     }
+}
+
+/// The way to request reasoning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GeminiThinking {
+    /// `thinkingLevel`: Gemini 3 and later; Gemini 4 refuses a budget
+    /// (<https://github.com/BerriAI/litellm/discussions/46238>).
+    Level,
+    /// `thinkingBudget`, in tokens: Gemini 2.5.
+    Budget,
+    /// The model does not reason; the request has no such setting.
+    None,
 }
