@@ -22,9 +22,10 @@ use agentx_types::{AgentConfig, ApprovalMode, RuleEffect};
 
 use crate::run_lifecycle::below;
 use crate::tools::ask_user::ASK_USER;
+use crate::tools::delegation_tools::{AGENTS, DELEGATE};
 use crate::tools::plan_mode::PRESENT_PLAN;
+use crate::tools::recall::RECALL;
 use crate::tools::tool_search::FIND_TOOLS;
-use crate::{AGENTS, DELEGATE, RECALL};
 
 /// The tools that agents answer by themselves: they do nothing outside of the session.
 const OWN: [&str; 6] = [AGENTS, ASK_USER, DELEGATE, FIND_TOOLS, PRESENT_PLAN, RECALL];

@@ -87,12 +87,13 @@ pub use ledger::{CallStage, LedgerEntry, ToolLedger};
 pub use limits::ancestor_budgets::{AncestorBudgets, Census};
 pub use limits::stop_cause::{StopCause, StopRecord};
 pub use matching::MatchAgent;
-pub use react::{AGENTS, DELEGATE, NestedCall, NestedStage, ReactAgent, delegation_tools};
+pub use react::{NestedCall, NestedStage, ReactAgent};
 pub use run_lifecycle::{
     InputBacklog, PendingRun, RefusedRequest, Run, RunCost, RunInput, Totals, apply, bind_by, hold_to,
     keep_from,
 };
 pub use token_estimate::{estimate_request, estimate_text};
+pub use tools::delegation_tools::{AGENTS, DELEGATE, delegation_tools};
 pub use tools::described_tools::MCP;
 pub use tools::own_tool_specs::own_tools;
 pub use tools::recall::RECALL;

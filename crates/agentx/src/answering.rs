@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use agentx_runtime::{
-    BoxFuture, Delivery, PendingApproval, RequestValues, RuntimeError, Session, Subscription,
+    BoxFuture, Delivery, PendingApproval, RequestValues, RuntimeError, Session, Subscription, View,
 };
 use agentx_types::{
     AgentStateId, ContentPart, Envelope, RunFinished, RunId, RunStatus, RuntimeEvent, ToolCallId, ToolStatus,
@@ -17,7 +17,9 @@ use agentx_types::{
 use futures_core::Stream;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use crate::{AgentError, AgentHandle, Answer, Update};
+use crate::error::AgentError;
+use crate::handle::AgentHandle;
+use crate::update::{Answer, Update};
 
 /// An agent that is answering. Read it with [`Answering::next`] or as a [`Stream`]; await it for the answer
 /// alone.
@@ -277,6 +279,37 @@ impl AnswerProgress {
             status,
             text: self.results.remove(id).unwrap_or_default(),
         }
+    }
+}
+
+impl AgentHandle {
+    /// Returns the answer of the current run, or of the last one: after a decision, or in a process that
+    /// continues another process's session.
+    ///
+    /// # Errors
+    /// Returns an error for the same reasons as [`Ask`](crate::Ask), and if no question was ever sent.
+    pub async fn answer(&self) -> Result<Answer, AgentError> {
+        self.follow().await?.await
+    }
+
+    /// Follows the current run, or the last one, from its beginning.
+    ///
+    /// # Errors
+    /// Returns an error if nothing was ever asked.
+    pub async fn follow(&self) -> Result<Answering, AgentError> {
+        let run = self
+            .state()
+            .await?
+            .run
+            .ok_or_else(|| RuntimeError::Refused(format!("{} has no messages yet", self.id())))?;
+        self.listen(run.run_id).await
+    }
+
+    /// Follows a run from its input on.
+    pub(crate) async fn listen(&self, run: RunId) -> Result<Answering, AgentError> {
+        let before = run.input().unwrap_or(1).saturating_sub(1);
+        let events = self.session().subscribe(before, View::Runtime).await?;
+        Ok(Answering::new(self.clone(), run, events))
     }
 }
 

@@ -7,7 +7,10 @@ use agentx_runtime::{BoxFuture, RequestValues, UserInput};
 use agentx_types::{AnswerSchema, RunId};
 use tokio_util::sync::CancellationToken;
 
-use crate::{AgentError, AgentHandle, Answer, Answering};
+use crate::answering::Answering;
+use crate::error::AgentError;
+use crate::handle::AgentHandle;
+use crate::update::Answer;
 
 /// A question that is about to be asked. Await it for the [`Answer`], or [stream](Ask::stream) it.
 ///
@@ -78,6 +81,22 @@ impl Ask {
             Some(token) => answering.cancelled_by(token),
             None => answering,
         })
+    }
+}
+
+impl AgentHandle {
+    /// Sends `text` to the agent. Nothing happens until the result is awaited for the answer, or
+    /// [streamed](Ask::stream). While the agent is busy, the input waits for its turn.
+    pub fn ask(&self, text: impl Into<String>) -> Ask {
+        Ask::new(self.clone(), text.into())
+    }
+
+    /// Sends `text` to the agent and streams its updates.
+    ///
+    /// # Errors
+    /// Returns an error if the input cannot be committed.
+    pub async fn stream(&self, text: impl Into<String>) -> Result<Answering, AgentError> {
+        self.ask(text).stream().await
     }
 }
 

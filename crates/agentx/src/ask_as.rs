@@ -10,7 +10,9 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::{AgentError, AgentHandle, Ask};
+use crate::ask::Ask;
+use crate::error::AgentError;
+use crate::handle::AgentHandle;
 
 /// A question whose answer is a `T`. Await it to send it.
 ///

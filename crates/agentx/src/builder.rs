@@ -8,12 +8,13 @@ use agentx_runtime::{ModelEnvironment, Runtime, SessionLog};
 use agentx_types::{ApprovalMode, Limits, Rule, SessionId};
 
 use crate::definition::{AgentPermissions, Definition};
+use crate::error::AgentError;
+use crate::handle::AgentHandle;
 use crate::model_access::{ModelAccess, OwnProvider};
-use crate::provider::ProviderEffector;
-use crate::reply::ScriptedReplies;
+use crate::provider::{Provider, ProviderEffector};
+use crate::reply::{Reply, ScriptedReplies};
 use crate::tool::IntoTool;
 use crate::work_dirs::WorkDirs;
-use crate::{AgentError, AgentHandle, Provider, Reply};
 
 /// Creates an agent with these standing instructions. Set its other properties, and then
 /// [start](AgentBuilder::start) it.

@@ -10,9 +10,10 @@ use agentx_tools::Toolbox;
 use agentx_types::{AgentConfig, ConfigChange, Guard, ModelSpec, SessionId, ToolSpec};
 
 use crate::definition::Definition;
+use crate::error::AgentError;
+use crate::handle::AgentHandle;
 use crate::model_access::Models;
 use crate::tool::AskValues;
-use crate::{AgentError, AgentHandle};
 
 /// The name of the program in logs.
 pub(crate) const PROGRAM: &str = concat!("agentx library ", env!("CARGO_PKG_VERSION"));

@@ -5,9 +5,9 @@ use std::path::Path;
 use agentx_config::{ApiKeySource, CloudSettings, ConfigPaths, LoadRequest, Settings, load};
 use agentx_node_runtime::NodeParts;
 
-use crate::AgentError;
 use crate::built_parts::{BuiltParts, PROGRAM};
 use crate::definition::Definition;
+use crate::error::AgentError;
 use crate::model_access::Models;
 use crate::work_dirs::WorkDirs;
 

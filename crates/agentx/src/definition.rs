@@ -6,7 +6,7 @@ use agentx_runtime::Tool;
 use agentx_tools::Toolbox;
 use agentx_types::{ApprovalMode, Limits, Rule};
 
-use crate::AgentError;
+use crate::error::AgentError;
 use crate::model_access::{ModelAccess, Models};
 use crate::tool::{AskValues, ToolWithValues};
 

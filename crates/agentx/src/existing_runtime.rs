@@ -7,9 +7,9 @@ use agentx_agent::secret_files;
 use agentx_llm::Catalog;
 use agentx_runtime::Runtime;
 
-use crate::AgentError;
 use crate::built_parts::{BuiltParts, base};
 use crate::definition::Definition;
+use crate::error::AgentError;
 use crate::model_access::Models;
 use crate::work_dirs::WorkDirs;
 

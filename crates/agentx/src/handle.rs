@@ -9,10 +9,10 @@ use agentx_runtime::{
     ApprovalInput, Delivery, OpenRequest, PendingApproval, Runtime, RuntimeError, Session, SessionState,
     SystemBus, UserInput, View,
 };
-use agentx_types::{AgentStateId, ApprovalDecision, InputMode, RunId, SessionId, ToolCallId};
+use agentx_types::{AgentStateId, ApprovalDecision, InputMode, SessionId, ToolCallId};
 
+use crate::error::AgentError;
 use crate::tool::AskValues;
-use crate::{AgentError, Answer, Answering, Ask};
 
 /// A handle to an agent. Clones refer to the same agent.
 ///
@@ -118,20 +118,6 @@ impl AgentHandle {
         }
     }
 
-    /// Sends `text` to the agent. Nothing happens until the result is awaited for the answer, or
-    /// [streamed](Ask::stream). While the agent is busy, the input waits for its turn.
-    pub fn ask(&self, text: impl Into<String>) -> Ask {
-        Ask::new(self.clone(), text.into())
-    }
-
-    /// Sends `text` to the agent and streams its updates.
-    ///
-    /// # Errors
-    /// Returns an error if the input cannot be committed.
-    pub async fn stream(&self, text: impl Into<String>) -> Result<Answering, AgentError> {
-        self.ask(text).stream().await
-    }
-
     /// Sends `text` into the current run: the model reads it before its next answer. If nothing is in
     /// progress, it is an ordinary input. Returns its `seq`.
     ///
@@ -219,35 +205,6 @@ impl AgentHandle {
         let decision = ApprovalInput::new(call.clone(), decision).note(note);
         self.inner.session.approve(decision).await?;
         Ok(())
-    }
-
-    /// Returns the answer of the current run, or of the last one: after a decision, or in a process that
-    /// continues another process's session.
-    ///
-    /// # Errors
-    /// Returns an error for the same reasons as [`Ask`], and if no question was ever sent.
-    pub async fn answer(&self) -> Result<Answer, AgentError> {
-        self.follow().await?.await
-    }
-
-    /// Follows the current run, or the last one, from its beginning.
-    ///
-    /// # Errors
-    /// Returns an error if nothing was ever asked.
-    pub async fn follow(&self) -> Result<Answering, AgentError> {
-        let run = self
-            .state()
-            .await?
-            .run
-            .ok_or_else(|| RuntimeError::Refused(format!("{} has no messages yet", self.id())))?;
-        self.listen(run.run_id).await
-    }
-
-    /// Follows a run from its input on.
-    pub(crate) async fn listen(&self, run: RunId) -> Result<Answering, AgentError> {
-        let before = run.input().unwrap_or(1).saturating_sub(1);
-        let events = self.inner.session.subscribe(before, View::Runtime).await?;
-        Ok(Answering::new(self.clone(), run, events))
     }
 
     /// The `seq` of the last event: a point to [fork at](AgentHandle::fork_at).

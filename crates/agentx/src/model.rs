@@ -2,7 +2,11 @@
 
 use agentx_llm::{CloudCredentials, Secret};
 
-use crate::{AgentBuilder, AgentError, Answer, Provider, Reply, agent};
+use crate::builder::{AgentBuilder, agent};
+use crate::error::AgentError;
+use crate::provider::Provider;
+use crate::reply::Reply;
+use crate::update::Answer;
 
 /// Creates a single call of a model: an id, an alias or `provider/id`, as for [`AgentBuilder::model`].
 ///

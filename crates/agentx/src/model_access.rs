@@ -11,7 +11,7 @@ use agentx_types::ErrorOccurred;
 use agentx_types::{Action, ActionBody, Api, ModelSpec, Prices, SCRIPTED_MODEL, SessionId};
 use tokio_util::sync::CancellationToken;
 
-use crate::AgentError;
+use crate::error::AgentError;
 
 /// The provider whose protocol is assumed for a server of which only the address is given.
 const COMPATIBLE: &str = "openai";
@@ -371,7 +371,7 @@ mod tests {
 
     use super::*;
     use crate::provider::ProviderEffector;
-    use crate::{AnswerSink, Provider, ProviderError};
+    use crate::provider::{AnswerSink, Provider, ProviderError};
 
     struct Mute;
 

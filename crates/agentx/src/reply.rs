@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use agentx_types::ModelRequest;
 use serde_json::Value;
 
-use crate::{AnswerSink, Provider, ProviderError};
+use crate::provider::{AnswerSink, Provider, ProviderError};
 
 /// An answer of a scripted model: see [`AgentBuilder::scripted`](crate::AgentBuilder::scripted). A text is an
 /// answer, too.

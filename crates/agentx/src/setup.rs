@@ -11,11 +11,12 @@ use agentx_secrets::{Origin, SecretSet};
 use agentx_tools::Toolbox;
 use agentx_types::OwnerId;
 
+use crate::builder::AgentBuilder;
 use crate::built_parts::{BuiltParts, PROGRAM, base};
 use crate::definition::Definition;
+use crate::error::AgentError;
 use crate::model_access::Models;
 use crate::work_dirs::WorkDirs;
-use crate::{AgentBuilder, AgentError};
 
 /// The owner of the sessions in a log that only its program uses.
 const OWNER: &str = "own_local";

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agentx_runtime::{MemoryLog, Runtime, SessionLog};
 
-use crate::AgentError;
+use crate::error::AgentError;
 
 /// The directories in which an agent works and is stored.
 #[derive(Default)]

@@ -10,10 +10,13 @@ use agentx_flows::ToolSurroundings;
 use agentx_runtime::{AgentInfo, AgentOrigin, Agents, ModelInfo, NamedAgent, RuntimeError};
 use agentx_types::{AgentConfig, AgentKind, ModelSpec, ToolSpec};
 
-use crate::{Assembly, AssemblyError, VariableSource};
+use crate::agent::{Assembly, AssemblyError};
 
 /// The number of names that are proposed for one that is not known.
 const NEAREST: usize = 3;
+
+/// Returns the value of an environment variable, if it is set.
+pub type VariableSource = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// Resolves names of agents, models, texts and variables.
 pub(crate) struct AgentCatalog {

@@ -16,11 +16,11 @@ mod unknown_names;
 pub use agentx_flows::{forget_values, kept_bytes, kept_values};
 
 pub use agent::{Assembly, AssemblyError, mistakes_of};
+pub use catalogue::VariableSource;
 pub use folder_contents::{FileRole, FolderContents, FolderFile, folder_contents};
 pub use missing_parts::tools_lacking;
 pub use runtime::{
-    AttachedToolSource, VariableSource, WithFiles, library, runtime_with_files, user_folder, whole_library,
-    workspace_folder,
+    AttachedToolSource, WithFiles, library, runtime_with_files, user_folder, whole_library, workspace_folder,
 };
 pub use tools::{FileTool, file_tools};
 pub use unknown_names::{UnknownTools, misnamed_tools};

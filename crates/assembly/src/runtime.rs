@@ -17,12 +17,8 @@ use agentx_runtime::LogError;
 use agentx_types::ToolSpec;
 
 use crate::accepted_files::AcceptedFiles;
-use crate::catalogue::AgentCatalog;
-use crate::file_tools;
-use crate::tools::{FileTool, name_taken, with_settings};
-
-/// Returns the value of an environment variable, if it is set.
-pub type VariableSource = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
+use crate::catalogue::{AgentCatalog, VariableSource};
+use crate::tools::{FileTool, file_tools, name_taken, with_settings};
 
 /// Returns the folder of this workspace that holds files of agents and tools.
 pub fn workspace_folder(settings: &Settings) -> PathBuf {

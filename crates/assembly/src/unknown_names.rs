@@ -15,8 +15,8 @@ use agentx_config::{
 use agentx_node_runtime::built_in_tools;
 use agentx_types::{Rule, RuleEffect, ToolSpec};
 
-use crate::file_tools;
 use crate::runtime::whole_library;
+use crate::tools::file_tools;
 
 /// The separator between the names of an MCP server and its tool, here and in other programs
 /// (`mcp__github__search`). The tools of a server are unknown before its first start, so rules about them

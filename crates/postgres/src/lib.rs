@@ -8,7 +8,9 @@
 
 mod address;
 mod connection;
+mod options;
 mod query_tool;
 mod rows;
 
-pub use query_tool::{ConfiguredDatabase, DatabaseQueryInput, DatabaseQueryOptions, DatabaseQueryTool};
+pub use options::DatabaseQueryOptions;
+pub use query_tool::{ConfiguredDatabase, DatabaseQueryInput, DatabaseQueryTool};

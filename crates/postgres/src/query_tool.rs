@@ -1,7 +1,6 @@
-//! The tool `query_database`: its arguments, its limits, and the databases that it may read.
+//! The tool `query_database`: its arguments, and the databases that it may read.
 
 use std::fmt;
-use std::time::Duration;
 
 use agentx_runtime::{ToolContext, ToolOutcome};
 use agentx_tools::{ToolAbout, ToolFailure, TypedTool};
@@ -12,6 +11,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::address::DatabaseAddress;
+use crate::options::DatabaseQueryOptions;
 use crate::rows::{DatabaseAnswer, read};
 
 /// A database that the person configured. `Debug` shows no address.
@@ -28,42 +28,6 @@ impl fmt::Debug for ConfiguredDatabase {
         f.debug_struct("ConfiguredDatabase")
             .field("name", &self.name)
             .finish_non_exhaustive()
-    }
-}
-
-/// Limits of `query_database`.
-#[derive(Clone, Debug)]
-pub struct DatabaseQueryOptions {
-    /// The time limit of a call: 10 s.
-    pub timeout: Duration,
-    /// Rows that are shown if the call sets no limit: 100.
-    pub rows: usize,
-    /// Rows that a call may ask for, at most: 1,000.
-    pub max_rows: usize,
-    /// Bytes that are shown, at most: 64 KiB.
-    pub shown_bytes: usize,
-    /// Bytes of a shown value, at most: 2,000.
-    pub value_bytes: usize,
-    /// Bytes that a database may send for a call, at most: 16 MiB.
-    pub received_bytes: usize,
-    /// Bytes of the SQL of a call, at most: 100,000.
-    pub sql_bytes: usize,
-    /// Maximum number of concurrent calls: 4. Others wait for their turn, at most as long as a call may take.
-    pub at_once: usize,
-}
-
-impl Default for DatabaseQueryOptions {
-    fn default() -> Self {
-        Self {
-            timeout: Duration::from_secs(10),
-            rows: 100,
-            max_rows: 1000,
-            shown_bytes: 64 << 10,
-            value_bytes: 2000,
-            received_bytes: 16 << 20,
-            sql_bytes: 100_000,
-            at_once: 4,
-        }
     }
 }
 

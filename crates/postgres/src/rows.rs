@@ -11,9 +11,9 @@ use tokio_postgres::tls::NoTls;
 use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Connection, Error, SimpleQueryMessage, Statement};
 
-use crate::DatabaseQueryOptions;
 use crate::address::{DatabaseAddress, DatabasePlace};
 use crate::connection::{BoundedSocket, Encryption};
+use crate::options::DatabaseQueryOptions;
 
 /// The result of a call.
 pub(crate) struct DatabaseAnswer {

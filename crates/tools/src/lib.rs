@@ -62,8 +62,8 @@ mod workspace;
 pub use background::Background;
 #[cfg(feature = "builtin")]
 pub use bash::{
-    CommandRecords, OutputBudget, PipedCommand, PipedProgram, ProgramPipes, RemainingProcess, is_in_a_call,
-    kill_all_commands, own_command_mark, refused_link,
+    BashOptions, CommandRecords, OutputBudget, PipedCommand, PipedProgram, ProgramPipes, RemainingProcess,
+    is_in_a_call, kill_all_commands, own_command_mark, refused_link,
 };
 #[cfg(feature = "builtin")]
 pub use document_reader::DocumentReader;
@@ -75,7 +75,7 @@ pub use files::{LARGEST_NOTEBOOK, LONGEST_PICTURE_SIDE, is_named_as_notebook, no
 #[cfg(feature = "builtin")]
 pub use long_result::shortened;
 #[cfg(feature = "builtin")]
-pub use options::{BashOptions, FileOptions, SearchOptions, ToolOptions};
+pub use options::{FileOptions, SearchOptions, ToolOptions};
 #[cfg(feature = "query")]
 pub use query::{QueryInput, QueryOptions, QueryTool, QueryWriteTool};
 #[cfg(feature = "builtin")]

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ReactAgent;
-use super::delegation_tools::{AGENTS, DELEGATE};
 use crate::ledger::CallStage;
 use crate::run_lifecycle::{RunInput, RunStep, made_by};
+use crate::tools::delegation_tools::{AGENTS, DELEGATE};
 
 /// The most children that may be at work at once.
 const MAX_AT_WORK: usize = 16;

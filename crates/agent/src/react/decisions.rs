@@ -18,7 +18,7 @@ use super::calls::not_allowed;
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::other_authors;
 use crate::permissions::approval::{self, Question, Verdict};
-use crate::run_lifecycle::RunStep;
+use crate::run_lifecycle::{self, RunStep};
 use crate::tools::plan_mode;
 
 /// Maximum number of characters of each decision; longer ones end with `…`.
@@ -165,7 +165,7 @@ impl ReactAgent {
     /// Applies new rules of the session's server. Waiting calls are decided again when the next writer takes
     /// over; until then the questions only record who may decide.
     pub(crate) fn bind_by(&mut self, server: Option<&Arc<ServerRules>>) {
-        crate::bind_by(Arc::make_mut(&mut self.config), server);
+        run_lifecycle::bind_by(Arc::make_mut(&mut self.config), server);
         for index in 0..self.ledger.entries().len() {
             let by_server = self.is_asked_by_server(&self.ledger.entries()[index].call);
             if let CallStage::AwaitingApproval(question) = &mut self.ledger.entries_mut()[index].stage {

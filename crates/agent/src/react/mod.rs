@@ -6,7 +6,7 @@
 //! | --- | --- |
 //! | [`stream`], [`answer`] | the pieces of the model's answer, and the complete answer |
 //! | [`calls`], [`decisions`], [`nested_calls`], [`script_steps`] | tools, approvals, calls by tools, steps |
-//! | [`delegation_tools`], [`own_tools`], [`questions`] | tools that the machine answers itself, questions |
+//! | [`own_tools`], [`questions`] | tools that the machine answers itself, questions |
 //! | [`cut_off`] | answers that end at their maximum length |
 //! | [`answer_schema`] | an answer that has to fit a schema |
 //! | [`built_context`] | context that services build for a run |
@@ -44,7 +44,6 @@ mod condense;
 mod config_change;
 mod cut_off;
 mod decisions;
-mod delegation_tools;
 mod fallback;
 mod nested_calls;
 mod overflow;
@@ -70,7 +69,6 @@ use serde::{Deserialize, Serialize};
 use built_context::GivenItems;
 use children::ReactChild;
 use condense::CondenseState;
-pub use delegation_tools::{AGENTS, DELEGATE, delegation_tools};
 use fallback::FallbackInUse;
 pub use nested_calls::{NestedCall, NestedStage};
 use stuck::StuckWatch;

@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod ask_user;
+pub(crate) mod delegation_tools;
 pub(crate) mod described_tools;
 pub(crate) mod nearest_argument;
 pub(crate) mod own_tool_specs;

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::backlog::OutputBacklog;
 use super::command_end::CommandEnd;
 use super::group::ProcessGroup;
-use crate::BashOptions;
+use crate::bash::options::BashOptions;
 
 /// A command that continues after its call has ended.
 pub(super) struct BackgroundJob {

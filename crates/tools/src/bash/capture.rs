@@ -5,7 +5,8 @@
 use agentx_runtime::TerminalLine;
 
 use super::budget::OutputShare;
-use crate::{BashOptions, text};
+use crate::bash::options::BashOptions;
+use crate::text;
 
 /// Keeps output.
 pub(super) struct Capture {

@@ -15,8 +15,10 @@ use super::group::ProcessGroup;
 use super::process_mark::{MARK, ProcessMark};
 use super::pump::{OutputDestination, OutputPump};
 use super::running_command::RunningCommand;
+use crate::bash::options::BashOptions;
+use crate::environment::ProgramEnvironment;
+use crate::failure::ToolFailure;
 use crate::workspace::explain;
-use crate::{BashOptions, ProgramEnvironment, ToolFailure};
 
 /// Variables that commands get in addition to the process's environment: plain output, no pager, no prompts.
 const SETTINGS: &[(&str, &str)] = &[

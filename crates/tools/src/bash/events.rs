@@ -7,7 +7,7 @@ use agentx_runtime::ToolOutputSink;
 use agentx_types::OutputChannel;
 use tokio::time::Instant;
 
-use crate::BashOptions;
+use crate::bash::options::BashOptions;
 use crate::text;
 
 /// Turns output into events.

@@ -14,7 +14,9 @@ use super::command_end::CommandEnd;
 use super::command_report::{CommandReport, LeftProcesses, seconds};
 use super::pump::OutputDestination;
 use super::running_command::RunningCommand;
-use crate::{BashOptions, ToolFailure, text};
+use crate::ToolFailure;
+use crate::bash::options::BashOptions;
+use crate::text;
 
 /// Maximum number of bytes of a command line to show when it ends.
 const SHOWN_COMMAND: usize = 200;

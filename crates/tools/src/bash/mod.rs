@@ -21,6 +21,7 @@ mod job;
 mod jobs;
 mod left_running;
 mod links;
+mod options;
 mod orphans;
 mod outside;
 mod piped_program;
@@ -50,6 +51,7 @@ pub(crate) use job::JobTool;
 pub(crate) use jobs::JobTable;
 pub use left_running::RemainingProcess;
 pub use links::refused_link;
+pub use options::BashOptions;
 pub(crate) use orphans::{any as any_left_running, end as end_left_running, named as left_running};
 use outside::{OutsideAnswer, OutsideOffer};
 pub use piped_program::{PipedCommand, PipedProgram, ProgramPipes};
@@ -58,7 +60,7 @@ pub use process_mark::{is_in_a_call, own_command_mark};
 use pump::OutputDestination;
 use running_command::RunningCommand;
 
-use crate::{BashOptions, ToolAbout, ToolFailure, TypedTool};
+use crate::{ToolAbout, ToolFailure, TypedTool};
 
 /// The arguments of `bash`.
 #[derive(Deserialize, JsonSchema)]

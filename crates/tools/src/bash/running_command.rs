@@ -11,7 +11,7 @@ use super::command_end::CommandEnd;
 use super::command_sandbox::CommandSandbox;
 use super::group::ProcessGroup;
 use super::pump::{OutputDestination, OutputPump};
-use crate::BashOptions;
+use crate::bash::options::BashOptions;
 
 /// A command that runs.
 pub(super) struct RunningCommand {
