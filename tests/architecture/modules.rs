@@ -13,6 +13,7 @@ const LAYERED: &[&str] = &[
     "agent",
     "agent-files",
     "agentx",
+    "assembly",
     "bus",
     "chat",
     "config",
@@ -26,11 +27,13 @@ const LAYERED: &[&str] = &[
     "openhands",
     "remote-runtime",
     "runtime",
+    "sandbox",
     "secrets",
     "server",
     "session",
     "sqlite-log",
     "terminal",
+    "testing",
     "tools",
 ];
 /// The crates that others build on, and whose documentation is at least a quarter of their code.
@@ -46,22 +49,60 @@ const DOCUMENTED: &[&str] = &[
     "session",
 ];
 
-/// The production files of a crate by the path of their modules; `lib.rs` is the crate itself, and not among
-/// them.
-fn modules<'s>(sources: &'s [Source], name: &str) -> Vec<(Vec<&'s str>, &'s Source)> {
-    let folder = format!("crates/{name}/src/");
-    let inside = sources.iter().filter(|source| source.tests_from > 0);
-    let inside = inside.filter_map(|source| Some((source.path.strip_prefix(&folder)?, source)));
-    let module = |path: &'s str| {
-        path.trim_end_matches(".rs")
-            .trim_end_matches("/mod")
-            .split('/')
-            .collect()
-    };
-    inside
-        .filter(|(path, _)| *path != "lib.rs")
-        .map(|(path, source)| (module(path), source))
-        .collect()
+/// The modules of a crate.
+struct Modules<'s> {
+    /// The production files by the path of their modules; `lib.rs` is the crate itself, and not among them.
+    files: Vec<(Vec<&'s str>, &'s Source)>,
+    /// The paths of the names that `lib.rs` imports or exports. Whoever imports such a name from the crate knows the
+    /// module that has it.
+    in_crate: BTreeMap<&'s str, Vec<&'s str>>,
+}
+
+impl<'s> Modules<'s> {
+    fn of(sources: &'s [Source], name: &str) -> Self {
+        let folder = format!("crates/{name}/src/");
+        let inside = sources.iter().filter(|source| source.tests_from > 0);
+        let inside = inside.filter_map(|source| Some((source.path.strip_prefix(&folder)?, source)));
+        let (lib, others): (Vec<_>, Vec<_>) = inside.partition(|(path, _)| *path == "lib.rs");
+        let module = |path: &'s str| {
+            path.trim_end_matches(".rs")
+                .trim_end_matches("/mod")
+                .split('/')
+                .collect()
+        };
+        let files: Vec<(Vec<&str>, &Source)> = others
+            .into_iter()
+            .map(|(path, source)| (module(path), source))
+            .collect();
+        let mut in_crate = lib
+            .first()
+            .map(|(_, source)| in_crate(&source.code))
+            .unwrap_or_default();
+        in_crate.retain(|name, _| files.iter().all(|(path, _)| path[0] != *name));
+        Self { files, in_crate }
+    }
+}
+
+/// The paths of the names that the code of `lib.rs` imports or exports.
+fn in_crate(lib: &str) -> BTreeMap<&str, Vec<&str>> {
+    let words = words(lib);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        at = if words[at] == "use" {
+            paths(&words, at + 1, Vec::new(), &mut found)
+        } else {
+            at + 1
+        };
+    }
+    let inside = found.into_iter().map(|path| {
+        let names = path
+            .into_iter()
+            .skip_while(|word| ["crate", "self"].contains(word));
+        names.collect::<Vec<&str>>()
+    });
+    let inside = inside.filter(|path| path.len() > 1);
+    inside.filter_map(|path| Some((*path.last()?, path))).collect()
 }
 
 /// The path of a module inside its crate, as a line of code names it: ready for the name of what is in it.
@@ -119,8 +160,14 @@ fn paths<'c>(
     }
 }
 
-/// What the code of `module` names in `folder`, in `use` and elsewhere: modules, and whatever else is there.
-fn named(code: &str, module: &[&str], folder: &[&str]) -> BTreeSet<String> {
+/// What the code of `module` names in `folder`, in `use` and elsewhere: modules, and whatever else is there. A name in
+/// the crate itself counts as its path in `in_crate`.
+fn named(
+    code: &str,
+    module: &[&str],
+    folder: &[&str],
+    in_crate: &BTreeMap<&str, Vec<&str>>,
+) -> BTreeSet<String> {
     let words = words(code);
     let mut found = Vec::new();
     let mut at = 0;
@@ -142,6 +189,10 @@ fn named(code: &str, module: &[&str], folder: &[&str]) -> BTreeSet<String> {
             .iter()
             .skip_while(|word| ["crate", "self", "super"].contains(word));
         let path: Vec<&str> = above.iter().chain(names).copied().collect();
+        let path: Vec<&str> = match path.first().and_then(|first| in_crate.get(first)) {
+            Some(from) => from.iter().chain(&path[1..]).copied().collect(),
+            None => path,
+        };
         let name = path.strip_prefix(folder)?.first()?;
         Some((*name).to_owned())
     });
@@ -149,18 +200,16 @@ fn named(code: &str, module: &[&str], folder: &[&str]) -> BTreeSet<String> {
 }
 
 /// Whom of its neighbours, and whatever else is in the folder, each module of a folder names.
-fn knowledge<'s>(
-    modules: &[(Vec<&'s str>, &Source)],
-    folder: &[&str],
-) -> BTreeMap<&'s str, BTreeSet<String>> {
+fn knowledge<'s>(modules: &Modules<'s>, folder: &[&str]) -> BTreeMap<&'s str, BTreeSet<String>> {
     let depth = folder.len();
     let inside = modules
+        .files
         .iter()
         .filter(|(path, _)| path.len() > depth && path.starts_with(folder));
     let mut knows: BTreeMap<&'s str, BTreeSet<String>> = BTreeMap::new();
     for (path, source) in inside {
         let code: Vec<&str> = source.production().map(|(_, line)| line).collect();
-        let names = named(&code.join("\n"), path, folder).into_iter();
+        let names = named(&code.join("\n"), path, folder, &modules.in_crate).into_iter();
         let others = names.filter(|name| name != path[depth]);
         knows.entry(path[depth]).or_default().extend(others);
     }
@@ -168,7 +217,7 @@ fn knowledge<'s>(
 }
 
 /// The modules of a folder that know each other in a circle, or are known by such, and whom they know.
-fn circles(modules: &[(Vec<&str>, &Source)], folder: &[&str]) -> Vec<String> {
+fn circles(modules: &Modules<'_>, folder: &[&str]) -> Vec<String> {
     let mut knows = knowledge(modules, folder);
     // A module that uses none of the remaining ones is in no cycle.
     while let Some(free) = knows
@@ -194,10 +243,11 @@ fn modules_of_a_folder_know_each_other_in_one_direction() {
     let sources = sources(&workspace_root());
     let mut found = Vec::new();
     for name in LAYERED {
-        let modules = modules(&sources, name);
-        let folders: BTreeSet<&[&str]> = modules.iter().map(|(path, _)| &path[..path.len() - 1]).collect();
+        let modules = Modules::of(&sources, name);
+        let paths = modules.files.iter().map(|(path, _)| path);
+        let folders: BTreeSet<&[&str]> = paths.map(|path| &path[..path.len() - 1]).collect();
         assert!(
-            modules.len() > 5 && folders.contains(&[][..]),
+            modules.files.len() > 5 && folders.contains(&[][..]),
             "{name}: {folders:?}"
         );
         let mut knows = knowledge(&modules, &[]);
@@ -264,8 +314,27 @@ fn names_of_modules_are_found_in_code() {
         ("other::crate_name::x(crate)", &[], &[]),
     ] {
         let found: BTreeSet<String> = found.iter().map(|name| (*name).to_owned()).collect();
-        assert_eq!(named(code, &["a", "b"], folder), found, "{code}");
+        assert_eq!(
+            named(code, &["a", "b"], folder, &BTreeMap::new()),
+            found,
+            "{code}"
+        );
     }
+}
+
+#[test]
+fn a_name_in_the_crate_itself_counts_as_one_of_its_module() {
+    let in_crate = in_crate("mod c;\npub use c::{D, e::F};\nuse crate::g::H;");
+    for (code, folder, found) in [
+        ("use crate::D;", &[][..], &["c"][..]),
+        ("use crate::{F, d::D};", &[], &["c", "d"]),
+        ("use super::super::F;", &["c"], &["e"]),
+        ("crate::F::new(super::D)", &["a"], &["D"]),
+    ] {
+        let found: BTreeSet<String> = found.iter().map(|name| (*name).to_owned()).collect();
+        assert_eq!(named(code, &["a", "b"], folder, &in_crate), found, "{code}");
+    }
+    assert_eq!(in_crate["H"], ["g", "H"]);
 }
 
 #[test]
