@@ -6,13 +6,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentx_runtime::{Journal, ToolContext, ToolOutcome, ToolOutputSink};
-use agentx_testing::FaultyLog;
+use agentx_runtime::ToolOutcome;
+use agentx_testing::fixture;
 use agentx_tools::{ToolOptions, Toolbox};
-use agentx_types::{ContentPart, SessionId, ToolCallId, ToolStatus};
+use agentx_types::{ContentPart, ToolStatus};
 use serde_json::{Value, json};
 
 const FOLDERS: usize = 500;
@@ -78,21 +77,6 @@ fn make_tree(root: &Path) {
     }
 }
 
-fn context(root: &Path) -> ToolContext {
-    ToolContext {
-        tool_call_id: ToolCallId::new("call_1"),
-        session_id: SessionId::new("ses_1"),
-        workspace: root.to_owned(),
-        outside_workspace: false,
-        output: ToolOutputSink::discard(),
-        journal: Journal::discard(),
-        blobs: Arc::new(FaultyLog::new()),
-        cancel: Default::default(),
-        values: Default::default(),
-        slots: Default::default(),
-    }
-}
-
 fn words(outcome: &ToolOutcome) -> String {
     let text = outcome.content.iter().filter_map(|part| match part {
         ContentPart::Text(text) => Some(text.text.as_str()),
@@ -138,7 +122,9 @@ impl Workspace {
 
     fn call(&self, tool: &str, input: Value) -> ToolOutcome {
         let began = Instant::now();
-        let call = self.toolbox.call(tool, input.clone(), context(self.root()));
+        let call = self
+            .toolbox
+            .call(tool, input.clone(), fixture::tool_context(self.root()));
         let outcome = self.runtime.block_on(call);
         assert_eq!(
             outcome.status,

@@ -6,13 +6,13 @@ use std::sync::{Arc, Mutex};
 
 use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
 use agentx_mcp::{KnownServers, McpEnvironment, McpFailure, McpLaunchContext, McpLimits};
-use agentx_runtime::{BlobStore, CallSlots, Journal, MemoryLog, ToolContext, ToolOutcome, ToolOutputSink};
+use agentx_runtime::ToolOutcome;
+use agentx_testing::fixture;
 use agentx_tools::ProgramEnvironment;
-use agentx_types::{Access, ContentPart, SessionId, ToolCallId, ToolStatus};
+use agentx_types::{Access, ContentPart, ToolStatus};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_util::sync::CancellationToken;
 
 /// The behaviour of the server.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -247,22 +247,9 @@ async fn reply(stream: &mut TcpStream, status: &str, body: &str) -> bool {
 }
 
 async fn call(environment: &McpEnvironment) -> ToolOutcome {
-    let log = Arc::new(MemoryLog::new());
-    let blobs: Arc<dyn BlobStore> = log;
-    let context = ToolContext {
-        tool_call_id: ToolCallId::new("call_1"),
-        session_id: SessionId::new("ses_1"),
-        workspace: "/".into(),
-        outside_workspace: false,
-        output: ToolOutputSink::discard(),
-        journal: Journal::discard(),
-        blobs,
-        cancel: CancellationToken::new(),
-        values: Default::default(),
-        slots: CallSlots::default(),
-    };
     let tool = environment.tools().into_iter().next().unwrap();
-    tool.call(json!({"region": "a\nb"}), context).await
+    tool.call(json!({"region": "a\nb"}), fixture::tool_context("/"))
+        .await
 }
 
 fn text(outcome: &ToolOutcome) -> &str {

@@ -6,17 +6,14 @@ use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_postgres::{ConfiguredDatabase, DatabaseQueryOptions, DatabaseQueryTool};
-use agentx_runtime::{
-    BlobStore, CallSlots, Journal, MemoryLog, Tool as _, ToolContext, ToolOutcome, ToolOutputSink,
-};
+use agentx_runtime::{Tool as _, ToolOutcome};
+use agentx_testing::fixture;
 use agentx_tools::Typed;
-use agentx_types::{ContentPart, SessionId, ToolCallId, ToolStatus};
+use agentx_types::{ContentPart, ToolStatus};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 /// The user `nobody`: PostgreSQL does not run as root.
 const NOBODY: u32 = 65_534;
@@ -142,20 +139,7 @@ fn tool(address: &str, options: DatabaseQueryOptions) -> Typed<DatabaseQueryTool
 }
 
 async fn call(tool: &Typed<DatabaseQueryTool>, input: Value) -> ToolOutcome {
-    let blobs: Arc<dyn BlobStore> = Arc::new(MemoryLog::new());
-    let context = ToolContext {
-        tool_call_id: ToolCallId::new("call_1"),
-        session_id: SessionId::new("ses_1"),
-        workspace: "/".into(),
-        outside_workspace: false,
-        output: ToolOutputSink::discard(),
-        journal: Journal::discard(),
-        blobs,
-        cancel: CancellationToken::new(),
-        values: Default::default(),
-        slots: CallSlots::default(),
-    };
-    tool.call(input, context).await
+    tool.call(input, fixture::tool_context("/")).await
 }
 
 fn text(outcome: &ToolOutcome) -> String {

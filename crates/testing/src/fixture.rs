@@ -1,7 +1,11 @@
-//! Whole values for tests in one line: models, configurations, messages, requests and actions.
+//! Whole values for tests in one line: models, configurations, messages, requests, actions and contexts of calls.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
+use agentx_runtime::{
+    CallSlots, Journal, MemoryLog, RequestValues, SessionBlobs, ToolContext, ToolOutputSink,
+};
 use agentx_types::{
     Access, Action, ActionBody, ActionId, AgentConfig, AgentKind, AgentStateId, AnswerCall, Api,
     ApprovalMode, CallModel, CallTool, Cancel, CloseAgent, Condense, ContentPart, DecideInnerCall, InputMode,
@@ -10,6 +14,7 @@ use agentx_types::{
     ToolResultPart, ToolSpec, ToolStatus, UserMessage,
 };
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 /// Returns the session of every fixture.
 pub fn session_id() -> SessionId {
@@ -201,6 +206,23 @@ pub fn call_tool(id: &str, name: &str, input: Value) -> Arc<Action> {
         recorded: Arc::default(),
         caller: Arc::default(),
     }))
+}
+
+/// Returns the context of a call with the id `call_1` that works in this directory. Its output and its steps are
+/// discarded, its blobs are kept in memory, and nobody cancels it.
+pub fn tool_context(workspace: impl Into<PathBuf>) -> ToolContext {
+    ToolContext {
+        tool_call_id: ToolCallId::new("call_1"),
+        session_id: session_id(),
+        workspace: workspace.into(),
+        outside_workspace: false,
+        output: ToolOutputSink::discard(),
+        journal: Journal::discard(),
+        blobs: Arc::new(SessionBlobs::new(Arc::new(MemoryLog::new()), session_id())),
+        cancel: CancellationToken::new(),
+        values: RequestValues::default(),
+        slots: CallSlots::default(),
+    }
 }
 
 /// Returns one action of each kind.

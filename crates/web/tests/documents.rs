@@ -8,10 +8,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use agentx_runtime::{Journal, SessionBlobs, ToolContext, ToolOutputSink};
-use agentx_testing::{FaultyLog, pdf_of, pdf_with_content};
+use agentx_testing::{fixture, pdf_of, pdf_with_content};
 use agentx_tools::{DocumentReader as _, FileOptions, ToolOptions, Toolbox};
-use agentx_types::{SessionId, ToolCallId, ToolStatus};
+use agentx_types::ToolStatus;
 use agentx_web::{DocumentFormat, DocumentHelper};
 use flate2::{Compress, Compression, FlushCompress, Status};
 use serde_json::{Value, json};
@@ -124,20 +123,7 @@ async fn read_shows_the_text_of_pdfs_and_notebooks() {
     });
     let root = place.path().canonicalize().unwrap();
     let read = async |input: Value| {
-        let session_id = SessionId::new("ses_1");
-        let context = ToolContext {
-            tool_call_id: ToolCallId::new("call_1"),
-            session_id: session_id.clone(),
-            workspace: root.clone(),
-            outside_workspace: false,
-            output: ToolOutputSink::discard(),
-            journal: Journal::discard(),
-            blobs: Arc::new(SessionBlobs::new(Arc::new(FaultyLog::new()), session_id)),
-            cancel: CancellationToken::new(),
-            values: Default::default(),
-            slots: Default::default(),
-        };
-        let outcome = toolbox.call("read", input, context).await;
+        let outcome = toolbox.call("read", input, fixture::tool_context(&root)).await;
         let text: String = outcome.content.iter().filter_map(|part| part.as_text()).collect();
         (outcome.status, text)
     };

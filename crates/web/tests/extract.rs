@@ -10,12 +10,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use agentx_http::{LookupFuture, NameLookup};
-use agentx_runtime::{
-    BlobStore, Journal, SessionBlobs, Tool, ToolContext, ToolOutcome, ToolOutputSink, blobs_of,
-};
-use agentx_testing::{FaultyLog, Gate, ServerReply, TestServer, pdf_of};
+use agentx_runtime::{BlobStore, Tool, ToolContext, ToolOutcome, blobs_of};
+use agentx_testing::{Gate, ServerReply, TestServer, fixture, pdf_of};
 use agentx_tools::Typed;
-use agentx_types::{BlobId, EnvironmentEvent, SessionId, ToolCallId, ToolResult, ToolStatus};
+use agentx_types::{BlobId, EnvironmentEvent, ToolCallId, ToolResult, ToolStatus};
 use agentx_web::{WebExtractOptions, WebExtractTool};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -23,18 +21,9 @@ use tokio_util::sync::CancellationToken;
 use common::helper;
 
 fn context(cancel: CancellationToken) -> ToolContext {
-    let session_id = SessionId::new("ses_1");
     ToolContext {
-        tool_call_id: ToolCallId::new("call_1"),
-        session_id: session_id.clone(),
-        workspace: std::env::temp_dir(),
-        outside_workspace: false,
-        output: ToolOutputSink::discard(),
-        journal: Journal::discard(),
-        blobs: Arc::new(SessionBlobs::new(Arc::new(FaultyLog::new()), session_id)),
         cancel,
-        values: Default::default(),
-        slots: Default::default(),
+        ..fixture::tool_context(std::env::temp_dir())
     }
 }
 

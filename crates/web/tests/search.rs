@@ -1,30 +1,19 @@
 //! `web_search` against servers that answer as the engines do. The answers are made up in the engines' forms.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::sync::Arc;
+use agentx_runtime::{Tool, ToolContext, ToolOutcome};
 
-use agentx_runtime::{Journal, SessionBlobs, Tool, ToolContext, ToolOutcome, ToolOutputSink};
-
-use agentx_testing::{FaultyLog, Gate, ServerReply, TestServer};
+use agentx_testing::{Gate, ServerReply, TestServer, fixture};
 use agentx_tools::Typed;
-use agentx_types::{SessionId, ToolCallId, ToolStatus};
+use agentx_types::ToolStatus;
 use agentx_web::{SearchEngine, SearchKey, WebSearchOptions, WebSearchTool};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
 fn context(cancel: CancellationToken) -> ToolContext {
-    let session_id = SessionId::new("ses_1");
     ToolContext {
-        tool_call_id: ToolCallId::new("call_1"),
-        session_id: session_id.clone(),
-        workspace: std::env::temp_dir(),
-        outside_workspace: false,
-        output: ToolOutputSink::discard(),
-        journal: Journal::discard(),
-        blobs: Arc::new(SessionBlobs::new(Arc::new(FaultyLog::new()), session_id)),
         cancel,
-        values: Default::default(),
-        slots: Default::default(),
+        ..fixture::tool_context(std::env::temp_dir())
     }
 }
 

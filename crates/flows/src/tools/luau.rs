@@ -177,26 +177,15 @@ fn failed(error: &ScriptError) -> ToolOutcome {
 #[cfg(test)]
 mod tests {
     use agentx_agent_files::definition::Millis;
-    use agentx_runtime::{CallSlots, Journal, RequestValues, SessionBlobs, ToolOutputSink};
-    use agentx_testing::FaultyLog;
-    use agentx_types::{SessionId, ToolCallId};
-    use tokio_util::sync::CancellationToken;
+    use agentx_runtime::CallSlots;
+    use agentx_testing::fixture;
 
     use super::*;
 
     fn context(slots: &CallSlots) -> ToolContext {
-        let session_id = SessionId::new("ses_1");
         ToolContext {
-            tool_call_id: ToolCallId::new("call_1"),
-            session_id: session_id.clone(),
-            workspace: std::env::temp_dir(),
-            outside_workspace: false,
-            output: ToolOutputSink::discard(),
-            journal: Journal::discard(),
-            blobs: Arc::new(SessionBlobs::new(Arc::new(FaultyLog::new()), session_id)),
-            cancel: CancellationToken::new(),
-            values: RequestValues::default(),
             slots: slots.clone(),
+            ..fixture::tool_context(std::env::temp_dir())
         }
     }
 

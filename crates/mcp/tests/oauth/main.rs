@@ -10,17 +10,16 @@
 mod server;
 
 use std::path::Path;
-use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
 use agentx_mcp::{KnownServers, McpEnvironment, McpFailure, McpLaunchContext, McpLimits};
-use agentx_runtime::{BlobStore, CallSlots, Journal, MemoryLog, ToolContext, ToolOutcome, ToolOutputSink};
+use agentx_runtime::ToolOutcome;
+use agentx_testing::fixture;
 use agentx_tools::ProgramEnvironment;
-use agentx_types::{ContentPart, SessionId, ToolCallId, ToolStatus};
+use agentx_types::{ContentPart, ToolStatus};
 use serde_json::json;
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use server::{Fault, OauthServer};
 
@@ -66,22 +65,8 @@ async fn log_in(environment: &McpEnvironment) -> Result<(), McpFailure> {
 }
 
 async fn call(environment: &McpEnvironment) -> ToolOutcome {
-    let log = Arc::new(MemoryLog::new());
-    let blobs: Arc<dyn BlobStore> = log;
-    let context = ToolContext {
-        tool_call_id: ToolCallId::new("call_1"),
-        session_id: SessionId::new("ses_1"),
-        workspace: "/".into(),
-        outside_workspace: false,
-        output: ToolOutputSink::discard(),
-        journal: Journal::discard(),
-        blobs,
-        cancel: CancellationToken::new(),
-        values: Default::default(),
-        slots: CallSlots::default(),
-    };
     let tool = environment.tools().into_iter().next().unwrap();
-    tool.call(json!({}), context).await
+    tool.call(json!({}), fixture::tool_context("/")).await
 }
 
 fn text(outcome: &ToolOutcome) -> &str {

@@ -13,11 +13,11 @@ use agentx_bus::{Bus, Reactors, Restart};
 use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
 use agentx_mcp::{KnownServers, McpEnvironment, McpFailure, McpLaunchContext, McpLimits, McpServerState};
 use agentx_runtime::{
-    ActionDispatcher, BlobStore, CallSlots, DriverParts, Journal, MemoryLog, SystemBus, SystemClock,
-    ToolContext, ToolOutcome, ToolOutputSink,
+    ActionDispatcher, DriverParts, MemoryLog, SystemBus, SystemClock, ToolContext, ToolOutcome,
 };
+use agentx_testing::fixture;
 use agentx_tools::ProgramEnvironment;
-use agentx_types::{Access, ContentPart, SessionId, ToolCallId, ToolStatus};
+use agentx_types::{Access, ContentPart, ToolStatus};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
@@ -66,18 +66,10 @@ impl TestServer {
 }
 
 fn context(log: &Arc<MemoryLog>, cancel: &CancellationToken) -> ToolContext {
-    let blobs: Arc<dyn BlobStore> = log.clone();
     ToolContext {
-        tool_call_id: ToolCallId::new("call_1"),
-        session_id: SessionId::new("ses_1"),
-        workspace: "/".into(),
-        outside_workspace: false,
-        output: ToolOutputSink::discard(),
-        journal: Journal::discard(),
-        blobs,
+        blobs: log.clone(),
         cancel: cancel.clone(),
-        values: Default::default(),
-        slots: CallSlots::default(),
+        ..fixture::tool_context("/")
     }
 }
 

@@ -1,16 +1,13 @@
 //! `/mcp` as clients of the Model Context Protocol use it: every version, the caller's own tools and sessions,
 //! refusals, calls that run long, and clients that go away.
 
-use std::sync::Arc;
-
 use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
 use agentx_mcp::{KnownServers, McpEnvironment, McpLaunchContext, McpLimits};
-use agentx_runtime::{BlobStore, CallSlots, Journal, MemoryLog, ToolContext, ToolOutputSink};
-use agentx_types::{ApprovalMode, ContentPart, OwnerId, SessionId, ToolCallId, ToolStatus};
+use agentx_testing::fixture;
+use agentx_types::{ApprovalMode, ContentPart, OwnerId, SessionId, ToolStatus};
 use axum::http::{Method, StatusCode};
 use futures_util::{FutureExt as _, StreamExt as _};
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
 use crate::http_api::desk::{Ask, Desk, Reply, rule_of, wide};
 
@@ -430,20 +427,9 @@ async fn a_client_of_the_official_library_lists_and_calls_tools() {
         .iter()
         .find(|tool| tool.spec().name.ends_with("read"))
         .unwrap();
-    let blobs: Arc<dyn BlobStore> = Arc::new(MemoryLog::new());
-    let context = ToolContext {
-        tool_call_id: ToolCallId::new("call_1"),
-        session_id: SessionId::new("ses_test"),
-        workspace: "/".into(),
-        outside_workspace: false,
-        output: ToolOutputSink::discard(),
-        journal: Journal::discard(),
-        blobs,
-        cancel: CancellationToken::new(),
-        values: Default::default(),
-        slots: CallSlots::default(),
-    };
-    let outcome = read.call(json!({"path": "hers.txt"}), context).await;
+    let outcome = read
+        .call(json!({"path": "hers.txt"}), fixture::tool_context("/"))
+        .await;
     let text: String = outcome.content.iter().filter_map(ContentPart::as_text).collect();
     assert!(
         outcome.status == ToolStatus::Success && text.contains("of Ann"),
