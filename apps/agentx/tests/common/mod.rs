@@ -95,6 +95,16 @@ impl Sandbox {
         self.write("home/.config/agentx/config.yaml", text)
     }
 
+    /// The user's configuration: the demo with these answers, and these lines.
+    pub(crate) fn demo(&self, answers: &str, lines: &str) -> &Self {
+        self.write("home/answers.yaml", answers);
+        let file = self.path("home/answers.yaml");
+        self.config(&format!(
+            "model: demo\nscripted_answers: {}\n{lines}",
+            file.display()
+        ))
+    }
+
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_agentx"));
         command.args(args).current_dir(self.path("ws")).env_clear();
@@ -233,6 +243,16 @@ impl Ran {
     pub(crate) fn result(&self) -> serde_json::Value {
         let last = self.stdout.lines().last().unwrap_or_default();
         serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {last:?}\n{}", self.stderr))
+    }
+}
+
+/// Checks the exit code, and that the output has these words.
+#[track_caller]
+pub(crate) fn check(ran: &Ran, code: i32, words: &[&str]) {
+    assert_eq!(ran.code, Some(code), "{ran}");
+    let said = format!("{}{}", ran.stdout, ran.stderr);
+    for word in words {
+        assert!(said.contains(word), "{word:?} is not in {ran}");
     }
 }
 

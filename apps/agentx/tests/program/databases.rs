@@ -4,39 +4,24 @@
 
 use rusqlite::Connection;
 
-use crate::common::{Ran, Sandbox};
+use crate::common::{Sandbox, check};
 
 /// A sandbox with a database, and a demo that calls the tool that it is asked about.
 fn sandbox(config: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.write(
-        "home/answers.yaml",
+    sandbox.demo(
         "- input: \"*ask*\"\n  call: {tool: query, input: {path: shop.db, sql: SELECT name FROM users}}\n\
          - input: \"*write*\"\n  call: {tool: query_write, input: {path: shop.db, sql: DELETE FROM users}}\n\
          - input: \"*own*\"\n  call: {tool: query, input: {path: ../home/.local/share/agentx/agentx.db, sql: SELECT 1}}\n\
          - input: \"*try*\"\n  call: {tool: test_tool, input: {seed: 2}}\n\
          - result: \"*\"\n  say: done\n",
+        config,
     );
     let connection = Connection::open(sandbox.path("ws/shop.db")).unwrap();
     connection
         .execute_batch("CREATE TABLE users (name); INSERT INTO users VALUES ('Ann')")
         .unwrap();
-    let file = sandbox.path("home/answers.yaml");
-    sandbox.config(&format!(
-        "model: demo\nscripted_answers: {}\n{config}",
-        file.display()
-    ));
     sandbox
-}
-
-/// Checks the exit code, and that the output has these words.
-#[track_caller]
-fn check(ran: &Ran, code: i32, words: &[&str]) {
-    assert_eq!(ran.code, Some(code), "{ran}");
-    let said = format!("{}{}", ran.stdout, ran.stderr);
-    for word in words {
-        assert!(said.contains(word), "{word:?} is not in {ran}");
-    }
 }
 
 fn users(sandbox: &Sandbox) -> i64 {

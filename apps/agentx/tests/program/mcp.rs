@@ -468,11 +468,9 @@ fn what_is_served_is_known_called_and_refused_by_the_rules() {
     // Started by a program that knows nothing of AgentX; `a_server_cannot_change_who_serves` has the other
     // case.
     let answers = "- nth: 1\n  call: {tool: self__read, input: {path: a.txt}}\n- result: '*it was not allowed at the client*'\n  say: done\n- result: '*made up*'\n  call: {tool: self__bash, input: {command: echo x}}\n";
-    sandbox.write("home/answers.yaml", answers);
-    sandbox.config(&format!(
-        "model: demo\nscripted_answers: {}\nmcp:\n  self:\n    command: env\n    args: [-u, AGENTX_CALL, {agentx}, mcp, serve]\n",
-        sandbox.path("home/answers.yaml").display()
-    ));
+    let server =
+        format!("mcp:\n  self:\n    command: env\n    args: [-u, AGENTX_CALL, {agentx}, mcp, serve]\n");
+    sandbox.demo(answers, &server);
     let tried = sandbox.run(&["mcp", "try", "self"]);
     assert_eq!(tried.code, Some(0), "{tried}");
     assert!(tried.stdout.contains("protocol 2026-07-28"), "{tried}");

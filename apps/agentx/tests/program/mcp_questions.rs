@@ -135,15 +135,11 @@ fn with_agent() -> Sandbox {
     let script = "- { system: \"You work.*\", result: \"*\", say: It is done. }\n\
                   - { system: \"You work.*\", call: { tool: bash, input: { command: touch made } } }\n";
     sandbox
-        .write("home/answers.yaml", script)
         .write(
             "home/.config/agentx/agents/chief.yaml",
             "name: chief\ntype: react\nprompt: You work.\ntools: [{ $ref: 'tool:bash' }]\n",
         )
-        .config(&format!(
-            "model: demo\nscripted_answers: {}\n",
-            sandbox.path("home/answers.yaml").display()
-        ));
+        .demo(script, "");
     sandbox
 }
 

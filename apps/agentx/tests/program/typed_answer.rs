@@ -9,13 +9,11 @@ fn sandbox(said: &[&str]) -> Sandbox {
     let answers: String = rules
         .map(|(index, words)| format!("- nth: {}\n  say: '{words}'\n", index + 1))
         .collect();
-    sandbox.write("home/answers.yaml", &answers);
     sandbox.write(
         "ws/schema.json",
         r#"{"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}"#,
     );
-    let file = sandbox.path("home/answers.yaml");
-    sandbox.config(&format!("model: demo\nscripted_answers: {}\n", file.display()));
+    sandbox.demo(&answers, "");
     sandbox
 }
 

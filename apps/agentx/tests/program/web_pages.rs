@@ -4,7 +4,7 @@
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener};
 
-use crate::common::{Ran, Sandbox};
+use crate::common::{Sandbox, check};
 
 const PAGE: &str = "<!doctype html><title>On nothing</title><nav>Home</nav><article><h2>First</h2><p>Words, and more words.\
                     </p></article>";
@@ -31,37 +31,22 @@ fn server() -> SocketAddr {
 /// A sandbox with a demo that fetches a page, or reads a file.
 fn sandbox(url: &str, config: &str) -> Sandbox {
     let sandbox = Sandbox::new();
-    sandbox.write(
-        "home/answers.yaml",
-        format!(
+    sandbox.demo(
+        &format!(
             "- input: \"*fetch*\"\n  call: {{tool: web_extract, input: {{urls: [\"{url}\"]}}}}\n\
              - input: \"*read*\"\n  call: {{tool: read, input: {{path: a.pdf}}}}\n\
              - input: \"*notebook*\"\n  call: {{tool: read, input: {{path: b.ipynb}}}}\n\
              - input: \"*attached*\"\n  say: done\n\
              - result: \"*\"\n  say: done\n"
         ),
+        config,
     );
     sandbox.write("ws/a.pdf", agentx_testing::pdf_of("Words of a PDF"));
     sandbox.write(
         "ws/b.ipynb",
         r##"{"cells": [{"cell_type": "markdown", "source": ["# Of a notebook"]}]}"##,
     );
-    let file = sandbox.path("home/answers.yaml");
-    sandbox.config(&format!(
-        "model: demo\nscripted_answers: {}\n{config}",
-        file.display()
-    ));
     sandbox
-}
-
-/// Checks the exit code, and that the output has these words.
-#[track_caller]
-fn check(ran: &Ran, code: i32, words: &[&str]) {
-    assert_eq!(ran.code, Some(code), "{ran}");
-    let said = format!("{}{}", ran.stdout, ran.stderr);
-    for word in words {
-        assert!(said.contains(word), "{word:?} is not in {ran}");
-    }
 }
 
 #[test]

@@ -78,6 +78,26 @@ fn denied(reason: String) -> EffectError {
     EffectError::new("denied", reason)
 }
 
+/// Applies the decision about a step. Without one, the step fails with `undecided`.
+fn apply(
+    call: &FileToolCall,
+    step: u64,
+    decision: Option<NestedDecision>,
+    undecided: EffectError,
+) -> Result<(), EffectError> {
+    match decision {
+        Some(NestedDecision::Allowed {
+            outside_workspace, ..
+        }) => {
+            call.permits
+                .give(step, outside_workspace || call.context.outside_workspace);
+            Ok(())
+        }
+        Some(NestedDecision::Refused { reason }) => Err(denied(reason)),
+        None => Err(undecided),
+    }
+}
+
 /// Asks the caller outside of a session whether a step may call another tool.
 async fn permit_of_caller(
     call: Arc<FileToolCall>,
@@ -89,17 +109,8 @@ async fn permit_of_caller(
          `agentx tools run` allows such calls",
         asked.tool.name, asked.reason
     );
-    match call.context.journal.ask_caller(asked).await {
-        Some(NestedDecision::Allowed {
-            outside_workspace, ..
-        }) => {
-            call.permits
-                .give(step, outside_workspace || call.context.outside_workspace);
-            Ok(())
-        }
-        Some(NestedDecision::Refused { reason }) => Err(denied(reason)),
-        None => Err(denied(nobody)),
-    }
+    let decision = call.context.journal.ask_caller(asked).await;
+    apply(&call, step, decision, denied(nobody))
 }
 
 /// Asks a person whether a step may call another tool; `None` if nobody has to be asked.
@@ -138,16 +149,8 @@ pub(super) fn permit(
     };
     let (call, step) = (call.clone(), effect.step);
     Some(Box::pin(async move {
-        match journal.ask(asked).await {
-            Some(NestedDecision::Allowed {
-                outside_workspace, ..
-            }) => {
-                call.permits
-                    .give(step, outside_workspace || call.context.outside_workspace);
-                Ok(())
-            }
-            Some(NestedDecision::Refused { reason }) => Err(denied(reason)),
-            None => Err(EffectError::new("interrupted", "the session is gone")),
-        }
+        let decision = journal.ask(asked).await;
+        let gone = EffectError::new("interrupted", "the session is gone");
+        apply(&call, step, decision, gone)
     }))
 }
