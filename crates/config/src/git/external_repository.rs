@@ -4,8 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
+use super::GitPrograms;
+use super::repository_files::{GitLine as _, MAX_BYTES, is_same, path_of, plain, readable};
 use super::settings;
-use super::{GitLine, GitPrograms, MAX_BYTES, is_same, path_of, plain, readable};
 use crate::digest::digest;
 
 /// The most places that are named of one repository.

@@ -4,7 +4,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::{MAX_BYTES, is_absent, plain, readable, scripts};
+use super::repository_files::{MAX_BYTES, is_absent, plain, readable};
+use super::scripts;
 use crate::digest::digest;
 
 /// The maximum number of hooks to check.

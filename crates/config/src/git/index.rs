@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{path_of, readable};
+use super::repository_files::{path_of, readable};
 
 /// The largest index that is read; one of 400,000 files has about 50 MiB.
 const MAX_BYTES: u64 = 256 << 20;

@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use super::{MAX_BYTES, commands, plain, readable, scripts};
+use super::repository_files::{MAX_BYTES, plain, readable};
+use super::{commands, scripts};
 use crate::digest::digest;
 
 /// Files with the steps that are left.

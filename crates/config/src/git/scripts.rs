@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
-use super::{MAX_BYTES, readable};
+use super::repository_files::{MAX_BYTES, readable};
 use crate::digest::digest;
 use crate::directory_listing::Listing;
 

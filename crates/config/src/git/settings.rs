@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{MAX_BYTES, readable};
+use super::repository_files::{MAX_BYTES, readable};
 use crate::digest::digest;
 
 /// The name for unreadable settings: Git may find something in them that we do not.

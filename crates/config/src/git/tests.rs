@@ -153,7 +153,7 @@ fn what_cannot_be_read_counts() {
 #[test]
 fn a_repository_behind_a_name_that_is_no_text_is_found() {
     let folder = tempfile::tempdir().expect("a folder");
-    let real = folder.path().join(path_of(b"r\xff "));
+    let real = folder.path().join(repository_files::path_of(b"r\xff "));
     write(&real.join("hooks/post-checkout"), "x");
     write(&folder.path().join(".git"), b"gitdir: r\xff \n");
     assert_eq!(names(&folder), [".git elsewhere", "hook post-checkout"]);

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use super::{GitPrograms, MAX_BYTES, common, directory, has_git, readable};
+use super::GitPrograms;
+use super::repository_files::{MAX_BYTES, common, directory, has_git, readable};
 
 /// Files and directories of `.git` by which Git knows that an operation is not finished (`wt-status.c`), in
 /// the order in which Git looks.

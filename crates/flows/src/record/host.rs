@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+use super::divergence::Divergence;
 use super::long_sleep::{announced, left, same};
+use super::performer::{EffectPerformer, PerformedEffect};
 use super::record_mode::{RecordMode, may_cost};
 use super::refusal::refusal;
 use super::writer::{RecordFinish, Recorder};
-use super::{Divergence, EffectPerformer, PerformedEffect};
 use crate::secrets::Secrets;
 
 /// Records the effects of a run, and returns recorded outcomes when it is repeated. Clones share the host.

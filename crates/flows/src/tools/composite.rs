@@ -9,9 +9,10 @@ use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
 use agentx_types::ToolSpec;
 use serde_json::{Map, Value, json};
 
+use super::ToolFactory;
 use super::http::{hash, run};
 use super::run::{RunningTool, SharedToolParts, failed};
-use super::{ToolFactory, spec};
+use super::spec::spec;
 use crate::grants::Grants;
 use crate::world::network::{AllowedHosts, MAX_ANSWER};
 use crate::world::{CallOrigin, Network};

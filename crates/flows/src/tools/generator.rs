@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::http::hash;
 use super::run::{SharedToolParts, failed};
-use super::spec;
+use super::spec::spec;
 use crate::grants::Grants;
 use crate::world::network::{AllowedHosts, MAX_ANSWER};
 use crate::world::{CallOrigin, Network, ToolsShared};

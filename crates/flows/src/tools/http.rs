@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
 use super::run::{RunningTool, SharedToolParts, failed};
-use super::spec;
+use super::spec::spec;
 use crate::grants::Grants;
 use crate::world::network::AllowedHosts;
 use crate::world::{CallOrigin, Network, ToolsShared};

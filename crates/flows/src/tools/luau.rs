@@ -10,7 +10,7 @@ use agentx_types::{ToolSpec, ToolStatus};
 use serde_json::{Value, json};
 
 use super::run::SharedToolParts;
-use super::spec;
+use super::spec::spec;
 use crate::grants::Grants;
 use crate::world::network::{AllowedHosts, MAX_ANSWER};
 use crate::world::{CallOrigin, Network, ToolsShared};

@@ -6,13 +6,13 @@ mod http;
 mod luau;
 mod run;
 mod schema_check;
+mod spec;
 
 use std::fmt;
 use std::sync::Arc;
 
 use agentx_agent_files::definition::{ToolBody, ToolDefinition};
 use agentx_runtime::Tool;
-use agentx_types::{Access, ToolReach, ToolSpec, host_name};
 
 pub use schema_check::Schemas;
 
@@ -78,38 +78,4 @@ impl ToolFactory {
         shared.add(&definition.name, &tool);
         Ok(tool)
     }
-}
-
-/// Returns the spec that models and approval rules see.
-fn spec(definition: &ToolDefinition) -> ToolSpec {
-    let description = definition.description.clone().unwrap_or_default();
-    let access = definition.access().unwrap_or(Access::Run);
-    let spec = ToolSpec::new(&*definition.name, description, definition.input_schema(), access)
-        // Its journal makes it idempotent: a call that is run again repeats no recorded step.
-        .with_idempotent(true)
-        .with_quit(definition.quit)
-        .with_checked(true);
-    match reach(definition) {
-        Some(reach) => spec.with_reach(reach),
-        None => spec,
-    }
-}
-
-/// Returns the reach that its file grants; `None` if it grants nothing.
-fn reach(definition: &ToolDefinition) -> Option<ToolReach> {
-    let names = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-    // If arguments or variables decide about the host, it may be any host.
-    let host_of = |address: &str| host_name(address).unwrap_or_else(|| "*".to_owned());
-    let mut hosts: Vec<String> = definition.hosts().into_iter().map(host_of).collect();
-    hosts.sort();
-    hosts.dedup();
-    let reach = ToolReach {
-        hosts,
-        variables: names(definition.variables()),
-        tools: names(definition.calls()),
-        file: definition.known.hash.clone(),
-        replaces: definition.known.replaces,
-        ..ToolReach::default()
-    };
-    (reach != ToolReach::default()).then_some(reach)
 }
