@@ -288,24 +288,35 @@ fn shift_tab_changes_who_decides_and_records_it() {
     chat.keys("hello\r");
     chat.wait_for("built-in demo");
     chat.wait_for_last("›");
-    for (said, row) in [
+    let steps = [
         (
-            "plan: nothing is changed or run until you accept a plan",
+            "plan: nothing is changed or run until you accept a plan (Shift-Tab",
             "plan · ",
         ),
         (
-            "deny: from now on calls that no rule allows are refused",
+            "deny: from now on calls that no rule allows are refused (Shift-Tab",
             "deny · ",
         ),
         (
             "auto: from now on calls run without asking, unless a rule asks or denies",
             "auto · ",
         ),
-    ] {
+        (
+            "ask: from now on you are asked about calls that no rule covers (Shift-Tab",
+            "",
+        ),
+    ];
+    // The first steps are repeated because the modes before them differ then.
+    for (said, row) in steps.iter().cycle().take(7) {
         chat.keys("\u{1b}[Z");
         chat.wait_for(said);
         chat.wait_for(row);
     }
+    let shown = chat.lines();
+    assert!(
+        !shown.iter().any(|line| line.contains("plan mode stays on")),
+        "{shown:#?}"
+    );
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
     let again = sandbox.run_with_input(&["resume"], "/approve-mode\n");

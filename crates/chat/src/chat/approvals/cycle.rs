@@ -5,7 +5,7 @@ use agentx::runtime::RuntimeError;
 use agentx::types::{ApprovalMode, ConfigChange};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
-use crate::chat::commands::mode_sentence;
+use crate::chat::commands::approval_mode::{mode_sentence, new_mode_sentence};
 use crate::chat::{Chat, ChatInterface, plan_mode};
 use crate::error::ChatError;
 
@@ -86,11 +86,12 @@ impl Chat<'_> {
             self.change(ConfigChange::PlanMode(true)).await?;
             return Ok(plan_mode::ON_BY_KEY.to_owned());
         };
-        let said = self.approve_mode(Some(mode)).await?;
+        self.set_approval_mode(mode).await?;
         if self.status.activity.is_planning() {
             self.change(ConfigChange::PlanMode(false)).await?;
         }
-        Ok(said)
+        // Plan mode is off now, so the mode alone decides.
+        Ok(new_mode_sentence(mode))
     }
 
     /// Shows a line below the input until the next key.

@@ -1,5 +1,6 @@
 //! The slash commands of a chat.
 
+pub(super) mod approval_mode;
 pub(super) mod copy;
 pub(super) mod effort;
 mod project;
@@ -11,7 +12,7 @@ pub(super) mod session_change;
 use agentx::config::{FolderTrust, Loaded, SettingOrigin, Sourced};
 use agentx::runtime::{ModelInfo, SessionQuery, takes_no_pictures};
 use agentx::types::wire::WheelWish;
-use agentx::types::{AgentConfig, ApprovalMode, ConfigChange, ModelSpec};
+use agentx::types::{ConfigChange, ModelSpec};
 
 use super::slash::{Slash, WheelCommand};
 use super::{Chat, ConversationSite};
@@ -225,47 +226,6 @@ impl Chat<'_> {
         Ok(why.map(|why| format!("{which} not sent to it, only mentioned by name: {why}")))
     }
 
-    pub(super) async fn approve_mode(&mut self, mode: Option<ApprovalMode>) -> Result<String, ChatError> {
-        let Some(mode) = mode else {
-            let mode = match (&self.connection.site, self.connection.state().await?) {
-                (_, Some(state)) => state.config.approval,
-                (ConversationSite::New(agent), None) => agent.config.approval,
-                (ConversationSite::Open { .. }, None) => self.settings.approval,
-            };
-            return Ok(self.mode_here(mode).to_owned());
-        };
-        self.change(ConfigChange::Approval(mode)).await?;
-        // A person who names a mode wants exactly that one: `--yes` does more than `auto`.
-        self.approvals.auto_approve = false;
-        let said = format!("from now on {}", mode_sentence(mode));
-        Ok(if self.status.activity.is_planning() {
-            format!("{said}; plan mode stays on until you accept a plan or type /plan off")
-        } else if self.is_read_only() {
-            format!("{said}; this folder is read-only, so changes and commands are still refused")
-        } else {
-            said
-        })
-    }
-
-    /// Returns whether changes and commands are refused in any case.
-    pub(super) fn is_read_only(&self) -> bool {
-        self.place.remote().is_none() && self.settings.folder.trust == FolderTrust::ReadOnly
-    }
-
-    /// Returns for `/status` who decides about calls that no rule covers.
-    fn mode_words(&self, config: &AgentConfig) -> &'static str {
-        match config.approval {
-            _ if self.is_read_only() => "changes and commands are refused (read-only folder)",
-            _ if config.plan_mode == Some(true) => "changes and commands are refused (plan mode)",
-            ApprovalMode::Ask => "you are asked",
-            ApprovalMode::Auto if self.approvals.auto_approve => {
-                "calls run without asking; `--yes` also answers the questions of rules"
-            }
-            ApprovalMode::Auto => mode_sentence(ApprovalMode::Auto),
-            ApprovalMode::Deny => "calls that no rule allows are refused",
-        }
-    }
-
     /// Returns the trust in the folder for `/status`, if it keeps something back.
     fn trust(&self) -> String {
         let trust = self.settings.folder.trust;
@@ -387,14 +347,5 @@ impl Chat<'_> {
         let shown = visible(&title);
         self.session().await?.rename(title).await?;
         Ok(format!("renamed this session to {shown:?}"))
-    }
-}
-
-/// Describes an approval mode in a sentence.
-pub(super) fn mode_sentence(mode: ApprovalMode) -> &'static str {
-    match mode {
-        ApprovalMode::Ask => "you are asked about calls that no rule covers",
-        ApprovalMode::Auto => "calls run without asking, unless a rule asks or denies",
-        ApprovalMode::Deny => "calls that no rule allows are refused",
     }
 }

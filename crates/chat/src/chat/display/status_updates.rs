@@ -7,7 +7,7 @@ use agentx::types::{ApprovalMode, RunStatus, RuntimeEvent};
 use agentx_terminal::Theme;
 use tokio::time::{Duration, Instant};
 
-use crate::chat::commands::mode_sentence;
+use crate::chat::commands::approval_mode::mode_sentence;
 use crate::chat::{Chat, ChatInterface, ConversationSite};
 use crate::error::ChatError;
 use crate::render::clean::visible;

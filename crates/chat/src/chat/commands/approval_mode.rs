@@ -1,0 +1,71 @@
+//! `/approve-mode`, and the sentences that describe an approval mode.
+
+use agentx::config::FolderTrust;
+use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
+
+use crate::chat::{Chat, ConversationSite};
+use crate::error::ChatError;
+
+impl Chat<'_> {
+    /// Runs `/approve-mode`.
+    pub(super) async fn approve_mode(&mut self, mode: Option<ApprovalMode>) -> Result<String, ChatError> {
+        let Some(mode) = mode else {
+            let mode = match (&self.connection.site, self.connection.state().await?) {
+                (_, Some(state)) => state.config.approval,
+                (ConversationSite::New(agent), None) => agent.config.approval,
+                (ConversationSite::Open { .. }, None) => self.settings.approval,
+            };
+            return Ok(self.mode_here(mode).to_owned());
+        };
+        self.set_approval_mode(mode).await?;
+        let said = new_mode_sentence(mode);
+        Ok(if self.status.activity.is_planning() {
+            format!("{said}; plan mode stays on until you accept a plan or type /plan off")
+        } else if self.is_read_only() {
+            format!("{said}; this folder is read-only, so changes and commands are still refused")
+        } else {
+            said
+        })
+    }
+
+    /// Changes the approval mode, and nothing else of the agent.
+    pub(in crate::chat) async fn set_approval_mode(&mut self, mode: ApprovalMode) -> Result<(), ChatError> {
+        self.change(ConfigChange::Approval(mode)).await?;
+        // A person who names a mode wants exactly that one: `--yes` does more than `auto`.
+        self.approvals.auto_approve = false;
+        Ok(())
+    }
+
+    /// Returns whether changes and commands are refused in any case.
+    pub(in crate::chat) fn is_read_only(&self) -> bool {
+        self.place.remote().is_none() && self.settings.folder.trust == FolderTrust::ReadOnly
+    }
+
+    /// Returns for `/status` who decides about calls that no rule covers.
+    pub(super) fn mode_words(&self, config: &AgentConfig) -> &'static str {
+        match config.approval {
+            _ if self.is_read_only() => "changes and commands are refused (read-only folder)",
+            _ if config.plan_mode == Some(true) => "changes and commands are refused (plan mode)",
+            ApprovalMode::Ask => "you are asked",
+            ApprovalMode::Auto if self.approvals.auto_approve => {
+                "calls run without asking; `--yes` also answers the questions of rules"
+            }
+            ApprovalMode::Auto => mode_sentence(ApprovalMode::Auto),
+            ApprovalMode::Deny => "calls that no rule allows are refused",
+        }
+    }
+}
+
+/// Describes the approval mode that a person just chose.
+pub(in crate::chat) fn new_mode_sentence(mode: ApprovalMode) -> String {
+    format!("from now on {}", mode_sentence(mode))
+}
+
+/// Describes an approval mode in a sentence.
+pub(in crate::chat) fn mode_sentence(mode: ApprovalMode) -> &'static str {
+    match mode {
+        ApprovalMode::Ask => "you are asked about calls that no rule covers",
+        ApprovalMode::Auto => "calls run without asking, unless a rule asks or denies",
+        ApprovalMode::Deny => "calls that no rule allows are refused",
+    }
+}
