@@ -60,6 +60,9 @@ impl Spectator {
         let mut cast = LiveAgents::new(style, width);
         transcript.set_thinking(thinking);
         cast.set_thinking(thinking);
+        if let SpectatorStage::Screen { screen, .. } = &stage {
+            cast = cast.rendering(screen.theme(), "");
+        }
         Self {
             stage,
             transcript,

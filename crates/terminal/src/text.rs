@@ -83,6 +83,26 @@ impl Row {
         }
     }
 
+    /// Returns the row as text with control sequences for looks, which [`Row::from_ansi`] reads. Links are left
+    /// out.
+    ///
+    /// ```
+    /// use agentx_terminal::{Row, Style};
+    ///
+    /// let row = Row::new("so", Style::default().bold());
+    /// assert_eq!(row.to_ansi(), "\u{1b}[1mso\u{1b}[0m");
+    /// assert_eq!(Row::from_ansi(&row.to_ansi()), row);
+    /// ```
+    pub fn to_ansi(&self) -> String {
+        let spans = self.spans.iter();
+        spans
+            .map(|span| match span.style.begin() {
+                begin if begin.is_empty() => span.text.clone(),
+                begin => format!("{begin}{}\u{1b}[0m", span.text),
+            })
+            .collect()
+    }
+
     /// Adds text at the end.
     pub fn push(&mut self, text: &str, style: Style) {
         push(&mut self.spans, text, style, None);

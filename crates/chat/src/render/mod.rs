@@ -8,6 +8,7 @@ pub(crate) mod asked;
 pub mod branches;
 pub mod conversation;
 pub(crate) mod diff;
+pub(crate) mod line_fold;
 pub(crate) mod names;
 pub mod participants;
 pub mod person_names;

@@ -2,18 +2,14 @@
 //! lines at the end, and the outcome.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::clean::{Cleaner, visible};
+use super::line_fold::LineFold;
 use super::table::cut;
-use super::{todo, units};
+use super::todo;
 
-/// The number of lines that are shown as they come.
-const HEAD_LINES: usize = 12;
-/// The number of lines that are shown from the end of the omitted output.
-const TAIL_LINES: usize = 4;
 /// The longest line that is kept.
 const LONGEST_LINE: usize = 2_000;
 
@@ -34,6 +30,9 @@ pub fn describe(input: &Value) -> String {
         if is_question {
             return asked_in_one_line(question, choices.map(Vec::as_slice).unwrap_or_default());
         }
+    }
+    if let Some(order) = delegated_in_one_line(arguments) {
+        return order;
     }
     let telling = ["command", "pattern", "path", "file_path", "query", "words", "url"];
     let found = telling
@@ -62,6 +61,23 @@ pub fn describe(input: &Value) -> String {
         }
         None => visible(&input.to_string()),
     }
+}
+
+/// Work for another agent: its name and the task.
+fn delegated_in_one_line(arguments: &Map<String, Value>) -> Option<String> {
+    let (agent, task) = (
+        arguments.get("agent")?.as_str()?,
+        arguments.get("input")?.as_str()?,
+    );
+    let background = arguments.get("background");
+    if arguments.len() != 2 + usize::from(background.is_some()) {
+        return None;
+    }
+    let place = match background.and_then(Value::as_bool) {
+        Some(true) => " (in the background)",
+        _ => "",
+    };
+    Some(format!("{}{place}: {}", visible(agent), visible(task.trim())))
 }
 
 /// A question of the model, with its choices.
@@ -116,9 +132,7 @@ fn argument(text: &mut String, name: &str, value: &Value) {
 pub(crate) struct ToolOutputView {
     cleaner: Cleaner,
     partial: String,
-    shown: usize,
-    left_out: usize,
-    tail: VecDeque<String>,
+    fold: LineFold,
 }
 
 impl Default for ToolOutputView {
@@ -126,9 +140,7 @@ impl Default for ToolOutputView {
         Self {
             cleaner: Cleaner::keeping_overwrites(),
             partial: String::new(),
-            shown: 0,
-            left_out: 0,
-            tail: VecDeque::new(),
+            fold: LineFold::default(),
         }
     }
 }
@@ -155,7 +167,7 @@ impl ToolOutputView {
 
     /// Returns whether anything came.
     pub(crate) fn is_empty(&self) -> bool {
-        self.shown == 0 && self.partial.is_empty()
+        self.fold.is_empty() && self.partial.is_empty()
     }
 
     /// Returns the remaining lines when the call has ended; `more` tells how to see omitted lines.
@@ -165,34 +177,18 @@ impl ToolOutputView {
             let last = std::mem::take(&mut self.partial);
             lines.extend(self.line(&overwritten(&last)));
         }
-        if self.left_out > self.tail.len() {
-            let left_out = units::counted(self.left_out - self.tail.len(), "line");
-            lines.push(format!("… {left_out}{more} …"));
-        }
-        lines.extend(self.tail.drain(..));
+        lines.extend(self.fold.finish(more));
         lines
     }
 
     /// The latest lines that are not shown yet, including the unfinished one.
     pub(crate) fn last(&self) -> impl Iterator<Item = Cow<'_, str>> {
         let open = (!self.partial.is_empty()).then(|| overwritten(&self.partial));
-        self.tail
-            .iter()
-            .map(|line| Cow::Borrowed(line.as_str()))
-            .chain(open)
+        self.fold.tail().map(Cow::Borrowed).chain(open)
     }
 
     fn line(&mut self, line: &str) -> Option<String> {
-        if self.shown < HEAD_LINES {
-            self.shown += 1;
-            return Some(line.to_owned());
-        }
-        self.left_out += 1;
-        if self.tail.len() == TAIL_LINES {
-            self.tail.pop_front();
-        }
-        self.tail.push_back(cut(line, LONGEST_LINE));
-        None
+        self.fold.push(cut(line, LONGEST_LINE))
     }
 }
 
@@ -321,6 +317,10 @@ mod tests {
         assert_eq!(describe(&json!({"from": 17})), "from 17");
         assert_eq!(describe(&json!({})), "");
         assert_eq!(describe(&json!({"n": 1})), "{\"n\":1}");
+        let order = json!({"agent": "scout", "input": "look\naround"});
+        assert_eq!(describe(&order), "scout: look↵around");
+        let order = json!({"agent": "scout", "input": "look", "background": true});
+        assert_eq!(describe(&order), "scout (in the background): look");
         assert!(describe(&json!({"command": "ls\u{1b}[2K; rm -rf /"})).contains("rm -rf /"));
     }
 
@@ -331,7 +331,7 @@ mod tests {
         for i in 0..100 {
             lines.extend(view.push(&format!("line {i}\n")));
         }
-        assert_eq!(lines.len(), HEAD_LINES);
+        assert_eq!(lines.len(), crate::render::line_fold::HEAD_LINES);
         let end = view.finish("");
         assert_eq!(end, ["… 84 lines …", "line 96", "line 97", "line 98", "line 99"]);
     }

@@ -2,23 +2,20 @@
 //! Lines in the scrollback are never changed: the text is printed below them.
 
 use agentx::runtime::{Delivery, View};
-use agentx::types::{AgentStateId, ContentPart, Envelope, RuntimeEvent, Timestamp, ToolCallId};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
-use serde_json::Value;
 use unicode_width::UnicodeWidthStr as _;
 
+use crate::chat::conversation::readable_items::ReadableItem;
 use crate::chat::{Chat, LOOK_BACK};
 use crate::error::ChatError;
 use crate::place::follow::AnyFollower;
 use crate::render::clean::{clean, visible};
-use crate::render::tool::{arguments, describe};
+use crate::render::tool::arguments;
 use crate::render::transcript::length;
 use crate::render::units;
 
 /// Maximum number of lines to print, half of them from the beginning.
 const MOST_LINES: usize = 1_000;
-/// Maximum number of bytes of an output that are read.
-const MOST_BYTES: usize = 4 << 20;
 
 /// The commands of keys about reasoning and output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,102 +33,6 @@ pub(in crate::chat) fn wish(key: &KeyEvent) -> Option<ReadingCommand> {
         KeyCode::Char('t') if control => Some(ReadingCommand::Thinking),
         KeyCode::Char('o') if control => Some(ReadingCommand::Output),
         _ => None,
-    }
-}
-
-/// The whole reasoning of an answer.
-#[derive(Debug, Default)]
-struct ReadableThought {
-    agent: Option<AgentStateId>,
-    text: String,
-    since: Timestamp,
-    until: Timestamp,
-    over: bool,
-}
-
-/// A call with its whole output.
-#[derive(Debug, Default)]
-struct ReadableCall {
-    id: Option<ToolCallId>,
-    name: String,
-    what: String,
-    input: Value,
-    output: String,
-    result: String,
-    end: String,
-}
-
-/// The items that can be read again.
-#[derive(Debug, Default)]
-struct ReadableItem {
-    thoughts: Vec<ReadableThought>,
-    calls: Vec<ReadableCall>,
-}
-
-impl ReadableItem {
-    fn take(&mut self, envelope: &Envelope<RuntimeEvent>) {
-        let agent = &envelope.agent_state_id;
-        if let RuntimeEvent::ThinkingDelta(delta) = &envelope.event {
-            return self.think(agent.as_ref(), envelope.at, &delta.text);
-        }
-        let thoughts = self.thoughts.iter_mut().rev();
-        if let Some(thought) = thoughts.take(8).find(|thought| thought.agent == *agent) {
-            thought.over = true;
-        }
-        match &envelope.event {
-            RuntimeEvent::ToolExecuting(call) => self.calls.push(ReadableCall {
-                id: Some(call.tool_call_id.clone()),
-                name: call.name.clone(),
-                what: describe(&call.input),
-                input: call.input.clone(),
-                ..ReadableCall::default()
-            }),
-            RuntimeEvent::ToolOutput(output) => {
-                if let Some(call) = self.call(&output.tool_call_id)
-                    && call.output.len() < MOST_BYTES
-                {
-                    call.output.push_str(&output.text);
-                }
-            }
-            RuntimeEvent::ToolCompleted(done) => self.end(&done.tool_call_id, "done", done.duration_ms),
-            RuntimeEvent::ToolFailed(failed) => self.end(&failed.tool_call_id, "failed", failed.duration_ms),
-            RuntimeEvent::ToolCallAnswered(answered) => {
-                if let Some(call) = self.call(&answered.tool_call_id) {
-                    call.result = answered.result.iter().filter_map(ContentPart::as_text).collect();
-                }
-            }
-            _ => {}
-        }
-    }
-
-    fn think(&mut self, agent: Option<&AgentStateId>, at: Timestamp, text: &str) {
-        let open = self.thoughts.iter_mut().rev().take(8);
-        let mut open = open.filter(|thought| !thought.over && thought.agent.as_ref() == agent);
-        if let Some(thought) = open.next() {
-            thought.text.push_str(text);
-            thought.until = at;
-            return;
-        }
-        self.thoughts.push(ReadableThought {
-            agent: agent.cloned(),
-            text: text.to_owned(),
-            since: at,
-            until: at,
-            over: false,
-        });
-    }
-
-    fn call(&mut self, id: &ToolCallId) -> Option<&mut ReadableCall> {
-        self.calls
-            .iter_mut()
-            .rev()
-            .find(|call| call.id.as_ref() == Some(id))
-    }
-
-    fn end(&mut self, id: &ToolCallId, how: &str, millis: u64) {
-        if let Some(call) = self.call(id) {
-            call.end = format!("{how} · {}", units::duration(millis));
-        }
     }
 }
 

@@ -4,6 +4,7 @@
 pub(super) mod branch;
 pub(super) mod compact;
 pub(super) mod full_text;
+mod readable_items;
 pub(super) mod rewinding;
 pub(super) mod spending;
 pub(super) mod steering;

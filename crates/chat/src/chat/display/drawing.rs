@@ -181,6 +181,7 @@ impl Chat<'_> {
             self.display.transcript.stop_calls();
             self.say_what_was_not_answered().await;
         }
+        self.display.cast.end_lines(&mut self.display.transcript);
         self.display.transcript.end_calls();
         self.display.transcript.end_line();
         self.keep_draft_at_once().await;

@@ -28,6 +28,7 @@ use crate::render::agents::LiveAgents;
 use crate::render::answers::REFUSE_OR_STOP;
 use crate::render::clean::visible;
 use crate::render::conversation::{self, SpokenWords};
+use crate::render::line_fold::KEY_FOR_MORE;
 use crate::render::person_names::PersonNames;
 use crate::render::style::AnsiStyle;
 use crate::render::table::cut;
@@ -96,6 +97,7 @@ impl<'a> Display<'a> {
         let (mut transcript, cast) = voices(self.console, &self.face, settings.chat.thinking);
         self.title.forget(&settings.workspace);
         self.last_answer = None;
+        self.cast.end_lines(&mut self.transcript);
         transcript.take_over(&mut self.transcript);
         (self.transcript, self.cast) = (transcript, cast);
     }
@@ -301,9 +303,10 @@ fn voices(
     let (style, width) = (console.out_style(), console.terminal.width);
     let mut transcript = TranscriptRenderer::new(style, width).with_costs();
     let mut cast = LiveAgents::new(style, width);
-    if matches!(face, ChatInterface::Editor { .. }) {
+    if let ChatInterface::Editor { screen, .. } = face {
         // A screen has room for the running calls.
         transcript = transcript.holding_calls();
+        cast = cast.rendering(screen.theme(), KEY_FOR_MORE);
     }
     transcript.set_thinking(thinking);
     cast.set_thinking(thinking);

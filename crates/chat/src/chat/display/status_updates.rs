@@ -204,8 +204,9 @@ impl Chat<'_> {
             && self.settings.chat.theme == ThemeChoice::Auto
         {
             let theme = if is_light { Theme::light() } else { Theme::dark() };
-            let links = screen.theme().links;
-            screen.set_theme(theme.with_links(links));
+            let theme = theme.with_links(screen.theme().links);
+            screen.set_theme(theme);
+            self.display.cast.set_theme(theme);
         }
     }
 

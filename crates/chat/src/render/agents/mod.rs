@@ -6,8 +6,10 @@ use std::collections::HashMap;
 
 use agentx::config::ThinkingDisplay;
 use agentx::types::{AgentStateId, Envelope, RuntimeEvent, StopReason};
+use agentx_terminal::Theme;
 use unicode_width::UnicodeWidthStr as _;
 
+use self::child_answer::ChildAnswer;
 use super::clean::visible;
 use super::names::AgentNames;
 use super::style::{AnsiStyle, Colours};
@@ -32,11 +34,27 @@ pub struct LiveAgents {
     first: String,
     /// The display of reasoning, if one is set.
     thinking: Option<ThinkingDisplay>,
+    /// The display of answers; by default every line is printed as it came.
+    rendering: Option<AnswerRendering>,
+}
+
+/// How answers of other agents are rendered on a screen.
+#[derive(Clone, Copy, Debug)]
+struct AnswerRendering {
+    theme: Theme,
+    /// How a person sees the lines that are left out of an agent's last answer; empty if they cannot.
+    more: &'static str,
 }
 
 #[derive(Debug)]
 struct CastMember {
     label: String,
+    label_width: usize,
+    /// The number of columns beside the label.
+    room: usize,
+    rendering: Option<AnswerRendering>,
+    /// The answer that streams, if answers are rendered.
+    answer: Option<ChildAnswer>,
     transcript: TranscriptRenderer,
     /// The line that has not ended.
     line: String,
@@ -69,6 +87,21 @@ impl LiveAgents {
         self
     }
 
+    /// Renders answers as Markdown in this theme, and shortens long ones. `more` tells how to see the lines that
+    /// are left out of an agent's last answer; empty if the front end cannot show them.
+    pub(crate) fn rendering(mut self, theme: Theme, more: &'static str) -> Self {
+        self.rendering = Some(AnswerRendering { theme, more });
+        self
+    }
+
+    /// Sets the theme of the answers that begin from now on, if answers are rendered.
+    pub(crate) fn set_theme(&mut self, theme: Theme) {
+        let members = self.members.values_mut().map(|member| &mut member.rendering);
+        for rendering in members.chain([&mut self.rendering]).flatten() {
+            rendering.theme = theme;
+        }
+    }
+
     /// Sets the name of the agent that people talk to.
     pub fn with_first(mut self, name: &str) -> Self {
         name.clone_into(&mut self.first);
@@ -78,6 +111,9 @@ impl LiveAgents {
     /// The screen has another width now.
     pub(crate) fn set_width(&mut self, width: usize) {
         self.width = width;
+        for member in self.members.values_mut() {
+            member.set_width(width);
+        }
     }
 
     /// Returns whether this is of another agent than the one that people talk to.
@@ -148,6 +184,9 @@ impl LiveAgents {
         }
         member.transcript.event(&envelope.event);
         member.tell(main, self.apart);
+        if let RuntimeEvent::MessageStop(stop) = &envelope.event {
+            member.end_answer(main, stop.stop_reason);
+        }
         if is_broken {
             member.held = None;
         }
@@ -178,15 +217,21 @@ impl LiveAgents {
 
     fn admit(&mut self, id: &AgentStateId, name: &str, is_child: bool) {
         let name = self.names.comes(id, &visible(name));
-        let room = self.width.saturating_sub(name.width() + 3);
+        let label_width = name.width() + 3;
+        let room = self.width.saturating_sub(label_width);
         let colour = self.colours.of(&name);
         let label = format!("{} ", self.style.agent(colour, &format!("{name} │")));
         let mut transcript = TranscriptRenderer::new(self.style, room);
         if let Some(thinking) = self.thinking {
             transcript.set_thinking(thinking);
         }
+        let rendering = self.rendering;
         let member = self.members.entry(id.clone()).or_insert_with(|| CastMember {
             label: String::new(),
+            label_width,
+            room,
+            rendering,
+            answer: None,
             transcript,
             line: String::new(),
             held: None,
@@ -195,7 +240,7 @@ impl LiveAgents {
             at_work: false,
         });
         // Something may be known of it before its name is.
-        (member.label, member.is_child) = (label, is_child);
+        (member.label, member.label_width, member.is_child) = (label, label_width, is_child);
     }
 
     /// Returns whether an agent that another one made is at work.
@@ -206,12 +251,9 @@ impl LiveAgents {
 
     /// Returns the unfinished lines of other agents.
     pub(crate) fn unfinished(&self) -> Vec<String> {
-        let speaking = self.members.values().filter(|member| !member.line.is_empty());
-        let mut lines: Vec<String> = speaking
-            .map(|member| format!("{}{}", member.label, member.line))
-            .collect();
-        lines.sort();
-        lines
+        let mut speaking: Vec<&CastMember> = self.members.values().collect();
+        speaking.sort_by(|one, other| (&one.label, &one.line).cmp(&(&other.label, &other.line)));
+        speaking.into_iter().flat_map(CastMember::unfinished).collect()
     }
 
     /// Prints the unfinished lines.
@@ -219,6 +261,7 @@ impl LiveAgents {
         for member in self.members.values_mut() {
             member.transcript.end_line();
             member.tell(main, self.apart);
+            member.end_answer(main, StopReason::Interrupted);
         }
     }
 }
@@ -234,21 +277,78 @@ impl CastMember {
         }
     }
 
+    /// The screen has another width now.
+    fn set_width(&mut self, width: usize) {
+        let room = width.saturating_sub(self.label_width);
+        self.room = room;
+        self.transcript.set_width(room);
+        if let Some(answer) = &mut self.answer {
+            answer.set_columns(room);
+        }
+    }
+
+    /// Returns the unfinished lines of its answer and of other text.
+    fn unfinished(&self) -> Vec<String> {
+        let answer = self.answer.as_ref().map(ChildAnswer::live).unwrap_or_default();
+        let other = (!self.line.is_empty()).then(|| self.line.clone());
+        let lines = answer.into_iter().chain(other);
+        lines.map(|line| format!("{}{line}", self.label)).collect()
+    }
+
     /// Prints the complete lines.
     fn tell(&mut self, main: &mut TranscriptRenderer, apart: bool) {
-        for piece in self.transcript.take() {
-            match &mut self.held {
-                Some(held) if piece.region == TextRegion::Answer => held.push_str(&piece.text),
-                _ => self.line.push_str(&piece.text),
-            }
-        }
-        let Some(end) = self.line.rfind('\n') else { return };
-        let rest = self.line.split_off(end + 1);
         let region = if apart {
             TextRegion::Answer
         } else {
             TextRegion::Aside
         };
+        for piece in self.transcript.take() {
+            match self.rendering {
+                Some(rendering) if piece.region == TextRegion::Answer => {
+                    self.print_lines(main, region);
+                    let room = self.room;
+                    let answer = self
+                        .answer
+                        .get_or_insert_with(|| ChildAnswer::new(room, rendering.theme));
+                    let rows = answer.push(&piece.text);
+                    self.print_rows(main, &rows);
+                }
+                Some(_) => {
+                    self.end_answer(main, StopReason::ToolUse);
+                    self.line.push_str(&piece.text);
+                }
+                None => match &mut self.held {
+                    Some(held) if piece.region == TextRegion::Answer => held.push_str(&piece.text),
+                    _ => self.line.push_str(&piece.text),
+                },
+            }
+        }
+        self.print_lines(main, region);
+    }
+
+    /// Ends the answer that streams, if one does. Only an answer that ends the agent's work can be seen in full
+    /// later.
+    fn end_answer(&mut self, main: &mut TranscriptRenderer, why: StopReason) {
+        let more = match (self.rendering, why) {
+            (Some(rendering), StopReason::EndTurn) => rendering.more,
+            _ => "",
+        };
+        if let Some(answer) = self.answer.take() {
+            let rows = answer.finish(more);
+            self.print_rows(main, &rows);
+        }
+    }
+
+    fn print_rows(&self, main: &mut TranscriptRenderer, rows: &[String]) {
+        for row in rows {
+            main.line(TextRegion::Aside, format!("{}{row}", self.label).trim_end());
+        }
+    }
+
+    /// Prints the complete lines of text that is not rendered.
+    fn print_lines(&mut self, main: &mut TranscriptRenderer, region: TextRegion) {
+        let Some(end) = self.line.rfind('\n') else { return };
+        let rest = self.line.split_off(end + 1);
         for line in self.line.lines().filter(|line| !line.is_empty()) {
             main.line(region, &format!("{}{line}", self.label));
         }
@@ -256,5 +356,6 @@ impl CastMember {
     }
 }
 
+mod child_answer;
 #[cfg(test)]
 mod tests;

@@ -102,7 +102,7 @@ fn others_stand_beside_under_their_names() {
     let shown = show(&mut cast, AnsiStyle::default());
     assert_eq!(
         joined(&shown),
-        "I ask.\n● delegate  {\"agent\":\"scout\",\"input\":\"look\"}\nscout │ Let me see.\nscout │ And\n\
+        "I ask.\n● delegate  scout: look\nscout │ Let me see.\nscout │ And\n\
          scout │ ● read  a.txt\nscout │   └ ✓ 0.0s\nscout │ Found it.\n  └ ✓ 0.0s\nIt is there.\n"
     );
     let answers = shown.iter().filter(|piece| piece.region == TextRegion::Answer);
@@ -124,6 +124,73 @@ fn a_line_that_streams_can_be_seen_before_it_ends() {
     }
     assert!(seen.contains(&"scout │ Let me ".to_owned()), "{seen:?}");
     assert!(cast.unfinished().is_empty());
+}
+
+/// A list of 40 items that a scout answers, in pieces.
+fn long_answer() -> Vec<Envelope<RuntimeEvent>> {
+    let items: String = (1..=40).map(|n| format!("- item **{n}**\n")).collect();
+    let mut events = vec![envelope("b", started("scout", Some("a")))];
+    let letters: Vec<char> = items.chars().collect();
+    let pieces = letters.chunks(7).map(|piece| piece.iter().collect::<String>());
+    events.extend(pieces.map(|piece| envelope("b", text(&piece))));
+    events.push(envelope("b", stop()));
+    events
+}
+
+#[test]
+fn a_long_answer_of_another_agent_is_rendered_and_shortened() {
+    let style = AnsiStyle::default();
+    let mut cast = LiveAgents::new(style, 80).rendering(Theme::plain(), " (KEY)");
+    let mut main = TranscriptRenderer::new(style, 80);
+    let mut live = Vec::new();
+    for event in long_answer() {
+        cast.event(&mut main, &event);
+        live.extend(cast.unfinished());
+    }
+    let shown = joined(&main.take());
+    let lines: Vec<&str> = shown.lines().collect();
+    let item = |n: usize| format!("scout │ • item {n}");
+    let first: Vec<String> = (1..=12).map(item).collect();
+    let last: Vec<String> = (37..=40).map(item).collect();
+    assert_eq!(lines[..12], first);
+    assert_eq!(lines[12], "scout │ … 24 lines (KEY) …");
+    assert_eq!(lines[13..], last);
+    assert!(
+        live.contains(&item(30)),
+        "its progress is seen meanwhile: {live:?}"
+    );
+    assert!(cast.unfinished().is_empty());
+}
+
+#[test]
+fn a_rendered_answer_keeps_its_place_among_calls_and_its_looks() {
+    let style = AnsiStyle {
+        color: true,
+        ..AnsiStyle::default()
+    };
+    let mut cast = LiveAgents::new(style, 80).rendering(Theme::plain(), "");
+    cast.set_theme(Theme::dark());
+    let mut main = TranscriptRenderer::new(style, 80);
+    let mut events = a_delegation();
+    events.insert(4, envelope("b", text("**Well.**\n\n")));
+    for event in events {
+        cast.event(&mut main, &event);
+    }
+    let label = format!("{} ", style.agent(0, "scout │"));
+    let shown = joined(&main.take());
+    assert!(
+        shown.contains(&format!("{label}\u{1b}[1mWell.\u{1b}[0m\n")),
+        "{shown:?}"
+    );
+    let plain: String = shown
+        .lines()
+        .map(|line| agentx_terminal::Row::from_ansi(line).text().trim_end().to_owned() + "\n")
+        .collect();
+    assert_eq!(
+        plain,
+        "I ask.\n● delegate  scout: look\nscout │ Well.\nscout │\nscout │ Let me see. And\n\
+         scout │ ● read  a.txt\nscout │   └ ✓ 0.0s\nscout │ Found it.\n  └ ✓ 0.0s\nIt is there.\n"
+    );
 }
 
 #[test]

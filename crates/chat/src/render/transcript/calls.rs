@@ -6,6 +6,7 @@ use agentx::types::{Timestamp, ToolCallId, ToolCompleted, ToolExecuting, ToolFai
 use unicode_width::UnicodeWidthStr as _;
 
 use super::super::clean::visible;
+use super::super::line_fold::KEY_FOR_MORE;
 use super::super::table::cut;
 use super::super::tool::{EmittedView, ToolOutputView, describe, outcome};
 use super::super::{diff, todo, units};
@@ -232,11 +233,7 @@ impl TranscriptRenderer {
         let Some(mut call) = self.calls.remove(id) else {
             return label;
         };
-        let more = if self.holds_calls {
-            " (Ctrl-O shows more)"
-        } else {
-            ""
-        };
+        let more = if self.holds_calls { KEY_FOR_MORE } else { "" };
         let last = call.emitted.finish();
         let rest = call.output.finish(more);
         self.indented(&call.held, &label);

@@ -1,0 +1,324 @@
+//! Collects reasoning and calls from the events of a session, so that they can be printed in full.
+
+use std::collections::HashMap;
+
+use agentx::types::{
+    AgentStateId, ContentPart, Envelope, RuntimeEvent, Timestamp, ToolCallId, ToolFailed, ToolStatus,
+};
+use serde_json::Value;
+
+use crate::render::tool::describe;
+use crate::render::units;
+
+/// Maximum number of bytes of an output that are read.
+const MOST_BYTES: usize = 4 << 20;
+
+/// The whole reasoning of an answer.
+#[derive(Debug, Default)]
+pub(super) struct ReadableThought {
+    agent: Option<AgentStateId>,
+    pub(super) text: String,
+    pub(super) since: Timestamp,
+    pub(super) until: Timestamp,
+    over: bool,
+}
+
+/// A call with its whole output, or the answer of an agent that worked in the background.
+#[derive(Debug, Default)]
+pub(super) struct ReadableCall {
+    id: Option<ToolCallId>,
+    pub(super) name: String,
+    pub(super) what: String,
+    pub(super) input: Value,
+    pub(super) output: String,
+    pub(super) result: String,
+    /// The outcome with its time; empty while the call runs.
+    pub(super) end: String,
+}
+
+/// An agent that another one made.
+#[derive(Debug, Default)]
+struct ChildAgent {
+    name: String,
+    /// The text of its latest message.
+    said: String,
+}
+
+/// The items that can be read again.
+#[derive(Debug, Default)]
+pub(super) struct ReadableItem {
+    pub(super) thoughts: Vec<ReadableThought>,
+    pub(super) calls: Vec<ReadableCall>,
+    /// Calls that were requested and have not begun. The runtime itself answers some of them, such as `delegate`:
+    /// those never begin.
+    requested: Vec<ReadableCall>,
+    children: HashMap<AgentStateId, ChildAgent>,
+}
+
+impl ReadableItem {
+    /// Takes the next event.
+    pub(super) fn take(&mut self, envelope: &Envelope<RuntimeEvent>) {
+        let agent = &envelope.agent_state_id;
+        if let RuntimeEvent::ThinkingDelta(delta) = &envelope.event {
+            return self.think(agent.as_ref(), envelope.at, &delta.text);
+        }
+        let thoughts = self.thoughts.iter_mut().rev();
+        if let Some(thought) = thoughts.take(8).find(|thought| thought.agent == *agent) {
+            thought.over = true;
+        }
+        if let Some(agent) = agent {
+            self.note_child(agent, &envelope.event);
+        }
+        match &envelope.event {
+            RuntimeEvent::ToolCallRequested(call) => {
+                let call = ReadableCall::new(&call.tool_call_id, &call.name, &call.input);
+                self.requested.push(call);
+            }
+            RuntimeEvent::ToolExecuting(call) => {
+                self.requested
+                    .retain(|asked| asked.id.as_ref() != Some(&call.tool_call_id));
+                let call = ReadableCall::new(&call.tool_call_id, &call.name, &call.input);
+                self.calls.push(call);
+            }
+            RuntimeEvent::ToolOutput(output) => {
+                if let Some(call) = self.call(&output.tool_call_id)
+                    && call.output.len() < MOST_BYTES
+                {
+                    call.output.push_str(&output.text);
+                }
+            }
+            RuntimeEvent::ToolCompleted(done) => {
+                self.begin_requested(&done.tool_call_id);
+                self.end(&done.tool_call_id, "done", done.duration_ms);
+            }
+            RuntimeEvent::ToolFailed(failed) => {
+                if !was_refused(failed) {
+                    self.begin_requested(&failed.tool_call_id);
+                }
+                self.end(&failed.tool_call_id, "failed", failed.duration_ms);
+            }
+            RuntimeEvent::ToolCallAnswered(answered) => {
+                if let Some(call) = self.call(&answered.tool_call_id) {
+                    call.result = answered.result.iter().filter_map(ContentPart::as_text).collect();
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn think(&mut self, agent: Option<&AgentStateId>, at: Timestamp, text: &str) {
+        let open = self.thoughts.iter_mut().rev().take(8);
+        let mut open = open.filter(|thought| !thought.over && thought.agent.as_ref() == agent);
+        if let Some(thought) = open.next() {
+            thought.text.push_str(text);
+            thought.until = at;
+            return;
+        }
+        self.thoughts.push(ReadableThought {
+            agent: agent.cloned(),
+            text: text.to_owned(),
+            since: at,
+            until: at,
+            over: false,
+        });
+    }
+
+    /// Notes what an agent that another one made says. If it works in the background, no call has its answer, so
+    /// the answer itself can be read.
+    fn note_child(&mut self, agent: &AgentStateId, event: &RuntimeEvent) {
+        match event {
+            RuntimeEvent::AgentStarted(started) if started.parent.is_some() => {
+                let child = ChildAgent {
+                    name: started.name.clone(),
+                    said: String::new(),
+                };
+                self.children.insert(agent.clone(), child);
+            }
+            RuntimeEvent::AssistantMessageAdded(added) => {
+                if let Some(child) = self.children.get_mut(agent) {
+                    child.said = added.message.text();
+                }
+            }
+            RuntimeEvent::RunFinished(_) => {
+                let Some(child) = self.children.get_mut(agent) else {
+                    return;
+                };
+                let said = std::mem::take(&mut child.said);
+                if self
+                    .calls
+                    .iter()
+                    .any(|call| call.is_background_work_of(&child.name))
+                {
+                    self.calls.push(ReadableCall {
+                        name: child.name.clone(),
+                        result: said,
+                        end: "done".to_owned(),
+                        ..ReadableCall::default()
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Moves a call that ended without having begun to the calls that can be read.
+    fn begin_requested(&mut self, id: &ToolCallId) {
+        let at = self
+            .requested
+            .iter()
+            .position(|call| call.id.as_ref() == Some(id));
+        if let Some(at) = at {
+            self.calls.push(self.requested.remove(at));
+        }
+    }
+
+    fn call(&mut self, id: &ToolCallId) -> Option<&mut ReadableCall> {
+        let all = self.calls.iter_mut().chain(&mut self.requested);
+        all.rev().find(|call| call.id.as_ref() == Some(id))
+    }
+
+    fn end(&mut self, id: &ToolCallId, how: &str, millis: u64) {
+        if let Some(call) = self.call(id) {
+            call.end = format!("{how} · {}", units::duration(millis));
+        }
+    }
+}
+
+impl ReadableCall {
+    fn new(id: &ToolCallId, name: &str, input: &Value) -> Self {
+        Self {
+            id: Some(id.clone()),
+            name: name.to_owned(),
+            what: describe(input),
+            input: input.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Returns whether this call gave work to an agent of this name without waiting for its answer.
+    fn is_background_work_of(&self, name: &str) -> bool {
+        let is_it = |argument: &str, value: Value| self.input.get(argument) == Some(&value);
+        is_it("agent", name.into()) && is_it("background", true.into())
+    }
+}
+
+/// Returns whether nothing was done for a call that failed.
+fn was_refused(failed: &ToolFailed) -> bool {
+    matches!(
+        failed.status,
+        ToolStatus::Invalid | ToolStatus::Denied | ToolStatus::Refused
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::types::{
+        AgentStarted, AssistantMessageAdded, EventDraft, Message, Role, RunFinished, RunId, RunStatus,
+        SessionId, Source, ToolCallAnswered, ToolCallRequested, ToolCompleted,
+    };
+    use serde_json::json;
+
+    use super::*;
+
+    fn take(items: &mut ReadableItem, agent: &str, event: impl Into<RuntimeEvent>) {
+        let draft = EventDraft::new(Source::Agent, Some(agent.into()), event);
+        items.take(&draft.into_envelope(SessionId::new("ses_1"), 1, Timestamp(1)));
+    }
+
+    fn order(id: &str, background: bool) -> ToolCallRequested {
+        ToolCallRequested {
+            tool_call_id: id.into(),
+            name: "delegate".into(),
+            input: json!({"agent": "scout", "input": "look", "background": background}),
+        }
+    }
+
+    fn answered(id: &str, text: &str) -> ToolCallAnswered {
+        ToolCallAnswered {
+            tool_call_id: id.into(),
+            result: vec![ContentPart::text(text)],
+            is_error: false,
+        }
+    }
+
+    fn done(id: &str) -> ToolCompleted {
+        ToolCompleted {
+            tool_call_id: id.into(),
+            name: "delegate".into(),
+            duration_ms: 1_000,
+            details: None,
+        }
+    }
+
+    #[test]
+    fn a_call_that_no_effector_begins_can_be_read_when_it_has_ended() {
+        for is_answered_first in [true, false] {
+            let mut items = ReadableItem::default();
+            take(&mut items, "a", order("c1", false));
+            assert!(items.calls.is_empty());
+            if is_answered_first {
+                take(&mut items, "a", answered("c1", "It is there."));
+                take(&mut items, "a", done("c1"));
+            } else {
+                take(&mut items, "a", done("c1"));
+                take(&mut items, "a", answered("c1", "It is there."));
+            }
+            let [call] = &items.calls[..] else {
+                panic!("{:?}", items.calls)
+            };
+            assert_eq!(
+                (call.name.as_str(), call.result.as_str(), call.end.as_str()),
+                ("delegate", "It is there.", "done · 1.0s")
+            );
+        }
+    }
+
+    #[test]
+    fn a_refused_call_has_no_output() {
+        let mut items = ReadableItem::default();
+        take(&mut items, "a", order("c1", false));
+        let failed = ToolFailed {
+            tool_call_id: "c1".into(),
+            name: "delegate".into(),
+            status: ToolStatus::Denied,
+            error: "Not allowed: no".into(),
+            duration_ms: 0,
+            details: None,
+        };
+        take(&mut items, "a", failed);
+        assert!(items.calls.is_empty());
+    }
+
+    #[test]
+    fn the_answer_of_an_agent_in_the_background_can_be_read() {
+        let mut items = ReadableItem::default();
+        take(&mut items, "a", order("c1", true));
+        take(&mut items, "a", answered("c1", "scout works in the background."));
+        take(&mut items, "a", done("c1"));
+        let started = AgentStarted {
+            name: "scout".into(),
+            parent: Some("a".into()),
+            routes: false,
+        };
+        take(&mut items, "b", started);
+        let message = Message {
+            message_id: "msg_1".into(),
+            role: Role::Assistant,
+            content: vec![ContentPart::text("Found it.")],
+            by: None,
+        };
+        take(&mut items, "b", AssistantMessageAdded { message });
+        let finished = RunFinished {
+            run_id: RunId::new("run_1"),
+            status: RunStatus::Completed,
+            reason: None,
+            iterations: 1,
+        };
+        take(&mut items, "b", finished);
+        let last = items
+            .calls
+            .last()
+            .map(|call| (call.name.as_str(), call.result.as_str()));
+        assert_eq!(last, Some(("scout", "Found it.")));
+    }
+}
