@@ -155,10 +155,8 @@ fn a_long_answer_of_another_agent_is_rendered_and_shortened() {
     assert_eq!(lines[..12], first);
     assert_eq!(lines[12], "scout │ … 24 lines (KEY) …");
     assert_eq!(lines[13..], last);
-    assert!(
-        live.contains(&item(30)),
-        "its progress is seen meanwhile: {live:?}"
-    );
+    let is_begun = |line: &String| line.starts_with("scout │ • item");
+    assert!(live.iter().any(is_begun), "its progress is seen: {live:?}");
     assert!(cast.unfinished().is_empty());
 }
 
