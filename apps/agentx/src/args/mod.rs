@@ -130,7 +130,7 @@ impl Cli {
         command: impl Fn() -> clap::Command,
     ) -> Result<clap::ArgMatches, clap::Error> {
         command().try_get_matches_from(words).or_else(|error| {
-            let chat = shortcuts::with_chat(&error, words);
+            let chat = shortcuts::with_chat(&error, words, &command());
             if let Some(words) = chat {
                 return command().try_get_matches_from(words);
             }

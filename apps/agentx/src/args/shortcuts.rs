@@ -3,6 +3,7 @@
 
 use std::ffi::OsString;
 
+use agentx_chat::other_programs::is_prompt;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 /// Index of the inserted command: behind the name of the program. In front of a word it could separate a flag
@@ -66,16 +67,23 @@ pub(super) fn with_flags_behind(error: &clap::Error, words: &[OsString]) -> Opti
     Some(meant)
 }
 
-/// `agentx "fix the bug"` opens a chat that begins with that: a single argument of several words is not a
-/// misspelt command.
-pub(super) fn with_chat(error: &clap::Error, words: &[OsString]) -> Option<Vec<OsString>> {
-    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+/// `agentx "fix the bug"` and `agentx tour` open a chat that begins with that, unless a command was mistyped.
+pub(super) fn with_chat(
+    error: &clap::Error,
+    words: &[OsString],
+    root: &clap::Command,
+) -> Option<Vec<OsString>> {
+    let (ErrorKind::InvalidSubcommand, Some(ContextValue::String(word))) =
+        (error.kind(), error.get(ContextKind::InvalidSubcommand))
+    else {
         return None;
     };
-    let is_prompt = word.trim().contains(char::is_whitespace) && error.kind() == ErrorKind::InvalidSubcommand;
+    let mut before = words.iter().skip(1).take_while(|typed| *typed != word.as_str());
+    let is_of_command = before.any(|typed| root.find_subcommand(typed).is_some());
+    let commands: Vec<&str> = root.get_subcommands().map(clap::Command::get_name).collect();
     let mut words = words.to_vec();
     words.insert(COMMAND_INDEX, "chat".into());
-    is_prompt.then_some(words)
+    (!is_of_command && is_prompt(word, &commands)).then_some(words)
 }
 
 #[cfg(test)]

@@ -66,7 +66,7 @@ fn as_usage(error: &clap::Error, typed: &[String]) -> ChatError {
             .iter()
             .map(|near| match above {
                 Some(above) => format!("did you mean `{} {near}`?", above.get_name()),
-                None => format!("did you mean `{near}`?"),
+                None => format!("did you mean `{near}`? To start a chat with it: agentx chat \"{word}\""),
             })
             .collect();
         if let Some(instead) = above.and_then(|above| instead_of_nested(above.get_name(), word)) {
@@ -134,6 +134,9 @@ fn of_another_program(error: &clap::Error, typed: &[String]) -> Option<String> {
     let is_at_chat = matches!(above.as_deref(), None | Some("chat" | "run" | "resume"));
     if let Some(instead) = instead_of_word(word).filter(|_| is_at_chat) {
         return Some(instead.to_owned());
+    }
+    if word.starts_with("ses_") && above.is_none() {
+        return Some(format!("to continue that session: agentx resume {word}"));
     }
     let is_prompt = word.contains(char::is_whitespace) || above.as_deref() == Some("chat");
     let may_be_prompt = above.is_none_or(|above| above == "chat") && !word.starts_with('-');

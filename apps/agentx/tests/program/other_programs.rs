@@ -6,7 +6,7 @@ use crate::common::Sandbox;
 const LINES: &[(&[&str], &str)] = &[
     (&["exec", "list the files"], "agentx run \"PROMPT\""),
     (&["run", "-p", "list the files"], "agentx run \"PROMPT\""),
-    (&["hello"], "agentx run \"hello\""),
+    (&["ses_7d4k"], "agentx resume ses_7d4k"),
     (&["--dangerously-skip-permissions"], "--yes"),
     (&["run", "--full-auto", "go"], "--yes"),
     (&["--yolo"], "--yes"),
@@ -84,11 +84,24 @@ fn what_is_nearly_an_own_command_is_one() {
     for (line, named) in [
         (&["session"][..], "did you mean `sessions`?"),
         (&["docter"], "did you mean `doctor`?"),
+        (&["docter"], "to start a chat with it: agentx chat \"docter\""),
         (&["sessions", "lsit"], "did you mean `sessions list`?"),
     ] {
         let ran = sandbox.run(line);
         assert_eq!(ran.code, Some(2), "{ran}");
         assert!(ran.stderr.contains(named), "{ran}");
+    }
+}
+
+#[test]
+fn a_single_word_that_is_no_command_opens_a_chat_with_it() {
+    for line in [&["--model", "demo", "tour"][..], &["tour"]] {
+        let sandbox = Sandbox::new();
+        let ran = sandbox.run(line);
+        assert_eq!(ran.code, Some(0), "{ran}");
+        assert!(ran.to_string().contains("agentx resume"), "it was a chat: {ran}");
+        let listed = sandbox.run(&["sessions", "list"]);
+        assert!(listed.stdout.contains("tour"), "{listed}");
     }
 }
 

@@ -1,6 +1,8 @@
 //! Words that people know from Claude Code, Codex, Gemini CLI, aider and similar programs, each with a hint
 //! that names the equivalent here. Errors show the hint.
 
+use agentx::config::nearest;
+
 use crate::error::ChatError;
 
 /// Words of other programs, each row with the hint that names the equivalent here.
@@ -143,6 +145,24 @@ pub const COMMAND_LINE: &ForeignCommands = &[
 /// Returns the hint for a word of a command line that another program has.
 pub fn instead_of_word(word: &str) -> Option<&'static str> {
     find(COMMAND_LINE, word.split('=').next().unwrap_or(word))
+}
+
+/// Returns whether words in the place of one of these commands are a prompt. Several words are. A single word
+/// is one unless it is nearly a command, a command of another program, or the id of a session: those are
+/// mistakes, and to send them to a model costs money.
+///
+/// ```
+/// use agentx_chat::other_programs::is_prompt;
+/// assert!(is_prompt("tour", &["run", "tools"]) && is_prompt("run it", &["run"]));
+/// assert!(!is_prompt("rnu", &["run"]) && !is_prompt("login", &["run"]) && !is_prompt("ses_abcd", &["run"]));
+/// ```
+pub fn is_prompt(words: &str, commands: &[&str]) -> bool {
+    let is_mistake = || {
+        words.starts_with("ses_")
+            || instead_of_word(words).is_some()
+            || !nearest(words, commands.iter().copied(), 1).is_empty()
+    };
+    words.trim().contains(char::is_whitespace) || !is_mistake()
 }
 
 /// Returns the hint for a subcommand of `agentx COMMAND` that another program has.
