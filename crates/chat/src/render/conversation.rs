@@ -19,11 +19,27 @@ pub(crate) const ALONG: [&str; 3] = [
     "\n\n<files_put_back>",
 ];
 
-/// Maximum number of lines to show of a text. A longer one was pasted: only its first and last lines are
-/// shown.
-const MOST_LINES: usize = 40;
-const HEAD_LINES: usize = 12;
-const TAIL_LINES: usize = 4;
+/// The number of lines that are shown of a text. A longer one was probably pasted: only its first and last
+/// lines are shown.
+#[derive(Clone, Copy)]
+struct ShownLines {
+    most: usize,
+    head: usize,
+    tail: usize,
+}
+
+/// The shown lines of the owner and of the reader. The line editor folds longer pastes, too.
+const OWN_LINES: ShownLines = ShownLines {
+    most: 8,
+    head: 5,
+    tail: 2,
+};
+/// The shown lines of another person. They are more, because the reader did not write what the model reads.
+const LINES_OF_GUEST: ShownLines = ShownLines {
+    most: 40,
+    head: 12,
+    tail: 4,
+};
 /// The longest of them.
 const LONGEST_LINE: usize = 2_000;
 
@@ -298,11 +314,15 @@ pub(crate) fn shortened_input(said: &SpokenWords, names: &PersonNames, style: An
             .map(|line| cut(line, LONGEST_LINE))
             .collect::<Vec<_>>()
     };
-    if lines.len() <= MOST_LINES {
+    let bounds = match said.by {
+        SpokenBy::Reader | SpokenBy::Owner => OWN_LINES,
+        SpokenBy::Guest(_) => LINES_OF_GUEST,
+    };
+    if lines.len() <= bounds.most {
         return said_in(&shown(&lines).join("\n"), speaker, style);
     }
-    let (head, rest) = lines.split_at(HEAD_LINES);
-    let (out, tail) = rest.split_at(rest.len() - TAIL_LINES);
+    let (head, rest) = lines.split_at(bounds.head);
+    let (out, tail) = rest.split_at(rest.len() - bounds.tail);
     let mut short = shown(head);
     short.push(format!("… {} …", units::counted(out.len(), "line")));
     short.extend(shown(tail));
@@ -362,27 +382,30 @@ mod tests {
     #[test]
     fn of_a_long_paste_a_chat_shows_both_ends() {
         let lines = |n: usize| (1..=n).map(|i| format!("line {i}\n")).collect::<String>();
-        let input = |text: &str| {
+        let input = |text: &str, by: SpokenBy| {
             let said = SpokenWords {
-                by: SpokenBy::Owner,
+                by,
                 text: text.to_owned(),
             };
             shortened_input(&said, &PersonNames::default(), AnsiStyle::default())
         };
-        let shown = input(&lines(5_000));
+        let own = |text: &str| input(text, SpokenBy::Owner);
+        assert_eq!(
+            own(&lines(30)),
+            "› line 1\n  line 2\n  line 3\n  line 4\n  line 5\n  … 23 lines …\n  line 29\n  line 30\n",
+            "the line editor folds such a paste, too"
+        );
+        let whole = input_text(&lines(8), AnsiStyle::default());
+        assert_eq!(own(&lines(8)), whole, "what a person writes is shown");
+        let of_guest = |n: usize| input(&lines(n), SpokenBy::Guest("own_b".into()));
+        assert_eq!(of_guest(40).lines().count(), 40);
+        let shown = of_guest(5_000);
         let shown: Vec<&str> = shown.lines().collect();
-        assert_eq!(shown.len(), HEAD_LINES + 1 + TAIL_LINES);
         assert_eq!(
-            (shown[0], shown[12], shown[16]),
-            ("› line 1", "  … 4984 lines …", "  line 5000")
+            (shown.len(), shown[12], shown[16]),
+            (17, "  … 4984 lines …", "  line 5000")
         );
-        let whole = input(&lines(40));
-        assert_eq!(
-            whole,
-            input_text(&lines(40), AnsiStyle::default()),
-            "what a person writes is shown"
-        );
-        assert!(input(&"好".repeat(50_000)).chars().count() < 1_100);
+        assert!(own(&"好".repeat(50_000)).chars().count() < 1_100);
     }
 
     #[test]
