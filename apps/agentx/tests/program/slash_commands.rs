@@ -104,6 +104,7 @@ fn a_session_of_another_folder_is_named_and_not_opened() {
 fn the_list_after_resume_has_the_sessions_of_this_directory_and_a_way_to_all() {
     let sandbox = scripted();
     lines(&sandbox, "the apple here\n");
+    assert_eq!(sandbox.run(&["fork", &sandbox.latest_id([])]).code, Some(0));
     std::fs::create_dir_all(sandbox.path("ws/sub/.git")).unwrap();
     let mut other = sandbox.command(&["run", "the pear elsewhere"]);
     other.current_dir(sandbox.path("ws/sub"));
@@ -111,7 +112,8 @@ fn the_list_after_resume_has_the_sessions_of_this_directory_and_a_way_to_all() {
     let mut chat = Pty::start(&sandbox, &[], 100, 24);
     chat.wait_for_last("›");
     chat.keys("/resume ");
-    chat.wait_for("the apple here");
+    chat.wait_for("  the apple here");
+    chat.wait_for("⑂ the apple here (fork at ");
     chat.wait_for("choose from the sessions of all directories");
     assert!(
         !chat.lines().join("\n").contains("the pear elsewhere"),

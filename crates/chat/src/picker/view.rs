@@ -14,6 +14,8 @@ use crate::render::units;
 
 /// Minimum number of columns at which the preview is beside the list.
 pub(super) const BESIDE: usize = 80;
+/// The mark of a copy of another session.
+const FORK: &str = "⑂";
 /// The maximum width of the list, because titles are short.
 const WIDEST_LIST: usize = 100;
 /// Rows above and below the list.
@@ -43,7 +45,7 @@ const HELP: &[(&str, &str)] = &[
     ("!", "its process died during a run; resuming continues the run"),
     ("?", "waits for a decision"),
     ("…", "waits for a time"),
-    ("⑂", "a fork of another session"),
+    (FORK, "a fork of another session"),
 ];
 
 /// Returns the rows and the place of the cursor.
@@ -151,7 +153,7 @@ fn item(
         StatusMark::BrokeOff => ("!", theme.removed),
         StatusMark::Asks => ("?", theme.literal),
         StatusMark::Waits => ("…", theme.faint),
-        StatusMark::Fork => ("⑂", theme.faint),
+        StatusMark::Fork => (FORK, theme.faint),
         StatusMark::None => (" ", Style::default()),
     };
     row.push(sign, look);
@@ -289,6 +291,14 @@ fn keys(model: &PickerModel, columns: usize) -> String {
 
 fn footer(text: &str, frame: &PickerFrame) -> Row {
     Row::new(text, frame.theme.faint).cut(frame.columns)
+}
+
+/// Returns the title of a session with the mark of a copy before it, for lists without a column of marks.
+pub(crate) fn marked_title(info: &SessionInfo) -> String {
+    match &info.parent {
+        Some(_) => format!("{FORK} {}", title(info)),
+        None => title(info),
+    }
 }
 
 /// Returns the title of a session. A copy has the title of its original, so it also names

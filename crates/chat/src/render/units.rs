@@ -67,10 +67,13 @@ pub fn cost(cost: NanoUsd, usage: &Usage) -> String {
     format!("{}{}{unknown}", about(usage), money(cost))
 }
 
+/// The sign for a cost that is unknown because the model has no price.
+pub(crate) const NO_PRICE: &str = "$?";
+
 /// Returns the cost of calls, or `$?` if the price of the model is unknown.
 pub(crate) fn cost_of(cost: NanoUsd, usage: &Usage, has_no_price: bool) -> String {
     if (has_no_price || usage.is_unpriced()) && cost.0 == 0 && *usage != Usage::default() {
-        "$?".into()
+        NO_PRICE.into()
     } else {
         self::cost(cost, usage)
     }

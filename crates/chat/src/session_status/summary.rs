@@ -76,7 +76,11 @@ impl StatusSummary {
                 units::window(self.window, self.is_assumed)
             ),
             "tokens" => units::usage(&self.usage),
-            "cost" => units::cost_of(self.cost, &self.usage, !is_demo(&self.model)),
+            "cost" => match units::cost_of(self.cost, &self.usage, !is_demo(&self.model)).as_str() {
+                // The line below an answer shows the same for one turn.
+                unknown @ units::NO_PRICE => format!("session {unknown}"),
+                known => known.to_owned(),
+            },
             "iterations" => units::counted(self.iterations, "round"),
             "time" => units::duration(self.worked.as_secs() * 1000).replace(".0s", "s"),
             "session" => self.session.clone(),

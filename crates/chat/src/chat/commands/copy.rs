@@ -80,10 +80,7 @@ impl Chat<'_> {
         } = part;
         self.copy_to_clipboard(&text)?;
         let lines = counted(text.lines().count(), "line");
-        let more = match other_blocks {
-            0 => String::new(),
-            count => format!("\n/copy N copies one of its {}", counted(count, "code block")),
-        };
+        let more = hint_of_blocks(other_blocks);
         Ok(format!(
             "sent {what} ({lines}) to the clipboard of your terminal{more}"
         ))
@@ -126,5 +123,26 @@ impl Chat<'_> {
                 parts.collect::<String>()
             });
         Ok(texts.find(|text| !text.trim().is_empty()))
+    }
+}
+
+/// Returns the line that names the command for the code blocks of a copied answer, if it has any.
+fn hint_of_blocks(count: usize) -> String {
+    match count {
+        0 => String::new(),
+        1 => "\n/copy 1 copies only its code block".to_owned(),
+        count => format!("\n/copy N copies one of its {}", counted(count, "code block")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hint_of_blocks;
+
+    #[test]
+    fn the_command_for_code_blocks_fits_their_number() {
+        assert_eq!(hint_of_blocks(0), "");
+        assert_eq!(hint_of_blocks(1), "\n/copy 1 copies only its code block");
+        assert_eq!(hint_of_blocks(2), "\n/copy N copies one of its 2 code blocks");
     }
 }

@@ -203,7 +203,7 @@ impl Chat<'_> {
                 let ago = units::ago(info.updated_at, now);
                 (
                     info.session_id.to_string(),
-                    format!("{ago}  {}", picker::view::title(&info)),
+                    format!("{ago}  {}", picker::view::marked_title(&info)),
                 )
             })
             .collect()

@@ -94,12 +94,16 @@ impl TranscriptRenderer {
         if turn.text.is_empty() && turn.usage == Usage::default() {
             return self.aside("\n");
         }
-        let words = [
-            units::usage(&turn.usage),
-            units::cost_of(turn.cost, &turn.usage, self.has_no_price),
-            units::duration(turn.duration_ms),
-        ];
-        let line = self.style.dim(&words.join(self.style.sign(" · ", ", ")));
+        let cost = units::cost_of(turn.cost, &turn.usage, self.has_no_price);
+        // An unknown cost looks like that of the session in the status row.
+        let label = if cost == units::NO_PRICE {
+            "this turn: "
+        } else {
+            ""
+        };
+        let words = [units::usage(&turn.usage), cost, units::duration(turn.duration_ms)];
+        let words = words.join(self.style.sign(" · ", ", "));
+        let line = self.style.dim(&format!("{label}{words}"));
         self.aside(&format!("{line}\n\n"));
     }
 }
