@@ -5,6 +5,7 @@ mod branches;
 mod broken;
 mod choosing;
 mod copied_code;
+mod delegated;
 mod diff;
 mod first;
 mod first_own;
