@@ -84,7 +84,7 @@ fn what_is_nearly_an_own_command_is_one() {
     for (line, named) in [
         (&["session"][..], "did you mean `sessions`?"),
         (&["docter"], "did you mean `doctor`?"),
-        (&["docter"], "to start a chat with it: agentx chat \"docter\""),
+        (&["docter"], "To start a chat with it: agentx chat \"docter\""),
         (&["sessions", "lsit"], "did you mean `sessions list`?"),
     ] {
         let ran = sandbox.run(line);

@@ -307,7 +307,11 @@ mod tests {
             content: vec![ContentPart::text("Found it.")],
             by: None,
         };
-        take(&mut items, "b", AssistantMessageAdded { message });
+        let added = AssistantMessageAdded {
+            message,
+            partial: false,
+        };
+        take(&mut items, "b", added);
         let finished = RunFinished {
             run_id: RunId::new("run_1"),
             status: RunStatus::Completed,
