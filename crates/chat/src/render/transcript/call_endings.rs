@@ -25,7 +25,7 @@ impl TranscriptRenderer {
     /// Reports refused calls as refused because there is no terminal to ask on: the session was set to refuse
     /// by the program, not by the person.
     pub fn without_person(mut self, is_alone: bool) -> Self {
-        self.is_alone = is_alone;
+        self.options.is_alone = is_alone;
         self
     }
 
@@ -50,7 +50,7 @@ impl TranscriptRenderer {
             };
         }
         let is_of_mode = MODE_DENY.iter().any(|why| error.contains(why));
-        let told = if self.is_alone {
+        let told = if self.options.is_alone {
             "there is no terminal to ask on"
         } else {
             MODE_DENY[1]
@@ -59,7 +59,7 @@ impl TranscriptRenderer {
             .iter()
             .fold(error.to_owned(), |error, why| error.replace(why, told));
         // In a chat the mode can be changed immediately.
-        let remedy = if self.costs && is_of_mode {
+        let remedy = if self.options.costs && is_of_mode {
             " `/approve-mode ask` changes that."
         } else {
             ""
@@ -75,10 +75,10 @@ impl TranscriptRenderer {
 
     /// Notes that the answer is complete. Problems with it are reported at the end of the run.
     pub(super) fn answered(&mut self, turn: &TurnResponse) {
-        if !self.silent_end && is_written_call(&turn.text) {
+        if !self.options.silent_end && is_written_call(&turn.text) {
             self.warn_of_answer(WRITTEN_CALL);
         }
-        if self.costs {
+        if self.options.costs {
             self.turn = Some(turn.clone());
         }
     }

@@ -79,7 +79,7 @@ impl TranscriptRenderer {
         if let Some(known) = self.calls.get_mut(&call.tool_call_id) {
             known.since = Some(self.at);
         }
-        if !self.holds_calls {
+        if !self.options.holds_calls {
             self.head_now(&call.tool_call_id);
         }
     }
@@ -92,7 +92,7 @@ impl TranscriptRenderer {
         let numbers: Vec<usize> = others.map(|(_, call)| call.number).collect();
         let free = (1..).find(|number| !numbers.contains(number));
         let call = self.calls.entry(id.clone()).or_default();
-        if call.number == 0 && !self.holds_calls {
+        if call.number == 0 && !self.options.holds_calls {
             call.number = free.unwrap_or(1);
         }
         call.name = name.to_owned();
@@ -133,7 +133,7 @@ impl TranscriptRenderer {
     pub(super) fn tool_output(&mut self, id: &ToolCallId, text: &str) {
         let call = self.calls.entry(id.clone()).or_insert_with(CallView::going_on);
         let lines = call.output.push(text);
-        if self.holds_calls && !call.begun {
+        if self.options.holds_calls && !call.begun {
             return call.held.extend(lines);
         }
         self.head_now(id);
@@ -233,7 +233,11 @@ impl TranscriptRenderer {
         let Some(mut call) = self.calls.remove(id) else {
             return label;
         };
-        let more = if self.holds_calls { KEY_FOR_MORE } else { "" };
+        let more = if self.options.holds_calls {
+            KEY_FOR_MORE
+        } else {
+            ""
+        };
         let last = call.emitted.finish();
         let rest = call.output.finish(more);
         self.indented(&call.held, &label);
@@ -266,7 +270,7 @@ impl TranscriptRenderer {
 
     /// Prints running calls as far as they came, because nothing more can be saved.
     pub(crate) fn break_off(&mut self) {
-        self.answers = false;
+        self.answer.has_text = false;
         self.end_running(
             "■ cut off: its result could not be saved",
             "cut off: its result could not be saved",

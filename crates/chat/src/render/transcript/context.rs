@@ -56,7 +56,7 @@ impl TranscriptRenderer {
         else {
             return String::new();
         };
-        self.failure = None;
+        self.problems.failure = None;
         let message = cut(&visible(message), LONGEST_REASON);
         let until = asked_until(code);
         let (from, to, code) = (visible(from), visible(to), visible(code));
@@ -76,7 +76,7 @@ impl TranscriptRenderer {
             ContextChange::Condensing(_) => return,
             ContextChange::Condensed(range) => {
                 // The error about a full window is remedied.
-                self.failure = None;
+                self.problems.failure = None;
                 let tokens = units::count(range.summary_tokens);
                 let line = format!(
                     "condensed {} to {tokens}; /compact undo takes it back",
@@ -89,13 +89,13 @@ impl TranscriptRenderer {
             }
             ContextChange::Repaired(part) => {
                 // The provider's error was handled.
-                let failure = self.failure.take();
+                let failure = self.problems.failure.take();
                 let why = why_repaired(failure.as_ref().map(|failure| failure.code.as_str()));
                 let what = repaired(*part);
                 self.style.dim(&format!("{why}; retried {what}"))
             }
             ContextChange::ToolsLeftOut { tools } => {
-                self.failure = None;
+                self.problems.failure = None;
                 self.style.warn(&tools_left_out(tools))
             }
             ContextChange::FellBack { .. } => self.fell_back(change),
@@ -106,7 +106,7 @@ impl TranscriptRenderer {
             } => self.built(source, items, problem.as_deref()),
             ContextChange::Shortened { window } => {
                 // The provider's error was handled.
-                self.failure = None;
+                self.problems.failure = None;
                 let window = units::count(*window);
                 self.style.dim(&format!(
                     "the conversation did not fit; retried with less of it (at most {window} tokens)"
@@ -121,9 +121,9 @@ impl TranscriptRenderer {
             ContextChange::Failed { code, .. } if code == "interrupted" => return,
             // The window that slides then is as full a few calls later, and each summary fails for the same
             // reason.
-            ContextChange::Failed { code, .. } if code != NOTHING && self.not_condensed => return,
+            ContextChange::Failed { code, .. } if code != NOTHING && self.problems.not_condensed => return,
             ContextChange::Failed { code, message } => {
-                self.not_condensed |= code != NOTHING;
+                self.problems.not_condensed |= code != NOTHING;
                 let message = cut(&visible(message), LONGEST_REASON);
                 self.style.warn(&format!("not condensed: {message}"))
             }

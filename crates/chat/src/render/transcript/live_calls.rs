@@ -21,7 +21,7 @@ impl TranscriptRenderer {
     /// The person is shown what a call would do. The running call that asks is shown above the question, as far as it
     /// came.
     pub(super) fn asked(&mut self, id: &ToolCallId) {
-        if self.holds_calls {
+        if self.options.holds_calls {
             let mut asking = self.in_order();
             asking.retain(|call| id.is_inside(call));
             for call in asking {
@@ -47,7 +47,7 @@ impl TranscriptRenderer {
     /// screen show the question once more. So the running call that asks, which is shown above the question, and the
     /// to-do list have none then.
     pub(crate) fn running(&self, now: Timestamp, asked: Option<&ToolCallId>) -> Vec<String> {
-        if !self.holds_calls {
+        if !self.options.holds_calls {
             return Vec::new();
         }
         let mut calls = self.in_order();

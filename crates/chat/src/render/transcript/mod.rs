@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use agentx::config::ThinkingDisplay;
 use agentx::types::{NanoUsd, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, TurnResponse};
 
 use super::clean::{Cleaner, clean, visible};
@@ -10,6 +9,7 @@ use super::{style::AnsiStyle, table::cut, todo::TodoView, tool::describe, units}
 use crate::exit::Exit;
 use crate::exit::run_failure::{exit_of, hint_in_chat};
 use calls::CallView;
+use state::{AnswerProgress, OpenLine, RenderOptions, RunProblems, ShownFailure};
 use thinking::OpenThought;
 pub(crate) use thinking::length;
 
@@ -40,42 +40,16 @@ pub struct TextPiece {
 pub struct TranscriptRenderer {
     style: AnsiStyle,
     width: usize,
-    calls: HashMap<ToolCallId, CallView>,
-    /// Whether a call is printed when it has ended; while it runs it is shown by who asks for
-    /// [`TranscriptRenderer::running`].
-    holds_calls: bool,
+    options: RenderOptions,
     /// The time of the event that is being rendered.
     at: Timestamp,
-    /// The display of reasoning, if one is set; else reasoning is shown as it comes, if it can be
-    /// distinguished.
-    thinking: Option<ThinkingDisplay>,
-    /// Whether the reader only watches and has no commands.
-    looks_on: bool,
+    calls: HashMap<ToolCallId, CallView>,
     thought: Option<OpenThought>,
     todos: TodoView,
-    cleaner: Cleaner,
-    open_line: Option<OpenLine>,
-    /// The error that may end the run. It is reported once, at the end of the run or before the next output.
-    failure: Option<ShownFailure>,
+    answer: AnswerProgress,
+    problems: RunProblems,
     /// The notes that wait for the end of the open line.
     notes: Vec<String>,
-    /// The latest note about an attempt that will be repeated.
-    attempt: String,
-    /// Whether text of an unfinished answer has arrived.
-    answers: bool,
-    /// Whether an answer has begun without any text or call so far.
-    is_wordless: bool,
-    /// The missing part of an answer that ended. It is reported when the run ends with that answer: a
-    /// router's answer has no words, and its run continues.
-    lacks: Option<&'static str>,
-    /// Whether this run has already reported that nothing was condensed.
-    not_condensed: bool,
-    /// Whether the caller itself reports the failure of the run.
-    silent_end: bool,
-    /// Whether the cost of the last run is reported after it.
-    costs: bool,
-    /// Whether calls are refused because there is no person to ask.
-    is_alone: bool,
     /// Whether the prices of the model are unknown, and the limit of a run's cost.
     pub(crate) has_no_price: bool,
     pub(crate) max_cost: Option<NanoUsd>,
@@ -85,19 +59,6 @@ pub struct TranscriptRenderer {
 
 /// Minimum number of characters of the reason why an attempt failed, however narrow the terminal is.
 const SHORTEST_REASON: usize = 100;
-
-#[derive(Debug)]
-struct ShownFailure {
-    code: String,
-    message: String,
-}
-
-/// The kind of the unfinished line on the screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OpenLine {
-    Answer,
-    Thinking,
-}
 
 impl TranscriptRenderer {
     /// Returns a renderer for a screen of this width.
@@ -111,19 +72,19 @@ impl TranscriptRenderer {
 
     /// Leaves the failure of the run to the error that ends the program.
     pub fn with_silent_end(mut self) -> Self {
-        self.silent_end = true;
+        self.options.silent_end = true;
         self
     }
 
     /// Also prints the cost of each run after its end.
     pub(crate) fn with_costs(mut self) -> Self {
-        self.costs = true;
+        self.options.costs = true;
         self
     }
 
     /// Prints calls only when they have ended: the owner of the screen shows them while they run.
     pub(crate) fn holding_calls(mut self) -> Self {
-        self.holds_calls = true;
+        self.options.holds_calls = true;
         self
     }
 
@@ -148,7 +109,7 @@ impl TranscriptRenderer {
     /// Prints a requested text immediately. On a screen, a streaming answer continues below it in its form: a
     /// list stays a list.
     pub(crate) fn print_notice(&mut self, text: &str) {
-        if self.holds_calls && self.answers {
+        if self.options.holds_calls && self.answer.has_text {
             self.put(TextRegion::Passing, format!("{}\n", text.trim_end_matches('\n')))
         } else {
             self.aside(text)
@@ -157,8 +118,8 @@ impl TranscriptRenderer {
 
     /// Prints a note, which waits for the end of the open line, so that no sentence is broken.
     pub(crate) fn note(&mut self, text: &str) {
-        match self.open_line {
-            _ if self.holds_calls && self.answers => self.print_notice(text),
+        match self.answer.open_line {
+            _ if self.options.holds_calls && self.answer.has_text => self.print_notice(text),
             Some(_) => self.notes.push(text.to_owned()),
             None => self.aside(text),
         }
@@ -172,7 +133,7 @@ impl TranscriptRenderer {
 
     /// Ends the line that is open, if one is.
     pub fn end_line(&mut self) {
-        match self.open_line.take() {
+        match self.answer.open_line.take() {
             Some(OpenLine::Answer) => self.put(TextRegion::Answer, "\n".into()),
             Some(OpenLine::Thinking) => self.put(TextRegion::Aside, "\n".into()),
             None => {}
@@ -193,7 +154,7 @@ impl TranscriptRenderer {
             RuntimeEvent::MessageStart(_) => self.begin(),
             RuntimeEvent::MessageStop(stop) => self.message_end(stop.stop_reason),
             RuntimeEvent::ToolCallRequested(call) => {
-                self.is_wordless = false;
+                self.answer.is_wordless = false;
                 self.remember(&call.tool_call_id, &call.name, describe(&call.input));
                 self.note_order(call);
             }
@@ -214,10 +175,10 @@ impl TranscriptRenderer {
             RuntimeEvent::LoopDetected(found) => self.loop_detected(found),
             RuntimeEvent::RunStarted(_) => self.turn = None,
             RuntimeEvent::TurnResponse(turn) => self.answered(turn),
-            RuntimeEvent::RunStatusChanged(_) => self.lacks = None,
+            RuntimeEvent::RunStatusChanged(_) => self.answer.lacks = None,
             RuntimeEvent::RunFinished(end) => {
-                self.not_condensed = false;
-                match (self.lacks.take(), end.reason.as_deref()) {
+                self.problems.not_condensed = false;
+                match (self.answer.lacks.take(), end.reason.as_deref()) {
                     // Current sessions record the word.
                     (Some(context::UNKNOWN_END), Some(reason)) if end.status == RunStatus::Completed => {
                         self.warn_of_answer(&visible(reason));
@@ -234,9 +195,9 @@ impl TranscriptRenderer {
 
     /// An answer begins; the one before may have broken off without a word, as when the process was killed.
     fn begin(&mut self) {
-        self.cleaner = Cleaner::default();
-        self.is_wordless = true;
-        if std::mem::take(&mut self.answers) {
+        self.answer.cleaner = Cleaner::default();
+        self.answer.is_wordless = true;
+        if std::mem::take(&mut self.answer.has_text) {
             let line = self.style.warn("… interrupted; retrying");
             self.aside(&line);
         }
@@ -246,32 +207,32 @@ impl TranscriptRenderer {
     /// one.
     fn message_end(&mut self, why: StopReason) {
         // The following error, or the repeated answer, reports an answer that broke off.
-        self.answers &= why == StopReason::Broken;
+        self.answer.has_text &= why == StopReason::Broken;
         self.end_line();
-        self.lacks = match why {
+        self.answer.lacks = match why {
             // The end of the run says these.
-            StopReason::MaxTokens | StopReason::EndTurn if self.silent_end => None,
+            StopReason::MaxTokens | StopReason::EndTurn if self.options.silent_end => None,
             StopReason::MaxTokens => {
                 return self.warn_of_answer("the answer is cut off: it reached the maximum length");
             }
             // Such a run fails and says why; those of earlier programs ended like any other.
             StopReason::Refusal => Some(context::DECLINED),
             StopReason::Other => Some(context::UNKNOWN_END),
-            StopReason::EndTurn if self.is_wordless => Some("the model gave no answer"),
+            StopReason::EndTurn if self.answer.is_wordless => Some("the model gave no answer"),
             _ => None,
         };
     }
 
     fn stream(&mut self, kind: OpenLine, text: &str) {
-        self.answers |= kind == OpenLine::Answer;
-        self.is_wordless &= kind != OpenLine::Answer;
+        self.answer.has_text |= kind == OpenLine::Answer;
+        self.answer.is_wordless &= kind != OpenLine::Answer;
         let mut shown = String::with_capacity(text.len());
-        self.cleaner.push(text, &mut shown);
+        self.answer.cleaner.push(text, &mut shown);
         if shown.is_empty() {
             return;
         }
         self.error_in_passing();
-        if self.open_line.is_some_and(|open| open != kind) {
+        if self.answer.open_line.is_some_and(|open| open != kind) {
             self.end_line();
         }
         // Notes may be printed after the first complete line.
@@ -279,13 +240,13 @@ impl TranscriptRenderer {
             Some(at) if !self.notes.is_empty() => shown.split_off(at + 1),
             _ => String::new(),
         };
-        self.open_line = (!shown.ends_with('\n')).then_some(kind);
+        self.answer.open_line = (!shown.ends_with('\n')).then_some(kind);
         self.put_streamed(kind, shown);
-        if self.open_line.is_none() {
+        if self.answer.open_line.is_none() {
             self.tell_notes();
         }
         if !rest.is_empty() {
-            self.open_line = (!rest.ends_with('\n')).then_some(kind);
+            self.answer.open_line = (!rest.ends_with('\n')).then_some(kind);
             self.put_streamed(kind, rest);
         }
     }
@@ -302,10 +263,10 @@ impl TranscriptRenderer {
 
     fn error(&mut self, error: &agentx::types::ErrorRaised) {
         let message = visible(&clean(&error.message).replace('\n', " "));
-        self.answers = false;
+        self.answer.has_text = false;
         let Some(wait) = error.retry_in_ms else {
             // The last attempt and the error that it leads to are one failure.
-            self.failure = Some(ShownFailure {
+            self.problems.failure = Some(ShownFailure {
                 code: error.code.clone(),
                 message,
             });
@@ -313,7 +274,7 @@ impl TranscriptRenderer {
         };
         let bound = |most| format!(", giving up after {}", units::short_limit(most));
         let until = error.gives_up_in_ms.map(bound).unwrap_or_default();
-        let told = if self.attempt == message {
+        let told = if self.problems.attempt == message {
             "the same error".into()
         } else {
             let room = self.width.saturating_sub(26 + until.len());
@@ -321,12 +282,12 @@ impl TranscriptRenderer {
         };
         let again = format!("… {told}; retrying in {}{until}", units::duration(wait));
         self.aside(&self.style.warn(&again));
-        self.attempt = message;
+        self.problems.attempt = message;
     }
 
     /// An error after which the run continued.
     fn error_in_passing(&mut self) {
-        if let Some(failure) = self.failure.take() {
+        if let Some(failure) = self.problems.failure.take() {
             let line = format!("{} {}", self.style.bad("error:"), failure.message);
             self.aside(&line);
         }
@@ -336,13 +297,13 @@ impl TranscriptRenderer {
         if !matches!(status, RunStatus::Failed | RunStatus::TimedOut) {
             self.error_in_passing();
         }
-        let failure = self.failure.take();
-        self.answers = false;
+        let failure = self.problems.failure.take();
+        self.answer.has_text = false;
         self.end_line();
-        self.attempt.clear();
+        self.problems.attempt.clear();
         // Calls that never got an outcome belong to a run that is over.
         self.end_calls();
-        if self.silent_end {
+        if self.options.silent_end {
             return;
         }
         let (code, message) = match (failure, reason) {
@@ -391,6 +352,7 @@ mod earlier_calls;
 mod live_calls;
 mod other_agents;
 mod pieces;
+mod state;
 #[cfg(test)]
 mod tests;
 mod thinking;

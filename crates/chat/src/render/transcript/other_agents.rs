@@ -32,7 +32,7 @@ impl TranscriptRenderer {
 
     /// A whole line, after the one that is open; beside an answer that streams, in passing.
     pub(crate) fn line(&mut self, region: TextRegion, text: &str) {
-        if region == TextRegion::Aside && self.holds_calls && self.answers {
+        if region == TextRegion::Aside && self.options.holds_calls && self.answer.has_text {
             return self.print_notice(text);
         }
         self.error_in_passing();

@@ -1,6 +1,7 @@
 //! Tests how runs are rendered: failures once, notes between lines.
 
 use super::*;
+use agentx::config::ThinkingDisplay;
 use agentx::types::{
     Chunk, ErrorRaised, Medium, MessageId, MessageStop, ToolCompleted, ToolFailed, ToolStatus, Usage,
 };

@@ -74,13 +74,13 @@ pub(super) fn is_after(event: &RuntimeEvent) -> bool {
 impl TranscriptRenderer {
     /// Renders for a reader who only looks on, and has no commands.
     pub(crate) fn looking_on(mut self) -> Self {
-        self.looks_on = true;
+        self.options.looks_on = true;
         self
     }
 
     /// Shows reasoning so from now on.
     pub(crate) fn set_thinking(&mut self, thinking: ThinkingDisplay) {
-        let before = self.thinking.replace(thinking);
+        let before = self.options.thinking.replace(thinking);
         if thinking == ThinkingDisplay::Full
             && before != Some(ThinkingDisplay::Full)
             && let Some(thought) = &mut self.thought
@@ -93,7 +93,7 @@ impl TranscriptRenderer {
 
     /// Returns the way in which reasoning is shown.
     pub(crate) fn thinking(&self) -> ThinkingDisplay {
-        self.thinking.unwrap_or_default()
+        self.options.thinking.unwrap_or_default()
     }
 
     /// Returns the length of the hidden reasoning that is streaming now, in words.
@@ -103,7 +103,7 @@ impl TranscriptRenderer {
     }
 
     pub(super) fn think(&mut self, text: &str) {
-        let Some(thinking) = self.thinking else {
+        let Some(thinking) = self.options.thinking else {
             // Without colours nothing tells it from the answer.
             if self.style.color {
                 self.stream(OpenLine::Thinking, text);
@@ -148,7 +148,7 @@ impl TranscriptRenderer {
         if self.thinking() == ThinkingDisplay::Folded {
             let sign = self.style.sign("✻ ", "");
             let length = length_text(thought.until.millis_since(thought.since), thought.count);
-            let how = if self.looks_on {
+            let how = if self.options.looks_on {
                 ""
             } else {
                 " (/thinking shows it)"
