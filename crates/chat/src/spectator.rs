@@ -181,6 +181,7 @@ impl Spectator {
 
     /// Ends the line that is open, and gives the terminal back.
     pub fn end(&mut self, console: &mut Console) -> Result<(), ChatError> {
+        self.cast.end_lines(&mut self.transcript);
         self.transcript.end_line();
         self.print(console)?;
         let ended = match std::mem::replace(&mut self.stage, SpectatorStage::Lines) {
