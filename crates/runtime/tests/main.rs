@@ -6,6 +6,7 @@ mod blobs;
 mod children;
 mod condenser;
 mod driver;
+mod forged_facts;
 mod ingress;
 mod journals;
 mod newer_answers;

@@ -19,6 +19,7 @@ mod consequence;
 mod cut_off;
 mod derived;
 mod digest;
+mod fact_permit;
 mod fold;
 mod newer;
 mod open_calls;
@@ -39,6 +40,7 @@ pub use configured_tools::as_offered;
 pub use consequence::consequence;
 pub use derived::Derived;
 pub use digest::{DerivedDigest, Digest};
+pub use fact_permit::{FactPermit, settles_action};
 pub use fold::SessionFold;
 pub use projection::Projection;
 pub use session_reader::{

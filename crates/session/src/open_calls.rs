@@ -1,7 +1,7 @@
 //! Examines the open calls of a session: which of them would continue, and which wait for a person's answer.
 
 use agentx_agent::{Agent, CallStage};
-use agentx_types::{AskedQuestion, RunStatus, ToolCallId};
+use agentx_types::{AgentStateId, AskedQuestion, RunStatus, ToolCallId};
 
 use crate::SessionFold;
 
@@ -19,6 +19,11 @@ impl SessionFold {
             matches!(entry.stage, CallStage::Running { .. }) && self.flows.has_steps(&entry.call.tool_call_id)
         });
         with_steps.map(|entry| entry.call.name.as_str())
+    }
+
+    /// Returns whether `agent` was created by `above`, or by an agent below it.
+    pub fn is_below(&self, agent: &AgentStateId, above: &AgentStateId) -> bool {
+        self.agents.ancestors(agent).any(|ancestor| ancestor == above)
     }
 
     /// The question of a model to the person that waits under this id.

@@ -110,7 +110,7 @@ impl AgentTree {
     }
 
     /// The agents above one, the nearest first.
-    fn ancestors<'a>(&'a self, id: &'a AgentStateId) -> impl Iterator<Item = &'a AgentStateId> {
+    pub(crate) fn ancestors<'a>(&'a self, id: &'a AgentStateId) -> impl Iterator<Item = &'a AgentStateId> {
         std::iter::successors(self.parents.get(id), |id| self.parents.get(*id))
     }
 

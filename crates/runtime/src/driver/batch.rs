@@ -9,7 +9,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use agentx_types::{Action, ActionBody, EnvironmentEvent, EventDraft, Source, Vocabulary as _};
+use agentx_types::{Action, ActionBody, EnvironmentEvent, EventDraft, Source};
 
 use super::pending_fact::{CommitWaiter, PendingFact};
 use super::shutdown::unless_halted;
@@ -92,43 +92,6 @@ impl SessionDriver {
             .await
             .ok()
             .flatten()
-    }
-
-    /// Rejects an event of a responder whose action is over, or that creates an agent beyond the limit, and
-    /// tells the responder the reason. Returns `false` if the event is accepted.
-    fn refuse(&self, item: &mut PendingFact) -> bool {
-        if item.of_responder
-            && item
-                .draft
-                .cause
-                .as_ref()
-                .is_some_and(|action| self.effects.is_lost(action))
-        {
-            tracing::warn!(session = %self.writer.session_id, event = item.draft.event.tag(), "dropped an event of a finished action");
-            if let Some(CommitWaiter::Effector(taken)) = item.waits.take() {
-                // Ignore the error: the receiver is gone.
-                let _ = taken.send(Err("the action is over".to_owned()));
-            }
-            return true;
-        }
-        let EnvironmentEvent::AgentSpawned(spawned) = &item.draft.event else {
-            return false;
-        };
-        let is_new = self.fold.agent(&spawned.agent_state_id).is_none();
-        let Some(why) = self.fold.no_room_for_an_agent().filter(|_| is_new) else {
-            return false;
-        };
-        match item.waits.take() {
-            Some(CommitWaiter::Effector(taken)) => {
-                // Ignore the error: the receiver is gone.
-                let _ = taken.send(Err(why));
-                true
-            }
-            others => {
-                item.waits = others;
-                false
-            }
-        }
     }
 
     /// Takes one item, unless it is refused: replaces secrets in it, and folds the result.

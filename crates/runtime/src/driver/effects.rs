@@ -22,7 +22,7 @@ use super::DriverParts;
 use crate::effects::actions::ActionRequest;
 use crate::effects::effect::{EventSink, FactBatch, SessionScope};
 use crate::effects::nested_calls::{CurrentConfig, Decisions};
-use agentx_session::SessionFold;
+use agentx_session::{SessionFold, settles_action};
 
 /// Time limit for cancelled tasks to end when the session ends.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
@@ -48,6 +48,8 @@ pub(super) struct RunningActions {
 /// An action in progress, and the ways to its responder.
 struct RunningAction {
     action: Arc<Action>,
+    /// Whether its responder has recorded the final fact.
+    is_settled: bool,
     /// `None` if no responder accepted the request.
     request: Option<Canceller<ActionRequest>>,
     /// Passes decisions about nested calls to the tool.
@@ -101,6 +103,7 @@ impl RunningActions {
         };
         let running = RunningAction {
             action,
+            is_settled: false,
             request,
             decisions,
             config_now,
@@ -161,6 +164,20 @@ impl RunningActions {
     /// Returns whether the responder of an action is gone, and its outcome is settled without it.
     pub(super) fn is_lost(&self, id: &ActionId) -> bool {
         self.lost.contains(id)
+    }
+
+    /// The action, if it is in progress and not settled; after that, its responder may add nothing to it.
+    pub(super) fn open(&self, id: &ActionId) -> Option<&Action> {
+        let running = self.running.get(id).filter(|running| !running.is_settled)?;
+        Some(&running.action)
+    }
+
+    /// Notes an accepted event of a responder: the final one settles its action.
+    pub(super) fn note(&mut self, draft: &EventDraft<EnvironmentEvent>) {
+        let cause = draft.cause.as_ref();
+        if let Some(running) = cause.and_then(|cause| self.running.get_mut(cause)) {
+            running.is_settled |= settles_action(running.action.body.kind(), &draft.event);
+        }
     }
 
     /// Cancels everything and waits, within a bound, until it has ended.

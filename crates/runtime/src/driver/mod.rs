@@ -22,6 +22,7 @@ mod effects;
 mod fact_requests;
 mod live_rules;
 mod pending_fact;
+mod refusals;
 mod shutdown;
 
 use std::sync::Arc;

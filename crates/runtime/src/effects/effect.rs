@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agentx_session::FactPermit;
 use agentx_types::{
     Action, ActionId, AgentConfig, AgentStateId, EnvironmentEvent, EventDraft, InnerCallAsked, LeftRunning,
     NestedDecision, RunId, SessionId, Source, ToolCallId,
@@ -26,6 +27,10 @@ use crate::future::BoxFuture;
 /// | `call_tool` | `tool_output_chunk`, and steps | `tool_result` |
 /// | `start_timer` | nothing | `timer_fired` |
 /// | any other, and each that it does not perform | nothing | none: the future ends at once |
+///
+/// A session refuses all other events, and all after the terminal one. The exceptions: a tool may create agents
+/// below the one that calls it, and direct them ([`Journal::record_for`](crate::Journal::record_for)); and it
+/// may report `job_ended` at any time.
 ///
 /// When `cancel` fires, the effector stops its work within a second and still emits the terminal event; a
 /// timer emits nothing.
@@ -87,11 +92,15 @@ pub struct FactBatch {
 /// | | returns when |
 /// | --- | --- |
 /// | [`emit`](Self::emit), [`emit_all`](Self::emit_all), [`emit_gathered`](Self::emit_gathered) | it has its place in the queue |
-/// | [`commit`](Self::commit), [`commit_draft`](Self::commit_draft) | it is in the log, or refused |
+/// | [`commit`](Self::commit) | it is in the log, or refused |
 /// | [`commit_later`](Self::commit_later) | it has its place; the returned receiver tells when it is in the log |
 ///
-/// The sequencer decides whether to accept an event. It rejects every event of a lost action, for example
-/// after its reactor was detached: the outcome is recorded without it.
+/// In a session the sink passes on only the facts by which a responder may answer its action ([`FactPermit`]);
+/// the others are refused at once, together with those that were emitted with them. The sequencer decides
+/// whether to accept the rest. It rejects every event of a lost action, for example after its reactor was
+/// detached, because the outcome is recorded without it. It also rejects every event after the final one of
+/// the action, except the end of a background command. What is refused is a warning in the trace of the
+/// program.
 #[derive(Clone, Debug)]
 pub struct EventSink {
     /// The sequencer's queue.
@@ -99,6 +108,8 @@ pub struct EventSink {
     agent_state_id: AgentStateId,
     run_id: Option<RunId>,
     cause: ActionId,
+    /// The facts that the responder of the action may record in a session.
+    permit: FactPermit,
     /// `None` outside of a session.
     session: Option<SessionScope>,
     /// Fires when the action is lost: later events are refused.
@@ -146,6 +157,7 @@ impl EventSink {
             agent_state_id: action.agent_state_id.clone(),
             run_id: action.run_id.clone(),
             cause: action.action_id.clone(),
+            permit: FactPermit::of(action),
             session,
             over: None,
         }
@@ -190,19 +202,20 @@ impl EventSink {
         &self.cause
     }
 
-    /// Emits `event`. Returns `false` if the session is gone, or the action is lost.
+    /// Emits `event`. Returns `false` if the session is gone, the action is lost, or its responder may not
+    /// record the event.
     pub async fn emit(&self, event: impl Into<EnvironmentEvent>) -> bool {
         self.emit_all(vec![event.into()]).await
     }
 
-    /// Emits `events` in this order; they are committed together. Returns `false` if the session is gone, or
-    /// the action is lost.
+    /// Emits `events` in this order; they are committed together. Returns `false` if the session is gone, the
+    /// action is lost, or its responder may not record one of the events.
     pub async fn emit_all(&self, events: Vec<EnvironmentEvent>) -> bool {
         self.emit_at_once(events, false).await
     }
 
     /// Emits stream chunks that the caller has already batched; they are committed without further delay.
-    /// Returns `false` if the session is gone.
+    /// Returns `false` like [`emit_all`](Self::emit_all).
     pub async fn emit_gathered(&self, events: Vec<EnvironmentEvent>) -> bool {
         self.emit_at_once(events, true).await
     }
@@ -220,14 +233,15 @@ impl EventSink {
         self.forward(said).await.is_some()
     }
 
-    /// Emits `event` and waits until it is in the log. Returns its `seq`; `None` if the session is gone, or
-    /// the action is lost.
+    /// Emits `event` and waits until it is in the log. Returns its `seq`; `None` if the session is gone, the
+    /// action is lost, or the event is refused.
     pub async fn commit(&self, event: impl Into<EnvironmentEvent>) -> Option<u64> {
         self.commit_draft(self.draft(event.into())).await?.ok()
     }
 
     /// Emits `event` in two parts: returns as soon as its place in the queue, before all later events, is
-    /// fixed; the receiver yields its `seq` once it is in the log. `None` if the session is gone.
+    /// fixed; the receiver yields its `seq` once it is in the log, or the reason why it was refused. `None` if
+    /// the session is gone.
     pub async fn commit_later(
         &self,
         event: impl Into<EnvironmentEvent>,
@@ -242,9 +256,9 @@ impl EventSink {
         Some(done)
     }
 
-    /// Emits an event of another agent of the session, or from another source, and waits until it is in the
-    /// log. The session may refuse it; `None` if the session is gone.
-    pub async fn commit_draft(&self, draft: EventDraft<EnvironmentEvent>) -> Option<CommitResult> {
+    /// Emits an event about another agent of the session, and waits until it is in the log. Returns the reason
+    /// if it is refused; `None` if the session is gone.
+    pub(crate) async fn commit_draft(&self, draft: EventDraft<EnvironmentEvent>) -> Option<CommitResult> {
         let (committed, done) = oneshot::channel();
         let said = FactBatch {
             drafts: vec![draft],
@@ -264,12 +278,29 @@ impl EventSink {
         decided.await.ok()
     }
 
-    /// Adds a batch to the queue, unless the action is lost.
+    /// Adds a batch to the queue. If the responder may not record one of its events, the batch is refused: the
+    /// waiter for its commit gets the reason. `None` if nobody waits for a refused batch, the action is lost
+    /// or the session is gone.
     async fn forward(&self, said: FactBatch) -> Option<()> {
         if self.over.as_ref().is_some_and(CancellationToken::is_cancelled) {
             return None;
         }
-        self.queue.send(said).await.ok()
+        let Err(why) = self.check(&said) else {
+            return self.queue.send(said).await.ok();
+        };
+        tracing::warn!(session = ?self.session_id(), action = %self.cause, why, "refused events of a responder");
+        // Ignore the error: the receiver is gone.
+        let _ = said.committed?.send(Err(why));
+        Some(())
+    }
+
+    /// Checks that the responder may record these events. A sink outside of a session records nothing, so it
+    /// passes on everything.
+    fn check(&self, said: &FactBatch) -> Result<(), String> {
+        if self.session.is_none() {
+            return Ok(());
+        }
+        said.drafts.iter().try_for_each(|draft| self.permit.check(draft))
     }
 
     /// The event with the context of this sink.
