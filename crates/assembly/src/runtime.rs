@@ -13,7 +13,7 @@ use agentx_config::{Settings, WORKSPACE_FOLDER, folder_now, leads_out};
 use agentx_flows::{Schemas, ToolFactory, ToolFactoryParts, kept_bytes};
 use agentx_luau_tools::Libraries;
 use agentx_node_runtime::{KeptBytes, NodeParts, NodeRuntime};
-use agentx_runtime::LogError;
+use agentx_runtime::{BusModels, LogError};
 use agentx_types::ToolSpec;
 
 use crate::accepted_files::AcceptedFiles;
@@ -116,6 +116,7 @@ pub fn runtime_with_files(
     ));
     with_settings(&mut described, settings, &|name| known.choose(name).ok());
     let mut mistakes = library.check().to_vec();
+    let models = BusModels::default();
     if !described.is_empty() {
         let flows = ToolFactory::new(ToolFactoryParts {
             tools: own
@@ -129,7 +130,7 @@ pub fn runtime_with_files(
             folder_now: folder_now(&settings.workspace_root),
             // With at most half of the quota, a person can always make room by deleting sessions.
             kept_bytes: settings.quotas.bytes.map(|quota| quota / 2),
-            ..ToolFactoryParts::new(parts.model_effector(), known.clone())
+            ..ToolFactoryParts::new(Arc::new(models.clone()), known.clone())
         });
         let is_built_in = |name: &str| own.iter().any(|spec| spec.name == name);
         for (name, tool) in &described {
@@ -154,10 +155,12 @@ pub fn runtime_with_files(
     let tools = parts.tools.specs();
     known.set_tools([&tools[..], &attached(&tools)].concat().into());
     mistakes.sort();
+    let runtime = NodeRuntime::new(parts)
+        .with_agents(known)
+        .with_kept_bytes(kept_bytes_in(settings.data_dir.clone()));
+    runtime.connect_models(&models);
     Ok(WithFiles {
-        runtime: NodeRuntime::new(parts)
-            .with_agents(known)
-            .with_kept_bytes(kept_bytes_in(settings.data_dir.clone())),
+        runtime,
         library,
         mistakes,
     })

@@ -7,9 +7,13 @@
     reason = "a test fails by panicking"
 )]
 
+use std::sync::Arc;
+
 use crate::support;
 use crate::support::{Place, definition, luau};
-use agentx_testing::ModelScript;
+use agentx_flows::ToolFactoryParts;
+use agentx_runtime::{ActionDispatcher, BusModels, SystemBus};
+use agentx_testing::{FaultyLog, ModelScript, ScriptedModel, fixture};
 use agentx_types::{
     EnvironmentEvent, ErrorOccurred, MessageId, RuntimeEvent, StopReason, StreamEnd, StreamStart, ToolStatus,
     Usage, UsageReport,
@@ -365,4 +369,64 @@ async fn agents_that_make_agents_come_to_an_end() {
     );
     let made = |event: &EnvironmentEvent| matches!(event, EnvironmentEvent::AgentSpawned(_));
     assert_eq!(place.facts().into_iter().filter(made).count(), most as usize);
+}
+
+#[tokio::test]
+async fn an_attached_model_answers_what_a_script_generates() {
+    let models = BusModels::default();
+    let asks = models.clone();
+    let place = Place::with(FaultyLog::new(), [], |parts| ToolFactoryParts {
+        models: Arc::new(asks),
+        ..parts
+    });
+    models.connect(&place.parts().actions);
+    let attached = ScriptedModel::new([
+        ModelScript::call("call_1", "poem", json!({})),
+        ModelScript::text("It rains."),
+        ModelScript::text("Done."),
+    ]);
+    let _serving = SystemBus::of(&place.parts()).serve_models("test", Arc::new(attached.clone()));
+    let script = "
+        function invoke(ctx, args)
+            return ctx.generate('writer', 'a poem')
+        end";
+    place.tool(luau("poem", script, json!({"models": ["writer"]})));
+    let session = place.open().await;
+    place.ask(&session, "a poem, please").await;
+    assert_eq!(
+        place.result("call_1"),
+        (ToolStatus::Success, "It rains.".to_owned())
+    );
+    let asked: Vec<String> = attached
+        .requests()
+        .iter()
+        .map(|request| request.model.id.clone())
+        .collect();
+    assert_eq!(asked, [fixture::MODEL, "writer", fixture::MODEL]);
+    assert!(place.model.requests().is_empty());
+}
+
+#[tokio::test]
+async fn a_script_reads_that_nobody_serves_its_model() {
+    let models = BusModels::default();
+    let asks = models.clone();
+    let answers = [
+        ModelScript::call("call_1", "poem", json!({})),
+        ModelScript::text("Done."),
+    ];
+    let place = Place::with(FaultyLog::new(), answers, |parts| ToolFactoryParts {
+        models: Arc::new(asks),
+        ..parts
+    });
+    let script = "
+        function invoke(ctx, args)
+            return ctx.generate('writer', 'a poem')
+        end";
+    place.tool(luau("poem", script, json!({"models": ["writer"]})));
+    models.connect(&ActionDispatcher::new());
+    let session = place.open().await;
+    place.ask(&session, "a poem, please").await;
+    let (status, text) = place.result("call_1");
+    assert_eq!(status, ToolStatus::Failed);
+    assert!(text.contains("no runtime answers model calls"), "{text}");
 }

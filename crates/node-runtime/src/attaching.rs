@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use agentx_bus::{Reactor, ReactorFailure, ReactorId, ResponderInfo, Restart};
-use agentx_runtime::{ReactorInfo, SystemBus, event_logger, logs_events};
+use agentx_runtime::{BusModels, ReactorInfo, SystemBus, event_logger, logs_events};
 use agentx_types::{ActionKind, topic};
 
 use crate::NodeRuntime;
@@ -61,6 +61,11 @@ impl NodeRuntime {
     /// runtime's own parts.
     pub async fn detach_all(&self, within: Duration) {
         self.reactors.set.lock().await.stop_all(within).await;
+    }
+
+    /// Lets the responders of this runtime answer the calls of `models`, which tools of the runtime may hold.
+    pub fn connect_models(&self, models: &BusModels) {
+        models.connect(&self.driver.actions);
     }
 
     /// Returns the responders, their topics and their load, in the order in which they were attached.

@@ -81,6 +81,7 @@ pub use log::titles::{MAX_TITLE_CHARS, check_title, is_own_command, title_from};
 pub use log::writing::{Batch, NewLog, Writer};
 pub use log::*;
 pub use log_error::LogError;
+pub use reactors::bus_models::BusModels;
 pub use reactors::environments::{Environment, ModelEnvironment, ToolEnvironment};
 pub use reactors::observers::{RunCounts, event_logger, logs_events, run_counter};
 pub use reactors::serving::{ServedBy, Serving};

@@ -5,17 +5,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_bus::{BusDelivery, Filter, Queue, Reactor, ReactorFailure, ReactorTask, Reactors, Restart};
-use agentx_runtime::{
-    BoxFuture, Delivery, ModelEnvironment, OpenRequest, RunCounts, Session, SessionIds, SystemBus,
-    SystemEvent, Tool, ToolContext, ToolEnvironment, ToolOutcome, UserInput, View, open_session, run_counter,
+use agentx_bus::{
+    BusDelivery, Filter, KeyPattern, Queue, Reactor, ReactorFailure, ReactorTask, Reactors, Restart, Serve,
 };
+use agentx_runtime::{
+    BoxFuture, CapturedEffect, Delivery, ModelEnvironment, OpenRequest, Redactor, RunCounts, SecretSet,
+    Session, SessionIds, SystemBus, SystemEvent, Tool, ToolContext, ToolEnvironment, ToolOutcome, UserInput,
+    View, open_session, run_counter,
+};
+use agentx_secrets::Origin;
 use agentx_testing::{FaultyLog, Gate, MemoryWorld, ModelScript, ScriptedModel, fixture, run_ended};
 use agentx_types::{
-    Access, AgentConfig, ConfigChange, ContentPart, EnvironmentEvent, RunStatus, SessionId, Source, ToolSpec,
-    ToolStatus,
+    Access, AgentConfig, ConfigChange, ContentPart, EnvironmentEvent, RunStatus, SessionId, Source,
+    StopReason, ToolSpec, ToolStatus, Vocabulary as _,
 };
 use serde_json::{Value, json};
+use tokio_util::sync::CancellationToken;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -263,6 +268,54 @@ async fn a_model_can_be_replaced_while_a_session_is_open() {
         (own.requests().len(), world.memory.model.requests().len()),
         (1, 0)
     );
+}
+
+/// A request of a script or an MCP server makes no fact, so its secrets are replaced only here.
+#[tokio::test]
+async fn an_attached_model_gets_requests_of_reactors_without_secrets() {
+    let mut secrets = SecretSet::default();
+    assert!(secrets.add("KEY", Origin::Setting, "made-up-value"));
+    let mut memory = MemoryWorld::new([]);
+    memory.parts.redactor = Some(Redactor::new(&secrets));
+    let bus = SystemBus::of(&memory.parts);
+    let own = ScriptedModel::new([ModelScript::text("mine")]);
+    let _serving = bus.serve_models("test", Arc::new(own.clone()));
+    let models = bus.models();
+    let action = fixture::call_model("the key is made-up-value");
+    let mut asked = CapturedEffect::of(&*models, action, None, CancellationToken::new());
+    let mut answered = Vec::new();
+    while let Some(event) = asked.next().await {
+        answered.push(event.tag().to_owned());
+    }
+    assert_eq!(answered.last().map(String::as_str), Some("stream_end"));
+    let words = own.requests()[0].messages[0].text();
+    assert!(
+        words.starts_with("the key is ") && !words.contains("made-up-value"),
+        "{words}"
+    );
+}
+
+#[tokio::test]
+async fn a_model_call_of_a_reactor_that_is_cancelled_while_it_waits_is_interrupted() {
+    let memory = MemoryWorld::new([]);
+    let bus = SystemBus::of(&memory.parts);
+    let gate = Gate::closed();
+    let own = ScriptedModel::new([ModelScript::new().then_stall(&gate)]);
+    let serve = Serve::new("own").on("llm.requests", KeyPattern::prefix("test/"));
+    let _serving = bus.serve(serve.capacity(1), Arc::new(own.clone()));
+    let models = bus.models();
+    let first = fixture::call_model("first");
+    let mut first = CapturedEffect::of(&*models, first, None, CancellationToken::new());
+    assert!(first.next().await.is_some(), "it begins to answer");
+    let cancel = CancellationToken::new();
+    let second = fixture::call_model("second");
+    let mut second = CapturedEffect::of(&*models, second, None, cancel.clone());
+    cancel.cancel();
+    let Some(EnvironmentEvent::StreamEnd(end)) = second.next().await else {
+        panic!("the call has to end");
+    };
+    assert_eq!(end.stop_reason, StopReason::Interrupted);
+    assert_eq!(own.requests().len(), 1, "nobody asked the model a second time");
 }
 
 /// Listens to committed facts, and reports whether the log had each of them.

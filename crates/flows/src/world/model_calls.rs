@@ -1,4 +1,4 @@
-//! Model calls of scripts: each is a call of the runtime's own effector, with a separate queue.
+//! Model calls of scripts: the responder for the model answers each of them, and its events go to the script.
 
 use std::sync::Arc;
 
@@ -42,7 +42,8 @@ pub(crate) async fn ask(
     let action = journal.model_call(request);
     let cancel = stop.child_token();
     let _stops_with_us = cancel.clone().drop_guard();
-    let mut asked = CapturedEffect::of(&*call.shared.parts.models, action, None, cancel);
+    let session = journal.session().cloned();
+    let mut asked = CapturedEffect::of(&*call.shared.parts.models, action, session, cancel);
     let hears = hears.map(|hears| (hears, stop));
     let mut assembler = Assembler::default();
     assembler.set_model(&model);

@@ -37,7 +37,8 @@ pub trait ToolSurroundings: Send + Sync + 'static {
 /// The parts of a [`ToolFactory`](crate::ToolFactory).
 #[derive(Clone)]
 pub struct ToolFactoryParts {
-    /// Asks models: performs `call_model`.
+    /// Asks models: performs `call_model`. In a program, a [`BusModels`](agentx_runtime::BusModels), so that
+    /// attached environments answer too.
     pub models: Arc<dyn Effector>,
     /// Resolves agents, models and variables by name.
     pub known: Arc<dyn ToolSurroundings>,

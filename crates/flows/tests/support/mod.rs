@@ -241,6 +241,11 @@ impl Place {
         }
     }
 
+    /// The parts of its sessions.
+    pub fn parts(&self) -> DriverParts {
+        self.parts.lock().unwrap().clone()
+    }
+
     /// Adds a tool from a file.
     pub fn tool(&self, definition: ToolDefinition) -> Arc<dyn Tool> {
         let tool = self.flows.tool(&definition).unwrap();

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use agentx_bus::{
@@ -95,6 +95,17 @@ fn key_of(body: &ActionBody) -> String {
 #[derive(Clone)]
 pub struct ActionDispatcher(Arc<ActionsInner>);
 
+/// A handle on an [`ActionDispatcher`] that does not keep it alive: an effector that the dispatcher owns may
+/// hold one.
+pub(crate) struct WeakDispatcher(Weak<ActionsInner>);
+
+impl WeakDispatcher {
+    /// The dispatcher; `None` if its runtime is gone.
+    pub(crate) fn upgrade(&self) -> Option<ActionDispatcher> {
+        self.0.upgrade().map(ActionDispatcher)
+    }
+}
+
 struct ActionsInner {
     requests: Dispatcher<ActionRequest>,
     /// The effectors that are notified when sessions come and go.
@@ -154,6 +165,11 @@ impl ActionDispatcher {
         let id = self.0.requests.serve_with(serve, perform);
         self.effectors().insert(id, AttachedEffector { effector, work });
         id
+    }
+
+    /// A handle that does not keep the dispatcher alive.
+    pub(crate) fn downgrade(&self) -> WeakDispatcher {
+        WeakDispatcher(Arc::downgrade(&self.0))
     }
 
     /// Detaches a responder: nothing new reaches it.

@@ -1,7 +1,7 @@
 //! The parts that a program attaches to a running runtime: the bus on which reactors are started, the
 //! sessions that they serve, and the reactors that most programs need.
 
-mod bus_models;
+pub(crate) mod bus_models;
 pub(crate) mod environments;
 pub(crate) mod observers;
 pub(crate) mod serving;

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use agentx_bus::{BusSubscription, Closed, Filter, KeyPattern, Queue, ResponderInfo, Serve, Subscribe};
+use agentx_secrets::Redactor;
 use agentx_types::{ActionKind, topic};
 
 use crate::driver::DriverParts;
@@ -15,6 +16,7 @@ use crate::log::SessionLog;
 use crate::log::blob_store::BlobStore;
 use crate::reactors::bus_models::BusModels;
 use crate::reactors::serving::{ServedBy, Serving};
+use crate::redaction::RedactingModels;
 use crate::system_events::{SystemEvent, SystemEvents};
 use crate::tools::served_tool::{ServedTool, ToolCallRunner};
 use crate::tools::tool::Tool;
@@ -81,6 +83,8 @@ pub struct SystemBus {
     log: Arc<dyn SessionLog>,
     /// The sessions to which environments may send inputs.
     sessions: OpenSessions,
+    /// Keeps secrets out of requests to attached models, if some are known.
+    redactor: Option<Redactor>,
     /// The responders of the reactor that has this bus.
     served: ServedBy,
 }
@@ -94,6 +98,7 @@ impl SystemBus {
             tools: parts.tools.clone(),
             log: parts.log.clone(),
             sessions: parts.sessions.clone(),
+            redactor: parts.redactor.clone(),
             served: ServedBy::default(),
         }
     }
@@ -149,9 +154,13 @@ impl SystemBus {
         self.serve(serve, Arc::new(served)).offering(&self.tools, spec)
     }
 
-    /// Serves the calls of the models of a provider: those of agents, and those by which conversations are
-    /// condensed.
+    /// Serves the calls of the models of a provider: those of agents, scripts and MCP servers, and those by
+    /// which conversations are condensed. If the runtime knows secrets, `models` gets requests without them.
     pub fn serve_models(&self, provider: &str, models: Arc<dyn Effector>) -> Serving {
+        let models: Arc<dyn Effector> = match &self.redactor {
+            Some(redactor) => Arc::new(RedactingModels::new(models, redactor.clone())),
+            None => models,
+        };
         let keys = || KeyPattern::prefix(&format!("{provider}/"));
         let calls = Serve::new(provider).on(topic::of_action(ActionKind::CallModel), keys());
         let condensing = Serve::new(provider).on(topic::of_action(ActionKind::Condense), keys());
@@ -162,7 +171,9 @@ impl SystemBus {
     /// Performs model calls of a reactor: the responder for the model's provider answers them, like those of
     /// agents.
     pub fn models(&self) -> Arc<dyn Effector> {
-        Arc::new(BusModels(self.actions.clone()))
+        let models = BusModels::default();
+        models.connect(&self.actions);
+        Arc::new(models)
     }
 
     /// Allows an environment to send inputs to open sessions. They are recorded as inputs of `env_NAME`.
