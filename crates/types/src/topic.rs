@@ -25,7 +25,8 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
     match event {
         E::UserMessage(_) => "runs.new",
         E::InterruptRequested(_) | E::InputRevised(_) | E::Approval(_) => "runs.control",
-        E::SystemCommand(_) | E::CommandRan(_) | E::RequestRecorded(_) => "system.command",
+        E::SystemCommand(_) | E::RequestRecorded(_) => "system.command",
+        E::CommandRan(_) => "command.result",
         E::StreamStart(_)
         | E::TextChunk(_)
         | E::ThinkingChunk(_)

@@ -234,6 +234,17 @@ fn single_words_are_frozen() {
 }
 
 #[test]
+fn a_command_and_its_result_have_topics_of_their_own() {
+    let topics = |tag: &str| {
+        let samples = environment::samples();
+        let of_tag = samples.iter().filter(|event| event.tag() == tag);
+        of_tag.map(topic::of_environment).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(topics("system_command"), BTreeSet::from(["system.command"]));
+    assert_eq!(topics("command_ran"), BTreeSet::from(["command.result"]));
+}
+
+#[test]
 fn every_sample_has_a_topic_and_a_payload() {
     for event in environment::samples() {
         assert!(!topic::of_environment(&event).is_empty());
