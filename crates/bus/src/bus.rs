@@ -100,8 +100,46 @@ impl<E> Bus<E> {
         }
     }
 
+    /// Returns a handle that does not keep the bus open, from which a publisher gets one that does.
+    #[cfg(not(loom))]
+    pub fn downgrade(&self) -> WeakBus<E> {
+        WeakBus {
+            handle: Arc::downgrade(&self.handle),
+        }
+    }
+
     fn hub(&self) -> &Arc<BusHub<E>> {
         &self.handle.hub
+    }
+}
+
+/// A handle of a bus that does not keep it open, from [`Bus::downgrade`].
+#[cfg(not(loom))]
+pub struct WeakBus<E> {
+    handle: std::sync::Weak<Handle<E>>,
+}
+
+#[cfg(not(loom))]
+impl<E> WeakBus<E> {
+    /// The bus; `None` once all handles that keep it open are gone.
+    pub fn upgrade(&self) -> Option<Bus<E>> {
+        self.handle.upgrade().map(|handle| Bus { handle })
+    }
+}
+
+#[cfg(not(loom))]
+impl<E> Clone for WeakBus<E> {
+    fn clone(&self) -> Self {
+        Self {
+            handle: self.handle.clone(),
+        }
+    }
+}
+
+#[cfg(not(loom))]
+impl<E> fmt::Debug for WeakBus<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WeakBus")
     }
 }
 

@@ -84,6 +84,8 @@ mod report;
 #[cfg(not(loom))]
 mod serve;
 
+#[cfg(not(loom))]
+pub use bus::WeakBus;
 pub use bus::{Bus, ReadOnlyBus, Subscribe};
 pub use filter::Filter;
 pub use hub::{Closed, PublishError};

@@ -34,6 +34,18 @@ fn a_subscriber_sees_what_comes_after_it_subscribed_and_nothing_before() {
 }
 
 #[test]
+fn a_weak_handle_publishes_while_the_bus_is_open_and_does_not_keep_it_open() {
+    let bus = Bus::new();
+    let weak = bus.downgrade();
+    let mut reader = bus.subscribe("reader", Filter::all(), Queue::lag(8)).unwrap();
+    publish(&weak.upgrade().unwrap(), [1]);
+    drop(bus);
+    assert!(weak.upgrade().is_none());
+    assert_eq!(read_all(&mut reader), "1");
+    assert!(reader.try_recv().is_err(), "the bus is closed");
+}
+
+#[test]
 fn publishing_says_how_many_it_reached() {
     let bus = Bus::new();
     assert_eq!(bus.try_publish(event(1)), Ok(0));

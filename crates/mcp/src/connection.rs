@@ -17,6 +17,7 @@ use crate::hidden::HiddenValues;
 use crate::known_servers::ServerIdentity;
 use crate::limits::{PAGES, PATIENCE, TOOLS};
 use crate::listener::{RunningCalls, ServerListener};
+use crate::reported_connection::ReportedConnection;
 use crate::running_mark::RunningMark;
 use crate::server_process::ServerProcess;
 use crate::server_start::{ServerStart, lifecycle, misunderstood};
@@ -33,6 +34,8 @@ pub(crate) struct McpConnection {
     process: Option<ServerProcess>,
     /// Shows others that the server runs.
     pub(crate) mark: Option<RunningMark>,
+    /// Reports its end on the bus, if the server is attached to a runtime.
+    pub(crate) reported: Option<ReportedConnection>,
 }
 
 /// The secrets of the person that a connection needs.
@@ -87,6 +90,7 @@ impl McpConnection {
             identity,
             process,
             mark: None,
+            reported: None,
         })
     }
 

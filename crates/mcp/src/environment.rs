@@ -242,7 +242,7 @@ impl Reactor<SystemBus> for McpEnvironment {
     }
 
     async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
-        self.host.attach_models(bus.models());
+        self.host.attach(&bus);
         let changes = self.host.changes();
         let mut served = ServedTools::default();
         self.offer(&bus, &mut served);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, OnceLock, PoisonError};
 
 use agentx_config::{McpServerSettings, Secret};
-use agentx_runtime::{Effector, ToolContext, ToolOutcome};
+use agentx_runtime::{Effector, SystemBus, ToolContext, ToolOutcome, TransportReports};
 use agentx_tools::ProgramEnvironment;
 use agentx_types::ToolStatus;
 use serde_json::{Map, Value};
@@ -19,6 +19,7 @@ use crate::hidden::HiddenValues;
 use crate::known_servers::{KnownServer, KnownServers};
 use crate::limits::McpLimits;
 use crate::oauth::{LoginAccess, LoginFile};
+use crate::reported_connection::ReportedConnection;
 use crate::server_tool::ServerTool;
 
 /// The state of a server.
@@ -81,6 +82,8 @@ pub(crate) struct ServerHost {
     connection: Mutex<Option<Arc<McpConnection>>>,
     /// Performs model calls; empty if the server is not attached to a runtime.
     models: OnceLock<Arc<dyn Effector>>,
+    /// Reports its connections; empty if the server is not attached to a runtime.
+    transport: OnceLock<TransportReports>,
     known: StdMutex<KnownServer>,
     /// Counts the changes of the cached description.
     changes: watch::Sender<u64>,
@@ -99,6 +102,7 @@ impl ServerHost {
             surroundings,
             connection: Mutex::default(),
             models: OnceLock::new(),
+            transport: OnceLock::new(),
             changes: watch::Sender::new(0),
         }
     }
@@ -108,10 +112,12 @@ impl ServerHost {
         self.lock().clone()
     }
 
-    /// Sets the effector of the runtime, which answers the server's requests to a model, if it may make any.
-    pub(crate) fn attach_models(&self, models: Arc<dyn Effector>) {
-        // A server is attached to one runtime: the first one answers.
-        let _ = self.models.set(models);
+    /// Attaches the server to the bus of a runtime: its models answer the server's requests to a model, if it
+    /// may make any, and its listeners hear of the connections.
+    pub(crate) fn attach(&self, bus: &SystemBus) {
+        // A server is attached to one runtime: the first one counts.
+        let _ = self.models.set(bus.models());
+        let _ = self.transport.set(bus.transport());
     }
 
     /// Reports changes of the cached description.
@@ -188,6 +194,8 @@ impl ServerHost {
             McpConnection::open(&self.server, usual, self.limits.start, workspace, access).await?;
         connection.mark = self.surroundings.known.mark_running(&self.server);
         self.list(&connection).await?;
+        let reports = self.transport.get();
+        connection.reported = reports.map(|reports| ReportedConnection::new(reports, &self.server.name));
         Ok(Arc::new(connection))
     }
 

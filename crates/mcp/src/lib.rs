@@ -26,6 +26,7 @@ mod listener;
 mod login;
 mod oauth;
 mod offered_names;
+mod reported_connection;
 mod result;
 mod running_mark;
 mod sampling;

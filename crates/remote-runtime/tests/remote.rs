@@ -7,13 +7,13 @@ mod fake;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_bus::{Bus, Filter, Queue, Reactors, Restart};
+use agentx_bus::{Bus, BusDelivery, BusSubscription, Filter, Queue, Reactors, Restart, TopicPattern};
 use agentx_remote_runtime::{
     ConnectOptions, ConnectionState, Credentials, RemoteRuntime, WebSocketEnvironment,
 };
 use agentx_runtime::{
     Delivery, Fact, LogError, OpenRequest, RestoreRequest, Runtime as _, RuntimeError, Session, SessionFold,
-    Subscription, SystemEvent, UserInput, View,
+    Subscription, SystemEvent, TransportChange, TransportEvent, UserInput, View,
 };
 use agentx_testing::{LogBuilder, fixture, refusing_address};
 use agentx_types::{Envelope, RuntimeEvent, SessionId, TextChunk};
@@ -142,8 +142,9 @@ async fn an_environment_publishes_the_facts_of_a_server_on_the_bus_of_a_program(
     let mut seqs = Vec::new();
     while seqs.last() != Some(&added) {
         match soon(heard.recv()).await {
-            Ok(agentx_bus::BusDelivery::Event(event)) => match &*event {
+            Ok(BusDelivery::Event(event)) => match &*event {
                 SystemEvent::Environment(fact) => seqs.push(fact.seq),
+                SystemEvent::Transport(_) => {}
                 other => panic!("{other:?}"),
             },
             other => panic!("{other:?}"),
@@ -154,6 +155,58 @@ async fn an_environment_publishes_the_facts_of_a_server_on_the_bus_of_a_program(
     let none = SessionId::new("ses_none");
     assert!(soon(connection.publish(&none, 0)).await.is_err());
     reactors.shutdown(BOUND).await;
+}
+
+/// Returns the next report about the connection, without signs of life, which come at any time.
+async fn report(heard: &mut BusSubscription<SystemEvent>) -> TransportEvent {
+    loop {
+        match soon(heard.recv()).await {
+            Ok(BusDelivery::Event(event)) => match &*event {
+                SystemEvent::Transport(event) if event.change == TransportChange::Heartbeat => {}
+                SystemEvent::Transport(event) => return TransportEvent::clone(event),
+                other => panic!("{other:?}"),
+            },
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_environment_reports_its_connection_on_the_bus_of_a_program() {
+    let fake = Fake::start().await;
+    let relay = Relay::to(&fake.address()).await;
+    fake.state().faults.origin = Some(format!("http://{}", relay.address()));
+    fake.append(&log(1));
+    let bus = Bus::<SystemEvent>::new();
+    let transport = Filter::all().topic(TopicPattern::exact("transport"));
+    let mut heard = bus.subscribe("monitor", transport, Queue::lag(1024)).unwrap();
+    let (environment, connection) = WebSocketEnvironment::new(options(&relay.address())).unwrap();
+    let mut reactors = Reactors::new(bus, |_report| {});
+    reactors.start(environment, Restart::Never).await.unwrap();
+    let _published = soon(connection.publish(&session(), 0)).await.unwrap();
+    let established = report(&mut heard).await;
+    assert_eq!(
+        established,
+        TransportEvent {
+            endpoint: format!("http://{}", relay.address()),
+            change: TransportChange::Established
+        }
+    );
+    relay.cut_now();
+    let lost = report(&mut heard).await;
+    assert!(
+        matches!(&lost.change, TransportChange::Lost { reason: Some(why) } if !why.is_empty()),
+        "{lost:?}"
+    );
+    let again = report(&mut heard).await;
+    assert!(
+        matches!(again.change, TransportChange::Reconnecting { .. }),
+        "{again:?}"
+    );
+    assert_eq!(report(&mut heard).await.change, TransportChange::Established);
+    reactors.shutdown(BOUND).await;
+    let reason = Some("the connection was closed here".to_owned());
+    assert_eq!(report(&mut heard).await.change, TransportChange::Lost { reason });
 }
 
 #[tokio::test]

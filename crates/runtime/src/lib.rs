@@ -86,6 +86,7 @@ pub use reactors::environments::{Environment, ModelEnvironment, ToolEnvironment}
 pub use reactors::observers::{RunCounts, event_logger, logs_events, run_counter};
 pub use reactors::serving::{ServedBy, Serving};
 pub use reactors::system_bus::SystemBus;
+pub use reactors::transport::{TransportChange, TransportEvent, TransportReports};
 pub use redaction::{
     FactRedactor, RecordedText, RedactedFacts, RedactingLog, RedactingModels, is_piece, recorded_texts,
     redact_outcome, redact_request,

@@ -1,7 +1,8 @@
 //! The events of a runtime's bus, and the outputs of agents.
 //!
-//! Both carry only committed events. Only sessions have the `Bus` in [`DriverParts`](crate::DriverParts),
-//! with which one can publish; all others get a bus for listening (invariant 2).
+//! Everything of a session that they carry is committed. Only sessions have the `Bus` in
+//! [`DriverParts`](crate::DriverParts), with which one can publish; all others get a bus for listening
+//! (invariant 2). An environment can add only reports about its connections, which belong to no session.
 
 use std::sync::Arc;
 
@@ -11,7 +12,9 @@ use agentx_types::{
     Vocabulary as _, topic,
 };
 
-/// The published events of a runtime, for listeners. Only committed events are published.
+use crate::reactors::transport::TransportEvent;
+
+/// The published events of a runtime, for listeners. Events of sessions are published after their commit.
 pub type SystemEvents = ReadOnlyBus<SystemEvent>;
 
 /// The events of one agent inside its own boundary.
@@ -30,6 +33,8 @@ pub enum SystemEvent {
     /// already, which is published before it. This is for observers: only the one responder that gets the
     /// action as a request performs it.
     Action(SessionId, Arc<Action>),
+    /// A change of a connection that an environment holds. It belongs to no session and is in no log.
+    Transport(Arc<TransportEvent>),
 }
 
 impl Routed for SystemEvent {
@@ -54,6 +59,7 @@ impl Routed for SystemEvent {
                 ActionKind::CloseAgent => "close_agent",
                 ActionKind::Unknown => "unknown",
             },
+            Self::Transport(event) => event.tag(),
         }
     }
 
@@ -62,6 +68,7 @@ impl Routed for SystemEvent {
             Self::Environment(fact) => topic::of_environment(&fact.event),
             Self::Runtime(event) => topic::of_runtime(&event.event),
             Self::Action(_, action) => topic::of_action(action.body.kind()),
+            Self::Transport(_) => "transport",
         }
     }
 
@@ -70,6 +77,7 @@ impl Routed for SystemEvent {
             Self::Environment(fact) => Some(fact.session_id.as_str()),
             Self::Runtime(event) => Some(event.session_id.as_str()),
             Self::Action(session, _) => Some(session.as_str()),
+            Self::Transport(_) => None,
         }
     }
 
@@ -78,6 +86,7 @@ impl Routed for SystemEvent {
             Self::Environment(fact) => fact.agent_state_id.as_ref().map(AgentStateId::as_str),
             Self::Runtime(event) => event.agent_state_id.as_ref().map(AgentStateId::as_str),
             Self::Action(_, action) => Some(action.agent_state_id.as_str()),
+            Self::Transport(_) => None,
         }
     }
 
@@ -86,6 +95,7 @@ impl Routed for SystemEvent {
             Self::Environment(fact) => fact.run_id.as_ref(),
             Self::Runtime(event) => event.run_id.as_ref(),
             Self::Action(_, action) => action.run_id.as_ref(),
+            Self::Transport(_) => None,
         };
         run.map(agentx_types::RunId::as_str)
     }

@@ -9,11 +9,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_bus::{Bus, Reactors, Restart};
+use agentx_bus::{Bus, BusDelivery, Filter, Queue, Reactors, Restart, TopicPattern};
 use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
 use agentx_mcp::{KnownServers, McpEnvironment, McpFailure, McpLaunchContext, McpLimits, McpServerState};
 use agentx_runtime::{
-    ActionDispatcher, DriverParts, MemoryLog, SystemBus, SystemClock, ToolContext, ToolOutcome,
+    ActionDispatcher, DriverParts, MemoryLog, SystemBus, SystemClock, SystemEvent, ToolContext, ToolOutcome,
+    TransportChange,
 };
 use agentx_testing::fixture;
 use agentx_tools::ProgramEnvironment;
@@ -389,4 +390,30 @@ async fn what_is_attached_is_offered_and_offered_again() {
     assert!(reactors.stop(id, Duration::from_secs(60)).await);
     assert!(parts.tools.now().is_empty());
     assert_eq!(environment.state().await, McpServerState::Known);
+}
+
+#[tokio::test]
+async fn what_is_attached_reports_its_connection_on_the_bus() {
+    let server = TestServer::new("plain");
+    let environment = server.environment();
+    let log: Arc<dyn agentx_runtime::SessionLog> = Arc::new(MemoryLog::new());
+    let parts = DriverParts::new(log, ActionDispatcher::new(), Arc::new(SystemClock));
+    let transport = Filter::all().topic(TopicPattern::exact("transport"));
+    let mut heard = parts.bus.subscribe("monitor", transport, Queue::lag(16)).unwrap();
+    let mut reactors = Reactors::new(SystemBus::of(&parts), |_| {});
+    let id = reactors.start(environment.clone(), Restart::Never).await.unwrap();
+    environment.connect().await.unwrap();
+    assert!(reactors.stop(id, Duration::from_secs(60)).await);
+    for change in [
+        TransportChange::Established,
+        TransportChange::Lost { reason: None },
+    ] {
+        let Ok(BusDelivery::Event(event)) = heard.recv().await else {
+            panic!("a report is missing");
+        };
+        let SystemEvent::Transport(report) = &*event else {
+            panic!("{event:?}");
+        };
+        assert_eq!((&*report.endpoint, &report.change), ("mcp made-up", &change));
+    }
 }

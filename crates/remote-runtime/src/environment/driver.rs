@@ -18,6 +18,7 @@ use tokio::time::{Duration, Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::feed::SessionFeed;
+use super::link_reports::LinkReports;
 use super::socket::{Dialler, LinkReport, LinkState, SocketEvent};
 use super::{ConnectionRequest, ConnectionShared};
 use crate::peer::ServerChallenge;
@@ -37,6 +38,8 @@ pub(super) struct Parts {
     pub(super) settings: MachineSettings,
     /// The state that the handles of the connection share.
     pub(super) shared: Arc<ConnectionShared>,
+    /// Reports the changes of the connection on the bus.
+    pub(super) reports: LinkReports,
     /// Ends the driver, with a good-bye to the server.
     pub(super) stop: CancellationToken,
 }
@@ -193,7 +196,10 @@ impl ConnectionDriver {
                 for came in all {
                     match came {
                         SocketEvent::Frame(frame) => self.machine.received(moment, frame),
-                        SocketEvent::Sign => self.machine.heard(moment),
+                        SocketEvent::Sign => {
+                            self.machine.heard(moment);
+                            self.parts.reports.heard(&self.parts.shared.state.borrow());
+                        }
                         SocketEvent::Closed(why) => self.machine.closed(moment, why),
                     }
                 }
@@ -286,11 +292,16 @@ impl ConnectionDriver {
             }
             MachineCommand::People(notice) => self.note_people(*notice),
             MachineCommand::Waiting(call) => self.parts.shared.calls.add(*call),
-            MachineCommand::Notify(state) => {
-                self.parts.shared.state.send_replace(state);
-            }
+            MachineCommand::Notify(state) => self.note_state(state),
         }
         Ok(())
+    }
+
+    /// Tells holders of the connection and listeners on the bus that its state has changed.
+    fn note_state(&self, state: ConnectionState) {
+        let now = state.clone();
+        let before = self.parts.shared.state.send_replace(state);
+        self.parts.reports.changed(&before, &now);
     }
 
     /// Authenticates to the server.
@@ -341,12 +352,9 @@ impl Drop for ConnectionDriver {
         for feed in self.feeds.values() {
             feed.fail(RequestFailure::Connection(why.into()));
         }
-        self.parts.shared.state.send_if_modified(|state| {
-            let is_over = matches!(state, ConnectionState::GaveUp { .. });
-            if !is_over {
-                *state = ConnectionState::GaveUp { why: why.into() };
-            }
-            !is_over
-        });
+        let is_over = matches!(&*self.parts.shared.state.borrow(), ConnectionState::GaveUp { .. });
+        if !is_over {
+            self.note_state(ConnectionState::GaveUp { why: why.into() });
+        }
     }
 }

@@ -14,6 +14,7 @@
 mod calls;
 mod driver;
 mod feed;
+mod link_reports;
 mod recent_facts;
 mod socket;
 
@@ -23,7 +24,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentx_bus::{Bus, Reactor, ReactorFailure, ReactorTask};
-use agentx_runtime::{RuntimeError, SystemEvent};
+use agentx_runtime::{RuntimeError, SystemEvent, TransportReports};
 use agentx_types::SessionId;
 use agentx_types::wire::{Accepted, ClientRequest};
 use tokio::sync::{Mutex as AsyncMutex, Notify, mpsc, oneshot, watch};
@@ -38,6 +39,7 @@ use calls::ReportedCalls;
 use driver::{ConnectionDriver, Parts, RequestReply};
 pub use feed::People;
 pub(crate) use feed::{Facts, FeedSubscription, SessionFeed};
+use link_reports::LinkReports;
 use socket::Dialler;
 
 /// The number of requests that may wait for the driver.
@@ -101,7 +103,8 @@ impl ConnectionShared {
 }
 
 /// The environment of a server. Started on a bus, it publishes the facts of the sessions that its
-/// [`Connection`] requests.
+/// [`Connection`] requests, and reports each change of its connection
+/// ([`SystemEvent::Transport`]).
 ///
 /// It suits a program that reads sessions of a server on a bus, together with other events, such as a logger
 /// or a monitor. For a session with its meaning, its history and its people, use a
@@ -130,6 +133,7 @@ impl ConnectionShared {
 /// ```
 pub struct WebSocketEnvironment {
     options: ConnectOptions,
+    endpoint: ServerEndpoint,
     dialler: Dialler,
     shared: Arc<ConnectionShared>,
     inbox: Arc<AsyncMutex<mpsc::Receiver<ConnectionRequest>>>,
@@ -153,7 +157,7 @@ impl WebSocketEnvironment {
             released: Notify::new(),
         });
         let connection = Connection {
-            endpoint,
+            endpoint: endpoint.clone(),
             within: options.answer_within,
             requests,
             shared: shared.clone(),
@@ -161,6 +165,7 @@ impl WebSocketEnvironment {
         };
         let environment = Self {
             options,
+            endpoint,
             dialler,
             shared,
             inbox: Arc::new(AsyncMutex::new(inbox)),
@@ -186,6 +191,7 @@ impl Reactor<Bus<SystemEvent>> for WebSocketEnvironment {
                 ..MachineSettings::default()
             },
             shared: self.shared.clone(),
+            reports: LinkReports::new(&self.endpoint, TransportReports::on(&bus)),
             stop: self.stop.clone(),
         };
         let inbox = self.inbox.clone();

@@ -6,3 +6,4 @@ pub(crate) mod environments;
 pub(crate) mod observers;
 pub(crate) mod serving;
 pub(crate) mod system_bus;
+pub(crate) mod transport;

@@ -43,7 +43,7 @@ fn write(event: &SystemEvent) {
     let seq = match event {
         SystemEvent::Environment(fact) => Some(fact.seq),
         SystemEvent::Runtime(event) => Some(event.seq),
-        SystemEvent::Action(..) => None,
+        SystemEvent::Action(..) | SystemEvent::Transport(_) => None,
     };
     tracing::debug!(
         event = event.event_type(),

@@ -16,6 +16,7 @@ use crate::log::SessionLog;
 use crate::log::blob_store::BlobStore;
 use crate::reactors::bus_models::BusModels;
 use crate::reactors::serving::{ServedBy, Serving};
+use crate::reactors::transport::TransportReports;
 use crate::redaction::RedactingModels;
 use crate::system_events::{SystemEvent, SystemEvents};
 use crate::tools::served_tool::{ServedTool, ToolCallRunner};
@@ -24,7 +25,8 @@ use crate::tools::tool_offers::ToolOffers;
 
 /// The bus on which a [`Reactor`](agentx_bus::Reactor) of a runtime that acts is started: it receives
 /// committed events, and serves the actions of sessions. Only the sessions themselves publish here, after the
-/// commit. Clones refer to the same bus.
+/// commit; a reactor can add reports about its connections ([`transport`](Self::transport)). Clones refer to
+/// the same bus.
 ///
 /// A reactor that serves keeps each [`Serving`] as long as it works; dropping it detaches the responder.
 ///
@@ -75,6 +77,8 @@ use crate::tools::tool_offers::ToolOffers;
 pub struct SystemBus {
     /// The bus of committed facts and their derived events, only for listening.
     events: SystemEvents,
+    /// Publishes reports about connections.
+    transport: TransportReports,
     /// The dispatcher to which responders are attached.
     actions: ActionDispatcher,
     /// The tools on offer, which attached tools join.
@@ -94,6 +98,7 @@ impl SystemBus {
     pub fn of(parts: &DriverParts) -> Self {
         Self {
             events: parts.bus.read_only(),
+            transport: TransportReports::on(&parts.bus),
             actions: parts.actions.clone(),
             tools: parts.tools.clone(),
             log: parts.log.clone(),
@@ -182,6 +187,11 @@ impl SystemBus {
     /// Returns [`InvalidEnvironmentName`] if `name` is not 1 to 40 ASCII letters, digits, `-` and `_`.
     pub fn ingress(&self, name: &str) -> Result<Ingress, InvalidEnvironmentName> {
         Ingress::new(name, self.sessions.clone())
+    }
+
+    /// Publishes reports about the connections of an environment, on the topic `transport`.
+    pub fn transport(&self) -> TransportReports {
+        self.transport.clone()
     }
 
     /// The store of pictures and other large contents that requests name.

@@ -1,8 +1,8 @@
 //! TransportReceptor: connections to the outside, their loss, and their heartbeats.
 //!
-//! Nothing records these facts yet, because no environment of a session keeps a connection open between calls
-//! (decision 034 in `issues/`); the connection of a mirror belongs to no session's log. An environment that
-//! keeps one open would emit `connected` and `disconnected` through its sink.
+//! Nothing here records these facts. A connection that an environment keeps open serves many sessions and
+//! belongs to none of their logs, so environments report it on the bus instead (`SystemEvent::Transport`;
+//! decision 034 in `issues/`). Logs of other programs may have the facts.
 
 use agentx_types::{
     ConnectionEstablished, ConnectionLost, Envelope, EnvironmentEvent, Heartbeat, Reconnecting, RuntimeEvent,
