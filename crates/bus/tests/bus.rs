@@ -41,8 +41,10 @@ fn a_weak_handle_publishes_while_the_bus_is_open_and_does_not_keep_it_open() {
     publish(&weak.upgrade().unwrap(), [1]);
     drop(bus);
     assert!(weak.upgrade().is_none());
-    assert_eq!(read_all(&mut reader), "1");
-    assert!(reader.try_recv().is_err(), "the bus is closed");
+    assert!(
+        read_all(&mut reader).starts_with("1 | "),
+        "it is closed after the event"
+    );
 }
 
 #[test]
