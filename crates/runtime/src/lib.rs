@@ -37,6 +37,7 @@ mod session_lists;
 pub mod streams;
 mod system_events;
 mod tools;
+mod transport_event;
 
 pub use agentx_agent::approval::{ExplainedVerdict, Verdict, describe, explain_decision};
 pub use agentx_agent::arguments::argument_error;
@@ -86,7 +87,7 @@ pub use reactors::environments::{Environment, ModelEnvironment, ToolEnvironment}
 pub use reactors::observers::{RunCounts, event_logger, logs_events, run_counter};
 pub use reactors::serving::{ServedBy, Serving};
 pub use reactors::system_bus::SystemBus;
-pub use reactors::transport::{TransportChange, TransportEvent, TransportReports};
+pub use reactors::transport::TransportReports;
 pub use redaction::{
     FactRedactor, RecordedText, RedactedFacts, RedactingLog, RedactingModels, is_piece, recorded_texts,
     redact_outcome, redact_request,
@@ -111,3 +112,4 @@ pub use tools::served_tool::ToolCallRunner;
 pub use tools::terminal_line::TerminalLine;
 pub use tools::tool::{PromptWriter, Tool, ToolContext, ToolOutcome, ToolOutputSink};
 pub use tools::tool_offers::ToolOffers;
+pub use transport_event::{TransportChange, TransportEvent};

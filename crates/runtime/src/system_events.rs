@@ -12,7 +12,7 @@ use agentx_types::{
     Vocabulary as _, topic,
 };
 
-use crate::reactors::transport::TransportEvent;
+use crate::transport_event::TransportEvent;
 
 /// The published events of a runtime, for listeners. Events of sessions are published after their commit.
 pub type SystemEvents = ReadOnlyBus<SystemEvent>;

@@ -1,75 +1,14 @@
-//! Reports of environments about the connections that they hold: to a server, to a program. A connection
-//! belongs to no session, so its reports are in no log and have no `seq`; a listener that comes later does not
-//! get them.
+//! Reports of environments about the connections that they hold: to a server, to a program. A reactor may
+//! publish these and nothing else, so this is the one place where something that is not committed comes on the
+//! bus.
 
 use std::fmt;
 use std::sync::Arc;
 
 use agentx_bus::{Bus, WeakBus};
-use agentx_types::{ConnectionEstablished, ConnectionLost, Heartbeat, Reconnecting, RuntimeEvent};
 
 use crate::system_events::SystemEvent;
-
-/// A change of a connection that an environment holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct TransportEvent {
-    /// The other side, without secrets: an address, or the name of a server.
-    pub endpoint: String,
-    /// The change.
-    pub change: TransportChange,
-}
-
-/// The changes of a connection.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TransportChange {
-    /// It works.
-    Established,
-    /// It worked, and has ended.
-    Lost {
-        /// The reason, for people, if it is known.
-        reason: Option<String>,
-    },
-    /// Another attempt to make it follows.
-    Reconnecting {
-        /// Milliseconds until the attempt.
-        retry_in_ms: u64,
-    },
-    /// The other side gave a sign of life.
-    Heartbeat,
-}
-
-impl TransportEvent {
-    /// The type of the event, as in [`RuntimeEvent`]: `connection_established`, `connection_lost`,
-    /// `reconnecting` or `heartbeat`.
-    pub fn tag(&self) -> &'static str {
-        match self.change {
-            TransportChange::Established => "connection_established",
-            TransportChange::Lost { .. } => "connection_lost",
-            TransportChange::Reconnecting { .. } => "reconnecting",
-            TransportChange::Heartbeat => "heartbeat",
-        }
-    }
-
-    /// Returns the event in the form that front ends know.
-    pub fn to_runtime_event(&self) -> RuntimeEvent {
-        let endpoint = self.endpoint.clone();
-        match &self.change {
-            TransportChange::Established => ConnectionEstablished { endpoint }.into(),
-            TransportChange::Lost { reason } => ConnectionLost {
-                endpoint,
-                reason: reason.clone(),
-            }
-            .into(),
-            TransportChange::Reconnecting { retry_in_ms } => Reconnecting {
-                endpoint,
-                retry_in_ms: *retry_in_ms,
-            }
-            .into(),
-            TransportChange::Heartbeat => Heartbeat {}.into(),
-        }
-    }
-}
+use crate::transport_event::{TransportChange, TransportEvent};
 
 /// Publishes reports about connections on a bus, and nothing else. It does not keep the bus open. Clones
 /// report on the same bus.
@@ -101,31 +40,5 @@ impl TransportReports {
 impl fmt::Debug for TransportReports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("TransportReports")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use agentx_types::Vocabulary as _;
-
-    use super::*;
-
-    #[test]
-    fn each_change_has_the_type_of_its_event() {
-        let changes = [
-            TransportChange::Established,
-            TransportChange::Lost {
-                reason: Some("reset".into()),
-            },
-            TransportChange::Reconnecting { retry_in_ms: 250 },
-            TransportChange::Heartbeat,
-        ];
-        for change in changes {
-            let event = TransportEvent {
-                endpoint: "a server".into(),
-                change,
-            };
-            assert_eq!(event.tag(), event.to_runtime_event().tag());
-        }
     }
 }
