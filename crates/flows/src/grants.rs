@@ -67,7 +67,7 @@ pub(crate) fn denied(what: &str, key: &str, name: &str) -> EffectError {
     EffectError::new(
         "denied",
         format!(
-            "the {what} {shown:?} is not granted; the tool's file would have to name it under `capabilities: {key}`"
+            "the {what} {shown:?} is not granted; the tool's file has to name it under `capabilities: {key}`"
         ),
     )
 }

@@ -358,7 +358,7 @@ async fn agents_that_make_agents_come_to_an_end() {
     ));
     let session = place.open().await;
     place.ask(&session, "go").await;
-    let refused = "deeper:2: too_deep: agents lie at most 16 deep in each other, and the one that calls this tool lies 16 deep";
+    let refused = "deeper:2: too_deep: agents can be nested at most 16 deep, and the agent that calls this tool is 16 deep";
     assert_eq!(
         place.result(&format!("call_{most}")),
         (ToolStatus::Failed, refused.to_owned())

@@ -269,7 +269,7 @@ fn unusable(id: &SessionId) -> String {
         ""
     };
     format!(
-        "the document is not imported: {shown:?}{cut} is no id of a session, which is `ses_` with 12 small letters and digits"
+        "the document is not imported: {shown:?}{cut} is not a session id, which is `ses_` and 12 lowercase letters or digits"
     )
 }
 

@@ -316,7 +316,7 @@ async fn a_document_whose_id_is_none_of_a_session_is_refused() {
         let log = FaultyLog::new();
         let refused = import(&log, &OwnerId::new("own_test"), document, Timestamp(1)).await;
         let why = refused.unwrap_err().to_string();
-        assert!(why.contains("is no id of a session") && why.len() < 300, "{why}");
+        assert!(why.contains("is not a session id") && why.len() < 300, "{why}");
         assert!(!why.contains('\u{202e}'), "{why}");
     }
 }

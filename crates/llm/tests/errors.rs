@@ -1148,7 +1148,7 @@ fn too_many_messages_are_a_full_window_of_no_known_size() {
     );
 }
 
-const PLACE: &str = "the provider serves nobody at the place";
+const PLACE: &str = "the provider does not serve the region";
 
 /// The status and the words of a refusal that lasts, its code, and how the advice begins.
 #[rustfmt::skip]

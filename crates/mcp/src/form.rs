@@ -83,7 +83,7 @@ impl<'a> Form<'a> {
         }
         if text.starts_with('{') {
             let object: Map<String, Value> =
-                serde_json::from_str(text).map_err(|error| format!("this is no JSON object: {error}"))?;
+                serde_json::from_str(text).map_err(|error| format!("this is not a JSON object: {error}"))?;
             if let Some(name) = object.keys().find(|name| self.field(name).is_none()) {
                 return Err(format!("there is no field {:?}", shown(name)));
             }

@@ -36,9 +36,7 @@ pub(crate) fn with_databases(mut tools: Toolbox, settings: &Settings) -> Toolbox
 #[cfg(not(feature = "postgres"))]
 pub(crate) fn with_databases(tools: Toolbox, settings: &Settings) -> Toolbox {
     if !settings.databases.is_empty() {
-        tracing::warn!(
-            "`databases` counts for nothing: this program was built without the feature `postgres`"
-        );
+        tracing::warn!("`databases` has no effect: this program was built without the feature `postgres`");
     }
     tools
 }

@@ -110,7 +110,7 @@ impl ToolServer {
     pub fn prompt(&self, tool: &ToolSpec, input: &Value, agent: &AgentConfig) -> Result<String, String> {
         let known = self.runtime.toolbox().get(&tool.name);
         let write = known.and_then(|known| known.prompt());
-        let write = write.ok_or_else(|| format!("{} is no prompt", tool.name))?;
+        let write = write.ok_or_else(|| format!("{} is not a prompt", tool.name))?;
         if let Some(wrong) = argument_error(tool, input) {
             return Err(wrong);
         }

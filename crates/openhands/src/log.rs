@@ -188,7 +188,7 @@ impl Log {
             let place = format!("event {}", index + 1);
             return Err(LogReadError::Damaged {
                 place,
-                what: "it is no object".into(),
+                what: "it is not an object".into(),
             });
         }
         let (events, elsewhere) = match version {
@@ -215,7 +215,7 @@ fn read_json(text: &str, name: &str) -> Result<Value, LogReadError> {
 fn damaged(place: &str, error: &serde_json::Error) -> LogReadError {
     LogReadError::Damaged {
         place: place.to_owned(),
-        what: format!("it is no JSON: {error}"),
+        what: format!("it is not JSON: {error}"),
     }
 }
 

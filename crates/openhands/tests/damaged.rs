@@ -39,18 +39,18 @@ fn what_is_no_log_is_refused_with_the_reason() {
             "{\"history\": []}",
             "not a log of OpenHands: it has no event with an `action`, an `observation` or a `kind`",
         ),
-        ("[{\"action\":\"null\"}, 3]", "event 2: it is no object"),
+        ("[{\"action\":\"null\"}, 3]", "event 2: it is not an object"),
         (
             "[{\"action\":\"null\"}]",
             "not a log of OpenHands: it has no message, no action and no observation",
         ),
         (
             "[{\"action\":",
-            "the list: it is no JSON: EOF while parsing a value at line 1 column 11",
+            "the list: it is not JSON: EOF while parsing a value at line 1 column 11",
         ),
         (
             "{\"kind\":\"PauseEvent\"}\n{\"kind\":",
-            "line 2: it is no JSON: EOF while parsing a value at line 1 column 8",
+            "line 2: it is not JSON: EOF while parsing a value at line 1 column 8",
         ),
     ] {
         assert_eq!(error(text), expected, "{text}");
@@ -71,7 +71,7 @@ fn a_damaged_file_of_a_folder_is_named() {
     };
     assert_eq!(
         of(file("1.json", "{\"id\":"), None),
-        "1.json: it is no JSON: EOF while parsing a value at line 1 column 6"
+        "1.json: it is not JSON: EOF while parsing a value at line 1 column 6"
     );
     assert_eq!(of(file("1.json", "3"), None), "1.json: it holds no event");
     let state = file("base_state.json", "{");

@@ -95,7 +95,7 @@ impl DatabaseQueryTool {
         };
         DatabaseAddress::parse(address).ok_or_else(|| {
             ToolFailure::failed(format!(
-                "`databases.{name}.url` is no address of PostgreSQL: the person has to correct it, in the form \
+                "`databases.{name}.url` is not a PostgreSQL address: the person has to correct it, in the form \
                  postgres://USER:PASSWORD@HOST/DATABASE."
             ))
         })

@@ -51,7 +51,7 @@ impl RemoteRuntime {
         let made = self.core().http.sign_in(Some(&wish)).await?;
         let Some(id) = made.id else {
             return Err(RuntimeError::Refused(
-                "this server makes no tokens for other programs; it has to be a newer one".into(),
+                "this server cannot make tokens for other programs, because it is older; update it".into(),
             ));
         };
         Ok(NewMcpToken {

@@ -46,7 +46,7 @@ pub enum ScheduleError {
     #[error("there is no schedule {0:?}")]
     NotFound(String),
     /// There are as many schedules as there may be.
-    #[error("there are {0} schedules, and there may be no more")]
+    #[error("there are already {0} schedules, which is the maximum")]
     Full(usize),
     /// Another process changes the file for too long.
     #[error("another process is changing {path}")]

@@ -59,7 +59,7 @@ impl MockAnswers {
         let said = lines.filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
         let parsed = said.map(|(at, line)| {
             let value = serde_json::from_str(line);
-            let value: Value = value.map_err(|error| format!("line {} is no JSON: {error}", at + 1))?;
+            let value: Value = value.map_err(|error| format!("line {} is not JSON: {error}", at + 1))?;
             MockLine::of(&value).map_err(|what| format!("line {} {what}", at + 1))
         });
         parsed.collect::<Result<_, _>>().map(Self)
@@ -105,7 +105,7 @@ impl MockLine {
         let words = |name: &str| match &value[name] {
             Value::Null => Ok(None),
             Value::String(words) => Ok(Some(words.clone())),
-            _ => Err(format!("has a `{name}` that is no string")),
+            _ => Err(format!("has a `{name}` that is not a string")),
         };
         let mut parts = Vec::new();
         parts.extend(words("thinking")?.map(AnswerPart::Thinking));

@@ -188,7 +188,7 @@ fn split(path: &Path) -> io::Result<(PathBuf, OsString)> {
         Some(Component::Normal(name)) => Ok((parts.as_path().to_owned(), name.to_owned())),
         _ => Err(io::Error::new(
             io::ErrorKind::NotFound,
-            "`..` behind a directory that does not exist",
+            "`..` after a directory that does not exist",
         )),
     }
 }

@@ -419,7 +419,7 @@ async fn nothing_outside_is_reached_through_a_link() {
             .blocked
             .as_deref()
             .unwrap()
-            .contains("is no directory now")
+            .contains("is not a directory any more")
     );
     assert!(
         file(&plan, "leaf")

@@ -309,7 +309,7 @@ async fn a_named_pipe_in_place_of_an_ignore_file_holds_no_search() {
             json!({"pattern": "answer", "path": "b/c/file"}),
         ] {
             let said = place.says(ToolStatus::Failed, "grep", input).await;
-            has(&said, &[name, "is no regular file", "set ignored"]);
+            has(&said, &[name, "is not a regular file", "set ignored"]);
         }
     }
 }

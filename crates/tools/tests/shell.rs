@@ -108,7 +108,7 @@ async fn a_workspace_that_is_gone_is_named() {
         &place
             .says(ToolStatus::Failed, "bash", json!({"command": "ls"}))
             .await,
-        &["is no directory"],
+        &["is not a directory"],
     );
 }
 

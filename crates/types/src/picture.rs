@@ -27,7 +27,7 @@ pub enum PictureError {
 impl fmt::Display for PictureError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::OtherKind => "it is no PNG, JPEG, GIF or WebP",
+            Self::OtherKind => "it is not a PNG, JPEG, GIF or WebP",
             Self::Broken => "the picture is broken or cut off",
         })
     }

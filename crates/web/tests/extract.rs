@@ -174,7 +174,10 @@ async fn what_is_too_much_is_refused_in_bound() {
             ServerReply::body(200, "image/png", "x"),
             "it is image/png; only HTML",
         ),
-        (ServerReply::body(200, "application/pdf", "<html>"), "is no PDF"),
+        (
+            ServerReply::body(200, "application/pdf", "<html>"),
+            "is not a PDF",
+        ),
         (
             ServerReply::body(200, "text/html", "<script>a()</script>"),
             "has no text",
@@ -269,7 +272,7 @@ async fn no_form_of_a_private_address_is_connected_to() {
         let outcome = tool.call(input, context(CancellationToken::new())).await;
         let said = text(&outcome);
         assert_eq!(outcome.status, ToolStatus::Failed, "{host}: {said}");
-        assert!(said.contains("not of the public internet"), "{host}: {said}");
+        assert!(said.contains("not on the public internet"), "{host}: {said}");
     }
     assert_eq!(server.connections(), 0);
 }

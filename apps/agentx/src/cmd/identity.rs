@@ -193,7 +193,7 @@ struct TrustRequest {
 /// Explains the rights of a member to the person who adds one.
 const OF_MEMBERS: &str = "\
 a member has their own sessions. In them:
-  read in a directory of their own                        goes on without a question
+  read in a directory of their own                        allowed without a question
   change files, run programs, read elsewhere, network     asks you; they cannot allow it
   AgentX's own files, and what your rules deny            refused
   your rules, limits and approval mode                    hold; they can only make them stricter

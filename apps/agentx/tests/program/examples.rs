@@ -239,7 +239,7 @@ fn why_a_changed_script_does_not_go_on_is_told_at_once() {
     );
     assert!(
         ran.stderr
-            .contains("✗ failed: The script is not the one that began this call"),
+            .contains("✗ failed: The script was changed after this call began"),
         "{ran}"
     );
 }

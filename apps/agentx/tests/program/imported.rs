@@ -154,7 +154,7 @@ fn an_export_with_another_kind_of_id_is_refused() {
         let ran = sandbox.run(&["sessions", "import", "other.json"]);
         assert_eq!(ran.code, Some(2), "{ran}");
         assert!(
-            ran.stderr.contains("is no id of a session") && ran.stderr.len() < 500,
+            ran.stderr.contains("is not a session id") && ran.stderr.len() < 500,
             "{ran}"
         );
     }

@@ -38,7 +38,7 @@ fn a_letter_is_no_id_of_a_session() {
         }
     }
     let ran = sandbox.run(&["show", &id[..7]]);
-    assert!(ran.stderr.contains("at least 4 behind `ses_`"), "{ran}");
+    assert!(ran.stderr.contains("at least 4 after `ses_`"), "{ran}");
     for enough in [&id[..8], &id[4..8], &id] {
         let ran = sandbox.run(&["show", enough]);
         assert_eq!(ran.code, Some(0), "{enough}: {ran}");

@@ -121,8 +121,8 @@ fn damaged_logs_are_refused_with_the_place() {
     sandbox.write("ws/bad/events/0.json", "{\"action\":");
     sandbox.write("ws/none/readme.txt", "x");
     for (path, expected) in [
-        ("cut.jsonl", "error: cut.jsonl: line 2: it is no JSON: "),
-        ("bad", "error: bad: 0.json: it is no JSON: "),
+        ("cut.jsonl", "error: cut.jsonl: line 2: it is not JSON: "),
+        ("bad", "error: bad: 0.json: it is not JSON: "),
         ("none", "error: none: the folder has no events of OpenHands"),
         ("gone", "error: gone: "),
     ] {

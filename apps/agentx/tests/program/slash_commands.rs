@@ -159,7 +159,7 @@ fn settings_effort_checks_and_instructions_are_at_hand() {
             "effort from now on: up to 9.0k tokens",
             "* up to 9.0k tokens",
             "scripted_answers",
-            "`agentx config edit` changes them; a chat reads them when it starts; `/config all` lists also the defaults",
+            "`agentx config edit` changes them; a chat reads them when it starts; `/config all` also lists the defaults",
             "ok    configuration",
             "› Write an AGENTS.md for this project",
             "I would look at the project first.",

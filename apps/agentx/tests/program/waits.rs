@@ -268,7 +268,7 @@ fn of_four_processes_exactly_one_runs_a_schedule_and_missed_times_are_caught_up_
     let sandbox = Sandbox::new();
     due_schedule(&sandbox);
     let told = race(&sandbox, &["waits", "run"]);
-    assert_eq!(told.matches("greeting is due since").count(), 1, "{told}");
+    assert_eq!(told.matches("greeting has been due since").count(), 1, "{told}");
     assert!(told.contains("missed, and"), "{told}");
     assert_eq!(titles(&sandbox), [json!("greeting")]);
     let again = sandbox.run(&["waits", "run"]);
@@ -292,7 +292,11 @@ fn a_schedule_whose_program_died_before_its_prompt_is_run_once() {
     kept["schedules"][0]["last_due"] = json!(i64::MAX);
     std::fs::write(&path, kept.to_string()).unwrap();
     let told = race(&sandbox, &["waits", "run"]);
-    assert_eq!(told.matches("begun by a program that died").count(), 1, "{told}");
+    assert_eq!(
+        told.matches("started by a program that died").count(),
+        1,
+        "{told}"
+    );
     assert_eq!(titles(&sandbox), [json!("greeting")]);
 }
 

@@ -84,7 +84,7 @@ fn a_local_host_is_refused_unless_the_person_names_it() {
     check(
         &shown,
         0,
-        &["not of the public internet", "web_extract.local_hosts"],
+        &["not on the public internet", "web_extract.local_hosts"],
     );
 }
 

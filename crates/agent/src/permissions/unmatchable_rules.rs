@@ -40,5 +40,5 @@ pub fn never_about(rule: &Rule, tool: &ToolSpec) -> Option<&'static str> {
     let is_object = |pattern: &String| pattern.starts_with(['*', '{']);
     let is_by_object = !runs_commands && tool.reach.is_none() && tool.address_argument.is_none();
     let never = is_by_object && rule.argument.as_ref().is_some_and(|pattern| !is_object(pattern));
-    never.then_some("`argument` is held against its arguments as JSON, which begin with `{`")
+    never.then_some("`argument` is matched against its arguments as JSON, which start with `{`")
 }

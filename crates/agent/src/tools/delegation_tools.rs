@@ -30,8 +30,8 @@ pub fn delegation_tools(agents: &[AgentConfig]) -> Vec<ToolSpec> {
         "type": "object",
         "properties": {
             "agent": {"type": "string", "enum": names, "description": "Which agent."},
-            "input": {"type": "string", "description": "What it is to do, with all that it has to know."},
-            "background": {"type": "boolean", "description": "Go on at once; its answer comes later as a message."},
+            "input": {"type": "string", "description": "The task, with everything that the agent has to know."},
+            "background": {"type": "boolean", "description": "Continue without waiting; the answer comes later as a message."},
         },
         "required": ["agent", "input"],
         "additionalProperties": false,
@@ -56,7 +56,7 @@ pub fn delegation_tools(agents: &[AgentConfig]) -> Vec<ToolSpec> {
         ),
         own_tool(
             AGENTS,
-            "Lists the agents that were given work, says how they stand, or stops one.".to_owned(),
+            "Lists the agents that were given work, shows their status, or stops one.".to_owned(),
             look_after,
         ),
     ]

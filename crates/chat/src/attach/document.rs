@@ -76,7 +76,7 @@ mod tests {
         assert!(
             broken
                 .unwrap_err()
-                .starts_with("b.ipynb cannot be attached: it is no notebook")
+                .starts_with("b.ipynb cannot be attached: it is not a notebook")
         );
     }
 }

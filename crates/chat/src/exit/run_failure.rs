@@ -198,7 +198,7 @@ fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
         (_, "too_large") => "choose a model with a larger window, or start a new session",
         (_, "endless_pause") => "rephrase your message, or choose another model",
         (_, "content_filter") => {
-            "your message and the work on it are no longer sent, and after another refusal neither are the messages before it; rephrase it, or go back yourself (/rewind, `agentx rewind`)"
+            "your message and the work on it are no longer sent, and after another refusal the messages before it are not sent either; rephrase it, or go back yourself (/rewind, `agentx rewind`)"
         }
         (_, CUT_OFF) => {
             "`agentx run --last \"go on\"` continues the answer; `params.max_output_tokens` in the configuration allows longer answers"

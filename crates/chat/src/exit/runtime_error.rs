@@ -59,7 +59,7 @@ const WENT_BACK: &str = "start again to see the current state of the server; a c
 pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
     let hint = match error {
         RuntimeError::Log(error) => return log_hint(error),
-        RuntimeError::Ambiguous { .. } => "give more letters of the id, at least 4 behind `ses_`".into(),
+        RuntimeError::Ambiguous { .. } => "give more letters of the id, at least 4 after `ses_`".into(),
         RuntimeError::UnknownModel { nearest, .. } if !nearest.is_empty() => {
             format!(
                 "did you mean {}? `agentx models` lists them all",

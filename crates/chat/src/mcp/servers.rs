@@ -347,7 +347,7 @@ pub fn server_of(args: &DescribedServer<'_>) -> Result<McpServerSettings, ChatEr
     if first.starts_with('-') {
         return Err(ChatError::usage(
             format!("{} is not an option of `agentx mcp add`", visible(first)),
-            "options stand before the name or behind it, then `--`, then the command: agentx mcp add NAME --env VARIABLE -- COMMAND",
+            "put options before or after the name, then `--`, then the command: agentx mcp add NAME --env VARIABLE -- COMMAND",
         ));
     }
     let mut server = if is_address {
@@ -355,7 +355,10 @@ pub fn server_of(args: &DescribedServer<'_>) -> Result<McpServerSettings, ChatEr
         McpServerSettings::address(args.name, first)
     } else {
         if !args.header.is_empty() {
-            return Err(ChatError::usage("a program gets no headers", "use --env NAME"));
+            return Err(ChatError::usage(
+                "headers are only for an address, not for a program",
+                "use --env NAME",
+            ));
         }
         command_line::program_of(args.name, first, rest)
     };

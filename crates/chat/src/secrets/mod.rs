@@ -152,7 +152,7 @@ pub(crate) fn value(prompt: &str, from_stdin: bool) -> Result<Secret, ChatError>
     }
     if !from_stdin {
         return Err(ChatError::usage(
-            "there is no terminal to ask for the value at",
+            "without a terminal, AgentX cannot ask for the value",
             "give it on standard input: --value-from-stdin",
         ));
     }
@@ -200,7 +200,7 @@ pub(crate) fn check_name(name: &str) -> Result<(), ChatError> {
     }
     Err(ChatError::usage(
         format!(
-            "{} is no name for a secret: it may have letters, digits, `_`, `-` and `.`, and at most \
+            "{} cannot name a secret: a name may have letters, digits, `_`, `-` and `.`, and at most \
              {MOST_NAME_BYTES} characters",
             visible(name)
         ),

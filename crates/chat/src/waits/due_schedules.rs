@@ -82,12 +82,12 @@ pub(super) fn note_of(turn: &ScheduleTurn) -> String {
         missed => format!("; {missed} earlier times were missed, and are not run"),
     };
     let again = if turn.is_again() {
-        ", begun by a program that died"
+        ", started by a program that died"
     } else {
         ""
     };
     format!(
-        "· {} is due since {}{again}{missed}\n",
+        "· {} has been due since {}{again}{missed}\n",
         turn.schedule().name,
         begun.due_at.rfc3339()
     )

@@ -117,7 +117,7 @@ mod tests {
         assert!(with_git.matches(folder_id(&moved).as_ref()), "it was moved");
         assert!(
             !before.matches(folder_id(&a).as_ref()),
-            "another one lies at its path"
+            "another directory is at its path"
         );
         std::fs::rename(moved.join(".git"), moved.join("old")).expect("it is moved");
         assert!(
@@ -205,7 +205,7 @@ mod tests {
         remake(&main.join(".git/worktrees/tree"));
         assert!(
             !is_folder_at(&known, &tree),
-            "another directory lies where it leads"
+            "another directory is where it leads"
         );
     }
 

@@ -52,7 +52,7 @@ impl<'t> FrontMatter<'t> {
         }
         Err(FrontMatterError {
             line: 1,
-            what: "its front matter has no end; write a line with only `---` behind it".to_owned(),
+            what: "its front matter has no end; write a line with only `---` after it".to_owned(),
         })
     }
 }

@@ -35,13 +35,13 @@ impl fmt::Display for Divergence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.step == 0 {
             return f.write_str(
-                "The script is not the one that began this call: it was changed since. What it did is on record, but a changed \
-                 script cannot go on from there; put it back and resume, or call the tool anew.",
+                "The script was changed after this call began. What it did is recorded, but a changed \
+                 script cannot continue from there; put the old script back and resume, or call the tool again.",
             );
         }
         write!(
             f,
-            "The script does not do again what it did. Step {} is on record as ",
+            "The script did not repeat what it did before. Step {} is recorded as ",
             self.step
         )?;
         shown(f, &self.recorded)?;
@@ -52,7 +52,7 @@ impl fmt::Display for Divergence {
             }
             None => f.write_str("; now the script ended before it")?,
         }
-        f.write_str(". Everything that a script decides by has to come from its arguments and its effects.")
+        f.write_str(". A script may decide only by its arguments and the results of its effects.")
     }
 }
 

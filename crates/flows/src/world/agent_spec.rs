@@ -25,7 +25,7 @@ pub(crate) async fn create(call: Arc<FileToolCall>, step: u64, asked: Value) -> 
     let depth = journal.caller().depth;
     if depth >= MAX_AGENT_DEPTH {
         let why = format!(
-            "agents lie at most {MAX_AGENT_DEPTH} deep in each other, and the one that calls this tool lies {depth} deep"
+            "agents can be nested at most {MAX_AGENT_DEPTH} deep, and the agent that calls this tool is {depth} deep"
         );
         return Err(EffectError::new("too_deep", why));
     }

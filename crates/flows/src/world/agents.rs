@@ -252,7 +252,7 @@ impl ChildTurn {
         let Some(input) = self.input else {
             return Err(EffectError::new(
                 "invalid",
-                "the agent was told nothing yet: call input first",
+                "the agent has no input yet: call input first",
             ));
         };
         let mut together: Option<(ScriptPiece, (u64, u32))> = None;

@@ -63,7 +63,7 @@ async fn called(call: &FileToolCall, step: u64, asked: &Value) -> Result<ToolOut
     let WantedCall { tool, spec, args } = wanted;
     let journal = call.context.journal.inner(step).calling(&spec);
     if journal.depth() > MAX_DEPTH {
-        let problem = format!("more than {MAX_DEPTH} tool calls stand inside each other");
+        let problem = format!("tool calls are nested more than {MAX_DEPTH} deep");
         return Err(EffectError::new("too_deep", problem));
     }
     let mut context = call.context.clone();

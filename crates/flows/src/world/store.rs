@@ -247,7 +247,10 @@ impl FileToolCall {
         };
         let owner = listener.owner().await;
         owner.map(|owner| owner.to_string()).map_err(|error| {
-            EffectError::new("failed", format!("whose session this is cannot be read: {error}"))
+            EffectError::new(
+                "failed",
+                format!("the owner of this session cannot be read: {error}"),
+            )
         })
     }
 }

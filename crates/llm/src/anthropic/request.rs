@@ -331,7 +331,7 @@ fn tool_result<'a>(part: &'a ToolResultPart, blobs: &dyn BlobSource) -> Borrowed
 fn text_only(part: &ContentPart) -> Option<BorrowedJson<'_>> {
     match part {
         ContentPart::Image(part) | ContentPart::File(part) | ContentPart::Audio(part) => {
-            let why = "the API takes nothing but text in a result that is an error";
+            let why = "the API accepts only text in the result of a failed call";
             Some(object! {"type": "text", "text": placeholder(part, why)})
         }
         ContentPart::Text(part) => text_block(&part.text),

@@ -67,7 +67,7 @@ impl ModelError {
                 Some("the server cannot load the model: see its log, update it, or choose another model")
             }
             ErrorCode::Forbidden if has(&message, PLACE) => Some(
-                "the provider serves nobody at the place of your address or proxy: choose a model of another provider",
+                "the provider does not serve the region of your address or proxy: choose a model of another provider",
             ),
             ErrorCode::BadRequest if template::has_failed(&message) => Some(
                 "the chat template of the model failed at its server: update the server or the model, or choose another model",

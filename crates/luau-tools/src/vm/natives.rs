@@ -269,7 +269,7 @@ fn go_on(
         Piece::Read(flat) => (true, shared.luau(flat, keep == Some(true))?).into_lua_multi(lua),
         Piece::Written(text) => (true, lua.create_string(text)?).into_lua_multi(lua),
         Piece::NotRead(failed) => (false, shared.decode_error(&text, &failed)).into_lua_multi(lua),
-        Piece::Gone => (false, "another large value was begun meanwhile").into_lua_multi(lua),
+        Piece::Gone => (false, "another large value was started meanwhile").into_lua_multi(lua),
     }
 }
 

@@ -96,7 +96,7 @@ impl CopyCheck {
         let mut restored = is.event.clone();
         set_piece(&mut restored, text.to_owned());
         if restored != was.event {
-            return Err("it is no piece of the same text");
+            return Err("it is not a piece of the same text");
         }
         let now = piece_text(&is.event).unwrap_or_default();
         if !is_replacement(text, now, true) {

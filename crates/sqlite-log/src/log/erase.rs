@@ -45,7 +45,7 @@ impl SqliteLog {
             if bytes_of(&core.connection)? <= SMALL_BYTES
                 && let Err(fault) = write_anew(core)
             {
-                tracing::warn!(?fault, "the database was not written anew");
+                tracing::warn!(?fault, "the database was not rewritten");
             }
             empty_log(&core.connection, BRIEFLY, usual).map(drop)
         })

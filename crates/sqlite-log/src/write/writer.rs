@@ -118,7 +118,7 @@ impl WriterState {
             && let Err(fault) = checkpoints.watch(&mut self.connection)
         {
             // The first change will fail in the same way, and its caller gets the error.
-            tracing::warn!(?fault, "the write-ahead log cannot be begun");
+            tracing::warn!(?fault, "the write-ahead log cannot be watched");
         }
     }
 

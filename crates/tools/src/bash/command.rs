@@ -221,7 +221,7 @@ fn spawn_failure(command: &str, workspace: &Path, error: &std::io::Error) -> Too
     let why = if workspace.is_dir() {
         explain(error)
     } else {
-        format!("{} is no directory", workspace.display())
+        format!("{} is not a directory", workspace.display())
     };
     ToolFailure::failed(format!("The shell could not be started: {why}."))
 }

@@ -223,7 +223,7 @@ pub(crate) fn unified_diff(before: &[u8], after: &[u8], most: usize) -> (String,
     let text = diff.unified_diff().context_radius(3).to_string();
     let shown = text::head(&text, most);
     let cut = if shown.len() < text.len() {
-        "[the diff goes on]\n"
+        "[the diff continues]\n"
     } else {
         ""
     };

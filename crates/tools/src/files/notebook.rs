@@ -27,14 +27,14 @@ pub fn is_named_as_notebook(path: &str) -> bool {
 /// Returns the reason if the text is not a notebook.
 pub fn notebook_markdown(bytes: &[u8]) -> Result<String, String> {
     let notebook: Value =
-        serde_json::from_slice(bytes).map_err(|error| format!("it is no notebook: {error}"))?;
+        serde_json::from_slice(bytes).map_err(|error| format!("it is not a notebook: {error}"))?;
     // Until version 4 of the format, cells were in worksheets.
     let cells = notebook
         .get("cells")
         .or_else(|| notebook.pointer("/worksheets/0/cells"));
     let cells = cells
         .and_then(Value::as_array)
-        .ok_or("it is no notebook: it has no `cells`")?;
+        .ok_or("it is not a notebook: it has no `cells`")?;
     let language = notebook
         .pointer("/metadata/language_info/name")
         .and_then(Value::as_str);

@@ -113,7 +113,7 @@ fn stopped(place: ErrorPlace<'_>) -> ToolFailure {
 /// Returns advice about an error, as the end of a sentence.
 fn hint(error: &Error, place: ErrorPlace<'_>) -> String {
     match error.sqlite_error_code() {
-        Some(ErrorCode::NotADatabase) => " (the file does not begin as SQLite files do, or it is encrypted)".into(),
+        Some(ErrorCode::NotADatabase) => " (the file does not start like a SQLite file, or it is encrypted)".into(),
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             format!(" by another program for {:?}; try again later", place.options.lock_wait)
         }

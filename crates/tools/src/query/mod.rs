@@ -215,7 +215,7 @@ impl Database {
             biased;
             () = context.cancel.cancelled() => Err(ToolFailure::interrupted()),
             turn = turn => turn.map_err(|_| {
-                ToolFailure::failed(format!("Other queries were at work for {time:?}; ask for fewer at once."))
+                ToolFailure::failed(format!("Other queries were running for {time:?}; start fewer at the same time."))
             }),
         }
     }

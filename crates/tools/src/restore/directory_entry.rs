@@ -75,7 +75,10 @@ impl DirectoryEntry {
                     openat(&directory, part, PASSAGE, Mode::empty()).map_err(errno_message)?
                 }
                 Err(Errno::ENOTDIR | Errno::ELOOP) => {
-                    return Err(format!("{} on its way is no directory now", part.display()));
+                    return Err(format!(
+                        "{} in its path is not a directory any more",
+                        part.display()
+                    ));
                 }
                 Err(error) => return Err(errno_message(error)),
             };
@@ -105,7 +108,7 @@ impl DirectoryEntry {
             return Err("a link is in its place".into());
         }
         if kind != SFlag::S_IFREG {
-            return Err("something that is no file is in its place".into());
+            return Err("something other than a file is in its place".into());
         }
         let flags = OFlag::O_RDONLY | OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK | OFlag::O_CLOEXEC;
         let file =

@@ -40,7 +40,7 @@ impl SkippedDirectories {
         for file in files.iter().take(MOST) {
             let shown = file.strip_prefix(root).unwrap_or(file).display();
             note.push_str(&format!(
-                "[the directory of {shown:?} was left out, because that is no regular file; set ignored to search it]\n"
+                "[the directory of {shown:?} was left out, because that is not a regular file; set ignored to search it]\n"
             ));
         }
         if files.len() > MOST {
@@ -55,7 +55,7 @@ pub(super) fn check(root: &Path) -> Result<(), ToolFailure> {
     let found = root.ancestors().find_map(unreadable_in);
     found.map_or(Ok(()), |file| {
         Err(ToolFailure::failed(format!(
-            "{file:?} is no regular file, so it cannot be read as an ignore file. Remove it, or set ignored to search without ignore files."
+            "{file:?} is not a regular file, so it cannot be read as an ignore file. Remove it, or set ignored to search without ignore files."
         )))
     })
 }

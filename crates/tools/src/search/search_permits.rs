@@ -32,7 +32,7 @@ impl SearchPermits {
             // It is never closed.
             turn = turn => turn.ok().and_then(Result::ok).ok_or_else(|| {
                 let time = options.timeout;
-                ToolFailure::failed(format!("Other searches were at work for {time:?}; ask for fewer at once."))
+                ToolFailure::failed(format!("Other searches were running for {time:?}; start fewer at the same time."))
             }),
         }
     }

@@ -22,7 +22,7 @@ pub(super) enum PageKind {
 pub(super) fn kind(media_type: &str, bytes: &[u8]) -> Result<PageKind, String> {
     match media_type {
         _ if bytes.starts_with(b"%PDF-") => Ok(PageKind::Pdf),
-        "application/pdf" => Err("application/pdf, but is no PDF".to_owned()),
+        "application/pdf" => Err("application/pdf, but is not a PDF".to_owned()),
         "text/html" | "application/xhtml+xml" => Ok(PageKind::Html),
         "application/json" => Ok(PageKind::Json),
         other if other.ends_with("+json") => Ok(PageKind::Json),

@@ -26,7 +26,7 @@ impl LocalHosts {
             return Ok(());
         }
         Err(format!(
-            "{host} leads to {address}, which is not of the public internet; only the person can permit it, by \
+            "{host} leads to {address}, which is not on the public internet; only the person can permit it, by \
              `web_extract.local_hosts` in their settings"
         )
         .into())

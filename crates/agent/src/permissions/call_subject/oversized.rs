@@ -16,7 +16,7 @@ const MOST_FORMS: usize = 768;
 const MOST_WORK: usize = 1 << 22;
 
 /// The reason for such a line.
-pub(crate) const TOO_MUCH: &str = "the command line is too long, or has too many commands in it, to be held against the rules; several shorter ones can be";
+pub(crate) const TOO_MUCH: &str = "the command line is too long or has too many commands to be matched against the rules; split it into shorter ones";
 
 impl CallSubject<'_> {
     /// Returns whether a command line is too large to be compared with these rules, by any of the three

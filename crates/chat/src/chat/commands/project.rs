@@ -85,8 +85,8 @@ impl Chat<'_> {
             Some(_) => "these settings are for this program; the agent uses the settings of the server",
         };
         let more = match shown {
-            SettingsShown::Changed => "`/config all` lists also the defaults",
-            SettingsShown::Set | SettingsShown::All => "`agentx config show` lists also what is not set",
+            SettingsShown::Changed => "`/config all` also lists the defaults",
+            SettingsShown::Set | SettingsShown::All => "`agentx config show` also lists what is not set",
         };
         format!("{text}{about}; {more}\n")
     }

@@ -134,8 +134,8 @@ impl TranscriptRenderer {
 
 /// Advice about a declined answer. The cause may be an earlier message, and only the person can tell.
 pub(super) const DECLINED: &str = "the model declined to answer. Your message and the work on it are no \
-                                   longer sent, and after another refusal neither are the messages before \
-                                   it: rephrase it, or go back yourself with /rewind (agentx rewind)";
+                                   longer sent, and after another refusal the messages before it are not \
+                                   sent either: rephrase it, or go back yourself with /rewind (agentx rewind)";
 
 /// The provider has a word for the end of the answer that AgentX does not know.
 pub(super) const UNKNOWN_END: &str = "the answer ended for an unknown reason and may be incomplete";

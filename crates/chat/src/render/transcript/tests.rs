@@ -292,7 +292,7 @@ fn an_answer_that_is_not_whole_says_so() {
     );
     assert_eq!(
         told(StopReason::Refusal, None),
-        "… the model declined to answer. Your message and the work on it are no longer sent, and after another refusal neither are the messages before it: rephrase it, or go back yourself with /rewind (agentx rewind)\n"
+        "… the model declined to answer. Your message and the work on it are no longer sent, and after another refusal the messages before it are not sent either: rephrase it, or go back yourself with /rewind (agentx rewind)\n"
     );
     assert_eq!(
         told(StopReason::Refusal, Some(goes_on)),

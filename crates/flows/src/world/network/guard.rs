@@ -143,7 +143,7 @@ impl fmt::Display for Denied {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             f,
-            "http: {} leads to {}, which is not of the public internet; the tool's file would have to name that address under \
+            "http: {} leads to {}, which is not on the public internet; the tool's file has to name that address under \
              `capabilities: http`",
             self.host, self.address
         )

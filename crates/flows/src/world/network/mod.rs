@@ -193,9 +193,8 @@ fn redirected(
 fn read(asked: &Value) -> Result<NetworkRequest, EffectError> {
     let method = match text(asked, "method").to_ascii_uppercase() {
         method if method.is_empty() => Method::GET,
-        method => {
-            Method::from_bytes(method.as_bytes()).map_err(|_| invalid(format!("{method:?} is no method")))?
-        }
+        method => Method::from_bytes(method.as_bytes())
+            .map_err(|_| invalid(format!("{method:?} is not an HTTP method")))?,
     };
     let mut url = Url::parse(text(asked, "url"))
         .map_err(|error| invalid(format!("{:?}: {error}", text(asked, "url"))))?;
@@ -266,7 +265,7 @@ fn query(url: &mut Url, asked: Option<&Value>) -> Result<(), EffectError> {
                 }
                 _ => {
                     return Err(invalid(format!(
-                        "the query's {name} is no text, number or list of them"
+                        "the query's {name} is not text, a number or a list of these"
                     )));
                 }
             }
