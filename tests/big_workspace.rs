@@ -157,7 +157,7 @@ impl Workspace {
         assert!(!theirs.is_empty(), "{tool} {input} finds nothing");
     }
 
-    /// What is counted is what `rg` counts, even if it is too much to be shown.
+    /// The tool counts as many as `rg`, even if they are too many to show.
     fn as_many(&self, tool: &str, input: Value, count: &str, arguments: &[&str]) {
         let outcome = self.call(tool, input.clone());
         let Some(theirs) = rg(self.root(), arguments) else {

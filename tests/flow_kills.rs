@@ -250,7 +250,7 @@ fn next_death(random: &mut Random, whole: &Whole) -> Death {
     }
 }
 
-/// What one program was to do: how many answers were on record before it, and what it is called.
+/// The task of one program: the number of answers that were recorded before it, and its name.
 struct Began {
     key: String,
     answered: usize,

@@ -85,7 +85,7 @@ impl Conversation {
     }
 }
 
-/// What was answered, and whether it was interrupted: as the conversation says it, and as the runs do.
+/// The answered messages, and whether each was interrupted, according to the conversation and to the runs.
 type Lives = Vec<(MessageId, Option<bool>)>;
 
 fn lives(session: &Session) -> (Lives, Lives) {

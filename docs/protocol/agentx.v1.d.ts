@@ -1179,7 +1179,7 @@ export interface AgentConfig {
   agents?: AgentConfig[];
   /** The routing of inputs, if this agent routes them. */
   routing?: Routing | null;
-  /** When its conversation is condensed; `None` if never automatically. */
+  /** The conditions under which its conversation is condensed; `None` if never automatically. */
   condensing?: Condensing | null;
   /** The version of the agent's built-in rules, up to [`RULES_VERSION`]; 0 in logs older than this number. */
   rules_version?: number;
@@ -1193,7 +1193,7 @@ export interface AgentConfig {
   /** Whether the agent gets every tool that the current program offers, not only `tools`. */
   all_tools?: boolean;
   /**
-   * When tools of MCP servers are found by searching instead of being listed in each request; `None` if
+   * The condition under which tools of MCP servers are found by searching instead of being listed in each request; `None` if
    * all are always listed, and in logs older than this field.
    */
   tool_search?: ToolSearch | null;
@@ -1209,7 +1209,7 @@ export interface AgentConfig {
    * this field.
    */
   wait?: boolean;
-  /** When the agent counts as stuck in a loop; `None` if never, and in logs older than this field. */
+  /** The conditions under which the agent counts as stuck in a loop; `None` if never, and in logs older than this field. */
   stuck?: StuckSettings | null;
   /**
    * Plan mode: while it is `true`, every call that changes files, runs a program or leaves the machine is
@@ -1451,7 +1451,7 @@ export interface ServerRules {
   member_directory?: string | null;
 }
 
-/** When tools of MCP servers are found by searching instead of being listed in each request. */
+/** The condition under which tools of MCP servers are found by searching instead of being listed in each request. */
 export interface ToolSearch {
   /**
    * The share of the model's context window, in percent, beyond which the tools are searched. Tokens are
@@ -1739,7 +1739,7 @@ export interface ContextBuilt {
 export interface ContextItem {
   /** The id of the item in its source. A changed item has another id. */
   id: string;
-  /** Where it comes from: `session:seq`, if it comes from a session. */
+  /** Its origin: `session:seq`, if it comes from a session. */
   origin?: string | null;
 }
 

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use agentx_runtime::SessionFold;
 use agentx_types::*;
 
-/// What follows from a fact that nobody asked for.
+/// Applies a fact that nobody asked for, and returns its consequences.
 fn apply(fold: &mut SessionFold, event: impl Into<EnvironmentEvent>) -> Vec<Action> {
     let draft = EventDraft::<EnvironmentEvent>::new(Source::User, Some("agt_1".into()), event);
     let fact = fold.mint(draft, Timestamp(0));
     fold.apply(&fact).actions
 }
 
-/// What the model would be asked next; the run that was under way is stopped before.
+/// The next request to the model, after the current run is stopped.
 fn next_request(mut fold: SessionFold) -> Option<Arc<ModelRequest>> {
     let said = UserMessage {
         message_id: "msg_next".into(),

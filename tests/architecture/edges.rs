@@ -1,4 +1,4 @@
-//! Which crate may know which. The table is the whole truth: an edge that is not in it fails.
+//! The crates that each crate may know. The table is complete: an edge that is not in it fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::Command;

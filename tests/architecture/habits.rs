@@ -239,7 +239,7 @@ fn detached_tasks_are_found() {
     }
 }
 
-/// What is dropped as a value that an expression makes, instead of a name.
+/// Finds `drop` of the value of an expression, instead of a name.
 fn dropped_expressions(code: &str) -> Vec<usize> {
     let found = code.match_indices("drop(").filter(|(at, _)| {
         let before = code[..*at].chars().next_back();

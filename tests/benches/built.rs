@@ -16,7 +16,7 @@ pub(crate) fn log_in(data: &Path) -> Arc<SqliteLog> {
     SqliteLog::open(data.join(agentx::node::DATABASE), LogOptions::default()).expect("a database")
 }
 
-/// Whose the sessions are.
+/// The owner of the sessions.
 pub(crate) fn owner() -> OwnerId {
     OwnerId::new("own_local")
 }

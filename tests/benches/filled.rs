@@ -9,7 +9,7 @@ use crate::built::Build;
 
 /// Deltas of one answer.
 const DELTAS: usize = 45;
-/// When the next session begins.
+/// The time at which the next session begins.
 static BEGAN: AtomicI64 = AtomicI64::new(1);
 
 /// Writes a session of at least so many events: inputs, and answers of 45 deltas.

@@ -44,7 +44,7 @@ pub(crate) struct Place {
     pub(crate) remote: Option<Arc<RemoteRuntime>>,
     /// The address of that server.
     pub(crate) url: String,
-    /// What really is.
+    /// The runtime that acts.
     pub(crate) node: Arc<NodeRuntime>,
     pub(crate) log: Arc<SqliteLog>,
     pub(crate) model: ScriptedModel,

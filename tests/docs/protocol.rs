@@ -187,7 +187,7 @@ fn samples() -> Vec<String> {
         .collect()
 }
 
-/// What a line reads as, written again; the name of what it is.
+/// The name of the type that a line is read as, and the line written again.
 fn read_again(line: &str, value: &Value) -> (&'static str, String) {
     fn again<T: DeserializeOwned + Serialize>(line: &str) -> String {
         let read: T = serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));

@@ -5,7 +5,7 @@ use agentx_agent::fixtures;
 use agentx_types::*;
 use serde_json::{Value, json};
 
-/// Which event, and what it says.
+/// The choice of an event and of its contents.
 pub(crate) type Dice = (u8, u8, u8, u8);
 
 /// A fact that no world would produce.

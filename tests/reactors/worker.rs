@@ -42,7 +42,7 @@ const SESSIONS: usize = 8;
 const TOOLS: u64 = 4;
 /// The maximum number of attached reactors.
 const REACTORS: usize = 5;
-/// Whose the sessions are.
+/// The owner of the sessions.
 const OWNER: &str = "own_test";
 
 /// The ledger of calls outside of the sessions.

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::newer_words::{NEW, newer};
 use crate::place::{Place, all, input, soon};
 
-/// Whose the session is.
+/// The owner of the session.
 const OWNER: &str = "own_local";
 
 /// A conversation with an agent of a kind that is not known here, and then every golden fact once for each

@@ -172,8 +172,7 @@ fn has(seen: &Seen, words: &str) -> bool {
     seen.windows(words.len()).any(|window| window == words.as_bytes())
 }
 
-/// What takes TLS connections as somebody who has the secret of this seed, with the public key that goes with
-/// it.
+/// An acceptor of TLS connections with the secret of this seed and its public key.
 fn acceptor(seed: u8) -> TlsAcceptor {
     let public = SecretKey::from_seed(&[seed; 32]).unwrap().public_key().to_spki();
     let mut private = vec![

@@ -50,7 +50,7 @@ pub struct Weather {
     pub stall: Option<(Range<u64>, Duration)>,
 }
 
-/// What happened so far.
+/// The counts so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Connections that were made.
@@ -170,7 +170,7 @@ impl Proxy {
             .send_modify(|(times, how)| (*times, *how) = (*times + 1, cut));
     }
 
-    /// What happened so far.
+    /// The counts so far.
     pub fn tally(&self) -> Tally {
         *self.shared.tally.borrow()
     }

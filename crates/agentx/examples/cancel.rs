@@ -14,7 +14,7 @@ impl Drop for Diver {
 /// Looks for a wreck. Takes for ever.
 #[agentx::tool]
 async fn dive(
-    /// Where.
+    /// The place.
     place: String,
 ) -> Result<String, String> {
     let _diver = Diver;

@@ -13,7 +13,7 @@ use agentx::{AgentError, AnswerSink, IntoTool as _, Provider, ProviderError};
 /// Says when the next train leaves.
 #[agentx::tool(idempotent)]
 async fn next_train(
-    /// Where it goes.
+    /// The destination.
     to: String,
 ) -> Result<String, String> {
     Ok(format!("The next train to {to} leaves at 10:04."))

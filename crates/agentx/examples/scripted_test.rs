@@ -5,7 +5,7 @@ use agentx::{AgentError, Reply, json};
 /// Books a seat.
 #[agentx::tool(change)]
 async fn book(
-    /// Where the train goes.
+    /// The destination of the train.
     to: String,
 ) -> Result<String, String> {
     Ok(format!("A seat to {to} is booked."))

@@ -44,7 +44,7 @@ pub enum ChatError {
         model: String,
         provider: String,
         variable: String,
-        /// Why the credentials of a cloud that were found cannot be used in place of the key.
+        /// The reason why the cloud credentials that were found cannot replace the key.
         why: Option<String>,
         user_file: PathBuf,
     },

@@ -1,4 +1,4 @@
-//! Why a key or a signature cannot be read, of any format.
+//! Reasons why a key or a signature of any format cannot be read.
 
 /// The error of reading a key or a signature.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,4 +1,4 @@
-//! Why a stream failed, whatever its API.
+//! Reasons why a stream of any API failed.
 
 use crate::error::{ErrorCode, ModelError};
 use crate::sse::SseError;

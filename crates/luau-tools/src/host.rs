@@ -126,7 +126,7 @@ pub trait Host: Send + Sync + 'static {
     }
 }
 
-/// Why an effect has no value. The script sees it as an error `code: message`, and may catch it.
+/// The reason why an effect has no value. The script sees it as an error `code: message`, and may catch it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EffectError {
     /// The code for programs, in snake_case: `denied`, `not_found`, `timeout`, `unavailable`, `invalid`,

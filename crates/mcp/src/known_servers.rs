@@ -52,7 +52,7 @@ pub struct KnownServer {
     /// The accepted description of each tool.
     #[serde(default)]
     accepted: BTreeMap<String, ServerTool>,
-    /// Why it could not be started the last time.
+    /// The reason why the last start failed.
     #[serde(default)]
     pub failure: Option<String>,
 }

@@ -107,7 +107,7 @@ struct OutputNotes {
     stderr: Vec<u8>,
     /// The first line on standard output that is not an MCP message.
     odd_line: Option<String>,
-    /// Why its output is not read any more.
+    /// The reason why its output is not read any more.
     refused: Option<String>,
     /// The bytes and lines since the last call began.
     bytes: u64,

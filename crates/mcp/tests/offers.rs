@@ -221,7 +221,7 @@ impl Client {
     }
 }
 
-/// What a request says of itself in the version without a handshake.
+/// The metadata of a request in the version without a handshake.
 fn stateless(more: Value) -> Value {
     let mut meta = json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -154,7 +154,7 @@ async fn a_client_gets_tools_calls_and_documents_in_its_version() {
     );
 }
 
-/// What a request says of itself in the version without a handshake.
+/// The metadata of a request in the version without a handshake.
 fn without_handshake() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -247,7 +247,7 @@ async fn a_call_says_its_progress_holds_up_nobody_and_is_cancelled() {
     client.server.await.unwrap().unwrap();
 }
 
-/// What a client says of itself that shows forms to a person.
+/// The capabilities of a client that shows forms to a person.
 fn askable() -> Value {
     let mut meta = without_handshake();
     meta["io.modelcontextprotocol/clientCapabilities"]["elicitation"] = json!({});

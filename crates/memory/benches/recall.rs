@@ -1,4 +1,4 @@
-//! How long a search among many memories takes: `cargo bench -p agentx-memory --bench recall`. It prints
+//! The duration of a search among many memories: `cargo bench -p agentx-memory --bench recall`. It prints
 //! figures and judges nothing.
 #![allow(
     clippy::unwrap_used,

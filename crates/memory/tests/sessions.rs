@@ -91,7 +91,7 @@ impl Desk {
             .await
     }
 
-    /// What the service gives to an input.
+    /// The text that the service adds to an input.
     async fn built(&self, service: &MemoryContext, change: impl FnOnce(&mut BuildContext)) -> ContextBuilt {
         let mut request = BuildContext {
             source: ContextSource {

@@ -158,7 +158,7 @@ pub(crate) struct CallBlobs {
     log: Arc<dyn SessionLog>,
     own: SessionBlobs,
     client: ClientBlobs,
-    /// What the call stored that its result may name.
+    /// The blobs that the call stored and its result may name.
     stored: Mutex<Vec<BlobId>>,
 }
 

@@ -26,11 +26,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::NodeRuntime;
 
-/// Who answers the questions about calls that a call outside of any session makes.
+/// The answers to questions about calls that a call outside of any session makes.
 pub(crate) struct Answers {
     /// Whether a person agreed to all of them in advance.
     pub(crate) allows_asked: bool,
-    /// Who is asked about each.
+    /// The approver of each call, if somebody can be asked.
     pub(crate) approver: Option<Arc<dyn CallApprover>>,
 }
 

@@ -11,7 +11,7 @@ use crate::{HELPER, SandboxError, SandboxMode, SandboxStep};
 pub struct SandboxSupport {
     /// The version of Landlock's interface; 0 if there is none.
     pub landlock_abi: u32,
-    /// Why Landlock cannot be used although the kernel has it.
+    /// The reason why Landlock cannot be used although the kernel has it.
     pub no_landlock: Option<String>,
     /// Whether namespaces can be made, else why not.
     pub namespaces: Result<(), String>,

@@ -12,7 +12,7 @@ use crate::{SandboxPolicy, SandboxStep};
 pub struct SandboxRefusal {
     /// The words of the program.
     pub words: &'static str,
-    /// Why it was the sandbox that refused; `None` if only the words say so.
+    /// The reason to attribute the refusal to the sandbox; `None` if only the output says so.
     pub reason: Option<String>,
 }
 

@@ -321,7 +321,7 @@ const KERNEL: &[Attempt] = &[
     ),
 ];
 
-/// What `py` of an attempt means: `c` a system call that has to succeed, `r` one that has to be anything but
+/// The meaning of `py` in an attempt: `c` a system call that has to succeed, `r` one that has to be anything but
 /// refused, `n` one that has to fail otherwise than so, `s` a socket.
 const PYTHON: &str = r#"
 import ctypes, os, socket, sys
@@ -509,7 +509,7 @@ fn an_open_descriptor_is_not_inherited() {
     }
 }
 
-/// What a command in a sandbox planted does not let the next one out.
+/// A file that a command in a sandbox plants does not let the next command out.
 #[test]
 fn a_planted_repository_opens_nothing() {
     for step in steps() {
@@ -583,8 +583,7 @@ fn shared_directories_are_not_shared() {
     }
 }
 
-/// What a command leaves in its directory for temporary files is found by the next one and, at the same path, by other
-/// programs. A command that puts something else in the way leads nobody astray.
+/// A file that a command leaves in its directory for temporary files is found by the next command and, at the same path, by other programs. A command that puts something else in the way leads nobody astray.
 #[test]
 fn temporary_files_are_found_outside_by_the_path_in_the_environment() {
     for step in steps() {

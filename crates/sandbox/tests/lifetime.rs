@@ -1,4 +1,4 @@
-//! How a command ends in a sandbox: as it would without one.
+//! The end of a command in a sandbox is as it would be without one.
 
 use std::io::Read as _;
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
@@ -47,7 +47,7 @@ fn a_script_without_a_first_line_runs_as_a_shell_would_run_it() {
     }
 }
 
-/// What a command leaves running goes on, and is ended with the group.
+/// A program that a command leaves running continues, and ends with the group.
 #[test]
 fn what_is_left_running_goes_on_and_dies_with_its_group() {
     let world = World::new();

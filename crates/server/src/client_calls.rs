@@ -40,7 +40,7 @@ struct PersonCalls {
 
 /// A tool that runs for a client.
 struct RunningTool {
-    /// What opened `/mcp` to its caller.
+    /// The credential with which its caller opened `/mcp`.
     login: McpLogin,
     stop: CancellationToken,
 }

@@ -1,4 +1,4 @@
-//! What it costs to show a text that streams: 500 deltas a second for a minute, 40 frames a second, above a
+//! The cost of showing a text that streams: 500 deltas a second for a minute, 40 frames a second, above a
 //! row that says how things stand. It prints the share of a core and the bytes written for each byte of text,
 //! and asserts nothing.
 //!

@@ -43,7 +43,7 @@ pub struct BuildContext {
 pub struct ContextItem {
     /// The id of the item in its source. A changed item has another id.
     pub id: String,
-    /// Where it comes from: `session:seq`, if it comes from a session.
+    /// Its origin: `session:seq`, if it comes from a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub origin: Option<String>,
 }

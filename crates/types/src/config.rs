@@ -69,7 +69,7 @@ pub struct AgentConfig {
     /// The routing of inputs, if this agent routes them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<Box<Routing>>,
-    /// When its conversation is condensed; `None` if never automatically.
+    /// The conditions under which its conversation is condensed; `None` if never automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub condensing: Option<Box<Condensing>>,
     /// The version of the agent's built-in rules, up to [`RULES_VERSION`]; 0 in logs older than this number.
@@ -85,7 +85,7 @@ pub struct AgentConfig {
     /// Whether the agent gets every tool that the current program offers, not only `tools`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all_tools: bool,
-    /// When tools of MCP servers are found by searching instead of being listed in each request; `None` if
+    /// The condition under which tools of MCP servers are found by searching instead of being listed in each request; `None` if
     /// all are always listed, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_search: Option<ToolSearch>,
@@ -100,7 +100,7 @@ pub struct AgentConfig {
     /// this field.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wait: bool,
-    /// When the agent counts as stuck in a loop; `None` if never, and in logs older than this field.
+    /// The conditions under which the agent counts as stuck in a loop; `None` if never, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck: Option<StuckSettings>,
     /// Plan mode: while it is `true`, every call that changes files, runs a program or leaves the machine is

@@ -41,7 +41,7 @@ async fn extracted(urls: &[String]) -> (ToolOutcome, Arc<dyn BlobStore>) {
     (tool.call(json!({"urls": urls}), context).await, blobs)
 }
 
-/// What the model reads of a page that a server sends like this.
+/// The text that the model reads of a page that a server sends like this.
 async fn page(reply: ServerReply) -> (ToolStatus, String) {
     let server = TestServer::accepting([reply]).await;
     let (outcome, _) = extracted(&[server.url()]).await;

@@ -29,7 +29,7 @@ fn saved_pages() -> Option<PathBuf> {
     None
 }
 
-/// How often each word occurs.
+/// Counts how often each word occurs.
 fn words(text: &str) -> HashMap<String, usize> {
     let mut words = HashMap::new();
     for word in text

@@ -38,7 +38,7 @@ fn tell(whom: &str, pace: u64, mut delays: Vec<f64>) {
     );
 }
 
-/// Which words were seen, and how late.
+/// The words that were seen, and their delays.
 #[derive(Default)]
 struct Seen {
     words: HashSet<u128>,

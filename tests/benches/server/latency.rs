@@ -1,4 +1,4 @@
-//! How late an event is at 100 mirrors: from the sequencer's clock in the event, which is read before the
+//! The delay of an event at 100 mirrors: from the sequencer's clock in the event, which is read before the
 //! commit, to the moment at which a mirror has the frame. So the figure has the commit in it, and what was
 //! waited to commit several together.
 

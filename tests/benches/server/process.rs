@@ -76,7 +76,7 @@ impl Role {
     }
 }
 
-/// What the server is run under, to look into it: a profiler, say. Its memory and CPU are those of that
+/// The program under which the server is run, to look into it: for example a profiler. Its memory and CPU are those of that
 /// program then.
 fn wrapping(name: &str) -> Vec<String> {
     let wanted = std::env::var("AGENTX_BENCH_WRAP").ok().filter(|_| name == "host");

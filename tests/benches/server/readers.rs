@@ -32,7 +32,7 @@ pub(crate) struct Readers {
     pub(crate) sessions: Vec<String>,
     /// The number of sessions that each connection follows.
     pub(crate) subscriptions: usize,
-    /// Which events.
+    /// The view of the events.
     pub(crate) view: &'static str,
     /// The number of connections that stop reading once they have caught up.
     pub(crate) stopped: usize,
@@ -198,7 +198,7 @@ struct Mirror {
     sessions: Vec<String>,
     stops: bool,
     counts: Rc<Counts>,
-    /// Where it has one session: the last event that it has of it.
+    /// The last event that it has of a session.
     last: u64,
     asked: Option<Instant>,
     behind: usize,

@@ -256,7 +256,7 @@ struct Scripts {
     scripts: Vec<Script>,
 }
 
-/// How a run ended, and the arguments of the calls that it made.
+/// The end of a run, and the arguments of the calls that it made.
 struct Ended {
     result: Result<Value, ScriptError>,
     asked: Vec<Value>,

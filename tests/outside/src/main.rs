@@ -5,14 +5,14 @@ use agentx::serde::{Deserialize, Serialize};
 use agentx::types::{ModelRequest, Role};
 use agentx::{AgentError, Provider, ProviderError, AnswerSink};
 
-/// Where somebody goes.
+/// A trip.
 #[derive(Deserialize, JsonSchema)]
 #[serde(crate = "agentx::serde")]
 #[schemars(crate = "agentx::schemars")]
 struct Journey {
     /// The city at its end.
     to: String,
-    /// How many go.
+    /// The number of travellers.
     people: u8,
 }
 

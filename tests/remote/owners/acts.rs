@@ -132,7 +132,7 @@ async fn files_and_what_waits_are_for_those_who_drive() {
     }
 }
 
-/// What the server's files describe is for members, and it is theirs only as strict as it is the server's.
+/// Agents that the server's files describe are for members, with the strictness of the server.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn agents_of_files_are_for_members() {
     let stage = Stage::new(true).await;

@@ -24,7 +24,7 @@ enum For {
     Watch,
     /// People who may drive it.
     Drive,
-    /// Whose it is.
+    /// A resource of the caller alone.
     Own,
 }
 
@@ -33,7 +33,7 @@ struct Route {
     method: &'static str,
     /// As the description has it.
     path: &'static str,
-    /// What follows it.
+    /// The query after the path.
     query: &'static str,
     body: Option<Value>,
     whom: For,

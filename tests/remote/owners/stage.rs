@@ -18,7 +18,7 @@ pub(crate) const EVIL: &str = "https://evil.example";
 /// Somebody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Actor {
-    /// Whose session it is: a member.
+    /// The owner of the session: a member.
     Owner,
     /// A member who may drive it.
     Driver,

@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 use crate::World;
 
-/// Why a connection is no more: words for a failed test.
+/// The reason why a connection ended: words for a failed test.
 pub type Lost = String;
 
 /// Somebody: a key that some server knows, or a visitor.

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use asked::Asked;
 use wire::Wire;
 
-/// Which protocol is spoken.
+/// The protocol of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Provider {
     /// Anthropic Messages.

@@ -1,4 +1,4 @@
-//! How the program ends: every exit code by a run, and what becomes of a session when the world around it
+//! The ends of the program: every exit code by a run, and the state of a session when the world around it
 //! goes away: a pipe that nobody reads, a terminal that is closed, a disk that is full, a home that cannot be
 //! written.
 #![cfg(unix)]

@@ -1,4 +1,4 @@
-//! What people run into in their first hour who come from other programs: who decides about calls, what is
+//! The first hour of people who come from other programs: who decides about calls, what is
 //! left out of the environment, what runs in the background, and lines that were meant for the chat.
 #![cfg(unix)]
 

@@ -25,7 +25,7 @@ fn asked(sandbox: Sandbox, prompt: &str) -> (Sandbox, String) {
     (sandbox, last)
 }
 
-/// What an agent that calls `skill` with these inputs, one after the other, gets.
+/// The results of an agent that calls `skill` with these inputs, one after the other.
 fn reads(sandbox: &Sandbox, inputs: &[&str]) -> Ran {
     let mut script = String::new();
     for (number, input) in (1..).zip(inputs) {

@@ -63,7 +63,7 @@ fn race(sandbox: &Sandbox, args: &[&str]) -> String {
     told.collect()
 }
 
-/// What a front end sees of the only session.
+/// The only session as a front end sees it.
 fn facts(sandbox: &Sandbox) -> String {
     let id = crate::rewind::id_of(sandbox, 0);
     let shown = sandbox.run(&["sessions", "show", "--json", &id]);

@@ -10,7 +10,7 @@ use crate::svg::{END, begin, cursor_svg, row_svg};
 /// The time for which a typed letter is shown before the next one, in milliseconds.
 const LETTER_MS: u32 = 45;
 
-/// When something is on the screen: from, until, in milliseconds.
+/// The time for which something is on the screen: from, until, in milliseconds.
 type Span = (u32, u32);
 
 /// The screens of a journey.
@@ -93,7 +93,7 @@ impl Film {
     }
 }
 
-/// When something is there, as CSS says it.
+/// The CSS keyframes that show something for a span of time.
 fn keyframes((since, until): Span, end: u32) -> String {
     let percent = |time: u32| f64::from(time) * 100.0 / f64::from(end);
     let mut text = String::new();

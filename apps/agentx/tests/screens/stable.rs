@@ -1,4 +1,4 @@
-//! What differs from run to run, put as if it did not: directories, ids, times, what turns. Each is as long
+//! Replaces parts of screens that differ from run to run: directories, ids, times, what turns. Each is as long
 //! as it was, so that columns stay columns; but for the home, whose path ends its row wherever it is shown.
 
 /// The name of a world's folder has this number of letters, so that rows always break at the same place.

@@ -65,7 +65,7 @@ impl StuckWatch {
     }
 }
 
-/// Why a call is not run before a person has answered.
+/// The reason why a call is not run before a person has answered.
 pub(super) struct LoopQuestion {
     /// The loop that it would continue.
     found: FoundLoop,

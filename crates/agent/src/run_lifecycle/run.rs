@@ -133,7 +133,7 @@ pub struct PendingRun {
     /// The number of answers in a row that were cut off in the middle of a call, the last one among them.
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     pub cut_answers: u32,
-    /// Where the last answer without calls was cut off, in words; `None` if it was complete.
+    /// The place at which the last answer without calls was cut off, in words; `None` if it was complete.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cut_off: Option<String>,
 }

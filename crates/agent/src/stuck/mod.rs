@@ -43,7 +43,7 @@ pub use v0::{CELL_ERRORS, StuckAnalysis, V0Detector, V0Event, V0LoopType, V0Obse
 /// Maximum length of the name of a tool that is remembered, in bytes.
 const LONGEST_NAME: usize = 64;
 
-/// Where in a run a loop is looked for.
+/// The part of a run in which a loop is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoopPlace {
     /// After results: loops of calls.

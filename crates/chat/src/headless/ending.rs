@@ -38,7 +38,7 @@ pub(crate) struct RunOutcomeCollector {
     pub(crate) result: RunResult,
     last_error: Option<(String, String)>,
     reason: Option<String>,
-    /// Why the last attempt of a model call failed, until another one answers.
+    /// The reason why the last attempt of a model call failed, until another attempt succeeds.
     attempt: Option<String>,
     refused: u32,
     /// The command that allows the first call that was refused.

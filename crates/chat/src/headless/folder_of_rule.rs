@@ -5,7 +5,7 @@ use std::path::Path;
 use agentx::types::shell_word;
 
 use crate::error::ChatError;
-use crate::headless::result::RunResult;
+use crate::run_result::RunResult;
 use crate::terminal::console::Console;
 
 /// Adds `--cwd` to the command that allows a refused call, if the session of this machine works in another directory

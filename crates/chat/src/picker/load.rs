@@ -28,7 +28,7 @@ pub(super) enum LoadEvent {
     Page(Vec<SessionInfo>),
     /// The list is complete.
     Complete,
-    /// When sessions continue that wait for a time.
+    /// The times at which waiting sessions continue.
     Waits(SessionWaitTimes),
     /// The last messages of a session.
     Preview(SessionId, Preview),

@@ -79,7 +79,7 @@ pub(super) struct PickerModel {
     /// The hits of the words of the filter, for the filter that was searched last.
     hits: HashMap<SessionId, SearchHit>,
     searched: String,
-    /// When sessions continue that wait for a time.
+    /// The times at which waiting sessions continue.
     pub(super) waits: SessionWaitTimes,
     pub(super) help: bool,
     /// The note below the list, which is shown once.

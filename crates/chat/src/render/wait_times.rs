@@ -1,4 +1,4 @@
-//! When the calls that wait for a time are over, for lists of sessions.
+//! The ends of waits for a time, for lists of sessions.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::units;
 pub(crate) struct SessionWaitTimes(BTreeMap<SessionId, Timestamp>);
 
 impl SessionWaitTimes {
-    /// When the wait of a session is over, if it waits.
+    /// Returns the end of a session's wait, if it waits.
     pub(crate) fn get(&self, session: &SessionId) -> Option<Timestamp> {
         self.0.get(session).copied()
     }

@@ -98,7 +98,7 @@ impl SecretSearch<'_> {
     }
 }
 
-/// What was taken out of files beside the sessions.
+/// The secrets that were taken out of files beside the sessions.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct TakenOut {
     /// The number of typed lines that changed.
@@ -107,7 +107,7 @@ pub(crate) struct TakenOut {
     drafts: usize,
     /// The number of memories that changed.
     memories: usize,
-    /// What still has a value.
+    /// The files that still have a value.
     left: Vec<FoundInFile>,
     /// Files that could not be changed, with the reasons.
     failed: Vec<String>,
@@ -145,7 +145,7 @@ impl TakenOut {
             .push(format!("{} cannot be changed: {error}", path.display()));
     }
 
-    /// What a person has to know: a line each, with its end.
+    /// Returns the notes for a person, one per line, each with its line end.
     pub(crate) fn notes(&self) -> String {
         let counts = [
             (self.lines, "typed line"),
@@ -182,7 +182,7 @@ fn named(count: usize, what: &str) -> String {
     }
 }
 
-/// What to do about secrets that stay in files: a line each, with its end.
+/// Returns advice about secrets that stay in files, one per line, each with its line end.
 pub(crate) fn advice(left: &[FoundInFile]) -> String {
     let has = |file: &str| left.iter().any(|found| found.file.starts_with(file));
     let lines = [

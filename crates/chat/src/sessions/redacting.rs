@@ -134,7 +134,7 @@ fn described(report: &RedactionReport) -> String {
     )
 }
 
-/// What a person has to know besides.
+/// Returns further notes for a person.
 fn notes(report: &RedactionReport, left: &[FoundSecret], files: &TakenOut) -> String {
     let mut notes = String::new();
     if !report.shared_with.is_empty() {

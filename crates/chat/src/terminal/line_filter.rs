@@ -26,7 +26,7 @@ pub(crate) fn line_filter(settings: &Settings) -> Option<LineFilter> {
     }))
 }
 
-/// What changes with the file of marked values: its time and length. `None` if there is no such file.
+/// The version of the file of marked values: its time and length. `None` if there is no such file.
 fn version_of(data_dir: &Path) -> Option<(SystemTime, u64)> {
     let file = fs::metadata(data_dir.join(MARKED_SECRETS)).ok()?;
     Some((file.modified().ok()?, file.len()))

@@ -14,7 +14,7 @@ pub(crate) struct ServerEffect {
     pub(crate) name: String,
     /// The effect of its tools.
     does: String,
-    /// Why it is not started, even in a trusted folder.
+    /// The reason why it is not started, even in a trusted folder.
     pub(crate) left_out: Option<String>,
     /// Whole sentences about what else it may do.
     pub(crate) also: Vec<String>,

@@ -17,7 +17,7 @@ const MAX_SUBDIRECTORIES: usize = 100;
 /// A directory whose files are commands.
 struct CommandDirectory {
     path: PathBuf,
-    /// What the names of its commands begin with: nothing, or `team:`.
+    /// The prefix of the names of its commands: nothing, or `team:`.
     prefix: String,
     /// The number of directories above it, up to the directory of commands.
     level: usize,

@@ -51,9 +51,9 @@ pub struct Settings {
     pub environment_context: bool,
     /// The settings of condensing.
     pub condensing: Condensing,
-    /// When the agent counts as stuck in a loop.
+    /// The conditions under which the agent counts as stuck in a loop.
     pub stuck: StuckSettings,
-    /// When the model searches tools of MCP servers instead of getting all of them.
+    /// The condition under which the model searches tools of MCP servers instead of getting all of them.
     pub tool_search: Option<ToolSearch>,
     /// Whether the model may ask the person questions, and the handling of a question if nobody can answer.
     pub ask_user: Option<AskUser>,

@@ -1,4 +1,4 @@
-//! What calls cost, and how much may be spent, is the person's to say, in a folder that they trust too.
+//! Only the person sets prices and limits of money, even in a folder that they trust.
 
 use agentx_types::NanoUsd;
 

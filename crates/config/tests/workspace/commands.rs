@@ -253,7 +253,7 @@ fn a_persons_own_server_runs_no_file_of_a_folder_that_nobody_trusts() {
     }
 }
 
-/// Where the own server of these settings starts, and the warnings.
+/// Returns the directory in which the own server of these settings starts, and the warnings.
 fn starts_in(desk: &Desk, loaded: &Loaded) -> (Option<String>, String) {
     let target = loaded.settings.mcp.iter().find(|server| server.name == "mine");
     let place = target.map(|server| match &server.target {
@@ -491,7 +491,7 @@ fn settings_of_a_runner_count_wherever_it_finds_them() {
     }
 }
 
-/// Where a package comes from is not seen in the command line, and npm's settings are not shown.
+/// The command line does not show the source of a package, and npm's settings are not shown.
 #[test]
 fn a_runner_does_not_start_where_npm_settings_choose_the_server_or_a_program() {
     for (settings, is_started) in [
@@ -593,7 +593,7 @@ fn a_program_of_the_folders_own_package_is_of_the_folder() {
     }
 }
 
-/// What Git ignores may run, too.
+/// Files that Git ignores may run, too.
 #[test]
 fn ignored_files_of_a_project_count() {
     for line in [
@@ -661,7 +661,7 @@ fn the_files_of_a_server_are_checked_whenever_it_starts() {
     }
 }
 
-/// What a program finds where it starts (modules, `node_modules/.bin`, `.npmrc`) is never that of a folder that nobody
+/// A program never starts in a folder (with its modules, `node_modules/.bin`, `.npmrc`) that nobody
 /// trusts, whether there is a directory of settings or not, and whatever directory the person set.
 #[test]
 fn own_servers_start_where_no_strange_folder_decides_what_they_load() {

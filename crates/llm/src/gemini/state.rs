@@ -70,7 +70,7 @@ pub(crate) struct GeminiState {
     has_answer: bool,
 }
 
-/// Why the model stopped, in the provider's words.
+/// The reason why the model stopped, in the provider's words.
 #[derive(Clone, Debug)]
 struct Finish {
     reason: String,

@@ -52,7 +52,7 @@ impl<'a> GeminiChunk<'a> {
         self.error.is_some_and(error::is_reported)
     }
 
-    /// Why the prompt was blocked, if it was.
+    /// Returns why the prompt was blocked, if it was.
     pub(super) fn block_reason(&self) -> Option<&str> {
         let reason = self.prompt_feedback.as_ref()?.block_reason.as_deref()?;
         (!reason.is_empty() && reason != "BLOCKED_REASON_UNSPECIFIED").then_some(reason)
@@ -66,7 +66,7 @@ pub(super) struct Candidate<'a> {
     pub(super) index: Option<LenientCount>,
     #[serde(borrow)]
     pub(super) content: Option<ContentWire<'a>>,
-    /// Why the model stopped; in the last chunk.
+    /// The reason why the model stopped; in the last chunk.
     #[serde(borrow)]
     pub(super) finish_reason: Option<Str<'a>>,
     /// Words for people about the reason.

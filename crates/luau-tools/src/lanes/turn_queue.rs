@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use crate::run::run_timer::SLICE;
 
-/// Whose turns a run takes.
+/// The owner of the turns that a run takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum TurnTaker {
     /// A person, by the number that the caller gave.

@@ -49,7 +49,7 @@ pub(crate) struct RunStart {
 #[repr(C)]
 struct RunChannel {
     start: RunStart,
-    /// Why the run shall stop, or zero. Only the caller writes it, and the script's safepoints read it.
+    /// The reason why the run has to stop, or zero. Only the caller writes it, and the script's safepoints read it.
     stop: AtomicU8,
     _far: CachePadded,
     /// The last message; `None` inside if the lane is gone.
@@ -144,7 +144,7 @@ impl RunSender {
         wakes.later(self.line.over(Some(result.map(NearValue::of).map_err(Box::new))));
     }
 
-    /// Why the run shall stop, or zero.
+    /// Returns why the run has to stop, or zero.
     pub(crate) fn stop(&self) -> u8 {
         self.line.stop.load(Ordering::Relaxed)
     }

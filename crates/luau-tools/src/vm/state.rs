@@ -154,7 +154,7 @@ impl VmShared {
         Ok(Decoding::of(bytes.to_vec(), limits.json_depth, limits.json))
     }
 
-    /// Why a text was not read in pieces, in the words for one that is read at once.
+    /// Returns why a text was not read in pieces, worded as for a text that is read whole.
     pub(crate) fn decode_error(&self, text: &Luau, failed: &DecodeFailure) -> String {
         if let (DecodeFailure::NoJson, Luau::String(text)) = (failed, text)
             && let Err(error) = serde_json::from_slice::<serde::de::IgnoredAny>(&text.as_bytes())

@@ -1,10 +1,10 @@
-//! Why requests of clients are refused, with the codes of the protocol.
+//! Reasons to refuse requests of clients, with the codes of the protocol.
 
 use serde_json::{Value, json};
 
 use super::message::{INVALID_PARAMS, RESOURCE_NOT_FOUND};
 
-/// Why a request is refused.
+/// The reason why a request is refused.
 pub(super) struct McpRefusal {
     pub(super) code: i64,
     pub(super) why: String,

@@ -39,9 +39,9 @@ pub struct TaskCall {
 pub struct ServedTask {
     /// Its id.
     pub id: String,
-    /// When it began.
+    /// The time at which the task began.
     pub created: Timestamp,
-    /// When something happened in it.
+    /// The time of the last change.
     pub updated: Timestamp,
     /// For how long after its beginning it is answered for, in milliseconds.
     pub ttl_ms: u64,

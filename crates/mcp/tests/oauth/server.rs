@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-/// What is wrong with the servers.
+/// The defects of the servers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) enum Fault {
     #[default]
@@ -55,7 +55,7 @@ pub(crate) struct State {
     pub(crate) refresh: HashSet<String>,
     /// The reasons of all refusals of the token endpoint.
     pub(crate) refused: Vec<String>,
-    /// How often a refresh token was exchanged.
+    /// The number of refresh tokens that were exchanged.
     pub(crate) renewals: usize,
     /// Calls of the tool that were done.
     pub(crate) calls: usize,
@@ -71,7 +71,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// How often a token was renewed, and the tool called.
+    /// Returns the number of renewals of a token, and of calls of the tool.
     pub(crate) fn done(&self) -> (usize, usize) {
         (self.renewals, self.calls)
     }

@@ -20,10 +20,10 @@ fn peak_kib() -> Option<u64> {
 
 /// A call of a bad server.
 struct Row {
-    /// What the call says: see `bad_server.sh`.
+    /// The input of the call: see `bad_server.sh`.
     says: &'static str,
     status: ToolStatus,
-    /// What the result says.
+    /// The text of the result.
     reason: &'static str,
     /// Whether the next call needs another process.
     is_lost: bool,

@@ -24,7 +24,7 @@ const MARK: &str = "[secret ";
 pub(crate) struct UnredactedChange {
     /// The number of the fact.
     pub(crate) seq: u64,
-    /// What differs, as a part of a sentence.
+    /// The difference, as a part of a sentence.
     pub(crate) what: &'static str,
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn check_copied(
     Ok(check.renamed)
 }
 
-/// What was seen of the facts so far.
+/// A summary of the facts seen so far.
 #[derive(Default)]
 struct CopyCheck {
     /// Blobs, with those that replace them.

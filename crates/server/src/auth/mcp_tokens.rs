@@ -36,7 +36,7 @@ pub(crate) struct FoundMcpCaller {
     pub(crate) login: McpLogin,
 }
 
-/// What opened `/mcp` to a caller. Streams and calls last longer than their requests, so it is checked while they do.
+/// The credential with which a caller opened `/mcp`. Streams and calls last longer than their requests, so it is checked while they do.
 #[derive(Clone)]
 pub(crate) struct McpLogin {
     identity: Identity,

@@ -68,7 +68,7 @@ pub(crate) struct CallerParts {
     /// The agent of a new session of the caller: its rules decide about calls.
     agent: AgentConfig,
     log_level: Option<Arc<ClientLogLevel>>,
-    /// What opened `/mcp` to the caller.
+    /// The credential with which the caller opened `/mcp`.
     login: McpLogin,
 }
 

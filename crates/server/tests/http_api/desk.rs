@@ -145,7 +145,7 @@ pub(crate) fn wide() -> ServerOptions {
     }
 }
 
-/// What scripts keep for an owner is the number in a file with the owner's name; nothing without one.
+/// Returns the bytes that scripts keep for an owner: the number in a file with the owner's name, otherwise none.
 fn kept_bytes_in(directory: &std::path::Path) -> KeptBytes {
     let directory = directory.to_owned();
     Arc::new(move |owner| {

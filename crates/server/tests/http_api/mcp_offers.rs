@@ -1,4 +1,4 @@
-//! What `/mcp` offers beyond calls: pictures in results, files that results name, prompts for the operator alone, streams
+//! The offers of `/mcp` beyond calls: pictures in results, files that results name, prompts for the operator alone, streams
 //! of subscriptions, and log levels by person.
 
 use std::sync::Arc;

@@ -558,7 +558,7 @@ async fn keys_of_messages_are_their_persons() {
     assert_ne!(said[0], said[2]);
 }
 
-/// Whose session it is cannot write the key of somebody else's message, and a key stands for one message.
+/// The owner of a session cannot write the key of somebody else's message, and a key stands for one message.
 #[tokio::test]
 async fn nobody_forges_the_key_of_anothers_message_or_gives_it_other_words() {
     let desk = Desk::new().await;

@@ -183,7 +183,7 @@ async fn a_change_makes_a_configuration_no_larger_than_the_server_takes() {
     answered(&made, 413, "too_large");
 }
 
-/// Whose quota is used up makes a session stricter all the same, and adds nothing else for good.
+/// A person whose quota is used up can still make a session stricter, and adds nothing else to it.
 #[tokio::test]
 async fn what_is_written_for_good_counts_for_the_owner_and_a_stricter_rule_is_possible() {
     let desk = Desk::with_quotas(|quotas| quotas.bytes = None).await;
@@ -373,8 +373,7 @@ async fn a_limit_that_does_not_exist_is_refused_by_its_name() {
     assert!(refused.to_string().contains("\"max_costs\""), "{refused}");
 }
 
-/// Whose quota is used up fills the log with no changes of the wheel either. What runs can be stopped, and
-/// the wheel let go.
+/// A person whose quota is used up cannot fill the log with changes of the wheel. They can stop a run and release the wheel.
 #[tokio::test]
 async fn changes_of_the_wheel_count_for_the_owner() {
     let desk = Desk::with_quotas(|quotas| quotas.bytes = None).await;

@@ -316,7 +316,7 @@ pub fn dollars(amount: NanoUsd) -> String {
 /// Two people at a session.
 pub struct Two {
     pub session: SessionId,
-    /// Whose it is.
+    /// The owner.
     pub desk: Client,
     /// Bob's.
     pub laptop: Client,

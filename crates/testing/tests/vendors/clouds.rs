@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{Case, each_rule_is_broken_once};
 
-/// When a request comes, in seconds since 1970.
+/// The time of a request, in seconds since 1970.
 const NOW: u64 = 1_763_630_400;
 
 /// A request, described so that a case can change it.

@@ -25,12 +25,12 @@ const MOST_NAMED: usize = 3;
 /// The longest name that is told, in bytes.
 const LONGEST_NAME: usize = 80;
 
-/// What held a command.
+/// The sandbox of a command.
 #[derive(Clone, Debug)]
 pub(super) struct CommandSandbox {
     policy: Arc<SandboxPolicy>,
     workspace: PathBuf,
-    /// What was in the directory for temporary files before; `None` if that was too much to compare.
+    /// The files that were in the directory for temporary files before; `None` if there were too many to compare.
     before: Option<Arc<BTreeSet<OsString>>>,
 }
 

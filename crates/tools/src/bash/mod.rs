@@ -124,7 +124,7 @@ impl BashTool {
     }
 }
 
-/// What the description says in addition if commands run in a sandbox. In the mode `everyday` there may be none, and
+/// The addition to the description if commands run in a sandbox. In the mode `everyday` there may be none, and
 /// then no `TMPDIR` either.
 const IN_SANDBOX: &str = " Runs in a sandbox, where /tmp is not the one that other tools see: write temporary files to \
                           ${TMPDIR:-/tmp}, and give other tools the path that this stands for.";

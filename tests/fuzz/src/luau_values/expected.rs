@@ -6,7 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use serde_json::{Value, json};
 
-/// How a run must end.
+/// The end that a run must have.
 pub(super) enum Expected {
     /// With this value, if each value that crosses between the script and the host fits the limits.
     Value {

@@ -11,10 +11,10 @@ use crate::render::clean::visible;
 use crate::secrets::{self, kept_files};
 use crate::terminal::passphrase;
 
-/// What `/secret` takes.
+/// The arguments of `/secret`.
 const USAGE: &str = "/secret NAME marks a value, /secret remove NAME forgets one, /secret lists the names";
 
-/// What was typed unseen.
+/// The result of typing without an echo.
 enum TypedValue {
     Given(Secret),
     /// Esc, Ctrl-C, or an empty line.

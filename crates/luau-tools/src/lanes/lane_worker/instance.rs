@@ -26,7 +26,7 @@ pub(super) const TURN: Duration = SLICE;
 pub(super) struct Instance {
     /// The counters of the run, and the way to stop it.
     pub(super) run: Rc<ScriptRun>,
-    /// Whose turns it takes.
+    /// The owner of the turns that it takes.
     pub(super) taker: TurnTaker,
     /// The VM that it is in.
     pub(super) vm: Rc<Vm>,

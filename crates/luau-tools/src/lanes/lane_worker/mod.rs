@@ -87,7 +87,7 @@ struct LaneWorker {
     runs: HashMap<u64, Instance>,
     /// The runs that can continue.
     turns: TurnQueue,
-    /// When the lane began to handle the commands that it handles now; `None` before the first.
+    /// The time at which the lane began to handle its current commands; `None` before the first.
     handles_since: Option<Instant>,
     /// The VMs of this lane; they never leave its thread.
     vms: Vms,

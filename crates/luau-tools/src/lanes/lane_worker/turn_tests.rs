@@ -15,7 +15,7 @@ use crate::{Libraries, Script, ScriptLimits};
 
 const HOSTILE: u64 = 1;
 const NEIGHBOUR: u64 = 1_000;
-/// What hostile scripts, all together, may compute before the turn of the neighbour, beside their longest turn. So it
+/// The time that hostile scripts, all together, may compute before the neighbour's turn, besides their longest turn. So it
 /// waits for the end of a turn that had begun, which is a slice and the limit `turn` long at most, and for hardly
 /// anything else. It is computing time, which is the same on a busy machine; the time of two long turns is beyond it.
 const MOST: Duration = TURN.saturating_mul(2);

@@ -47,7 +47,7 @@ pub(crate) struct TokenRequest {
 pub(crate) struct Token {
     /// The token for the header `Authorization: Bearer …`.
     token: String,
-    /// Whose it is.
+    /// The owner of the token.
     person: Person,
     /// Until when it counts: milliseconds since 1970.
     expires_at_ms: u64,

@@ -24,7 +24,7 @@ pub(crate) struct McpTokenEntry {
     id: String,
     /// The name of the program that has it.
     name: String,
-    /// When it was made: milliseconds since 1970.
+    /// The time of its creation: milliseconds since 1970.
     made_at_ms: u64,
     /// Until when it counts: milliseconds since 1970.
     expires_at_ms: u64,
