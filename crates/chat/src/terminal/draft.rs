@@ -1,8 +1,8 @@
-//! Text that a person typed and did not send is kept in a file, so that neither `kill -9` nor a closed terminal
-//! loses it. The next chat in the same session, or the next new chat in the same directory, has it in its line.
+//! Keeps text that a person typed and did not send in a file, so that it survives `kill -9` and a closed
+//! terminal. The next chat in the same session, or the next new chat in the same directory, has it in its line.
 //!
-//! The files are `drafts/1` to `drafts/99` in the data directory of this machine, also in a chat with a server. A
-//! chat holds the lock of its file, so that two chats at one place neither overwrite nor take each other's text.
+//! The files are `drafts/1` to `drafts/99` in the data directory of this machine, also in a chat with a server.
+//! A chat holds the lock of its file, so two chats at one place do not overwrite or take each other's text.
 //! Text counts as sent when the session has accepted it. How a chat uses its file: `chat/input/draft.rs`.
 
 use std::fs::{self, File};
@@ -22,7 +22,7 @@ use tokio::time::Instant;
 const DIRECTORY: &str = "drafts";
 /// Maximum number of files. If all are used, the oldest one that no chat holds makes room.
 const MOST_FILES: u32 = 99;
-/// The age from which a draft of another place is old, and the time for which an old one is kept after that: 30 days.
+/// The age from which a draft of another place is old, and the time for which an old one is kept: 30 days.
 /// The clock may be wrong when a chat finds it old, so it is deleted only if it is still old this much later.
 const LONGEST_KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// Maximum length of a draft in bytes. A longer one is not written.

@@ -370,7 +370,7 @@ impl SessionDriver {
     }
 
     /// Interrupts the current run and waits, within a bound, until it has ended. Queued inputs are held back,
-    /// even if this process dies meanwhile. A run that only waits for a time stays: the next program ends the wait.
+    /// even if this process dies. A run that only waits for a time stays; the next program ends the wait.
     async fn stop_all(&mut self) -> Result<(), LogError> {
         if self.fold.only_waits() {
             return Ok(());

@@ -52,7 +52,7 @@ pub(crate) type Released = Arc<Mutex<Vec<(SessionId, u64)>>>;
 pub(crate) struct WriterState {
     pub(crate) connection: Connection,
     pub(crate) place: DatabaseFile,
-    /// Sessions that are attached, as far as this process knows. Boxed, since a table has room for twice as many as it holds.
+    /// The sessions that this process has attached. Boxed, because the table reserves twice the room.
     pub(crate) sessions: HashMap<SessionId, Box<OpenSession>>,
     /// The newer versions that forbid writing, if any.
     newer: Option<(u32, u32)>,
@@ -122,7 +122,7 @@ impl WriterState {
         }
     }
 
-    /// Does a job, with the appends that wait behind it. Returns a job that was found there and is to be done next.
+    /// Does a job, with the appends that wait after it. Returns the next job if it found one there.
     fn work(&mut self, job: Job, jobs: &mut mpsc::Receiver<Job>, group_limit: usize) -> Option<Job> {
         self.begin();
         self.forget_released();
@@ -300,7 +300,7 @@ enum AppendState {
 }
 
 impl WriterThread {
-    /// `commits_here`: whether a commit is short enough for the caller's thread, because it does not wait for the disk.
+    /// `commits_here`: whether the caller's thread commits, because a commit does not wait for the disk.
     pub(crate) fn new(core: WriterState, queue: usize, commits_here: bool) -> Self {
         Self {
             core: Arc::new(Mutex::new(Some(core))),

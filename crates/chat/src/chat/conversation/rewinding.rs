@@ -1,5 +1,5 @@
-//! Asks the questions of a rewind: to which message to go back, what to undo, and what to do with each file that
-//! somebody else changed. Nothing changes before the last question is answered.
+//! Asks the questions of a rewind: which message to go back to, what to undo, and what to do with each file
+//! that somebody else changed. Nothing changes before the last question is answered.
 
 use std::collections::BTreeSet;
 
@@ -65,7 +65,7 @@ impl PendingRewind {
         }
     }
 
-    /// Says how to take it back. A command that is typed behind words in the line would be a part of the message.
+    /// Says how to undo it. A command that is typed after words in the line would be part of the message.
     fn how_to_undo(&self, has_line: bool) -> &'static str {
         if has_line && self.conversation && self.words.is_some() && !self.fork_only {
             "/rewind undo reverts this; first empty the line with Ctrl-C\n"

@@ -207,7 +207,7 @@ impl Chat<'_> {
         }
     }
 
-    /// Sends a message to the agent. The draft keeps it until the session has it, or until it is in the line again.
+    /// Sends a message to the agent. The draft keeps it until the session or the line has it.
     pub(in crate::chat) async fn say(&mut self, text: &str) -> Result<ChatFlow, ChatError> {
         self.composer.unaccepted = Some(text.to_owned());
         self.keep_draft().await;

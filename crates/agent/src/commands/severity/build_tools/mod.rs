@@ -13,8 +13,8 @@
 //! | words behind `cmake --build x --` | the same as behind `make` |
 //! | other words | names, and paths within the workspace, as `words` says |
 //!
-//! A launcher runs the first word behind its own options, which have no values in the table. So the word behind an
-//! option that is not listed is never taken for the program.
+//! A launcher runs the first word behind its own options, which have no values in the table. So the word
+//! behind an option that is not listed is never taken for the program.
 //!
 //! From version 9 of the rules on.
 
@@ -65,7 +65,7 @@ const OF_MANAGERS: &[&str] = &[
 /// Programs whose options are the same behind each word, and those whose first word is another program.
 const WITHOUT_SUBCOMMAND: &[&str] = &["bunx", "cmake", "just", "node", "npx", "pnpx", "python", "uvx"];
 
-/// Listed options with a value in the next word, which may stand in front of the subcommand: programs and options.
+/// Programs with options that take a value in the next word and may precede the subcommand.
 const WITH_VALUE: &[(&str, &str)] = &[
     ("bmake", "-C"),
     ("bun", "--filter -F"),
@@ -78,8 +78,8 @@ const WITH_VALUE: &[(&str, &str)] = &[
     ("uv", "--extra --group"),
 ];
 
-/// Returns the words of the commands of a line that no star matches. A form without the options in front of its
-/// subcommand is left out if the whole command stands before it: the words there may be values.
+/// Returns the words of the commands of a line that no star matches. A form without the options in front of
+/// its subcommand is left out if the whole command precedes it: the words there may be values.
 pub(super) fn unlisted_of_all(
     line: &str,
     commands: &[String],
@@ -114,7 +114,7 @@ pub(super) fn unlisted_of_all(
     found
 }
 
-/// Returns whether a command is another one without some words behind the program, of which the first is an option.
+/// Returns whether a command is another one without words behind the program that begin with an option.
 fn is_shorter_form(command: &str, whole: &str) -> bool {
     let (Some((program, rest)), Some((other, words))) = (command.split_once(' '), whole.split_once(' '))
     else {
@@ -131,8 +131,8 @@ fn name_of(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
-/// Returns the words of one command that no star matches, as they would be written in a pattern. The words have marks
-/// for blanks within them. `is_whole`: whether it is a command, and not the beginning of a pattern.
+/// Returns the words of one command that no star matches, as a pattern would have them. Words have marks for
+/// blanks within them. `is_whole`: whether it is a command, and not the beginning of a pattern.
 fn unlisted(words: &[&str], workspace: &str, is_whole: bool) -> Vec<String> {
     let command = Command::of(words, workspace, is_whole, MOST_LAUNCHERS);
     command.map_or_else(Vec::new, |command| command.unlisted())
