@@ -13,7 +13,7 @@ use crate::{ToolAbout, ToolFailure, TypedTool};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TestToolInput {
-    /// Decides the outcome: calls with the same seed all succeed, or all fail. Without it, each call has its own.
+    /// Decides the outcome: calls with the same seed all succeed, or all fail. Without it, each has its own.
     seed: Option<u64>,
 }
 

@@ -20,8 +20,9 @@ const HEAD: &str = "# Errors
 
 This page is generated: `UPDATE_DOCS=1 cargo test -p agentx-chat catalogue` updates it.
 
-An error is a line `error: …` on standard error, often one `hint: …` that says what to do, and an [exit code](CLI.md#exit-codes). In a
-[result object](PROTOCOL.md#the-result-of-a-headless-run), the field `error` has `kind`, `message` and `hint`. Kinds are stable; the texts after them are examples.
+An error is a line `error: …` on standard error, often one `hint: …` that says what to do, and an
+[exit code](CLI.md#exit-codes). In a [result object](PROTOCOL.md#the-result-of-a-headless-run), the field
+`error` has `kind`, `message` and `hint`. Kinds are stable; the texts after them are examples.
 
 ## Commands
 ";
@@ -30,7 +31,8 @@ An error is a line `error: …` on standard error, often one `hint: …` that sa
 const RUNS: &str = "
 ## Runs
 
-The failures of a run that had begun. The message is from the model's server or the runtime; the kind is the code of the failure.
+The failures of a run after its start. The message is from the model's server or the runtime; the kind is the
+code of the failure.
 ";
 
 /// The names of all variants, those inside others too.
