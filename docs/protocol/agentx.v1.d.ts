@@ -30,7 +30,7 @@ export interface UserInputFrame {
   session_id: SessionId;
   /** The content parts, or a text. */
   content: string | ContentPart[];
-  /** When the agent handles it. */
+  /** The time at which the agent handles it. */
   mode?: InputMode;
   /** Identifies the message: one that is sent again with the same key is not recorded twice. */
   idempotency_key?: string | null;
@@ -139,7 +139,7 @@ export interface OpaquePart {
   provider: ProviderData;
 }
 
-/** When the agent handles an input. */
+/** The time at which the agent handles an input. */
 export type InputMode = "queue" | "steer" | "interrupt";
 
 /** The schema of the answer that ends a run. */
@@ -547,7 +547,7 @@ export interface UserMessage {
   message_id: MessageId;
   /** The content of the message. */
   content: ContentPart[];
-  /** When the agent handles it. */
+  /** The time at which the agent handles it. */
   mode?: InputMode;
   /** Identifies the message: one that is sent again with the same key is not recorded twice. */
   idempotency_key?: string | null;

@@ -12,7 +12,7 @@ use crate::source::sources;
 const PHRASES: &[&str] = &["also where", "for want of", "goes on with", "it is told"];
 
 /// Phrases that no doc comment begins with: it begins with what the item is or does.
-const OPENINGS: &[&str] = &["who"];
+const OPENINGS: &[&str] = &["what", "who", "whose", "where", "why", "how", "which"];
 
 /// The doc comments here are the help of flags, which may be questions.
 const HELP: &str = "apps/agentx/src/args/";
@@ -157,6 +157,8 @@ fn phrases_are_found_as_whole_words_in_doc_comments_alone() {
     for (text, is_found) in [
         ("/// Who asks.", true),
         ("/// WHO asks.", true),
+        ("//! What is asked.", true),
+        ("/// Whatever is asked.", false),
         ("/// Whoever asks.", false),
         ("/// A person\n/// who asks.", false),
     ] {

@@ -31,7 +31,7 @@ struct Args {
     /// Fail the first request for an answer with this status, as 529; given again, the second one, and so on
     #[arg(long, value_name = "STATUS", value_parser = clap::value_parser!(u16).range(400..600))]
     fail: Vec<u16>,
-    /// Whose rules hold for /v1/chat/completions
+    /// The dialect of /v1/chat/completions: the vendor whose rules hold
     #[arg(long, value_enum, default_value_t = DialectArg::Openai)]
     dialect: DialectArg,
 }

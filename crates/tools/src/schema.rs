@@ -129,11 +129,11 @@ mod tests {
     #[serde(deny_unknown_fields)]
     #[expect(dead_code, reason = "only its schema is used")]
     struct Input {
-        /// What to find.
+        /// The pattern.
         pattern: String,
-        /// How many.
+        /// The limit.
         limit: Option<u32>,
-        /// What to show.
+        /// The output.
         mode: Option<Mode>,
     }
 
@@ -144,9 +144,9 @@ mod tests {
             json!({
                 "type": "object",
                 "properties": {
-                    "pattern": {"description": "What to find.", "type": "string"},
-                    "limit": {"description": "How many.", "type": "integer", "minimum": 0},
-                    "mode": {"description": "What to show. content: With lines; files: Names only.", "type": "string", "enum": ["content", "files"]},
+                    "pattern": {"description": "The pattern.", "type": "string"},
+                    "limit": {"description": "The limit.", "type": "integer", "minimum": 0},
+                    "mode": {"description": "The output. content: With lines; files: Names only.", "type": "string", "enum": ["content", "files"]},
                 },
                 "additionalProperties": false,
                 "required": ["pattern"],

@@ -137,7 +137,7 @@ payloads! {
         message_id: MessageId,
         /// The content of the message.
         content: Vec<ContentPart>,
-        /// When the agent handles it.
+        /// The time at which the agent handles it.
         #[serde(default)]
         mode: InputMode,
         /// Identifies the message: one that is sent again with the same key is not recorded twice.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// When the agent handles an input.
+/// The time at which the agent handles an input.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -134,7 +134,7 @@ payloads! {
             schemars(schema_with = "crate::schema::text_or_parts")
         )]
         content: Vec<ContentPart>,
-        /// When the agent handles it.
+        /// The time at which the agent handles it.
         #[serde(default)]
         mode: InputMode,
         /// Identifies the message: one that is sent again with the same key is not recorded twice.
