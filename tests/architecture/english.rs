@@ -1,11 +1,12 @@
-//! Plain English in doc comments and on the pages: phrases that a reader has to read twice do not come back.
+//! Plain English in doc comments and on the pages: phrases that a reader has to read twice do not come back,
+//! and lines have one width.
 
 use std::path::Path;
 
 use agentx_tests::workspace_root;
 
 use crate::none;
-use crate::source::sources;
+use crate::source::{sources, split};
 
 /// Phrases that no doc comment and no page has, in upper or lower case, also across two lines. One is added
 /// as soon as it has been replaced everywhere.
@@ -16,6 +17,9 @@ const OPENINGS: &[&str] = &["what", "who", "whose", "where", "why", "how", "whic
 
 /// The doc comments here are the help of flags, which may be questions.
 const HELP: &str = "apps/agentx/src/args/";
+
+/// Maximum number of columns of a line of text, as `rustfmt.toml` has it for code.
+const COLUMNS: usize = 110;
 
 /// A word with the signs around it, and the number of its line, from 1.
 struct Word<'t> {
@@ -107,6 +111,50 @@ fn opening_of(path: &str, block: &[Word<'_>]) -> Option<String> {
     Some(format!("{path}:{line} begins with {opening:?}"))
 }
 
+/// A line of a comment or a page.
+struct TextLine<'t> {
+    /// The whole line.
+    whole: &'t str,
+    /// Its text, without the marks of a comment.
+    text: &'t str,
+}
+
+/// The lines of a source that are comments and nothing else; `None` for each other line. `comments` is the
+/// source with everything else blanked.
+fn comment_lines<'t>(source: &'t str, comments: &'t str) -> impl Iterator<Item = Option<TextLine<'t>>> {
+    source.lines().zip(comments.lines()).map(|(whole, comment)| {
+        let comment = comment.trim();
+        let text = comment.strip_prefix("//").filter(|_| comment == whole.trim())?;
+        let text = text.trim_start_matches(['/', '!']).trim();
+        Some(TextLine { whole, text })
+    })
+}
+
+/// Whether a text can be continued on the next line: it is not a row of a table or a picture, and has a blank
+/// outside of code.
+fn can_be_broken(text: &str) -> bool {
+    let is_whole = text.starts_with('|') || text.starts_with("![");
+    let mut outside_of_code = text.split('`').step_by(2);
+    !is_whole && outside_of_code.any(|part| part.contains(' '))
+}
+
+/// The numbers, from 1, of the lines with too many columns. Code between fences may have more.
+fn wide_lines<'t>(lines: impl Iterator<Item = Option<TextLine<'t>>>) -> Vec<usize> {
+    let (mut is_code, mut wide) = (false, Vec::new());
+    for (index, line) in lines.enumerate() {
+        let Some(TextLine { whole, text }) = line else {
+            is_code = false;
+            continue;
+        };
+        if text.starts_with("```") || text.starts_with("~~~") {
+            is_code = !is_code;
+        } else if !is_code && whole.chars().count() > COLUMNS && can_be_broken(text) {
+            wide.push(index + 1);
+        }
+    }
+    wide
+}
+
 /// The path and the text of each page.
 fn pages(root: &Path) -> Vec<(String, String)> {
     let folder = std::fs::read_dir(root.join("docs")).unwrap();
@@ -165,5 +213,49 @@ fn phrases_are_found_as_whole_words_in_doc_comments_alone() {
         let blocks = blocks(text.lines().map(doc_line));
         let found = blocks.iter().any(|block| opening_of("a.rs", block).is_some());
         assert_eq!(found, is_found, "{text}");
+    }
+}
+
+#[test]
+fn comments_and_pages_have_one_width() {
+    let root = workspace_root();
+    let mut wrong = Vec::new();
+    for source in sources(&root) {
+        let wide = wide_lines(comment_lines(&source.text, &source.comments));
+        wrong.extend(wide.iter().map(|line| format!("{}:{line}", source.path)));
+    }
+    for (path, text) in pages(&root) {
+        let lines = text.lines().map(|whole| {
+            let text = whole.trim();
+            Some(TextLine { whole, text })
+        });
+        let wide = wide_lines(lines);
+        wrong.extend(wide.iter().map(|line| format!("{path}:{line}")));
+    }
+    none(
+        &wrong,
+        &format!("lines of comments and pages with more than {COLUMNS} columns"),
+    );
+}
+
+#[test]
+fn only_text_that_can_be_broken_is_too_wide() {
+    let words = "word ".repeat(30);
+    let address = "x".repeat(150);
+    for (text, is_wide) in [
+        (format!("/// {words}"), true),
+        (format!("    // {words}"), true),
+        (format!("//! ```\n//! a\n//! ```\n//! {words}"), true),
+        (format!("//! ```\n//! {words}\n//! ```"), false),
+        (format!("//! | {words} |"), false),
+        (format!("// `{words}`"), false),
+        (format!("// <{address}>"), false),
+        (format!("f(); // {words}"), false),
+        (format!("let a = \"\n// {words}\";"), false),
+        ("/// word".to_owned(), false),
+    ] {
+        let comments = split(&text).1;
+        let wide = wide_lines(comment_lines(&text, &comments));
+        assert_eq!(!wide.is_empty(), is_wide, "{text}");
     }
 }
