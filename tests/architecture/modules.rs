@@ -160,8 +160,8 @@ fn paths<'c>(
     }
 }
 
-/// What the code of `module` names in `folder`, in `use` and elsewhere: modules, and whatever else is there. A name in
-/// the crate itself counts as its path in `in_crate`.
+/// The names in `folder` that the code of `module` uses, in `use` and elsewhere: modules and other items. A name in the
+/// crate itself counts as its path in `in_crate`.
 fn named(
     code: &str,
     module: &[&str],

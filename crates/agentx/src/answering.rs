@@ -205,9 +205,7 @@ impl Answering {
 /// Interrupts the run as soon as it is the one in progress.
 async fn stop_run(session: Arc<dyn Session>, run: RunId) -> Result<(), RuntimeError> {
     let state = session.state().await?;
-    let mut events = session
-        .subscribe(state.last_seq, agentx_runtime::View::Runtime)
-        .await?;
+    let mut events = session.subscribe(state.last_seq, View::Runtime).await?;
     match state.run {
         Some(now) if now.run_id == run && now.status.is_final() => return Ok(()),
         Some(now) if now.run_id == run => {}

@@ -832,7 +832,7 @@ fn instructions_are_read_from_the_root_down_and_never_from_outside() {
     let settings = desk.load().unwrap().settings;
     let model = settings.choose_model("opus", &[]).unwrap();
     let agent = settings.agent(model.clone(), Vec::new());
-    let texts = |agent: &agentx_types::AgentConfig| {
+    let texts = |agent: &AgentConfig| {
         let files = agent.instructions.iter();
         files
             .filter(|file| !file.is_environment_context())
