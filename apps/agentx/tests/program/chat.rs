@@ -369,7 +369,7 @@ fn a_run_that_asks_shows_the_change_in_the_file_and_one_question_at_a_time() {
     let mut run = Pty::start(&sandbox, &words, 80, 30);
     run.wait_for_last("allow? y once · s session · a always · n no ›");
     let shown = run.lines();
-    for line in ["     one", "    -hello", "    +bye", "     three"] {
+    for line in ["    1  one", "    2 -hello", "    2 +bye", "    3  three"] {
         assert!(shown.iter().any(|row| row == line), "{line:?} is in {shown:#?}");
     }
     run.keys("what?\r");

@@ -208,7 +208,7 @@ fn a_question_shows_the_change_and_files_go_back_where_the_server_is() {
     desk.wait_for("163 in, 80 out");
     desk.keys("replace hello with bye in notes.txt\r");
     desk.wait_for_last("allow? y once · s session · a always · n no · Alt+letter at once ›");
-    for line in ["     one", "    -hello", "    +bye", "     three"] {
+    for line in ["    1  one", "    2 -hello", "    2 +bye", "    3  three"] {
         assert!(shows(&desk, line), "{line:?} is in {:#?}", desk.lines());
     }
     desk.keys("y\r");

@@ -329,7 +329,7 @@ fn a_chat_shows_what_its_session_changed_in_files_also_in_a_copy() {
     let none = "`edit` and `write` changed no file in this session";
     assert_eq!(ran.stdout.matches(none).count(), 1, "{ran}");
     for (said, times) in [
-        ("notes.txt  +1 -1\n  @@ -1 +1 @@\n  -hello\n  +bye\n", 2),
+        ("notes.txt  +1 -1\n  1 -hello\n  1 +bye\n", 2),
         ("new.txt  new, +1 -0\n", 2),
     ] {
         assert_eq!(ran.stdout.matches(said).count(), times, "{said:?}: {ran}");

@@ -9,7 +9,7 @@ use agentx::config::{FileAcceptance, Loaded, accepted_text, trusted_below};
 use super::rows::{self, FolderRows, ShortRows};
 use super::withdraw_trust;
 use crate::render::clean::visible;
-use crate::render::diff;
+use crate::render::diff::{DiffForm, changed_lines};
 use crate::render::style::AnsiStyle;
 use crate::render::units::counted;
 
@@ -136,5 +136,9 @@ fn with_changed_tools(brings: &FolderContents) -> FolderContents {
 
 fn difference(loaded: &Loaded, file: &Path, bytes: &[u8], style: AnsiStyle) -> Vec<String> {
     let old = accepted_text(&loaded.trust_dir, &loaded.settings.folder, file).unwrap_or_default();
-    diff::unified(&old, &String::from_utf8_lossy(bytes), MOST_DIFF, style)
+    let form = DiffForm {
+        most: MOST_DIFF,
+        ..DiffForm::WHOLE
+    };
+    changed_lines(&old, &String::from_utf8_lossy(bytes), form, style)
 }

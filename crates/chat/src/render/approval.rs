@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::answers::Answers;
 use super::asked;
 use super::clean::visible;
-use super::diff::unified;
+use super::diff::{DiffForm, changed_lines};
 use super::style::AnsiStyle;
 use super::table::cut;
 use super::tool::arguments;
@@ -141,10 +141,13 @@ pub(crate) fn edited_path(request: &ApprovalRequested) -> Option<&str> {
 /// Returns whether the edit will fail because its text is not in the file now.
 fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
     let from = edited_path(request).and_then(|_| request.input.get("old_string")?.as_str());
-    // Line endings follow the file, not the text of the model.
-    let plain = |text: &str| text.replace("\r\n", "\n");
     from.zip(before)
-        .is_some_and(|(from, file)| !from.is_empty() && !plain(file).contains(&plain(from)))
+        .is_some_and(|(from, file)| !from.is_empty() && !plain_ends(file).contains(&plain_ends(from)))
+}
+
+/// Returns a text with plain line ends: those of an edit follow the file, not the text of the model.
+fn plain_ends(text: &str) -> String {
+    text.replace("\r\n", "\n")
 }
 
 /// Returns a change as a diff: of the file if its content is known, otherwise of the replaced text.
@@ -154,20 +157,37 @@ fn change(request: &ApprovalRequested, before: Option<&str>, style: AnsiStyle) -
         return None;
     }
     let text = |name: &str| request.input.get(name).and_then(Value::as_str);
-    let (old, new) = match (text("old_string"), text("new_string"), before) {
-        (Some(from), Some(to), Some(file)) if !from.is_empty() && file.contains(from) => {
-            let all = request.input.get("replace_all").and_then(Value::as_bool) == Some(true);
-            let changed = if all {
-                file.replace(from, to)
-            } else {
-                file.replacen(from, to, 1)
-            };
-            (file.to_owned(), changed)
+    let all = request.input.get("replace_all").and_then(Value::as_bool) == Some(true);
+    let edited = |file: &str, from: &str, to: &str| {
+        if all {
+            file.replace(from, to)
+        } else {
+            file.replacen(from, to, 1)
         }
-        (Some(from), Some(to), _) => (from.to_owned(), to.to_owned()),
-        _ => (before.unwrap_or_default().to_owned(), text("content")?.to_owned()),
     };
-    let lines = unified(&old, &new, usize::MAX, style);
+    // A text at an unknown place has lines without known numbers.
+    let (old, new, is_numbered) = match (text("old_string"), text("new_string"), before) {
+        (Some(from), Some(to), Some(file)) if !from.is_empty() => {
+            if file.contains(from) {
+                (file.to_owned(), edited(file, from, to), true)
+            } else {
+                let file = plain_ends(file);
+                let new = edited(&file, &plain_ends(from), &plain_ends(to));
+                (file, new, true)
+            }
+        }
+        (Some(from), Some(to), _) => (from.to_owned(), to.to_owned(), false),
+        _ => (
+            before.unwrap_or_default().to_owned(),
+            text("content")?.to_owned(),
+            true,
+        ),
+    };
+    let form = DiffForm {
+        is_numbered,
+        ..DiffForm::WHOLE
+    };
+    let lines = changed_lines(&old, &new, form, style);
     Some(if lines.is_empty() {
         vec![style.dim("the file would not change")]
     } else {
@@ -521,7 +541,7 @@ mod tests {
                 };
                 let text = question(&request, &file, true, AnsiStyle::default());
                 let head = format!("{head}\n  because {reach}\n");
-                assert!(text.contains(&head) && !text.contains("@@"), "{text}");
+                assert!(text.contains(&head) && !text.contains("-old"), "{text}");
                 assert!(!text.contains("will fail"), "{text}");
             }
         }
@@ -547,16 +567,17 @@ mod tests {
         };
         let doomed = shown("return 3\n");
         assert!(
-            doomed.contains("this call will fail") && !doomed.contains("@@"),
+            doomed.contains("this call will fail") && !doomed.contains("-return 1"),
             "{doomed}"
         );
         assert!(
             doomed.contains("return 1"),
             "what the model looks for is shown: {doomed}"
         );
-        for file in ["return 1\nend\n", "return 1\r\nend\r\n"] {
-            let good = shown(file);
-            assert!(!good.contains("will fail") && good.contains("@@"), "{good}");
+        for ends in ["\n", "\r\n"] {
+            let good = shown(&"def a\nreturn 1\nend\n".replace('\n', ends));
+            let diff = "    1  def a\n    2 -return 1\n    3 -end\n    2 +return 2\n";
+            assert!(!good.contains("will fail") && good.contains(diff), "{good}");
         }
     }
 

@@ -6,14 +6,18 @@ use serde_json::{Value, json};
 use similar::{ChangeTag, TextDiff};
 
 use super::clean::{clean, visible};
-use super::diff::unified;
+use super::diff::{DiffForm, changed_lines, unified};
 use super::rewind::own_text;
 use super::style::AnsiStyle;
 use super::table::cut;
 use super::units::counted;
 
 /// The most that is shown of a file's diff.
-const MOST_LINES: usize = 200;
+const SHOWN: DiffForm = DiffForm {
+    most: 200,
+    room: 1_000,
+    is_numbered: true,
+};
 /// Paragraphs are one line of this width, mostly.
 const READ_COLUMNS: usize = 400;
 /// Turns of a side that are shown; those between the first and the last are counted.
@@ -46,11 +50,19 @@ fn counts(file: &BranchFile) -> Option<(usize, usize)> {
     Some((count(ChangeTag::Insert), count(ChangeTag::Delete)))
 }
 
-/// The lines of a file's diff.
-fn lines(file: &BranchFile, most: usize, style: AnsiStyle) -> Vec<String> {
+/// Returns the diff of a file for people.
+fn lines(file: &BranchFile, style: AnsiStyle) -> Vec<String> {
     match (text(file.left[0].as_ref()), text(file.left[1].as_ref())) {
-        (Some(one), Some(other)) if is_text(file) => unified(&one, &other, most, style),
+        (Some(one), Some(other)) if is_text(file) => changed_lines(&one, &other, SHOWN, style),
         _ => Vec::new(),
+    }
+}
+
+/// Returns the whole diff of a file for programs.
+fn unified_diff(file: &BranchFile) -> String {
+    match (text(file.left[0].as_ref()), text(file.left[1].as_ref())) {
+        (Some(one), Some(other)) if is_text(file) => unified(&one, &other),
+        _ => String::new(),
     }
 }
 
@@ -110,7 +122,7 @@ fn much(file: &BranchFile) -> String {
 /// A file with what happened to it, and its diff.
 fn with_lines(file: &BranchFile, what: &str, style: AnsiStyle) -> String {
     let mut text = format!("{}  {}\n", visible(&file.shown), style.dim(what));
-    for line in lines(file, MOST_LINES, style) {
+    for line in lines(file, style) {
         text.push_str(&format!("  {line}\n"));
     }
     text
@@ -210,12 +222,11 @@ pub fn json(branches: &Branches) -> Value {
         .iter()
         .map(|file| {
             let counts = counts(file);
-            let diff = lines(file, usize::MAX, AnsiStyle::default());
             json!({
                 "path": file.path, "changed_in_one": file.changed[0], "changed_in_other": file.changed[1],
                 "one": state(file.left[0].as_ref()), "other": state(file.left[1].as_ref()),
                 "added": counts.map(|(added, _)| added), "removed": counts.map(|(_, removed)| removed),
-                "diff": diff.iter().map(|line| format!("{line}\n")).collect::<String>(),
+                "diff": unified_diff(file),
             })
         })
         .collect();

@@ -452,7 +452,9 @@ mod tests {
              ~ both␛.txt  +1 -2\n    somebody else also changed it before event 7; that change is lost too\n  \
              ! leaf  cannot be restored: a link is in its place\n"
         );
-        assert!(diffs(&made, true, AnsiStyle::default(), 60).starts_with("new.txt\n  @@ -1,2 +1 @@\n  -a\n"));
+        assert!(
+            diffs(&made, true, AnsiStyle::default(), 60).starts_with("new.txt\n  1 -a\n  2 -b\n  1 +c\n")
+        );
         let told = report(
             &RestoreReport {
                 seq: Some(9),

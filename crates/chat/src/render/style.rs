@@ -101,6 +101,22 @@ impl AnsiStyle {
     pub fn bad(self, text: &str) -> String {
         self.wrap("31", text)
     }
+
+    /// Marks the words of an added line that the removed line does not have.
+    pub(crate) fn added_words(self, text: &str) -> String {
+        self.wrap(&stronger("32", text), text)
+    }
+
+    /// Marks the words of a removed line that the added line does not have.
+    pub(crate) fn removed_words(self, text: &str) -> String {
+        self.wrap(&stronger("31", text), text)
+    }
+}
+
+/// Returns a colour in bold. Blanks alone are also underlined, because nobody sees bold blanks.
+fn stronger(colour: &str, text: &str) -> String {
+    let underline = if text.trim().is_empty() { "4;" } else { "" };
+    format!("1;{underline}{colour}")
 }
 
 #[cfg(test)]

@@ -100,8 +100,8 @@ fn left_out(count: usize) -> Row {
 /// reason and the rule that `always` keeps are at the end. If a change is between them, at least a removed
 /// and an added row are shown.
 fn most_telling(rows: &[Row], room: usize) -> BTreeSet<usize> {
-    let begins = |sign: &str| rows.iter().position(|row| row.text().starts_with(sign));
-    let wanted = [Some(0), begins("    +"), begins("    -")];
+    let first = |sign: char| rows.iter().position(|row| sign_of(row) == Some(sign));
+    let wanted = [Some(0), first('+'), first('-')];
     let ends = (0..room.min(rows.len())).flat_map(|at| [at, rows.len() - 1 - at]);
     let mut shown = BTreeSet::new();
     for at in wanted.into_iter().flatten().chain(ends) {
@@ -110,6 +110,18 @@ fn most_telling(rows: &[Row], room: usize) -> BTreeSet<usize> {
         }
     }
     shown
+}
+
+/// Returns the sign of a row of a change, which stands behind the number of the line if it has one.
+fn sign_of(row: &Row) -> Option<char> {
+    let text = row.text();
+    let line = text.strip_prefix("    ")?;
+    let numbered = line.trim_start_matches(' ');
+    let rest = numbered.trim_start_matches(|c: char| c.is_ascii_digit());
+    if rest.len() == numbered.len() {
+        return line.chars().next();
+    }
+    rest.strip_prefix(' ')?.chars().next()
 }
 
 /// Returns how many rows these take, with one for each gap between and behind them.
@@ -138,12 +150,11 @@ mod tests {
     fn what_goes_and_what_comes_are_in_sight_where_there_is_little_room() {
         let lines = [
             "? edit wants to change a.txt",
-            "    @@ -1,5 +1,5 @@",
-            "     one",
-            "     two",
-            "    -bye",
-            "    +hello",
-            "     three",
+            "     8  one",
+            "     9  - two",
+            "    10 -bye",
+            "    10 +hello",
+            "    11  three",
             "  because of a rule",
             "  always would save",
             "  (or your own)",
@@ -152,9 +163,9 @@ mod tests {
             shown(&lines, 6),
             [
                 "? edit wants to change a.txt",
-                "  … 3 more rows above",
-                "    -bye",
-                "    +hello",
+                "  … 2 more rows above",
+                "    10 -bye",
+                "    10 +hello",
                 "  … 3 more rows above",
                 "  (or your own)",
             ]
@@ -163,7 +174,7 @@ mod tests {
             let shown = shown(&lines, room);
             assert!(shown.len() <= room, "{shown:?}");
             assert!(
-                shown.contains(&"    -bye".into()) && shown.contains(&"    +hello".into()),
+                shown.contains(&"    10 -bye".into()) && shown.contains(&"    10 +hello".into()),
                 "{shown:?}"
             );
         }
