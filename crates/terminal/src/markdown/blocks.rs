@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use super::code::{Fence, closes, fence_of, indent_of};
+use super::footnotes::{self, FootnoteDefinition, may_become_definition};
 use crate::text::width;
 
 /// The kind of a block, as far as its end depends on it.
@@ -13,12 +14,21 @@ pub(super) enum BlockKind {
     Text,
     /// An item of a list with all that is in it.
     Item,
+    /// The definition of a footnote with all that is in it.
+    Footnote,
     /// The fence before code; its text is the language.
     CodeBegin,
     /// A line of code.
     CodeLine,
     /// The fence after code.
     CodeEnd,
+}
+
+impl BlockKind {
+    /// Returns whether empty lines and indented blocks may belong to it.
+    fn is_container(self) -> bool {
+        matches!(self, Self::Item | Self::Footnote)
+    }
 }
 
 /// A piece of the text.
@@ -38,7 +48,7 @@ impl MarkdownBlock {
             let is_fence = line.starts_with("```") || line.starts_with('~');
             !is_fence && !line.starts_with(['|', '>', '#']) && !line.contains(" | ")
         };
-        matches!(self.kind, BlockKind::Text | BlockKind::Item) && self.text.lines().all(plain)
+        (self.kind == BlockKind::Text || self.kind.is_container()) && self.text.lines().all(plain)
     }
 }
 
@@ -49,9 +59,9 @@ pub(super) struct Blocks {
     /// The lines of the block that is open.
     open: String,
     kind: Option<BlockKind>,
-    /// The column at which the text of an item begins.
+    /// The column at which the text of an item or a footnote begins.
     item_indent: usize,
-    /// The open fence: of code by itself, or within an item.
+    /// The open fence: of code by itself, or within an item or a footnote.
     fence: Option<Fence>,
     /// The line that is not complete.
     tail: String,
@@ -174,16 +184,17 @@ impl Blocks {
     /// Returns whether this line begins a new block, and so ends the open one.
     fn begins(&self, line: &str) -> bool {
         let Some(kind) = self.kind else { return true };
-        let indent = indent_of(line);
+        if kind.is_container() && indent_of(line) >= self.item_indent {
+            return false;
+        }
+        if is_heading(line) || fence_of(line).is_some() || FootnoteDefinition::read(line).is_some() {
+            return true;
+        }
         match kind {
-            BlockKind::Item if indent >= self.item_indent => false,
-            BlockKind::Item => {
-                self.blank || item_indent(line).is_some() || is_heading(line) || fence_of(line).is_some()
-            }
+            BlockKind::Item => self.blank || item_indent(line).is_some(),
+            BlockKind::Footnote => self.blank || item_indent(line).is_some() || is_underline(line),
             _ => {
                 item_indent(line).is_some_and(|_| interrupts(line))
-                    || is_heading(line)
-                    || fence_of(line).is_some()
                     || (is_underline(line) && !self.may_be_title())
             }
         }
@@ -205,7 +216,7 @@ impl Blocks {
             return self.code(line);
         }
         if let Some(fence) = self.fence {
-            // Within an item, everything stays together until the fence is closed.
+            // Within a container, everything stays together until the fence is closed.
             if closes(line, fence) {
                 self.fence = None;
             }
@@ -213,9 +224,8 @@ impl Blocks {
         }
         if line.trim().is_empty() {
             self.blank = true;
-            match self.kind {
-                Some(BlockKind::Item) | None => {}
-                Some(_) => self.close(),
+            if self.kind.is_some_and(|kind| !kind.is_container()) {
+                self.close();
             }
             return;
         }
@@ -223,11 +233,12 @@ impl Blocks {
             self.close();
             self.begin(line);
         } else {
-            if self.blank && self.kind == Some(BlockKind::Item) {
+            let is_contained = self.kind.is_some_and(BlockKind::is_container);
+            if self.blank && is_contained {
                 self.open.push('\n');
             }
             self.blank = false;
-            self.fence = fence_of(line.trim_start()).filter(|_| self.kind == Some(BlockKind::Item));
+            self.fence = fence_of(line.trim_start()).filter(|_| is_contained);
             self.add(line);
         }
     }
@@ -241,7 +252,10 @@ impl Blocks {
             return;
         }
         self.kind = Some(kind_of(line));
-        self.item_indent = item_indent(line).unwrap_or(0);
+        self.item_indent = match self.kind {
+            Some(BlockKind::Footnote) => footnotes::INDENT,
+            _ => item_indent(line).unwrap_or(0),
+        };
         self.add(line);
         if is_heading(line) {
             self.close();
@@ -278,7 +292,7 @@ impl Blocks {
         let text = std::mem::take(&mut self.open);
         (self.fence, self.continued) = (None, false);
         match self.kind.take() {
-            Some(kind @ (BlockKind::Text | BlockKind::Item)) => self.put(kind, &text),
+            Some(kind @ (BlockKind::Text | BlockKind::Item | BlockKind::Footnote)) => self.put(kind, &text),
             Some(_) => self.put(BlockKind::CodeEnd, ""),
             None => {}
         }
@@ -291,12 +305,17 @@ fn may_become_anything(line: &str) -> bool {
     let text = line.trim();
     let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_number = text.len() - after_digits.len() <= MOST_DIGITS && matches!(after_digits, "" | "." | ")");
-    is_number || text.chars().all(|c| "#-*+_=`~>|:. ".contains(c)) || fence_of(line).is_some()
+    is_number
+        || text.chars().all(|c| "#-*+_=`~>|:. ".contains(c))
+        || fence_of(line).is_some()
+        || may_become_definition(line)
 }
 
 fn kind_of(line: &str) -> BlockKind {
     if item_indent(line).is_some() {
         BlockKind::Item
+    } else if FootnoteDefinition::read(line).is_some() {
+        BlockKind::Footnote
     } else {
         BlockKind::Text
     }

@@ -4,7 +4,10 @@
 mod blocks;
 mod code;
 mod cut;
+mod events;
+mod footnotes;
 mod inline;
+mod links;
 mod render;
 mod table;
 
@@ -113,7 +116,7 @@ impl Markdown {
                 false
             }
             (Some(BlockKind::Item), BlockKind::Item) => block.after_blank,
-            (Some(BlockKind::CodeBegin), _) => false,
+            (Some(BlockKind::CodeBegin), _) | (Some(BlockKind::Footnote), BlockKind::Footnote) => false,
             _ => true,
         }
     }

@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
-use pulldown_cmark::{CowStr, Event, Options, Parser, Tag, TagEnd};
+use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
+use super::events;
+use super::footnotes::{FootnoteDefinition, FootnoteReference};
 use super::inline::closed;
+use super::links::can_be_followed;
 use super::table::MarkdownTable;
 use crate::highlight::Highlighter;
 use crate::style::{Style, Theme};
@@ -13,28 +16,21 @@ use crate::text::{Line, Row};
 /// The prefix of a line of code.
 const CODE_MARGIN: &str = "  ";
 
-/// Maximum length of the address of a link.
-const LONGEST_LINK: usize = 2_000;
-
 /// The lines of a block, for this number of columns.
 pub(super) fn block(text: &str, theme: &Theme, columns: usize) -> Vec<Line> {
     let text = closed(text);
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut fold = Fold::new(theme, columns);
-    for (event, range) in Parser::new_ext(&text, options).into_offset_iter() {
-        fold.event(plain_tilde(event, &text[range]));
+    if let Some(footnote) = FootnoteDefinition::read(&text) {
+        // The mark leaves room for the text beside it.
+        let mark = Row::new(&footnote.mark(), Style::default()).cut((columns / 3).max(6));
+        fold.hang(&format!("{} ", mark.text()));
+        events::read(&footnote.body(), |event| fold.event(event));
+        fold.end_line();
+        fold.outdent();
+    } else {
+        events::read(&text, |event| fold.event(event));
     }
     fold.done()
-}
-
-/// Words between single tildes are not struck through: "~5 to ~10" means "about".
-fn plain_tilde<'a>(event: Event<'a>, source: &str) -> Event<'a> {
-    match event {
-        Event::Start(Tag::Strikethrough) | Event::End(TagEnd::Strikethrough) if !source.starts_with("~~") => {
-            Event::Text("~".into())
-        }
-        event => event,
-    }
 }
 
 /// A line of code with its colours. Its other rows have no prefix, so that it is copied as one line.
@@ -55,12 +51,6 @@ pub(super) fn plain_code(text: &str, theme: &Theme) -> Line {
     code(&[(text.to_owned(), Style::default())], theme)
 }
 
-/// A list that is open.
-struct List {
-    /// The number of the next item, in an ordered list.
-    next: Option<u64>,
-}
-
 struct Fold<'a> {
     theme: &'a Theme,
     columns: usize,
@@ -70,7 +60,8 @@ struct Fold<'a> {
     begun: bool,
     /// The styles of the open elements, the innermost last.
     styles: Vec<Style>,
-    lists: Vec<List>,
+    /// The number of the next item in each open list, the innermost last; `None` in one without numbers.
+    lists: Vec<Option<u64>>,
     /// The prefix of rows in the open containers.
     margin: Row,
     /// The prefix of the next line instead of the margin: a bullet.
@@ -129,8 +120,8 @@ impl<'a> Fold<'a> {
                 self.apart = true;
             }
             Event::TaskListMarker(done) => self.say(if done { "☑ " } else { "☐ " }, Style::default()),
-            Event::FootnoteReference(text) => self.say(&format!("[{text}]"), self.theme.faint),
-            Event::InlineMath(text) | Event::DisplayMath(text) => self.say(&text, self.theme.code),
+            // The parser is not asked for these.
+            Event::FootnoteReference(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {}
         }
     }
 
@@ -144,10 +135,14 @@ impl<'a> Fold<'a> {
                     self.say(&format!("{} ", "#".repeat(level as usize)), Style::default());
                 }
             }
-            Tag::BlockQuote(_) => {
+            Tag::BlockQuote(alert) => {
                 self.begin_block();
                 self.indent("│ ", self.theme.faint);
                 self.styles.push(self.theme.quote);
+                if let Some(alert) = alert {
+                    self.say(events::title_of(alert), self.theme.strong);
+                    self.end_line();
+                }
             }
             Tag::CodeBlock(kind) => {
                 self.begin_block();
@@ -160,7 +155,7 @@ impl<'a> Fold<'a> {
             Tag::List(first) => {
                 self.end_line();
                 self.apart = false;
-                self.lists.push(List { next: first });
+                self.lists.push(first);
             }
             Tag::Item => self.item(),
             Tag::Emphasis => self.turn("*", Some(self.theme.emphasis)),
@@ -242,15 +237,21 @@ impl<'a> Fold<'a> {
     fn item(&mut self) {
         self.end_line();
         let bullet = match self.lists.last_mut() {
-            Some(List { next: Some(number) }) => {
+            Some(Some(number)) => {
                 *number += 1;
                 format!("{}. ", *number - 1)
             }
             _ => "• ".to_owned(),
         };
-        let blank = " ".repeat(crate::text::width(&bullet));
-        let mut first = self.margin.clone();
-        first.push(&bullet, self.theme.faint);
+        self.hang(&bullet);
+    }
+
+    /// Begins a part with a mark before its first row; its other rows are indented as far. If the part begins
+    /// another one, the row has both marks.
+    fn hang(&mut self, mark: &str) {
+        let blank = " ".repeat(crate::text::width(mark));
+        let mut first = self.bullet.take().unwrap_or_else(|| self.margin.clone());
+        first.push(mark, self.theme.faint);
         self.indent(&blank, Style::default());
         self.bullet = Some(first);
     }
@@ -297,7 +298,17 @@ impl<'a> Fold<'a> {
             }
             return;
         }
-        self.say(text, Style::default());
+        let mut rest = text;
+        while let Some(found) = FootnoteReference::find(rest) {
+            if !found.before.is_empty() {
+                self.say(found.before, Style::default());
+            }
+            self.say(&format!("[{}]", found.number), self.theme.faint);
+            rest = found.after;
+        }
+        if !rest.is_empty() {
+            self.say(rest, Style::default());
+        }
     }
 
     /// HTML is shown as it is.
@@ -382,12 +393,4 @@ impl<'a> Fold<'a> {
         }
         self.margin = self.margins.pop().unwrap_or_default();
     }
-}
-
-/// Returns whether an address may be sent to the terminal unchanged.
-fn can_be_followed(url: &str) -> bool {
-    let known = ["https://", "http://", "mailto:", "file://"];
-    known.iter().any(|begin| url.starts_with(begin))
-        && url.len() <= LONGEST_LINK
-        && url.bytes().all(|byte| byte.is_ascii_graphic())
 }

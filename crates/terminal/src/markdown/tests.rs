@@ -115,6 +115,77 @@ fn where_looks_cannot_be_told_apart_marks_stay() {
     }
 }
 
+const NOTES: &str = "It is so[^1], and[^2][^long].\n[^1]: See *the* guide,\n    and more.\n[^2]: https://a.b/c\n\n[^long]: One.\n\n    Two.\n\nThe pattern `[^1]` and [^a-z] stay.[^12]\n\n- item[^1]\n\n[^12]:\n    Later.\n---\nend";
+
+#[test]
+fn footnotes_are_a_list_where_they_are_defined() {
+    let rule = "─".repeat(40);
+    let expected = [
+        "It is so[1], and[2][^long].",
+        "",
+        "[1] See the guide, and more.",
+        "[2] https://a.b/c",
+        "[^long] One.",
+        "",
+        "        Two.",
+        "",
+        "The pattern [^1] and [^a-z] stay.[12]",
+        "",
+        "• item[1]",
+        "",
+        "[12] Later.",
+        "",
+        rule.as_str(),
+        "",
+        "end",
+    ];
+    assert_eq!(at_once(NOTES, 60), expected);
+    let long = format!("{NOTES}\n\n[^7]: {}[^1]\n[^8]: last\n", "some words ".repeat(60));
+    for columns in [20, 40, 80] {
+        let whole = at_once(&long, columns);
+        for step in 1..9 {
+            assert_eq!(
+                in_pieces(&long, columns, step),
+                whole,
+                "{columns} columns, {step} letters at once"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_footnote_that_begins_is_shown_when_its_label_has_ended() {
+    let mut markdown = Markdown::new(40, Theme::plain());
+    markdown.push("So[^1].\n\n[^1");
+    assert!(
+        markdown.live().is_empty(),
+        "it may become a reference or a definition"
+    );
+    markdown.push("]: a");
+    assert_eq!(
+        markdown.live().iter().map(Row::text).collect::<Vec<_>>(),
+        ["", "[1] a"]
+    );
+}
+
+#[test]
+fn an_item_that_begins_with_another_one_keeps_its_number() {
+    assert_eq!(
+        at_once("1. - one\n   - two\n2. three", 40),
+        ["1. • one", "   • two", "2. three"]
+    );
+}
+
+#[test]
+fn an_alert_has_a_title() {
+    let text = "> [!WARNING]\n> Back up first.\n\n> [!this] is quoted";
+    let rows = ["│ Warning", "│ Back up first.", "", "│ [!this] is quoted"];
+    assert_eq!(at_once(text, 40), rows);
+    for step in 1..9 {
+        assert_eq!(in_pieces(text, 40, step), rows, "{step}");
+    }
+}
+
 #[test]
 fn a_line_of_signs_makes_a_heading_of_a_title_and_of_no_long_text() {
     assert_eq!(at_once("A title\n---\ntext\n", 40), ["## A title", "", "text"]);

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_unified_diff_is_shown_without_numbers() {
+    fn other_text_than_a_unified_diff_is_shown_without_numbers() {
         let diff = "--- a/x\n+++ b/x\n@@ what @@\n-old\u{1b}[2K\n[the diff goes on]\n";
         assert_eq!(
             shortened(diff, 9, 40, AnsiStyle::default()),

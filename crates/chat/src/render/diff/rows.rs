@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_head_that_is_no_head_gives_no_numbers() {
+    fn a_wrong_head_gives_no_numbers() {
         for head in ["@@ -x +1 @@", "@@", "@@ -99999999999 +1 @@", "@@ -1 +10000000 @@"] {
             assert_eq!(numbers(&format!("@@ -1 +1 @@\n{head}\n-old\n")), [None], "{head}");
         }
