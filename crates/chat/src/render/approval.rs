@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::answers::Answers;
 use super::asked;
 use super::clean::visible;
-use super::diff::{DiffForm, changed_lines};
+use super::proposed_change;
 use super::style::AnsiStyle;
 use super::table::cut;
 use super::tool::arguments;
@@ -140,59 +140,13 @@ pub(crate) fn edited_path(request: &ApprovalRequested) -> Option<&str> {
 
 /// Returns whether the edit will fail because its text is not in the file now.
 fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
-    let from = edited_path(request).and_then(|_| request.input.get("old_string")?.as_str());
-    from.zip(before)
-        .is_some_and(|(from, file)| !from.is_empty() && !plain_ends(file).contains(&plain_ends(from)))
+    edited_path(request).is_some() && proposed_change::is_doomed(&request.input, before)
 }
 
-/// Returns a text with plain line ends: those of an edit follow the file, not the text of the model.
-fn plain_ends(text: &str) -> String {
-    text.replace("\r\n", "\n")
-}
-
-/// Returns a change as a diff: of the file if its content is known, otherwise of the replaced text.
+/// Returns the change of a file that a call asks for, as a diff.
 fn change(request: &ApprovalRequested, before: Option<&str>, style: AnsiStyle) -> Option<Vec<String>> {
     edited_path(request)?;
-    if is_doomed(request, before) {
-        return None;
-    }
-    let text = |name: &str| request.input.get(name).and_then(Value::as_str);
-    let all = request.input.get("replace_all").and_then(Value::as_bool) == Some(true);
-    let edited = |file: &str, from: &str, to: &str| {
-        if all {
-            file.replace(from, to)
-        } else {
-            file.replacen(from, to, 1)
-        }
-    };
-    // A text at an unknown place has lines without known numbers.
-    let (old, new, is_numbered) = match (text("old_string"), text("new_string"), before) {
-        (Some(from), Some(to), Some(file)) if !from.is_empty() => {
-            if file.contains(from) {
-                (file.to_owned(), edited(file, from, to), true)
-            } else {
-                let file = plain_ends(file);
-                let new = edited(&file, &plain_ends(from), &plain_ends(to));
-                (file, new, true)
-            }
-        }
-        (Some(from), Some(to), _) => (from.to_owned(), to.to_owned(), false),
-        _ => (
-            before.unwrap_or_default().to_owned(),
-            text("content")?.to_owned(),
-            true,
-        ),
-    };
-    let form = DiffForm {
-        is_numbered,
-        ..DiffForm::WHOLE
-    };
-    let lines = changed_lines(&old, &new, form, style);
-    Some(if lines.is_empty() {
-        vec![style.dim("the file would not change")]
-    } else {
-        lines
-    })
+    proposed_change::diff(&request.input, before, style)
 }
 
 /// Renders a question: every argument in full, a change as a diff against the present file, the reason, and

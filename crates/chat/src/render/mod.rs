@@ -12,6 +12,7 @@ pub(crate) mod line_fold;
 pub(crate) mod names;
 pub mod participants;
 pub mod person_names;
+mod proposed_change;
 pub mod rewind;
 pub mod search_hits;
 pub mod sessions;

@@ -37,8 +37,8 @@ impl DiffForm {
     };
 }
 
-/// Renders the difference of two texts, and says how many further lines there are. Texts that take too long
-/// to compare are shown as all removed and all added.
+/// Renders the difference of two texts, and says how many further lines there are. Only the sizes of texts
+/// that are too large to compare are shown.
 pub(crate) fn changed_lines(old: &str, new: &str, form: DiffForm, style: AnsiStyle) -> Vec<String> {
     if let Some(instead) = too_large(old, new) {
         return vec![style.dim(&instead)];
@@ -74,7 +74,7 @@ pub(crate) fn unified(old: &str, new: &str) -> String {
     text
 }
 
-/// Returns what is said about texts that are too large to compare.
+/// Returns the line about texts that are too large to compare.
 fn too_large(old: &str, new: &str) -> Option<String> {
     (old.len() + new.len() > MOST_BYTES).then(|| format!("{} bytes become {}", old.len(), new.len()))
 }

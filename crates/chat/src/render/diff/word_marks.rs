@@ -5,9 +5,9 @@ use std::ops::Range;
 use similar::{Algorithm, DiffTag, capture_diff_slices};
 use unicode_segmentation::UnicodeSegmentation as _;
 
-/// Maximum number of pairs of words, old times new, that are compared for one diff. Further changes have no
-/// marks.
-const MOST_PAIRS: usize = 4 << 20;
+/// Maximum number of steps that comparing may take for one diff: the square of the number of words of a
+/// change, summed over the changes. Further changes have no marks.
+const MOST_STEPS: usize = 16 << 20;
 /// Maximum number of bytes of one change, old and new; a longer one has no marks.
 const MOST_BYTES: usize = 64 << 10;
 /// Signs that end a word of code, although Unicode counts them as a part of it: `clock.now` has two names.
@@ -16,7 +16,7 @@ const BETWEEN: [char; 3] = ['.', ':', '\''];
 /// Compares the words of changed lines, as long as its bound allows.
 #[derive(Debug)]
 pub(super) struct WordComparison {
-    pairs_left: usize,
+    steps_left: usize,
 }
 
 /// A word, a blank or a sign of a line.
@@ -33,7 +33,7 @@ impl WordComparison {
     /// Creates a comparison that has its whole bound left.
     pub(super) fn new() -> Self {
         Self {
-            pairs_left: MOST_PAIRS,
+            steps_left: MOST_STEPS,
         }
     }
 
@@ -47,11 +47,11 @@ impl WordComparison {
             return marks;
         }
         let (before, after) = (words(old), words(new));
-        let pairs = before.len().saturating_mul(after.len());
-        let Some(left) = self.pairs_left.checked_sub(pairs) else {
+        let steps = (before.len() + after.len()).saturating_pow(2);
+        let Some(left) = self.steps_left.checked_sub(steps) else {
             return marks;
         };
-        self.pairs_left = left;
+        self.steps_left = left;
         let ops = capture_diff_slices(Algorithm::Myers, &texts(&before), &texts(&after));
         for op in ops.iter().filter(|op| op.tag() != DiffTag::Equal) {
             mark(&before[op.old_range()], &mut marks[..old.len()]);
