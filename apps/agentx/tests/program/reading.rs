@@ -117,7 +117,7 @@ fn a_long_change_and_a_long_command_are_read_whole() {
     let mut chat = Pty::start(&sandbox, &[], 80, 70);
     chat.wait_for_last("›");
     chat.keys("make it\r");
-    chat.wait_for("… 21 lines more (Ctrl-O shows all)");
+    chat.wait_for("… 20 lines more (Ctrl-O shows all)");
     chat.wait_for_last(QUESTION);
     assert!(!chat.lines().iter().any(|line| line.contains("+row 60")));
     chat.keys("\u{f}");
