@@ -747,6 +747,8 @@ export interface Prices {
   cache_write?: number;
   /** The prices of a call that reads more than a number of tokens. */
   long?: LongPrices | null;
+  /** Whether the model is known to cost nothing. Prices of 0 without this are unknown prices. */
+  free?: boolean;
 }
 
 /**

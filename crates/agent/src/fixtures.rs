@@ -25,6 +25,7 @@ pub fn config() -> AgentConfig {
             cache_read: 100,
             cache_write: 1_250,
             long: None,
+            free: false,
         },
         server: None,
         assumes_output: false,

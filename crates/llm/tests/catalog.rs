@@ -31,7 +31,9 @@ fn the_embedded_catalog_is_sound() {
         );
         let prices = spec.prices;
         assert!(
-            prices.output >= prices.input && prices.cache_read <= prices.input && prices.input > 0,
+            prices.output >= prices.input
+                && prices.cache_read <= prices.input
+                && (prices.input > 0) != prices.free,
             "{}",
             spec.id
         );
@@ -114,6 +116,7 @@ fn claudes_that_nobody_knows_are_asked_as_their_version_is() {
         ),
         ("databricks-claude-opus-5-5", (T::Adaptive, false, true, true)),
         ("claude-opus-5@20260801", (T::Adaptive, false, true, false)),
+        ("claude-mythos-6", (T::Adaptive, false, true, true)),
         ("claude-opus-4.7", (T::Adaptive, false, false, false)),
         ("claude-sonnet-4-6-20260101", (T::Adaptive, true, false, false)),
         ("claude-haiku-4-1-20250101", (T::Budget, true, false, false)),
@@ -477,6 +480,7 @@ fn calls_cost_what_the_price_lists_say() {
         ("claude-opus-5-5", 0, 1_000, 0.20 + 0.02),
         ("claude-sonnet-5-5", 0, 1_000, 0.10 + 0.01),
         ("claude-fable-5-1", 0, 1_000, 0.25 + 0.05),
+        ("claude-fable-5-2", 0, 1_000, 0.2 + 0.04),
         ("claude-haiku-5-5", 100, 0, 0.01 + 0.0005),
         ("claude-haiku-5-5", 101, 0, 0.0505 + 0.0025),
         ("claude-haiku-5-5", 1, 100, 0.0005 + 0.005 + 0.0025),
@@ -502,7 +506,10 @@ fn deepseek_xai_and_mistral_cost_what_the_catalog_was_given() {
         ("deepseek-v4-pro", 1.32, 3.96, 0.044),
         ("deepseek-flash", 0.3, 1.2, 0.006),
         ("grok-4.3", 1.25, 2.5, 0.2),
+        ("grok-4.7", 2.0, 6.0, 0.5),
         ("grok-build-0.1", 1.0, 2.0, 0.2),
+        ("kimi-k3.1-pro", 2.0, 10.0, 0.2),
+        ("mistral-large-4", 0.7, 2.1, 0.07),
         ("mistral-large-2512", 0.5, 1.5, 0.05),
         ("mistral-medium-2604", 1.5, 7.5, 0.15),
         ("mistral-small-2603", 0.15, 0.6, 0.015),
@@ -745,15 +752,17 @@ fn a_description_that_gives_a_price_alone_changes_only_the_price() {
     assert!(after.resolve("claude-new").unwrap().context_window > 0);
 }
 
-/// A missing price became that of the input: 25 times as much for what Opus reads from its cache.
+/// A missing price became that of the input: 25 times as much for what Opus reads from its cache. Later the known
+/// ones stayed beside new prices: a long request to grok-4.3 then cost less than a short one.
 #[test]
-fn a_price_that_a_list_does_not_name_stays_as_it_is_known() {
+fn known_prices_stay_if_the_list_repeats_the_base_and_go_if_it_has_another() {
     use agentx_llm::catalog::models_dev;
     let text = r#"{"anthropic": {"models": {
-        "claude-opus-5-5": {"id": "claude-opus-5-5", "cost": {"input": 5, "output": 25}},
-        "claude-haiku-5-5": {"id": "claude-haiku-5-5", "cost": {"input": 1, "output": 5, "cache_read": 0.1}},
+        "claude-opus-5-5": {"id": "claude-opus-5-5", "cost": {"input": 4, "output": 20}},
+        "claude-haiku-5-5": {"id": "claude-haiku-5-5", "cost": {"input": 0.1, "output": 0.5, "cache_read": 0.02}},
         "claude-sonnet-5-5": {"id": "claude-sonnet-5-5", "cost": {"input": 0, "output": 0}},
-        "claude-new": {"id": "claude-new", "cost": {"input": 1, "output": 5}}}}}"#;
+        "claude-new": {"id": "claude-new", "cost": {"input": 1, "output": 5}}}},
+        "xai": {"models": {"grok-4.3": {"id": "grok-4.3", "cost": {"input": 9, "output": 18}}}}}"#;
     let before = Catalog::builtin();
     let read = models_dev::read(text, &before).unwrap();
     let after = before.clone().refreshed(&read.models);
@@ -761,16 +770,23 @@ fn a_price_that_a_list_does_not_name_stays_as_it_is_known() {
     let opus = prices(&after, "claude-opus-5-5");
     assert_eq!(
         (opus.input, opus.cache_read, opus.cache_write),
-        (5_000, 200, 5_000)
+        (4_000, 200, 5_000)
     );
     let (was, haiku) = (
         prices(&before, "claude-haiku-5-5"),
         prices(&after, "claude-haiku-5-5"),
     );
-    assert_eq!((haiku.input, haiku.cache_read), (1_000, 100));
+    assert_eq!((haiku.input, haiku.cache_read), (100, 20));
     assert_eq!((haiku.cache_write, haiku.long), (was.cache_write, was.long));
     let free = prices(&after, "claude-sonnet-5-5");
-    assert_eq!((free.cache_read, free.cache_write), (0, 0));
+    assert_eq!((free.cache_read, free.cache_write, free.free), (0, 0, true));
+    let grok = prices(&after, "grok-4.3");
+    assert!(prices(&before, "grok-4.3").long.is_some());
+    assert_eq!(
+        (grok.input, grok.cache_read, grok.cache_write),
+        (9_000, 9_000, 9_000)
+    );
+    assert_eq!(grok.long, None, "no long request is cheaper than a short one");
     assert_eq!(prices(&after, "claude-new").cache_read, 1_000);
 }
 
@@ -792,4 +808,81 @@ fn a_window_that_somebody_set_is_not_assumed_whatever_its_number() {
         !catalog.assumes_window("ollama", "unknown", 64_000),
         "a server named it"
     );
+}
+
+/// A price without a day cannot be doubted, so each built-in value says when and with what it was compared.
+#[test]
+fn every_model_says_when_and_with_which_lists_it_was_compared() {
+    for model in Catalog::builtin().models() {
+        let id = &model.spec.id;
+        let checked = model
+            .checked
+            .as_ref()
+            .unwrap_or_else(|| panic!("{id} has no check"));
+        let numbers: Vec<&str> = checked.day.split('-').collect();
+        let is_day = numbers.iter().map(|number| number.len()).eq([4, 2, 2])
+            && numbers.iter().all(|number| number.parse::<u32>().is_ok());
+        assert!(is_day && !checked.source.is_empty(), "{id}: {checked:?}");
+    }
+}
+
+#[test]
+fn the_models_that_people_ask_for_by_name_are_built_in() {
+    let catalog = Catalog::builtin();
+    for name in [
+        "anthropic/claude-fable-5-2",
+        "anthropic/claude-mythos-5-1",
+        "anthropic/claude-mythos-5-2",
+        "google/gemini-3.6-flash",
+        "google/gemini-3.7-flash",
+        "groq/qwen/qwen3.8-27b",
+        "mistral/mistral-large-4",
+        "moonshot/kimi-k3",
+        "moonshot/kimi-k3.1-pro",
+        "openrouter/google/gemma-4-31b-it:free",
+        "xai/grok-4.5",
+        "xai/grok-4.6",
+        "xai/grok-4.7",
+        "zai/glm-5.3",
+    ] {
+        let model = catalog.resolve(name).expect("a model");
+        let is_known = catalog.models().iter().any(|entry| entry.spec.is_same(&model));
+        assert!(is_known && !model.prices.is_unknown(), "{name}: {model:?}");
+    }
+    for (provider, model) in [
+        ("mistral", "mistral-large-4"),
+        ("moonshot", "kimi-k3.1-pro"),
+        ("xai", "grok-4.7"),
+        ("zai", "glm-5.3"),
+    ] {
+        let default = catalog
+            .provider(provider)
+            .and_then(|provider| provider.default_model.as_deref());
+        assert_eq!(default, Some(model));
+    }
+}
+
+/// Their calls were unpriced: a limit of costs did not know that they cost nothing.
+#[test]
+fn a_model_whose_prices_are_all_zero_is_free_and_one_without_prices_is_not() {
+    let catalog = Catalog::builtin();
+    let usage = Usage {
+        input_tokens: 1_000,
+        output_tokens: 100,
+        ..Usage::default()
+    };
+    let free = catalog
+        .resolve("openrouter/google/gemma-4-31b-it:free")
+        .expect("built in")
+        .prices;
+    let unknown = catalog.resolve("openrouter/made-up").expect("any model").prices;
+    assert_eq!(
+        (free.cost(&usage), unknown.cost(&usage)),
+        (NanoUsd(0), NanoUsd(0))
+    );
+    assert_eq!(free.marked(usage).unpriced_tokens, 0);
+    assert!(unknown.marked(usage).unpriced_tokens > 0);
+    let stored = serde_json::to_value(free).expect("JSON");
+    assert_eq!(stored["free"], true);
+    assert!(serde_json::to_value(unknown).expect("JSON").get("free").is_none());
 }

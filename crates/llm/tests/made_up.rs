@@ -417,6 +417,7 @@ fn refusals_and_reasons() {
         ("stop_sequence", StopReason::StopSequence, Some("###")),
         ("pause_turn", StopReason::PauseTurn, None),
         ("refusal", StopReason::Refusal, None),
+        ("compaction", StopReason::PauseTurn, None),
         ("model_context_window_exceeded", StopReason::ContextWindow, None),
         ("something_new", StopReason::Other, Some("something_new")),
     ] {

@@ -44,6 +44,7 @@ pub fn model(api: Api) -> ModelSpec {
             cache_read: 0,
             cache_write: 0,
             long: None,
+            free: false,
         },
         server: None,
         assumes_output: false,

@@ -115,6 +115,9 @@ pub struct Prices {
     /// The prices of a call that reads more than a number of tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub long: Option<LongPrices>,
+    /// Whether the model is known to cost nothing. Prices of 0 without this are unknown prices.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub free: bool,
 }
 
 /// The prices of a call that reads a lot, in nano-dollars per token: some vendors charge more for every token

@@ -184,6 +184,9 @@ fn model_config(name: &str, get: &SettingsGetter<'_>, catalog: &Catalog) -> Opti
             _ => Vec::new(),
         }),
         answer_schema: None,
+        default_effort: None,
+        note: None,
+        checked: None,
         wire: spec.and_then(|spec| wire(&path, get, catalog, &spec)),
     })
 }
@@ -216,14 +219,16 @@ fn wire(
     Some(wire)
 }
 
-/// Reads prices in dollars per million tokens; missing ones stay unchanged.
+/// Reads prices in dollars per million tokens; missing ones stay unchanged. A price of the cache that is only that
+/// of the input follows the input.
 fn prices(path: &SettingPath, get: &SettingsGetter<'_>, present: Prices) -> Option<PricesConfig> {
     let given = |key: &str| get.money(&path.child(key)).map(|nano| nano.0 as f64 / 1e3);
     let all = ["input", "output", "cache_read", "cache_write"].map(given);
     all.iter().any(Option::is_some).then(|| {
         let [input, output, cache_read, cache_write] = all;
         let kept = |nano: u64| nano as f64 / 1e3;
-        let cache = |price: Option<f64>, nano: u64| price.or_else(|| (nano > 0).then(|| kept(nano)));
+        let is_own = |nano: u64| nano > 0 && nano != present.input;
+        let cache = |price: Option<f64>, nano: u64| price.or_else(|| is_own(nano).then(|| kept(nano)));
         PricesConfig {
             input: input.unwrap_or_else(|| kept(present.input)),
             output: output.unwrap_or_else(|| kept(present.output)),

@@ -139,6 +139,9 @@ fn figures_alone(model: ModelConfig) -> ModelConfig {
         name: None,
         aliases: None,
         snapshots: None,
+        default_effort: None,
+        note: None,
+        checked: None,
         wire: None,
         ..model
     }

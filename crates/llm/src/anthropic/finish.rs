@@ -60,7 +60,9 @@ pub(super) fn stop_reason(word: &str, delta: &BlockDelta<'_>) -> (StopReason, Op
         "tool_use" => StopReason::ToolUse,
         "max_tokens" => StopReason::MaxTokens,
         "stop_sequence" => StopReason::StopSequence,
-        "pause_turn" => StopReason::PauseTurn,
+        // Both mean that asking again with this answer continues the turn. A request that asks for context
+        // editing with `pause_after_compaction` gets the second, after a block with the summary.
+        "pause_turn" | "compaction" => StopReason::PauseTurn,
         // The second is that of Amazon Bedrock's guardrails.
         "refusal" | "guardrail_intervened" => StopReason::Refusal,
         "model_context_window_exceeded" => StopReason::ContextWindow,

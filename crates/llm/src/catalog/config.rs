@@ -7,6 +7,7 @@ use agentx_types::{Api, InputMedium, LongPrices, ModelSpec, Prices};
 use serde::{Deserialize, Serialize};
 
 use super::{AuthStyle, CatalogError, ModelEntry, ProviderEntry};
+use crate::openai_chat::Effort;
 use crate::wire_options::WireOptions;
 
 /// The assumed context window of a model without one, in tokens.
@@ -58,8 +59,21 @@ pub struct ProviderConfig {
     pub context_window: Option<u64>,
     /// The assumed maximum length of an answer of such a model, in tokens. The default is 8,192.
     pub max_output_tokens: Option<u64>,
+    /// The day on which its models were compared with published lists, and those lists. The embedded file has
+    /// it; a configuration has none.
+    pub checked: Option<CatalogCheck>,
     /// Options of the provider's wire protocol.
     pub wire: Option<WireOptions>,
+}
+
+/// A comparison of the catalog with published lists of models.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CatalogCheck {
+    /// The day, as `2026-11-30`.
+    pub day: String,
+    /// The lists, with their versions.
+    pub source: String,
 }
 
 /// The settings of a model. A field that is left out has the provider's default.
@@ -95,12 +109,22 @@ pub struct ModelConfig {
     /// Whether it has a mode for answers that fit a JSON Schema. The default is `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<bool>,
+    /// The effort with which the model reasons if a request names none; unknown if absent. It is shown to people
+    /// and changes no request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_effort: Option<Effort>,
+    /// A sentence for people about the model, such as the day on which a price changes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The last comparison with published lists, if it is not that of the provider's other models.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<CatalogCheck>,
     /// Options of the model's wire protocol, if they differ from its provider's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wire: Option<WireOptions>,
 }
 
-/// Prices in dollars per million tokens, the unit of vendors' price lists.
+/// Prices in dollars per million tokens, the unit of vendors' price lists. A model whose prices are all 0 is free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PricesConfig {
@@ -137,13 +161,13 @@ pub struct LongPricesConfig {
 
 /// Returns a price in nano-dollars per token: a dollar per million tokens is a thousand of them. The cast
 /// from a float saturates.
-fn per_token(usd: f64) -> u64 {
+pub(super) fn per_token(usd: f64) -> u64 {
     (usd * 1_000.0).round() as u64
 }
 
 impl PricesConfig {
     fn prices(self) -> Prices {
-        Prices {
+        let mut prices = Prices {
             input: per_token(self.input),
             output: per_token(self.output),
             cache_read: per_token(self.cache_read.unwrap_or(self.input)),
@@ -155,7 +179,10 @@ impl PricesConfig {
                 cache_read: per_token(long.cache_read),
                 cache_write: per_token(long.cache_write),
             }),
-        }
+            free: false,
+        };
+        prices.free = prices.is_unknown();
+        prices
     }
 }
 
@@ -248,6 +275,9 @@ impl ModelConfig {
             aliases: Vec::new(),
             snapshots: Vec::new(),
             wire: None,
+            default_effort: None,
+            note: None,
+            checked: None,
             answer_schema: false,
             is_called_by_id: self.name.is_none(),
             assumes_window: true,
@@ -269,6 +299,9 @@ impl ModelConfig {
         set(&mut entry.spec.prices, &self.prices.map(PricesConfig::prices));
         set_some(&mut entry.spec.input, &self.input);
         set(&mut entry.answer_schema, &self.answer_schema);
+        set_some(&mut entry.default_effort, &self.default_effort);
+        set_some(&mut entry.note, &self.note);
+        set_some(&mut entry.checked, &self.checked);
         set_some(&mut entry.wire, &self.wire);
     }
 }

@@ -31,8 +31,8 @@ mod unknown_models;
 use agentx_types::{Api, ModelSpec, nearest};
 
 use crate::wire_options::WireOptions;
-use crate::wire_options::chat::ReasoningEcho;
-pub use config::{CatalogConfig, LongPricesConfig, ModelConfig, PricesConfig, ProviderConfig};
+use crate::wire_options::chat::{Effort, ReasoningEcho};
+pub use config::{CatalogCheck, CatalogConfig, LongPricesConfig, ModelConfig, PricesConfig, ProviderConfig};
 pub use error::CatalogError;
 pub use provider::{AuthStyle, ProviderEntry};
 pub use server::origin;
@@ -49,6 +49,13 @@ pub struct ModelEntry {
     pub snapshots: Vec<String>,
     /// Options of this model's wire protocol; `None` if they are those of its provider.
     pub wire: Option<WireOptions>,
+    /// The effort with which it reasons if a request names none; `None` if unknown.
+    pub default_effort: Option<Effort>,
+    /// A sentence for people about the model, if there is one.
+    pub note: Option<String>,
+    /// The last comparison of the model's built-in values with published lists; `None` for models that are not
+    /// built in.
+    pub checked: Option<CatalogCheck>,
     /// Whether it has a mode for answers that fit a JSON Schema.
     pub answer_schema: bool,
     /// Whether its id is also a name for it. The id of a person's own model with another name is one only if
@@ -81,6 +88,11 @@ impl Catalog {
             .extended(&file)
             .expect("the embedded catalog is complete");
         let mut catalog = Self { own: 0, ..catalog };
+        for entry in &mut catalog.models {
+            let of_provider = file.providers.get(&entry.spec.provider);
+            let checked = of_provider.and_then(|provider| provider.checked.as_ref());
+            entry.checked = entry.checked.take().or_else(|| checked.cloned());
+        }
         // They were added later, and a Google key may exist for another purpose: so they never become a
         // default.
         catalog

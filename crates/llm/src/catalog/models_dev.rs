@@ -3,8 +3,9 @@
 //! without a new version of the program.
 //!
 //! The contents of the file are claims: windows, limits, prices and media of models are used, for providers
-//! that the catalog knows. Values that a description leaves out stay as the catalog has them, even single
-//! prices. Addresses, names of variables and options of protocols are not used. A model with impossible
+//! that the catalog knows. Values that a description leaves out stay as the catalog has them. Prices belong
+//! together: the known prices of the cache and of long inputs stay only if the prices of input and output are the
+//! known ones. Addresses, names of variables and options of protocols are not used. A model with impossible
 //! values is left out and counted.
 
 use std::collections::BTreeMap;
@@ -13,6 +14,7 @@ use agentx_types::{InputMedium, LongPrices, Prices};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::config::per_token;
 use super::{Catalog, LongPricesConfig, ModelConfig, ModelEntry, PricesConfig};
 
 /// The largest window or answer that is believed, in tokens.
@@ -142,7 +144,7 @@ pub fn read(text: &str, catalog: &Catalog) -> Result<ModelsDev, serde_json::Erro
     Ok(read)
 }
 
-/// `None` if an agent cannot use the model. Prices that the list does not name stay as the catalog knows them.
+/// `None` if an agent cannot use the model.
 fn model_of(provider: &str, model: Value, catalog: &Catalog) -> Result<Option<ModelConfig>, String> {
     let model: Model = serde_json::from_value(model).map_err(|error| error.to_string())?;
     let has_text = model
@@ -176,6 +178,9 @@ fn model_of(provider: &str, model: Value, catalog: &Catalog) -> Result<Option<Mo
         prices: model.cost.map(|cost| cost.prices(&known)).transpose()?,
         input: model.modalities.map(|modalities| media(&modalities.input)),
         answer_schema: model.structured_output,
+        default_effort: None,
+        note: None,
+        checked: None,
         wire: None,
     }))
 }
@@ -195,7 +200,8 @@ fn media(input: &[String]) -> Vec<InputMedium> {
 }
 
 impl Cost {
-    /// The prices of the list, with the known ones in place of those that it does not name.
+    /// The prices of the list. If input and output cost what they are known to cost, the known prices stand for
+    /// those that the list does not name; if they cost something else, no known price counts.
     fn prices(self, known: &Prices) -> Result<PricesConfig, String> {
         let over_200k = self.context_over_200k.map(|prices| (200_000, prices));
         let tiers = self.tiers.iter().map(|tier| (tier.tier.size, tier.prices));
@@ -206,14 +212,17 @@ impl Cost {
         if let Some((_, long)) = long {
             long.check()?;
         }
+        let is_known = prices.are(known.input, known.output);
+        let kept = |known: u64| prices.kept(known).filter(|_| is_known);
+        let known_tier = known.long.filter(|_| is_known);
         Ok(PricesConfig {
             input: prices.input,
             output: prices.output,
-            cache_read: prices.cache_read.or_else(|| prices.kept(known.cache_read)),
-            cache_write: prices.cache_write.or_else(|| prices.kept(known.cache_write)),
+            cache_read: prices.cache_read.or_else(|| kept(known.cache_read)),
+            cache_write: prices.cache_write.or_else(|| kept(known.cache_write)),
             long: long.map_or_else(
-                || known.long.filter(|_| prices.input > 0.0).map(known_long),
-                |(over_tokens, long)| Some(long.long(over_tokens, known.long)),
+                || known_tier.filter(|_| prices.input > 0.0).map(known_long),
+                |(over_tokens, long)| Some(long.long(over_tokens, known_tier)),
             ),
         })
     }
@@ -236,6 +245,11 @@ fn per_million(nano: u64) -> f64 {
 }
 
 impl TokenPrices {
+    /// Returns whether input and output have these prices, in nano-dollars per token.
+    fn are(self, input: u64, output: u64) -> bool {
+        (per_token(self.input), per_token(self.output)) == (input, output)
+    }
+
     /// A known price of cached tokens, unless it is unknown or the model became free.
     fn kept(self, known: u64) -> Option<f64> {
         (known > 0 && self.input > 0.0).then(|| per_million(known))
@@ -243,7 +257,9 @@ impl TokenPrices {
 
     /// These prices as those of a long input.
     fn long(self, over_tokens: u64, known: Option<LongPrices>) -> LongPricesConfig {
-        let known = known.filter(|known| known.over_tokens == over_tokens);
+        let is_same =
+            |known: &LongPrices| known.over_tokens == over_tokens && self.are(known.input, known.output);
+        let known = known.filter(is_same);
         let cache = |named: Option<f64>, kept: Option<u64>| {
             let kept = || kept.and_then(|kept| self.kept(kept));
             named.or_else(kept).unwrap_or(self.input)

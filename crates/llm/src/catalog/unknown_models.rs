@@ -58,7 +58,13 @@ pub(super) fn claude(id: &str) -> Option<WireOptions> {
 /// Returns the version in the name of a Claude as a number: 55 for `claude-opus-5-5`, 60 for
 /// `claude-sonnet-6`, 45 for `claude-haiku-4-5-20251001`.
 fn claude_version(id: &str) -> Option<u32> {
-    const FAMILIES: &[&str] = &["claude-opus-", "claude-sonnet-", "claude-haiku-", "claude-fable-"];
+    const FAMILIES: &[&str] = &[
+        "claude-opus-",
+        "claude-sonnet-",
+        "claude-haiku-",
+        "claude-fable-",
+        "claude-mythos-",
+    ];
     let (_, rest) = FAMILIES.iter().find_map(|family| id.split_once(family))?;
     let mut numbers = rest.split(|c: char| !c.is_ascii_digit());
     // Skips dates (`20251001`) and the text after the version.

@@ -15,7 +15,9 @@ const CLOUDS: [&str; 6] = [
 ];
 
 /// The words that follow `claude-` in the names of Anthropic's models.
-const FAMILIES: [&str; 7] = ["opus", "sonnet", "haiku", "fable", "instant", "v", "latest"];
+const FAMILIES: [&str; 8] = [
+    "opus", "sonnet", "haiku", "fable", "mythos", "instant", "v", "latest",
+];
 
 /// Returns whether a gateway hands this model's requests on to Anthropic's: `anthropic/claude-sonnet-5-5`,
 /// `us.anthropic.claude-…`. Models of others have `claude` in their names, too (`qwen3-14b-claude-opus-distill`), and

@@ -168,6 +168,7 @@ pub(crate) fn model() -> ModelSpec {
                 cache_read: 600,
                 cache_write: 7_500,
             }),
+            free: false,
         },
         server: None,
         assumes_output: false,
