@@ -77,8 +77,41 @@ fn a_list_is_read_shown_kept_and_forgotten() {
         "{own}"
     );
 
+    let place = own["window_comes_from"].as_str().unwrap();
+    assert!(place.ends_with("config.yaml:3"), "{own}");
+    let price = own["input_price_comes_from"].as_str().unwrap();
+    assert!(price.starts_with("list.json, read on 20"), "{own}");
+    assert!(
+        own["checked"].as_str().unwrap().ends_with(", with list.json"),
+        "{own}"
+    );
+
     let forgotten = sandbox.run(&["models", "refresh", "--forget"]);
     assert_eq!(forgotten.code, Some(0), "{forgotten}");
+    let own = shown(&sandbox, "opus");
+    assert_eq!(
+        own["longest_answer_comes_from"],
+        json!("the built-in list"),
+        "{own}"
+    );
+    sandbox.config("log: warn\n");
+    let built_in = shown(&sandbox, "opus");
+    assert_eq!(
+        built_in.get("window_comes_from"),
+        None,
+        "all values come from one layer"
+    );
+    assert!(
+        built_in["checked"].as_str().unwrap().contains(", with litellm"),
+        "{built_in}"
+    );
+    assert_eq!(shown(&sandbox, "gpt-5.4")["default_effort"], json!("none"));
+    let note = shown(&sandbox, "gemini-4-argon")["note"].clone();
+    assert!(note.as_str().unwrap().contains("2026-12-01"), "{note}");
+    assert_eq!(
+        shown(&sandbox, "google/gemma-4-31b-it:free")["price"],
+        json!("free")
+    );
     assert_eq!(shown(&sandbox, "opus")["input_price"], json!(4.0));
     let unknown = sandbox.run(&["models", "show", "grok-9"]);
     assert_eq!(unknown.code, Some(3), "{unknown}");

@@ -5,6 +5,7 @@ pub mod model_facts;
 pub mod other_server;
 pub mod provider_keys;
 pub mod refreshed_models;
+mod value_layers;
 
 use agentx::config::{ProviderSettings, SettingOrigin, Settings, Sourced};
 use agentx::node::model::models_of_server;

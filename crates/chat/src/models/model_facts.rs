@@ -1,13 +1,16 @@
 //! Shows everything that AgentX knows about a model, and the layer that each value comes from, as a table or an
 //! object.
 
-use agentx::config::{Loaded, SettingOrigin, refreshed_models};
+use agentx::config::{Loaded, RefreshedModels, SettingOrigin, refreshed_models};
+use agentx::llm::Catalog;
+use agentx::llm::catalog::{ModelConfig, ModelEntry};
 use agentx::types::{InputMedium, ModelSpec, Prices};
 use serde_json::{Value, json};
 
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::models::refreshed_models::dollars;
+use crate::models::value_layers::{BUILT_IN, ModelLayers, USUAL, read_on};
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::render::units;
@@ -66,9 +69,50 @@ fn facts(loaded: &Loaded, spec: &ModelSpec) -> Vec<(&'static str, Value)> {
         ("aliases", json!(entry.map(|entry| &entry.aliases))),
         ("other ids", json!(entry.map(|entry| &entry.snapshots))),
         ("needs", json!(needs.map(|variable| format!("set {variable}")))),
-        ("comes from", json!(source(loaded, spec, entry.is_some()))),
     ]);
+    let read = refreshed_models(&loaded.trust_dir).ok().flatten();
+    let layers = ModelLayers {
+        spec,
+        refreshed: read.as_ref().and_then(|read| in_list(read, spec)),
+        is_built_in: Catalog::builtin()
+            .models()
+            .iter()
+            .any(|entry| entry.spec.id == spec.id && entry.spec.provider == spec.provider),
+    };
+    facts.extend(remarks(entry, &layers));
+    facts.push(("comes from", json!(source(loaded, &layers, entry.is_some()))));
+    let values = layers.of_values(loaded).into_iter();
+    facts.extend(values.map(|(words, layer)| (words, json!(layer))));
     facts
+}
+
+/// The model in a list that a person has read.
+fn in_list<'r>(
+    read: &'r RefreshedModels,
+    spec: &ModelSpec,
+) -> Option<(&'r RefreshedModels, &'r ModelConfig)> {
+    let is_it = |model: &&ModelConfig| model.id == spec.id && model.provider == spec.provider;
+    Some((read, read.models.iter().find(is_it)?))
+}
+
+/// Returns the default effort, the note and the last comparison with published lists, as far as they are known. A
+/// list that a person has read is newer than the built-in note.
+fn remarks(entry: Option<&ModelEntry>, layers: &ModelLayers<'_>) -> Vec<(&'static str, Value)> {
+    let effort = entry.and_then(|entry| entry.default_effort);
+    let note = entry.and_then(|entry| entry.note.as_ref());
+    let built_in = entry.and_then(|entry| entry.checked.as_ref());
+    let built_in = built_in.map(|checked| format!("{}, with {}", checked.day, checked.source));
+    let (note, checked) = match layers.refreshed {
+        Some((list, _)) => (None, Some(format!("{}, with {}", list.day, list.source))),
+        None => (note, built_in),
+    };
+    let rows = [
+        ("default effort", effort.map(|effort| json!(effort.as_str()))),
+        ("note", note.map(|note| json!(note))),
+        ("checked", checked.map(|checked| json!(checked))),
+    ];
+    let known = rows.into_iter().filter_map(|(key, value)| Some((key, value?)));
+    known.collect()
 }
 
 fn media(spec: &ModelSpec) -> Value {
@@ -88,6 +132,9 @@ fn prices(prices: &Prices) -> Vec<(&'static str, Value)> {
     if *prices == Prices::default() {
         return vec![("price", json!("unknown"))];
     }
+    if prices.free {
+        return vec![("price", json!("free"))];
+    }
     let mut rows = vec![
         ("input price", json!(dollars(prices.input))),
         ("output price", json!(dollars(prices.output))),
@@ -106,8 +153,8 @@ fn prices(prices: &Prices) -> Vec<(&'static str, Value)> {
 }
 
 /// Returns the layers that say something about the model, the most important one first.
-fn source(loaded: &Loaded, spec: &ModelSpec, is_listed: bool) -> String {
-    let is_it = |id: &str, provider: &str| spec.id == id && spec.provider == provider;
+fn source(loaded: &Loaded, known: &ModelLayers<'_>, is_listed: bool) -> String {
+    let spec = known.spec;
     let mut layers = Vec::new();
     if loaded
         .settings
@@ -117,24 +164,17 @@ fn source(loaded: &Loaded, spec: &ModelSpec, is_listed: bool) -> String {
     {
         layers.push("your configuration".to_owned());
     }
-    if let Ok(Some(read)) = refreshed_models(&loaded.trust_dir)
-        && read.models.iter().any(|model| is_it(&model.id, &model.provider))
-    {
-        layers.push(format!("{}, read on {}", read.source, read.day));
+    if let Some((list, _)) = known.refreshed {
+        layers.push(read_on(list));
     }
-    let builtin = agentx::llm::Catalog::builtin();
-    if builtin
-        .models()
-        .iter()
-        .any(|entry| is_it(&entry.spec.id, &entry.spec.provider))
-    {
-        layers.push("the built-in list".to_owned());
+    if known.is_built_in {
+        layers.push(BUILT_IN.to_owned());
     }
     if layers.is_empty() {
         let what = if is_listed {
             "another name of a listed model"
         } else {
-            "nothing but what its provider's models usually have"
+            USUAL
         };
         return what.to_owned();
     }

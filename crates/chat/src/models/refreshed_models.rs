@@ -132,6 +132,7 @@ fn differences(before: &Catalog, after: &Catalog) -> Differences {
 fn figures(spec: &ModelSpec) -> String {
     let prices = match &spec.prices {
         none if *none == Prices::default() => "price unknown".to_owned(),
+        prices if prices.free => "free".to_owned(),
         prices => format!(
             "${} in, ${} out per million",
             dollars(prices.input),

@@ -167,9 +167,8 @@ fn model_config(name: &str, get: &SettingsGetter<'_>, catalog: &Catalog) -> Opti
     if own_name.is_some() {
         aliases.get_or_insert_default();
     }
-    let present = listed
-        .filter(|spec| spec.provider == provider)
-        .map(|spec| spec.prices);
+    let known = listed.filter(|spec| spec.provider == provider);
+    let present = known.map(|spec| spec.prices);
     Some(ModelConfig {
         id,
         provider,
@@ -179,16 +178,29 @@ fn model_config(name: &str, get: &SettingsGetter<'_>, catalog: &Catalog) -> Opti
         max_output_tokens: get.count_at(&path("max_output_tokens")),
         prices: prices(&path("prices"), get, present.unwrap_or_default()),
         snapshots: None,
-        input: get.text_at(&path("images")).map(|images| match &*images {
-            "true" => vec![InputMedium::Image],
-            _ => Vec::new(),
-        }),
+        input: get
+            .text_at(&path("images"))
+            .map(|images| media(images == "true", known)),
         answer_schema: None,
         default_effort: None,
         note: None,
         checked: None,
         wire: spec.and_then(|spec| wire(&path, get, catalog, &spec)),
     })
+}
+
+/// Returns the media that a model takes besides text, with or without images; the others stay as they are known.
+fn media(images: bool, known: Option<&ModelSpec>) -> Vec<InputMedium> {
+    let known = known.and_then(|spec| spec.input.as_deref()).unwrap_or_default();
+    let others = known
+        .iter()
+        .copied()
+        .filter(|medium| *medium != InputMedium::Image);
+    images
+        .then_some(InputMedium::Image)
+        .into_iter()
+        .chain(others)
+        .collect()
 }
 
 /// Returns the wire options of the model, changed as the configuration says.
