@@ -156,8 +156,19 @@ fn only_a_database_knows_the_days() {
             days[0].key.starts_with("2026-11-2") && days[0].key < days[1].key,
             "{days:?}"
         );
+        let both = log.usage(query(UsageBy::DayModel)).await.unwrap();
+        let keys: Vec<&str> = both.iter().map(|row| row.key.as_str()).collect();
+        let (first, second) = (&days[0].key, &days[1].key);
+        let expected = [
+            format!("{first} big"),
+            format!("{second} big"),
+            format!("{second} small"),
+        ];
+        assert_eq!(keys, expected);
         let memory = agentx_runtime::MemoryLog::new();
         filled(&memory).await;
+        let refused = memory.usage(query(UsageBy::DayModel)).await;
+        assert!(refused.is_err(), "{refused:?}");
         let refused = memory.usage(query(UsageBy::Day)).await.unwrap_err().to_string();
         assert!(refused.contains("does not support a calendar"), "{refused}");
     });

@@ -35,7 +35,7 @@ pub struct EffectFailure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EffectBill {
-    /// The model.
+    /// The model, as `provider/id`; in older sessions only the id.
     pub model: String,
     /// Tokens.
     pub usage: Usage,
@@ -53,7 +53,8 @@ impl EffectBill {
     ///     "id": "m", "provider": "mine", "api": "openai-chat", "context_window": 1000, "max_output_tokens": 100,
     /// }))?;
     /// let usage = Usage { input_tokens: 10, output_tokens: 5, ..Usage::default() };
-    /// assert_eq!(EffectBill::of(&model, usage).usage.unpriced_tokens, 15);
+    /// let bill = EffectBill::of(&model, usage);
+    /// assert_eq!((bill.model.as_str(), bill.usage.unpriced_tokens), ("mine/m", 15));
     /// model.prices.input = 1;
     /// assert_eq!(EffectBill::of(&model, usage).usage.unpriced_tokens, 0);
     /// # Ok::<(), serde_json::Error>(())
@@ -65,7 +66,7 @@ impl EffectBill {
             model.prices.marked(usage)
         };
         Self {
-            model: model.id.clone(),
+            model: model.booked_as(),
             usage,
             cost: model.prices.cost(&usage),
         }

@@ -111,6 +111,15 @@ impl ModelSpec {
         format!("{}/{}", self.provider, self.called())
     }
 
+    /// Returns the name under which calls are booked: `provider/id`, as two providers may serve the same id at
+    /// different prices. A scripted model has only its id.
+    pub fn booked_as(&self) -> String {
+        match self.api {
+            Api::Scripted => self.id.clone(),
+            _ => format!("{}/{}", self.provider, self.id),
+        }
+    }
+
     /// Returns a person's own name for the model, else its id.
     pub fn called(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.id)

@@ -207,7 +207,7 @@ pub enum StateOutput {
     },
     /// A model call was paid for.
     Spent {
-        /// The model.
+        /// The model, as `provider/id`; in sessions with rules before version 9 only the id.
         model: String,
         /// Tokens of the call.
         usage: Usage,

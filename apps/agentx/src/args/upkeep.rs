@@ -128,8 +128,10 @@ pub(crate) enum UsageByArg {
     Session,
     /// By day, in the local time zone
     Day,
-    /// By model
+    /// By model, as PROVIDER/ID
     Model,
+    /// By day and model
+    DayModel,
     /// By the reason for the model call: answer, tool round, retry, tool, compaction
     Cause,
 }
@@ -140,6 +142,7 @@ impl From<UsageByArg> for UsageBy {
             UsageByArg::Session => Self::Session,
             UsageByArg::Day => Self::Day,
             UsageByArg::Model => Self::Model,
+            UsageByArg::DayModel => Self::DayModel,
             UsageByArg::Cause => Self::Cause,
         }
     }

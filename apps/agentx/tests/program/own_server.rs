@@ -268,7 +268,7 @@ fn what_nobody_knows_the_price_of_costs_a_question_mark() {
     let rows: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(
         rows["rows"][0]["unpriced_models"],
-        serde_json::json!(["some"]),
+        serde_json::json!(["mine/some"]),
         "{json}"
     );
 }

@@ -88,6 +88,10 @@ fn what_was_spent() {
     assert_eq!(days["rows"][0]["calls"], days["total"]["calls"]);
     assert_eq!(days["total"]["calls"], 6);
     assert_eq!(days["rows"][0]["key"].as_str().unwrap().len(), 10);
+    let both = ok(sandbox.run(&["usage", "--by", "day-model", "--json"]));
+    let both: Value = serde_json::from_str(&both.stdout).unwrap();
+    let day = days["rows"][0]["key"].as_str().unwrap();
+    assert_eq!(both["rows"][0]["key"], format!("{day} scripted"), "{both}");
     let later = ok(sandbox.run(&["usage", "--since", "2999-01-01"]));
     assert_eq!(later.stderr, "nothing was spent\n");
 }

@@ -50,7 +50,11 @@ impl RunLifecycle {
         } else {
             model.prices.listed_cost(&usage)
         };
-        let model = model.id.clone();
+        let model = if config.rules_version >= since::BOOKS_NAME_PROVIDERS {
+            model.booked_as()
+        } else {
+            model.id.clone()
+        };
         self.share(usage, cost, step);
         self.totals.context_tokens = usage.context_tokens();
         step.state(StateOutput::Spent { model, usage, cost });

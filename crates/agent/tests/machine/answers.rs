@@ -197,6 +197,8 @@ fn a_call_is_paid_at_the_prices_of_the_model_that_was_asked() {
     let mut session = Session::started(|_| {});
     let mut other = session.react().config().model.clone();
     other.id = "other".into();
+    other.provider = "second".into();
+    other.api = Api::OpenaiChat;
     other.prices.input = 1_000_000;
     session.change(ConfigChange::Model(Box::new(other)));
     session.model(stream([words("a"), usage(10, 0)], StopReason::EndTurn));
@@ -208,6 +210,13 @@ fn a_call_is_paid_at_the_prices_of_the_model_that_was_asked() {
     );
     session.say("again");
     assert_eq!(session.request().model.id, "other");
+    session.model(stream([words("b"), usage(10, 0)], StopReason::EndTurn));
+    let is_booked =
+        |s: &StateOutput| matches!(s, StateOutput::Spent { model, .. } if model == "second/other");
+    assert!(
+        session.states().any(is_booked),
+        "two providers may have a model with this id"
+    );
 }
 
 #[test]

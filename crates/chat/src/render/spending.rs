@@ -44,6 +44,7 @@ pub(crate) fn table_of(by: UsageBy, rows: &[UsageRow], total: &UsageRow, width: 
         UsageBy::Session => "SESSION",
         UsageBy::Day => "DAY",
         UsageBy::Model => "MODEL",
+        UsageBy::DayModel => "DAY AND MODEL",
         UsageBy::Cause => "CAUSE",
     };
     let mut heads = [head, "CALLS", "IN", "CACHED", "OUT", "COST"]

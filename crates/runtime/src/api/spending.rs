@@ -1,4 +1,4 @@
-//! Spending by session, by day, by model and by cause. A log answers from its ledger of model calls; the
+//! Spending by session, by day, by model, by both, and by cause. A log answers from its ledger of model calls; the
 //! cause of a payment follows from the fact that records it.
 
 use std::collections::BTreeSet;
@@ -29,8 +29,11 @@ pub enum UsageBy {
     /// A row for each day of this machine's calendar, in order.
     #[default]
     Day,
-    /// A row for each model, the dearest first.
+    /// A row for each model, as `provider/id`, the dearest first.
     Model,
+    /// A row for each day and model, in the order of the days and then of the names. The key has both, with a space
+    /// between them.
+    DayModel,
     /// A row for each [`SpendCause`], the dearest first.
     Cause,
 }
@@ -49,7 +52,7 @@ pub enum Since {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct UsageRow {
-    /// The session, day, model or cause.
+    /// The session, day, model, day and model, or cause.
     pub key: String,
     /// The title, of a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]

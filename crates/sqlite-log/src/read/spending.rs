@@ -58,7 +58,7 @@ pub(crate) fn usage(connection: &Connection, query: &UsageQuery) -> Result<Vec<U
         let (a, b) = (&one.row, &other.row);
         match query.by {
             UsageBy::Session => (other.last_at, &a.key).cmp(&(one.last_at, &b.key)),
-            UsageBy::Day => a.key.cmp(&b.key),
+            UsageBy::Day | UsageBy::DayModel => a.key.cmp(&b.key),
             UsageBy::Model | UsageBy::Cause => {
                 (b.cost, b.usage.context_tokens(), &a.key).cmp(&(a.cost, a.usage.context_tokens(), &b.key))
             }
@@ -134,6 +134,10 @@ fn key_of(connection: &Connection, by: UsageBy, row: &Row<'_>) -> Result<String,
         UsageBy::Session => row.get(0)?,
         UsageBy::Model => row.get(3)?,
         UsageBy::Day => row.get(11)?,
+        UsageBy::DayModel => {
+            let (day, model): (String, String) = (row.get(11)?, row.get(3)?);
+            format!("{day} {model}")
+        }
         UsageBy::Cause => {
             let session = SessionId::new(row.get_ref(0)?.as_str().unwrap_or_default());
             let seq = unsigned(row, 2)?;

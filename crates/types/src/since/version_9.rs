@@ -257,3 +257,6 @@ pub const EQUAL_COUNTS_ARE_SIGNS: u32 = 9;
 
 /// The tool `wait` suspends a run until a time: the log has that time, and the time of the wait counts against no limit.
 pub const WAITS_ARE_FACTS: u32 = 9;
+
+/// Calls of a model are booked under the name with its provider.
+pub const BOOKS_NAME_PROVIDERS: u32 = 9;

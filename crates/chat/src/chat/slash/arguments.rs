@@ -58,10 +58,11 @@ pub(super) fn usage_by(argument: &str) -> Result<Option<UsageBy>, String> {
         "session" | "sessions" => Some(UsageBy::Session),
         "day" => Some(UsageBy::Day),
         "model" => Some(UsageBy::Model),
+        "day-model" => Some(UsageBy::DayModel),
         "cause" => Some(UsageBy::Cause),
         other => {
             return Err(format!(
-                "unknown grouping `{other}`; use session, day, model or cause"
+                "unknown grouping `{other}`; use session, day, model, day-model or cause"
             ));
         }
     })

@@ -24,7 +24,7 @@ pub(super) fn add_up<'a>(
         Some(Since::At(at)) => Some(*at),
         Some(Since::Day(_)) => return Err(without_calendar()),
     };
-    if query.by == UsageBy::Day {
+    if matches!(query.by, UsageBy::Day | UsageBy::DayModel) {
         return Err(without_calendar());
     }
     let mut rows: BTreeMap<String, (UsageRow, Option<Timestamp>)> = BTreeMap::new();
@@ -37,7 +37,7 @@ pub(super) fn add_up<'a>(
                 continue;
             }
             let key = match query.by {
-                UsageBy::Session | UsageBy::Day => stored.id().to_string(),
+                UsageBy::Session | UsageBy::Day | UsageBy::DayModel => stored.id().to_string(),
                 UsageBy::Model => spent.model.clone(),
                 UsageBy::Cause => {
                     let cause = fact.map_or(SpendCause::Answer, |fact| SpendCause::of(&fact.event));
@@ -54,7 +54,9 @@ pub(super) fn add_up<'a>(
     }
     let mut rows: Vec<_> = rows.into_values().collect();
     rows.sort_by(|(one, one_last), (other, other_last)| match query.by {
-        UsageBy::Session | UsageBy::Day => (other_last, &one.key).cmp(&(one_last, &other.key)),
+        UsageBy::Session | UsageBy::Day | UsageBy::DayModel => {
+            (other_last, &one.key).cmp(&(one_last, &other.key))
+        }
         UsageBy::Model | UsageBy::Cause => {
             let weight = |row: &UsageRow| (row.cost, row.usage.context_tokens());
             (weight(other), &one.key).cmp(&(weight(one), &other.key))
