@@ -136,7 +136,7 @@ fn billed(place: &Place) -> Usage {
         if let EnvironmentEvent::EffectEnded(ended) = event
             && let Some(bill) = ended.bill
         {
-            assert_eq!(bill.model, "writer");
+            assert_eq!(bill.model, "test/writer");
             billed += bill.usage;
         }
     }

@@ -69,7 +69,7 @@ async fn a_script_runs_in_a_session_and_its_steps_are_on_record() {
     });
     assert_eq!(
         bill.map(|bill| (bill.model, bill.usage.input_tokens)),
-        Some(("writer".to_owned(), 10))
+        Some(("test/writer".to_owned(), 10))
     );
 }
 

@@ -289,3 +289,81 @@ fn fixtures_of_chunks_decode_too() {
     println!("chunk fixtures: {checked}");
     assert!(checked >= 8, "{checked}");
 }
+
+/// Folders of recordings that no test of this crate reads, each with the reason.
+const UNREAD: [(&str, &str); 15] = [
+    (
+        "anthropic/models",
+        "a list of models, which is no answer of a model",
+    ),
+    (
+        "deepseek/models",
+        "a list of models, which is no answer of a model",
+    ),
+    ("gemini/models", "a list of models, which is no answer of a model"),
+    ("groq/models", "a list of models, which is no answer of a model"),
+    (
+        "mistral/models",
+        "a list of models, which is no answer of a model",
+    ),
+    ("azure-realtime/ws", "AgentX has no speech in real time"),
+    ("gemini-live/ws", "AgentX has no speech in real time"),
+    ("openai-realtime/http", "AgentX has no speech in real time"),
+    (
+        "openai-realtime/spec_examples",
+        "AgentX has no speech in real time",
+    ),
+    ("openai-realtime/ws", "AgentX has no speech in real time"),
+    ("xai-realtime/ws", "AgentX has no speech in real time"),
+    (
+        "bedrock/converse_stream",
+        "Converse is not spoken: Bedrock gets Anthropic's Messages",
+    ),
+    (
+        "bedrock/vercel_fixtures",
+        "a stream of Converse, which is not spoken",
+    ),
+    (
+        "cohere/chat",
+        "Cohere's own API is not spoken: its Chat Completions are",
+    ),
+    (
+        "mcp/streamable_http",
+        "messages of MCP, which the crate `rmcp` reads",
+    ),
+];
+
+/// Nobody noticed that recordings of three kinds were read by no test.
+#[test]
+fn every_folder_of_recordings_is_read_or_listed_with_the_reason() {
+    const READ: [&str; 6] = [
+        "messages",
+        "chat_completions",
+        "responses",
+        "streamGenerateContent",
+        "generateContent",
+        "interactions",
+    ];
+    const CHUNKS: [&str; 6] = ["alibaba", "anthropic", "deepseek", "gemini", "mistral", "openai"];
+    let Some(recordings) = common::recordings("the list of folders") else {
+        return;
+    };
+    let called = |path: &std::path::Path| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        name.unwrap_or_default()
+    };
+    let mut unread = Vec::new();
+    for provider in common::folders(&recordings) {
+        for folder in common::folders(&provider) {
+            let (provider, folder) = (called(&provider), called(&folder));
+            let has_chunks = folder == "vercel_fixtures" && CHUNKS.contains(&&*provider);
+            if !READ.contains(&&*folder) && !has_chunks {
+                unread.push(format!("{provider}/{folder}"));
+            }
+        }
+    }
+    unread.sort();
+    let mut listed = UNREAD.map(|(folder, _)| folder);
+    listed.sort_unstable();
+    assert_eq!(unread, listed, "read the folder, or list it with the reason");
+}
