@@ -752,8 +752,8 @@ fn a_description_that_gives_a_price_alone_changes_only_the_price() {
     assert!(after.resolve("claude-new").unwrap().context_window > 0);
 }
 
-/// A missing price became that of the input: 25 times as much for what Opus reads from its cache. Later the known
-/// ones stayed beside new prices: a long request to grok-4.3 then cost less than a short one.
+/// A missing price became that of the input: 25 times as much for what Opus reads from its cache. Later the
+/// known ones stayed beside new prices: a long request to grok-4.3 then cost less than a short one.
 #[test]
 fn known_prices_stay_if_the_list_repeats_the_base_and_go_if_it_has_another() {
     use agentx_llm::catalog::models_dev;

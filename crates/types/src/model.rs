@@ -111,8 +111,8 @@ impl ModelSpec {
         format!("{}/{}", self.provider, self.called())
     }
 
-    /// Returns the name under which calls are booked: `provider/id`, as two providers may serve the same id at
-    /// different prices. A scripted model has only its id.
+    /// Returns the name under which calls are booked: `provider/id`, as two providers may serve the same id
+    /// at different prices. A scripted model has only its id.
     pub fn booked_as(&self) -> String {
         match self.api {
             Api::Scripted => self.id.clone(),

@@ -95,8 +95,8 @@ fn in_list<'r>(
     Some((read, read.models.iter().find(is_it)?))
 }
 
-/// Returns the default effort, the note and the last comparison with published lists, as far as they are known. A
-/// list that a person has read is newer than the built-in note.
+/// Returns the default effort, the note and the last comparison with published lists, as far as they are
+/// known. A list that a person has read is newer than the built-in note.
 fn remarks(entry: Option<&ModelEntry>, layers: &ModelLayers<'_>) -> Vec<(&'static str, Value)> {
     let effort = entry.and_then(|entry| entry.default_effort);
     let note = entry.and_then(|entry| entry.note.as_ref());

@@ -1,5 +1,5 @@
-//! Finds the layer that each value of a model comes from: a setting may change the price of a model whose window a
-//! refreshed list has changed, and whose longest answer is built in.
+//! Finds the layer that each value of a model comes from: a setting may change the price of a model whose
+//! window a refreshed list has changed, and whose longest answer is built in.
 
 use agentx::config::{Loaded, RefreshedModels, SettingPath, SettingRow};
 use agentx::llm::catalog::ModelConfig;

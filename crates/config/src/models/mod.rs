@@ -189,7 +189,8 @@ fn model_config(name: &str, get: &SettingsGetter<'_>, catalog: &Catalog) -> Opti
     })
 }
 
-/// Returns the media that a model takes besides text, with or without images; the others stay as they are known.
+/// Returns the media that a model takes besides text, with or without images; the others stay as they are
+/// known.
 fn media(images: bool, known: Option<&ModelSpec>) -> Vec<InputMedium> {
     let known = known.and_then(|spec| spec.input.as_deref()).unwrap_or_default();
     let others = known
@@ -231,8 +232,8 @@ fn wire(
     Some(wire)
 }
 
-/// Reads prices in dollars per million tokens; missing ones stay unchanged. A price of the cache that is only that
-/// of the input follows the input.
+/// Reads prices in dollars per million tokens; missing ones stay unchanged. A price of the cache that is only
+/// that of the input follows the input.
 fn prices(path: &SettingPath, get: &SettingsGetter<'_>, present: Prices) -> Option<PricesConfig> {
     let given = |key: &str| get.money(&path.child(key)).map(|nano| nano.0 as f64 / 1e3);
     let all = ["input", "output", "cache_read", "cache_write"].map(given);

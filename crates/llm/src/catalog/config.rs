@@ -109,8 +109,8 @@ pub struct ModelConfig {
     /// Whether it has a mode for answers that fit a JSON Schema. The default is `false`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<bool>,
-    /// The effort with which the model reasons if a request names none; unknown if absent. It is shown to people
-    /// and changes no request.
+    /// The effort with which the model reasons if a request names none; unknown if absent. It is shown to
+    /// people and changes no request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default_effort: Option<Effort>,
     /// A sentence for people about the model, such as the day on which a price changes.
@@ -124,7 +124,8 @@ pub struct ModelConfig {
     pub wire: Option<WireOptions>,
 }
 
-/// Prices in dollars per million tokens, the unit of vendors' price lists. A model whose prices are all 0 is free.
+/// Prices in dollars per million tokens, the unit of vendors' price lists. A model whose prices are all 0 is
+/// free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PricesConfig {

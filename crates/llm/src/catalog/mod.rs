@@ -53,8 +53,8 @@ pub struct ModelEntry {
     pub default_effort: Option<Effort>,
     /// A sentence for people about the model, if there is one.
     pub note: Option<String>,
-    /// The last comparison of the model's built-in values with published lists; `None` for models that are not
-    /// built in.
+    /// The last comparison of the model's built-in values with published lists; `None` for models that are
+    /// not built in.
     pub checked: Option<CatalogCheck>,
     /// Whether it has a mode for answers that fit a JSON Schema.
     pub answer_schema: bool,

@@ -4,9 +4,9 @@
 //!
 //! The contents of the file are claims: windows, limits, prices and media of models are used, for providers
 //! that the catalog knows. Values that a description leaves out stay as the catalog has them. Prices belong
-//! together: the known prices of the cache and of long inputs stay only if the prices of input and output are the
-//! known ones. Addresses, names of variables and options of protocols are not used. A model with impossible
-//! values is left out and counted.
+//! together: the known prices of the cache and of long inputs stay only if the prices of input and output are
+//! the known ones. Addresses, names of variables and options of protocols are not used. A model with
+//! impossible values is left out and counted.
 
 use std::collections::BTreeMap;
 
@@ -200,8 +200,8 @@ fn media(input: &[String]) -> Vec<InputMedium> {
 }
 
 impl Cost {
-    /// The prices of the list. If input and output cost what they are known to cost, the known prices stand for
-    /// those that the list does not name; if they cost something else, no known price counts.
+    /// The prices of the list. If input and output cost what they are known to cost, the known prices stand
+    /// for those that the list does not name; if they cost something else, no known price counts.
     fn prices(self, known: &Prices) -> Result<PricesConfig, String> {
         let over_200k = self.context_over_200k.map(|prices| (200_000, prices));
         let tiers = self.tiers.iter().map(|tier| (tier.tier.size, tier.prices));

@@ -1,5 +1,5 @@
-//! Spending by session, by day, by model, by both, and by cause. A log answers from its ledger of model calls; the
-//! cause of a payment follows from the fact that records it.
+//! Spending by session, by day, by model, by both, and by cause. A log answers from its ledger of model
+//! calls; the cause of a payment follows from the fact that records it.
 
 use std::collections::BTreeSet;
 
@@ -31,8 +31,8 @@ pub enum UsageBy {
     Day,
     /// A row for each model, as `provider/id`, the dearest first.
     Model,
-    /// A row for each day and model, in the order of the days and then of the names. The key has both, with a space
-    /// between them.
+    /// A row for each day and model, in the order of the days and then of the names. The key has both, with a
+    /// space between them.
     DayModel,
     /// A row for each [`SpendCause`], the dearest first.
     Cause,
