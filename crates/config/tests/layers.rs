@@ -745,6 +745,7 @@ fn how_a_model_is_asked_can_be_set() {
         .user(
             "providers:\n  azure: {base_url: 'https://x.openai.azure.com/openai/v1', api_key: '${K}'}\n\
              models:\n  gpt-5.6-luna: {reasoning_effort: low}\n  \
+             mistral-large-4: {temperature: 0.25}\n  \
              mine: {provider: azure, id: my-deployment, max_tokens_field: max_completion_tokens, reasoning_effort: none}\n  \
              thinker: {provider: azure, id: alias, reasoning_field: reasoning_content}\n  \
              deepseek-v4: {provider: azure, reasoning_field: none}\n",
@@ -757,6 +758,9 @@ fn how_a_model_is_asked_can_be_set() {
         serde_json::to_value(settings.catalog.wire_options(&spec)).unwrap()["chat"].clone()
     };
     assert_eq!(wire("gpt-5.6-luna")["effort"], "low");
+    let large = settings.choose_model("mistral-large-4", &[]).unwrap();
+    let large = settings.catalog.wire_options(&large);
+    assert_eq!((large.temperature, large.chat.short_call_ids), (Some(25), true));
     assert_eq!(
         wire("gpt-5.6-luna")["temperature"],
         false,

@@ -1,5 +1,6 @@
 //! Builds requests: [`build`] selects the builder of a model's API, and shows it only the blobs that the model may see.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use agentx_types::{Api, BlobId, ContentPart, InputMedium, MediaPart, Message, ModelRequest, ModelSpec};
@@ -60,6 +61,7 @@ impl BlobSource for ForModel<'_> {
 /// assert_eq!(body["messages"][0]["content"][0]["text"], "hello");
 /// ```
 pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSource) -> Vec<u8> {
+    let request = &*with_temperature(request, options);
     let request = &*answer_schema::fitted(request, options);
     let blobs = ForModel {
         blobs,
@@ -74,6 +76,18 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
         Api::Gemini => gemini::build(request, options, &blobs),
         Api::GeminiInteractions => gemini_interactions::build(request, options, &blobs),
         Api::OpenaiChat | Api::Scripted | Api::Unknown => openai_chat::build(request, &options.chat, &blobs),
+    }
+}
+
+/// The request with the temperature that a person set for its model, unless it names one itself.
+fn with_temperature<'a>(request: &'a ModelRequest, options: &WireOptions) -> Cow<'a, ModelRequest> {
+    match (request.params.temperature, options.temperature) {
+        (None, Some(hundredths)) => {
+            let mut request = request.clone();
+            request.params.temperature = Some(f64::from(hundredths) / 100.0);
+            Cow::Owned(request)
+        }
+        _ => Cow::Borrowed(request),
     }
 }
 

@@ -1149,3 +1149,28 @@ fn a_length_that_a_person_sets_is_requested_where_the_limit_is_only_assumed() {
     asked.params.max_output_tokens = Some(u64::MAX);
     assert_eq!(built(&asked)["max_tokens"], json!(known.max_output_tokens));
 }
+
+#[test]
+fn the_temperature_of_a_model_is_sent_unless_the_request_names_one() {
+    for model in [
+        "mistral/mistral-large-4",
+        "anthropic/claude-haiku-4-5",
+        "openai/gpt-4.1",
+        "google/gemini-2.0-flash",
+    ] {
+        let mut asked = request(model, vec![user("go")]);
+        let mut options = Catalog::builtin().wire_options(&asked.model);
+        options.temperature = Some(25);
+        let sent = |asked: &ModelRequest| {
+            let body = build(asked, &options, &agentx_llm::NoBlobs);
+            let body: Value = serde_json::from_slice(&body).expect("JSON");
+            let own = body.get("temperature").cloned();
+            own.unwrap_or_else(|| body["generationConfig"]["temperature"].clone())
+        };
+        assert_eq!(sent(&asked), json!(0.25), "{model}");
+        asked.params.temperature = Some(0.5);
+        assert_eq!(sent(&asked), json!(0.5), "{model}");
+        asked.without = vec![RequestPart::Temperature];
+        assert_eq!(sent(&asked), Value::Null, "{model}");
+    }
+}

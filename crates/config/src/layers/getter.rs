@@ -43,7 +43,11 @@ impl<'a> SettingsGetter<'a> {
     }
 
     pub(crate) fn number(&self, key: &str) -> Option<f64> {
-        match self.merged.get(&SettingPath::dotted(key)) {
+        self.number_at(&SettingPath::dotted(key))
+    }
+
+    pub(crate) fn number_at(&self, path: &SettingPath) -> Option<f64> {
+        match self.merged.get(path) {
             Some(Value::Number(number)) => Some(*number),
             _ => None,
         }

@@ -186,6 +186,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("models.*.max_output_tokens", ValueKind::Count, SetIfTrusted, None, "maximum length of an answer, in tokens"),
     key("models.*.images", ValueKind::Choice(YES_OR_NO), SetIfTrusted, None, "whether the model accepts images"),
     key("models.*.reasoning_effort", ValueKind::Choice(EFFORTS), SetIfTrusted, None, "the reasoning effort to request, instead of the one derived from `params.thinking_tokens` (not of anthropic)"),
+    key("models.*.temperature", ValueKind::Temperature, SetIfTrusted, None, "the sampling temperature, to hundredths, if neither `params.temperature` nor the agent sets one"),
     key("models.*.max_tokens_field", ValueKind::Choice(LENGTH_FIELDS), SetIfTrusted, None, "the request field for the maximum length of an answer (openai-chat)"),
     key("models.*.reasoning_field", ValueKind::Choice(REASONING_FIELDS), SetIfTrusted, None, "the field in which the model's reasoning is sent back to it; by its name by default (openai-chat)"),
     key("models.*.prices.input", ValueKind::Price, SetIfTrusted, None, "US dollars per million input tokens"),

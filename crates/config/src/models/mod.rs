@@ -222,10 +222,13 @@ fn wire(
         "reasoning" => ReasoningEcho::Reasoning,
         _ => ReasoningEcho::None,
     });
-    if effort.is_none() && field.is_none() && echo.is_none() {
+    let hundredths = |temperature: f64| (temperature * 100.0).round() as u16;
+    let temperature = get.number_at(&path("temperature")).map(hundredths);
+    if effort.is_none() && field.is_none() && echo.is_none() && temperature.is_none() {
         return None;
     }
     let mut wire = catalog.wire_options(spec);
+    wire.temperature = temperature.or(wire.temperature);
     wire.chat.effort = effort.or(wire.chat.effort);
     wire.chat.max_tokens_field = field.unwrap_or(wire.chat.max_tokens_field);
     wire.chat.reasoning_echo = echo.unwrap_or(wire.chat.reasoning_echo);
