@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::ApprovalDecision;
+use crate::{ApprovalDecision, ContentPart};
 
 /// The behaviour if nobody can answer a question of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +19,24 @@ pub enum AskUser {
 /// note.
 pub const NOBODY_ANSWERS: &str =
     "Nobody is here to answer. Decide yourself, and say in your answer what you assumed.";
+
+/// The result of a plan that nobody can accept.
+pub const NOBODY_ACCEPTS: &str =
+    "Nobody is here to accept the plan. End your turn with the whole plan as your answer.";
+
+/// Returns whether the result of a call is [`NOBODY_ANSWERS`] or [`NOBODY_ACCEPTS`]. Such a result is no failure, so
+/// that the model continues, and no success either: people see that nobody answered.
+///
+/// ```
+/// use agentx_types::{ContentPart, NOBODY_ANSWERS, is_unanswered};
+/// assert!(is_unanswered(&[ContentPart::text(NOBODY_ANSWERS)]));
+/// assert!(!is_unanswered(&[ContentPart::text("The person answers: red")]));
+/// ```
+pub fn is_unanswered(result: &[ContentPart]) -> bool {
+    let [part] = result else { return false };
+    part.as_text()
+        .is_some_and(|text| [NOBODY_ANSWERS, NOBODY_ACCEPTS].contains(&text))
+}
 
 /// The answer that accepts a plan: the first choice.
 pub const ACCEPT_PLAN: &str = "Accept the plan";

@@ -104,8 +104,9 @@ impl SearchEngine {
         }
     }
 
-    /// Reads an answer. Entries without an address are left out.
-    pub(crate) fn read(self, answer: &Value, most: usize) -> Option<SearchResults> {
+    /// Reads an answer. Entries without an address are left out, and the engine's own answer unless it is wanted: some
+    /// engines send one with every search.
+    pub(crate) fn read(self, answer: &Value, most: usize, with_answer: bool) -> Option<SearchResults> {
         let list = match self {
             Self::Brave if answer.get("type").is_some() || answer.get("web").is_some() => {
                 answer.pointer("/web/results").unwrap_or(&Value::Null)
@@ -116,7 +117,7 @@ impl SearchEngine {
         let entries = list.as_array().map(Vec::as_slice).unwrap_or_default();
         let results = entries.iter().filter_map(|entry| self.result(entry)).take(most);
         Some(SearchResults {
-            answer: self.answer(answer),
+            answer: self.answer(answer).filter(|_| with_answer),
             results: results.collect(),
         })
     }

@@ -249,7 +249,8 @@ impl TypedTool for WebSearchTool {
                 ToolFailure::failed(format!("The search engine {name} did not answer within {TIMEOUT:?}."))
             })??,
         };
-        let results = self.options.engine.read(&answer, most).ok_or_else(|| {
+        let results = self.options.engine.read(&answer, most, input.include_answer);
+        let results = results.ok_or_else(|| {
             ToolFailure::failed(format!(
                 "The answer of the search engine {name} has no results in the usual form."
             ))

@@ -114,6 +114,36 @@ async fn the_engines_own_answer_comes_first_and_other_peoples_words_are_marked()
 }
 
 #[tokio::test]
+async fn an_engines_own_answer_that_nobody_asked_for_is_left_out() {
+    let page = json!({"title": "T", "url": "https://example.org", "content": "words"});
+    for (engine, answer) in [
+        (
+            SearchEngine::Searxng,
+            json!({"answers": ["Forty-two."], "results": [page]}),
+        ),
+        (
+            SearchEngine::Searxng,
+            json!({"answers": [{"answer": "Forty-two."}], "results": [page]}),
+        ),
+        (
+            SearchEngine::Tavily,
+            json!({"answer": "Forty-two.", "results": [page]}),
+        ),
+    ] {
+        for (input, is_wanted) in [
+            (json!({"query": "q"}), false),
+            (json!({"query": "q", "include_answer": false}), false),
+            (json!({"query": "q", "include_answer": true}), true),
+        ] {
+            let (outcome, _server) = searched(engine, ServerReply::json(200, &answer), input).await;
+            let told = format!("{} {}", text(&outcome), outcome.details.clone().unwrap());
+            assert_eq!(told.contains("Forty-two."), is_wanted, "{engine:?}: {told}");
+            assert!(told.contains("https://example.org"), "{engine:?}: {told}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn what_goes_wrong_is_said_without_the_key() {
     let huge = format!("[\"{}\"]", "x".repeat(3 << 20));
     let cases = [

@@ -12,8 +12,8 @@
 //! names that person. A restart asks again, because the call is still open in the fold.
 
 use agentx_types::{
-    ACCEPT_PLAN, Approval, ApprovalDecision, NOBODY_ANSWERS, RequestedCall, Rule, RuleEffect, ToolStatus,
-    since,
+    ACCEPT_PLAN, Approval, ApprovalDecision, NOBODY_ACCEPTS, NOBODY_ANSWERS, RequestedCall, Rule, RuleEffect,
+    ToolStatus, since,
 };
 
 use super::ReactAgent;
@@ -23,7 +23,7 @@ use crate::other_authors;
 use crate::permissions::approval::Question;
 use crate::run_lifecycle::RunStep;
 use crate::tools::ask_user::{self, ASK_USER};
-use crate::tools::plan_mode::{self, NOBODY_ACCEPTS, PRESENT_PLAN};
+use crate::tools::plan_mode::{self, PRESENT_PLAN};
 
 /// The reason that front ends show for such a question.
 const REASON: &str = "the model asks";

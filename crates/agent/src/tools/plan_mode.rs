@@ -30,9 +30,6 @@ pub(crate) const SWITCHED_ON: &str = "[Plan mode is on. Nothing is changed, run 
 /// The note to the model when plan mode is switched off.
 pub(crate) const SWITCHED_OFF: &str =
     "[Plan mode is off: calls are decided by the rules and the approval mode again.]";
-/// The result of a plan that nobody can accept.
-pub(crate) const NOBODY_ACCEPTS: &str =
-    "Nobody is here to accept the plan. End your turn with the whole plan as your answer.";
 
 /// Returns whether plan mode is on.
 ///

@@ -2,7 +2,7 @@
 
 use agentx::history::transcript::act_of_another;
 use agentx::types::{
-    CommandFinished, ContentPart, LeftRunning, MediaPart, Message, OwnerId, Role, RuntimeEvent,
+    CommandFinished, ContentPart, LeftRunning, MediaPart, Message, OwnerId, Role, RuntimeEvent, is_unanswered,
 };
 
 use super::clean::{clean, visible};
@@ -287,6 +287,8 @@ fn render_part(
             };
             let sign = if result.is_error {
                 style.bad("✗")
+            } else if is_unanswered(&result.content) {
+                style.warn("–")
             } else {
                 style.good("✓")
             };

@@ -2,7 +2,7 @@
 //! other calls of the same answer had ended, and the beginning of an answer during which the program was
 //! killed.
 
-use agentx::types::{ContentPart, RuntimeEvent, ToolCallId};
+use agentx::types::{ContentPart, RuntimeEvent, ToolCallId, is_unanswered};
 
 use crate::render::clean::{clean, visible};
 use crate::render::style::AnsiStyle;
@@ -12,6 +12,8 @@ use crate::render::units;
 #[derive(Debug, Default)]
 pub(super) struct UnfinishedAnswer {
     calls: Vec<(ToolCallId, String)>,
+    /// The question that nobody answered, until its end.
+    unanswered: Option<ToolCallId>,
     words: String,
 }
 
@@ -20,7 +22,12 @@ impl UnfinishedAnswer {
     pub(super) fn event(&mut self, event: &RuntimeEvent, style: AnsiStyle) {
         let (id, sign, name, time) = match event {
             RuntimeEvent::ToolCompleted(done) => {
-                (&done.tool_call_id, style.good("✓"), &done.name, done.duration_ms)
+                let sign = if self.unanswered.as_ref() == Some(&done.tool_call_id) {
+                    style.warn("–")
+                } else {
+                    style.good("✓")
+                };
+                (&done.tool_call_id, sign, &done.name, done.duration_ms)
             }
             RuntimeEvent::ToolFailed(failed) => (
                 &failed.tool_call_id,
@@ -28,6 +35,11 @@ impl UnfinishedAnswer {
                 &failed.name,
                 failed.duration_ms,
             ),
+            RuntimeEvent::ToolCallAnswered(answered) => {
+                let is_open = is_unanswered(&answered.result);
+                self.unanswered = is_open.then(|| answered.tool_call_id.clone());
+                return;
+            }
             RuntimeEvent::MessageStart(_) | RuntimeEvent::AssistantMessageAdded(_) => {
                 return self.words.clear();
             }

@@ -3,7 +3,7 @@
 use agentx::types::{
     ActionKind, AnswerChecked, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart,
     ContextBuilt, EffectEnded, EffectOutcome, EnvironmentEvent, FallbackAsked, InnerCallAsked, OwnerId,
-    SessionOpened, SessionRedacted, Vocabulary as _,
+    SessionOpened, SessionRedacted, Vocabulary as _, is_unanswered,
 };
 
 use crate::render::clean::visible;
@@ -47,7 +47,13 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::EffectStarted(effect) => format!("step {} begins: {}", effect.step, visible(&effect.kind)),
         E::EffectEnded(effect) => step_ended(effect),
         E::ToolResult(result) => {
-            let sign = if result.is_error { "✗" } else { "✓" };
+            let sign = if result.is_error {
+                "✗"
+            } else if is_unanswered(&result.result) {
+                "–"
+            } else {
+                "✓"
+            };
             format!("{sign} the tool answers: {}", text_in(&result.result))
         }
         E::SessionOpened(opened) => opening(opened),

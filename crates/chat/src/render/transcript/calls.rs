@@ -2,7 +2,10 @@
 //! that has room for them, each has one row while it runs and is shown in full when it has ended; else output
 //! is shown as it arrives.
 
-use agentx::types::{Timestamp, ToolCallId, ToolCompleted, ToolExecuting, ToolFailed, ToolStatus};
+use agentx::types::{
+    Timestamp, ToolCallAnswered, ToolCallId, ToolCompleted, ToolExecuting, ToolFailed, ToolStatus,
+    is_unanswered,
+};
 use unicode_width::UnicodeWidthStr as _;
 
 use super::super::clean::visible;
@@ -37,6 +40,8 @@ pub(super) struct CallView {
     pub(super) since: Option<Timestamp>,
     /// The person saw what it would do before it was allowed.
     pub(super) asked: bool,
+    /// It is a question that nobody answered.
+    unanswered: bool,
     /// The agent that it gives work to.
     pub(super) agent: Option<String>,
 }
@@ -158,7 +163,20 @@ impl TranscriptRenderer {
         self.whole_lines(&lines, &label);
     }
 
+    /// Notes a result that says that nobody answered: the end of the call follows.
+    pub(super) fn call_answered(&mut self, answered: &ToolCallAnswered) {
+        if let Some(call) = self.calls.get_mut(&answered.tool_call_id) {
+            call.unanswered = is_unanswered(&answered.result);
+        }
+    }
+
     pub(super) fn completed(&mut self, done: &ToolCompleted) {
+        let view = self.calls.get(&done.tool_call_id);
+        if view.is_some_and(|call| call.unanswered) {
+            let ended = format!("{}nobody answered", self.style.sign("– ", ""));
+            let ended = self.style.warn(&ended);
+            return self.tool_end(&done.tool_call_id, &done.name, &[], &ended, "");
+        }
         let sign = self.style.good(self.style.sign("✓", "done in"));
         let ended = format!("{sign} {}", units::duration(done.duration_ms));
         let details = done.details.as_ref();

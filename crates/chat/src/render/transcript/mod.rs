@@ -168,6 +168,7 @@ impl TranscriptRenderer {
             }
             RuntimeEvent::ApprovalRequested(asked) => self.asked(&asked.tool_call_id),
             RuntimeEvent::ApprovalSettled(settled) => self.settled(&settled.tool_call_id),
+            RuntimeEvent::ToolCallAnswered(answered) => self.call_answered(answered),
             RuntimeEvent::ToolCompleted(done) => self.completed(done),
             RuntimeEvent::ToolFailed(failed) => self.failed(failed),
             RuntimeEvent::ErrorRaised(error) => self.error(error),

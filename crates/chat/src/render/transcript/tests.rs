@@ -3,7 +3,8 @@
 use super::*;
 use agentx::config::ThinkingDisplay;
 use agentx::types::{
-    Chunk, ErrorRaised, Medium, MessageId, MessageStop, ToolCompleted, ToolFailed, ToolStatus, Usage,
+    Chunk, ContentPart, ErrorRaised, Medium, MessageId, MessageStop, ToolCompleted, ToolFailed, ToolStatus,
+    Usage,
 };
 
 fn error(retry_in_ms: Option<u64>) -> RuntimeEvent {
@@ -107,6 +108,37 @@ fn a_call_that_goes_on_from_before_is_heard() {
     };
     transcript.event(&done.into());
     assert_eq!(text(&mut transcript), "  │ Ben:\n  └ ✓ 0.6s\n");
+}
+
+#[test]
+fn a_question_that_nobody_answered_has_no_sign_of_success() {
+    use agentx::types::{NOBODY_ANSWERS, ToolCallAnswered, ToolCallRequested};
+    for (result, told) in [
+        (NOBODY_ANSWERS, "● ask_user  Which?\n  └ – nobody answered\n"),
+        ("The person answers: red", "● ask_user  Which?\n  └ ✓ 0.0s\n"),
+    ] {
+        let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
+        let call = ToolCallRequested {
+            tool_call_id: "c1".into(),
+            name: "ask_user".into(),
+            input: serde_json::json!({"question": "Which?"}),
+        };
+        let answered = ToolCallAnswered {
+            tool_call_id: "c1".into(),
+            result: vec![ContentPart::text(result)],
+            is_error: false,
+        };
+        let done = ToolCompleted {
+            tool_call_id: "c1".into(),
+            name: "ask_user".into(),
+            duration_ms: 0,
+            details: None,
+        };
+        for event in [call.into(), answered.into(), done.into()] {
+            transcript.event(&event);
+        }
+        assert_eq!(text(&mut transcript), told);
+    }
 }
 
 #[test]
