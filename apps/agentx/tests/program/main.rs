@@ -4,9 +4,11 @@
 
 mod another_folder;
 mod approvals;
+mod azure;
 mod background;
 mod broken_answers;
 mod broken_files;
+mod cache_why;
 mod chat;
 mod clouds;
 mod config;

@@ -15,6 +15,37 @@ fn asks(_: &Value) -> ModelAnswer {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_nobody_answered_has_no_sign_of_success() {
+    let answers = |request: &Value| {
+        let messages = request["messages"].as_array().map(Vec::as_slice);
+        match messages.unwrap_or_default().last() {
+            Some(last) if last["role"] == "tool" => ModelAnswer::text("I take a."),
+            _ => asks(request),
+        }
+    };
+    let server = StrictServer::chat(ChatServer::new(Dialect::LlamaCpp), answers).await;
+    let sandbox = Sandbox::new();
+    sandbox.config(&format!(
+        "providers:\n  mine: {{base_url: '{}/v1', auth: none}}\n\
+         models:\n  m: {{provider: mine}}\nmodel: m\n",
+        server.url()
+    ));
+    let run = |args: &[&str]| -> Ran { tokio::task::block_in_place(|| sandbox.run(args)) };
+    for flags in [&[][..], &["--yes"]] {
+        let ran = run(&[&["run", "go"], flags].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "I take a.\n"), "{ran}");
+        assert!(ran.stderr.contains("└ – nobody answered"), "{ran}");
+        assert!(!ran.stderr.contains('✓'), "{ran}");
+        let id = &tokio::task::block_in_place(|| crate::rewind::id_of(&sandbox, 0));
+        let shown = run(&["show", id]);
+        assert!(
+            shown.stdout.contains("└ – Nobody is here to answer.") && !shown.stdout.contains('✓'),
+            "{shown}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_that_is_left_with_a_question_says_what_it_cost_and_takes_no_prompt_behind_it() {
     let server = StrictServer::chat(ChatServer::new(Dialect::LlamaCpp), asks).await;
     let sandbox = Sandbox::new();
