@@ -60,7 +60,7 @@ async fn it_names_the_first_difference_its_cause_and_its_cost() {
             &tools,
             &[
                 "it differs from the request of event ",
-                " on, in tool 1:\n",
+                " on, in tool ",
                 "  before: ",
                 "  after:  ",
                 "cause: the list of tools changed, or how they are described\n",
@@ -76,15 +76,15 @@ async fn it_names_the_first_difference_its_cause_and_its_cost() {
 
         let model = asked(
             &sandbox,
-            &["--last", "--model", "anthropic/claude-sonnet-6", "and you?"],
+            &["--last", "--model", "anthropic/claude-sonnet-5-5", "and you?"],
         );
         prints(
             &model,
             &[
-                " to anthropic/claude-sonnet-6: ",
+                " to anthropic/claude-sonnet-5-5: ",
                 " from byte 0 on, in the model:\n",
                 "  before: anthropic/claude-opus-5-5\n",
-                "  after:  anthropic/claude-sonnet-6\n",
+                "  after:  anthropic/claude-sonnet-5-5\n",
                 "cause: another model: a person switched to it\n",
             ],
         );
