@@ -104,8 +104,8 @@ impl SearchEngine {
         }
     }
 
-    /// Reads an answer. Entries without an address are left out, and the engine's own answer unless it is wanted: some
-    /// engines send one with every search.
+    /// Reads an answer. Entries without an address are left out, and the engine's own answer unless it is
+    /// wanted: some engines send one with every search.
     pub(crate) fn read(self, answer: &Value, most: usize, with_answer: bool) -> Option<SearchResults> {
         let list = match self {
             Self::Brave if answer.get("type").is_some() || answer.get("web").is_some() => {

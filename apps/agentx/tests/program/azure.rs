@@ -1,5 +1,5 @@
-//! Azure OpenAI through the program, with both forms of its addresses: the key is in `api-key`, the id of the model is
-//! the name of the deployment, and the API version is a parameter of the address.
+//! Azure OpenAI through the program, with both forms of its addresses: the key is in `api-key`, the id of the
+//! model is the name of the deployment, and the API version is a parameter of the address.
 
 use agentx_testing::StrictServer;
 use agentx_testing::vendors::{AnswerPart, ChatServer, Dialect, ModelAnswer, ResponsesServer};

@@ -1,5 +1,5 @@
-//! `agentx cache why` through the program: what it prints of a first request, of one that the cache had, of a change
-//! of the tools and of another model.
+//! `agentx cache why` through the program: what it prints of a first request, of one that the cache had, of a
+//! change of the tools and of another model.
 
 use agentx_testing::StrictServer;
 use agentx_testing::vendors::{Anthropic, ModelAnswer};

@@ -1,6 +1,6 @@
 //! Journeys in a real terminal, 40, 80 and 200 columns wide: what is on the screen in the end, with all that
 //! has scrolled away, as a person would find it. `screens/journeys` has them; a snapshot holds one journey in
-//! every width.
+//! every width. Journeys of several commands and chats ([`steps::Steps`]) are 80 columns wide.
 #![cfg(unix)]
 #![allow(
     clippy::unwrap_used,
@@ -17,6 +17,7 @@ mod journeys;
 mod model;
 mod stable;
 mod stage;
+mod steps;
 mod svg;
 mod terminal;
 #[path = "../common/tube.rs"]

@@ -55,7 +55,7 @@ struct Shared {
 }
 
 /// The models that the journeys configure.
-const MODELS: [&str; 2] = ["opal-1", "blind-1"];
+const MODELS: [&str; 3] = ["opal-1", "blind-1", "flint-1"];
 
 impl Model {
     /// Starts a model that gives these answers, one to each request.

@@ -42,14 +42,21 @@ fn hashes(row: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
-/// Replaces the port of the model's server.
+/// Replaces the ports of servers on this machine.
 fn ports(row: &str) -> String {
-    const HOST: &str = "127.0.0.1:";
-    let Some((before, after)) = row.split_once(HOST) else {
-        return row.to_owned();
-    };
-    let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-    format!("{before}{HOST}{}{}", &"40404"[..digits.min(5)], &after[digits..])
+    let mut row = row.to_owned();
+    for host in ["127.0.0.1:", "localhost:"] {
+        let mut parts = row.split(host);
+        let mut replaced = parts.next().unwrap_or_default().to_owned();
+        for after in parts {
+            let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+            replaced.push_str(host);
+            replaced.push_str(&"40404"[..digits.min(5)]);
+            replaced.push_str(&after[digits..]);
+        }
+        row = replaced;
+    }
+    row
 }
 
 /// The characters of the spinner.

@@ -49,6 +49,19 @@ impl World {
         }
     }
 
+    /// A world with these settings, files and variables. `sandbox` lies in `/tmp`.
+    pub(crate) fn of(sandbox: Sandbox) -> Self {
+        Self { sandbox, model: None }
+    }
+
+    /// The same with a workspace that nobody has trusted yet.
+    pub(crate) fn untrusted(self) -> Self {
+        Self {
+            sandbox: self.sandbox.of_a_stranger(),
+            ..self
+        }
+    }
+
     /// A workspace that nobody has trusted yet.
     pub(crate) fn of_a_stranger() -> Self {
         Self {
@@ -103,7 +116,7 @@ impl World {
         self.sandbox.path(&format!("ws/{name}"))
     }
 
-    fn root(&self) -> String {
+    pub(crate) fn root(&self) -> String {
         self.sandbox
             .path("")
             .to_string_lossy()
