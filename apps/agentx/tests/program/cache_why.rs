@@ -32,71 +32,74 @@ async fn it_names_the_first_difference_its_cause_and_its_cost() {
         .env("ANTHROPIC_API_KEY", "made-up-key")
         .env("ANTHROPIC_BASE_URL", &server.url());
     let check = move || {
-        let first = asked(&sandbox, &["--model", "anthropic/claude-opus-5-5", "hello"]);
-        prints(
-            &first,
-            &[
-                "session ses_[id], request of event ",
-                " to anthropic/claude-opus-5-5: ",
-                " in, 0 of them from the cache\n",
-                "this is the agent's first request: nothing was cached yet\n",
-            ],
-        );
-        assert!(!first.stdout.contains("cost:"), "{first}");
-
-        let same = asked(&sandbox, &["--last", "hello again"]);
-        prints(
-            &same,
-            &[
-                "it begins with the exact bytes of the request of event ",
-                ": nothing changed\n",
-                "cost: none that the provider counted\n",
-            ],
-        );
-
-        sandbox.config("tools: {disabled: [bash]}\n");
-        let tools = asked(&sandbox, &["--last", "and without it"]);
-        prints(
-            &tools,
-            &[
-                "it differs from the request of event ",
-                " on, in tool ",
-                "  before: ",
-                "  after:  ",
-                "cause: the list of tools changed, or how they are described\n",
-                "cost: ",
-                " tokens were read again, about $",
-                " more than from the cache\n",
-            ],
-        );
-        let json = sandbox.run(&["--json", "cache", "why"]);
-        let report: Value = serde_json::from_str(&json.stdout).unwrap();
-        assert_eq!(report["causes"], serde_json::json!(["tool_list"]), "{json}");
-        assert!(report["lost_tokens"].as_u64() > Some(1_024), "{json}");
-
-        let model = asked(
-            &sandbox,
-            &["--last", "--model", "anthropic/claude-sonnet-5-5", "and you?"],
-        );
-        prints(
-            &model,
-            &[
-                " to anthropic/claude-sonnet-5-5: ",
-                " from byte 0 on, in the model:\n",
-                "  before: anthropic/claude-opus-5-5\n",
-                "  after:  anthropic/claude-sonnet-5-5\n",
-                "cause: another model: a person switched to it\n",
-            ],
-        );
+        nothing_is_lost(&sandbox);
+        other_tools(&sandbox);
+        another_model(&sandbox);
         let wrong = sandbox.run(&["cache", "why", "1"]);
         assert_eq!(wrong.code, Some(2), "{wrong}");
-        assert!(
-            wrong
-                .stderr
-                .contains("no model was called in ses_[id] up to event 1"),
-            "{wrong}"
-        );
+        let told = "no model was called in ses_[id] up to event 1";
+        assert!(wrong.stderr.contains(told), "{wrong}");
     };
     tokio::task::spawn_blocking(check).await.unwrap();
     server.refused_nothing();
+}
+
+fn nothing_is_lost(sandbox: &Sandbox) {
+    let first = asked(sandbox, &["--model", "anthropic/claude-opus-5-5", "hello"]);
+    prints(
+        &first,
+        &[
+            "session ses_[id], request of event ",
+            " to anthropic/claude-opus-5-5: ",
+            " in, 0 of them from the cache\n",
+            "this is the agent's first request: nothing was cached yet\n",
+        ],
+    );
+    assert!(!first.stdout.contains("cost:"), "{first}");
+    let same = asked(sandbox, &["--last", "hello again"]);
+    prints(
+        &same,
+        &[
+            "it begins with the exact bytes of the request of event ",
+            ": nothing changed\n",
+            "cost: none that the provider counted\n",
+        ],
+    );
+}
+
+fn other_tools(sandbox: &Sandbox) {
+    sandbox.config("tools: {disabled: [bash]}\n");
+    let tools = asked(sandbox, &["--last", "and without it"]);
+    prints(
+        &tools,
+        &[
+            "it differs from the request of event ",
+            " on, in tool ",
+            "  before: ",
+            "  after:  ",
+            "cause: the list of tools changed, or how they are described\n",
+            "cost: ",
+            " tokens were read again, about $",
+            " more than from the cache\n",
+        ],
+    );
+    let json = sandbox.run(&["--json", "cache", "why"]);
+    let report: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!(report["causes"], serde_json::json!(["tool_list"]), "{json}");
+    assert!(report["lost_tokens"].as_u64() > Some(1_024), "{json}");
+}
+
+fn another_model(sandbox: &Sandbox) {
+    let model = "anthropic/claude-sonnet-5-5";
+    let model = asked(sandbox, &["--last", "--model", model, "and you?"]);
+    prints(
+        &model,
+        &[
+            " to anthropic/claude-sonnet-5-5: ",
+            " from byte 0 on, in the model:\n",
+            "  before: anthropic/claude-opus-5-5\n",
+            "  after:  anthropic/claude-sonnet-5-5\n",
+            "cause: another model: a person switched to it\n",
+        ],
+    );
 }

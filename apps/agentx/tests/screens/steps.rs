@@ -11,7 +11,7 @@ pub(crate) const COLUMNS: u16 = 80;
 /// The steps of a journey until now.
 pub(crate) struct Steps {
     root: String,
-    /// Whether costs are part of it.
+    /// Whether the costs of runs are shown.
     has_costs: bool,
     text: String,
 }
@@ -25,13 +25,13 @@ impl Steps {
         }
     }
 
-    /// With the costs of runs: the model counts the same tokens in every run.
+    /// Keeps the costs of runs, because the model counts the same tokens every time.
     pub(crate) fn with_costs(mut self) -> Self {
         self.has_costs = true;
         self
     }
 
-    /// A command without a terminal, and what it printed.
+    /// Adds a command that ran without a terminal, and its output.
     pub(crate) fn ran(&mut self, ran: &Ran) {
         for row in ran.to_string().lines() {
             self.row(&row_of(row, &self.root));
@@ -39,17 +39,17 @@ impl Steps {
         self.row("");
     }
 
-    /// A chat from its beginning to its end.
+    /// Adds a whole chat.
     pub(crate) fn chat(&mut self, what: &str, chat: &mut Stage<'_>) {
         self.chat_with(what, chat, |_| true);
     }
 
-    /// A chat without what tools printed, and without the reasons of their failures: these rows are indented.
+    /// Adds a chat without its indented rows: the output of tools, and the reasons of their failures.
     pub(crate) fn chat_without_output(&mut self, what: &str, chat: &mut Stage<'_>) {
         self.chat_with(what, chat, |row| !row.starts_with("  "));
     }
 
-    /// A text that is no command's and no chat's.
+    /// Adds a text that neither a command nor a chat printed.
     pub(crate) fn text(&mut self, what: &str, text: &str) {
         self.row(&format!("━━ {what} ━━"));
         for row in text.lines() {
@@ -66,7 +66,7 @@ impl Steps {
         self.row("");
     }
 
-    /// The events of one kind in a session, as `agentx show --step` describes them.
+    /// Adds the events of one kind in a session, as `agentx show --step` describes them, and returns them.
     pub(crate) fn events(&mut self, world: &World, id: &str, kind: &str) -> String {
         let shown = world.run(&["show", id, "--step"]);
         assert_eq!(shown.code, Some(0), "{shown}");
@@ -77,14 +77,14 @@ impl Steps {
         text
     }
 
-    /// Adds a row. What a strict server or the demo counts depends on the length of the instructions.
+    /// Adds a row, without counts of tokens: a strict server and the demo count the instructions, too.
     fn row(&mut self, row: &str) {
         let is_left_out = !self.has_costs && row.contains(" out · $");
         self.text.push_str(if is_left_out { "[usage]" } else { row });
         self.text.push('\n');
     }
 
-    /// All steps are the snapshot of this name.
+    /// Compares all steps with the snapshot of this name.
     pub(crate) fn check(self, name: &str) {
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true }, {
             insta::assert_snapshot!(name, self.text);

@@ -165,8 +165,9 @@ impl TranscriptRenderer {
 
     /// Notes a result that says that nobody answered: the end of the call follows.
     pub(super) fn call_answered(&mut self, answered: &ToolCallAnswered) {
-        if let Some(call) = self.calls.get_mut(&answered.tool_call_id) {
-            call.unanswered = is_unanswered(&answered.result);
+        if is_unanswered(&answered.result) {
+            let call = self.calls.entry(answered.tool_call_id.clone()).or_default();
+            call.unanswered = true;
         }
     }
 
