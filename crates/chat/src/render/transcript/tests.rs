@@ -134,9 +134,8 @@ fn a_question_that_nobody_answered_has_no_sign_of_success() {
             duration_ms: 0,
             details: None,
         };
-        for event in [call.into(), answered.into(), done.into()] {
-            transcript.event(&event);
-        }
+        let events: [RuntimeEvent; 3] = [call.into(), answered.into(), done.into()];
+        events.iter().for_each(|event| transcript.event(event));
         assert_eq!(text(&mut transcript), told);
     }
 }
