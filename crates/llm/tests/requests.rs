@@ -1162,7 +1162,7 @@ fn the_temperature_of_a_model_is_sent_unless_the_request_names_one() {
         let mut options = Catalog::builtin().wire_options(&asked.model);
         options.temperature = Some(25);
         let sent = |asked: &ModelRequest| {
-            let body = build(asked, &options, &agentx_llm::NoBlobs);
+            let body = build(asked, &options, &NoBlobs);
             let body: Value = serde_json::from_slice(&body).expect("JSON");
             let own = body.get("temperature").cloned();
             own.unwrap_or_else(|| body["generationConfig"]["temperature"].clone())

@@ -16,7 +16,7 @@ fn many(count: usize) -> String {
     (0..count).map(|n| format!("echo {n}; ")).collect()
 }
 
-const TOO_MUCH: &str = "too long, or has too many commands in it";
+const TOO_MUCH: &str = "the command line is too long or has too many commands";
 
 #[test]
 fn a_line_with_very_many_commands_is_held_against_no_rule_about_a_part_of_it() {

@@ -7,8 +7,8 @@ use agentx_types::{Api, InputMedium, LongPrices, ModelSpec, Prices};
 use serde::{Deserialize, Serialize};
 
 use super::{AuthStyle, CatalogError, ModelEntry, ProviderEntry};
-use crate::openai_chat::Effort;
 use crate::wire_options::WireOptions;
+use crate::wire_options::chat::Effort;
 
 /// The assumed context window of a model without one, in tokens.
 const CONTEXT_WINDOW: u64 = 128_000;
