@@ -14,7 +14,10 @@ impl SessionFold {
             .agents
             .iter()
             .filter(move |agent| !stops(agent))
-            .flat_map(Agent::calls);
+            .flat_map(move |agent| {
+                let calls = agent.calls().iter();
+                calls.filter(move |entry| self.may_continue(agent, &entry.call))
+            });
         let with_steps = calls.filter(|entry| {
             matches!(entry.stage, CallStage::Running { .. }) && self.flows.has_steps(&entry.call.tool_call_id)
         });

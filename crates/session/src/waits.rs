@@ -1,8 +1,8 @@
-//! Waits of a session whose time is known: calls of the tool `wait`, and a model that asked to wait. Another
-//! program may continue the session then. A list of such sessions needs only their folds.
+//! Waits of a session that another program may end: calls of the tool `wait`, a model that asked to wait, and
+//! calls that were given back with a question to a person. A list of such sessions needs only their folds.
 
-use agentx_agent::{Agent, CallStage, wait};
-use agentx_types::RunStatus;
+use agentx_agent::{Agent, CallStage, LedgerEntry, wait};
+use agentx_types::{RunStatus, ToolCallId};
 
 use crate::{OpenWait, SessionFold, WaitKind};
 
@@ -14,8 +14,9 @@ impl SessionFold {
         found
     }
 
-    /// Returns whether nothing happens in the session until a wait is over: no model is asked, no tool runs, nobody
-    /// has to decide. Then a program may leave the session as it is.
+    /// Returns whether nothing happens in the session until a wait is over, or a question of a suspended call is
+    /// answered: no model is asked, no tool works, nobody has to decide about a call. Then a program may leave the
+    /// session as it is.
     pub fn only_waits(&self) -> bool {
         let busy = |agent: &&Agent| agent.run().is_some_and(|run| !run.status.is_final());
         let mut busy = self.agents().filter(busy).peekable();
@@ -24,7 +25,28 @@ impl SessionFold {
             run.is_some_and(|run| run.paused_at.is_some() && run.status != RunStatus::Stopping)
                 && agent.condensing().is_none()
         };
-        busy.peek().is_some() && busy.all(is_paused)
+        busy.peek().is_some() && busy.all(|agent| is_paused(agent) || self.only_asks(agent))
+    }
+
+    /// Returns whether each open call of an agent waits for a time, or for an answer of a person with which another
+    /// process can continue it.
+    fn only_asks(&self, agent: &Agent) -> bool {
+        let questions: Vec<&ToolCallId> = agent.questions().map(|(call, _)| &call.tool_call_id).collect();
+        let is_asked = |call: &ToolCallId| questions.iter().any(|asked| asked.is_inside(call));
+        let may_wait = |entry: &LedgerEntry| match &entry.stage {
+            CallStage::Resolved { .. } | CallStage::Waiting { .. } => true,
+            CallStage::Running { .. } => {
+                let call = &entry.call.tool_call_id;
+                self.is_suspended(agent, call) && is_asked(call)
+            }
+            CallStage::AwaitingApproval(_) | CallStage::Answering { .. } | CallStage::Delegated { .. } => {
+                false
+            }
+        };
+        let is_asking = agent
+            .run()
+            .is_some_and(|run| run.status == RunStatus::AwaitingApproval && run.pending.model_call.is_none());
+        is_asking && agent.condensing().is_none() && agent.calls().iter().all(may_wait)
     }
 }
 

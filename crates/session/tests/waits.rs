@@ -18,11 +18,14 @@ struct World {
 
 impl World {
     fn asked() -> Self {
-        let mut fold = SessionFold::new("ses_1".into());
-        let config = AgentConfig {
+        Self::asked_with(AgentConfig {
             wait: true,
             ..fixture::config()
-        };
+        })
+    }
+
+    fn asked_with(config: AgentConfig) -> Self {
+        let mut fold = SessionFold::new("ses_1".into());
         let opened = SessionOpened {
             owner: "own_1".into(),
             config: Box::new(config),
@@ -59,6 +62,31 @@ impl World {
         draft.cause = Some(action.action_id.clone());
         let fact = self.fold.mint(draft, self.now);
         self.last = self.fold.apply(&fact);
+    }
+
+    /// A fact that no action has caused.
+    fn happens(&mut self, event: impl Into<EnvironmentEvent>) {
+        let draft = EventDraft::<EnvironmentEvent>::new(Source::System, Some("agt_1".into()), event);
+        let fact = self.fold.mint(draft, self.now);
+        self.last = self.fold.apply(&fact);
+    }
+
+    /// The next program takes the session over.
+    fn taken_over(&mut self) {
+        self.happens(WriterAttached {
+            epoch: 2,
+            program: "test".into(),
+            process: 1,
+            ended: Vec::new(),
+            serves: false,
+            cut_off: Vec::new(),
+        });
+    }
+
+    /// The action by which the tool has a call now.
+    fn running(&self) -> Option<Action> {
+        let is_call = |action: &&Action| matches!(action.body, ActionBody::CallTool(_));
+        self.last.actions.iter().find(is_call).cloned()
     }
 
     fn model_says(&mut self, event: impl Into<EnvironmentEvent>) {
@@ -155,4 +183,107 @@ fn a_model_that_is_asked_again_later_is_waited_for_until_its_answer_begins() {
         attempt: 2,
     });
     assert!(world.fold.waits().is_empty());
+}
+
+/// A session whose call runs and was given back by its server with a question to a person.
+fn suspended(rules_version: u32) -> (World, Action) {
+    let mut world = World::asked_with(AgentConfig {
+        approval: ApprovalMode::Ask,
+        rules_version,
+        ..fixture::config()
+    });
+    world.model_calls(&[("c1", "bash", json!({"command": "make"}))]);
+    world.happens(Approval {
+        tool_call_id: "c1".into(),
+        decision: ApprovalDecision::Once,
+        note: None,
+        rule: None,
+        by: None,
+        limited: false,
+    });
+    let call = world.running().unwrap();
+    let begun = consequence(&call).unwrap().event;
+    world.answers(&call, begun);
+    let waits = EffectStarted {
+        tool_call_id: "c1".into(),
+        step: 1_000,
+        kind: RecordedEffects::INPUT_REQUIRED.into(),
+        input: json!({"state": "x"}),
+    };
+    world.answers(&call, waits);
+    assert!(!world.fold.only_waits(), "nobody is asked yet");
+    let tool = ToolSpec::new("MCP server made-up", "", json!({}), Access::Run);
+    let asked = InnerCallAsked {
+        tool_call_id: "c1/1".into(),
+        tool: Box::new(tool),
+        input: Box::new(json!({"message": "Who?"})),
+        by: "MCP server made-up".into(),
+        place: None,
+        named: false,
+        form: Some(Box::new(json!({"type": "object"}))),
+        for_operator: false,
+    };
+    world.answers(&call, asked);
+    (world, call)
+}
+
+#[test]
+fn a_call_that_waits_for_an_answer_is_handed_to_its_tool_again_with_its_state() {
+    let (mut world, call) = suspended(RULES_VERSION);
+    assert!(world.fold.only_waits());
+    assert!(world.fold.unrepeatable_calls().is_empty());
+    assert_eq!(world.fold.tools_with_steps().collect::<Vec<_>>(), ["bash"]);
+    world.taken_over();
+    let again = world.running().unwrap();
+    assert_ne!(again.action_id, call.action_id);
+    let ActionBody::CallTool(handed) = &again.body else {
+        panic!("{again:?}");
+    };
+    assert_eq!(handed.recorded.suspension().unwrap().input, json!({"state": "x"}));
+    let open = world.fold.state().unwrap().pending_approvals;
+    assert_eq!(open.len(), 1, "the question stays open: {open:?}");
+}
+
+#[test]
+fn a_call_whose_answer_is_on_its_way_is_unknown_and_so_is_one_of_older_rules_or_of_a_copy() {
+    let ended = |world: &World| {
+        let answers = world.last.actions.iter();
+        let mut statuses = answers.filter_map(|action| match &action.body {
+            ActionBody::AnswerCall(answer) => Some(answer.status),
+            _ => None,
+        });
+        statuses.next()
+    };
+    let (mut world, call) = suspended(RULES_VERSION);
+    let sent = EffectEnded {
+        tool_call_id: "c1".into(),
+        step: 1_000,
+        kind: RecordedEffects::INPUT_REQUIRED.into(),
+        input: None,
+        outcome: Box::new(EffectOutcome::Done(json!(null))),
+        bill: None,
+        details: None,
+    };
+    world.answers(&call, sent);
+    assert!(!world.fold.only_waits());
+    assert_eq!(world.fold.unrepeatable_calls().len(), 1);
+    world.taken_over();
+    assert_eq!(ended(&world), Some(ToolStatus::Unknown));
+    let (mut world, _) = suspended(8);
+    assert!(!world.fold.only_waits());
+    world.taken_over();
+    assert_eq!(ended(&world), Some(ToolStatus::Unknown));
+    let (mut world, _) = suspended(RULES_VERSION);
+    let at_seq = world.fold.last_seq();
+    world.happens(SessionForked {
+        parent: "ses_0".into(),
+        at_seq,
+        hold: true,
+    });
+    world.taken_over();
+    assert_eq!(
+        ended(&world),
+        Some(ToolStatus::Unknown),
+        "the original has the call"
+    );
 }

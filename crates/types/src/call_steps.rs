@@ -236,6 +236,21 @@ fn no_time(spent_ms: &u64) -> bool {
 }
 
 impl RecordedEffects {
+    /// The kind of the step in which a call waits for answers of a person and nothing happens anywhere else: the one
+    /// who has the call gave it back with its state (`input_required` of MCP). The step ends before the answers are
+    /// sent, so a call with such a step that has no outcome can be continued by another process.
+    pub const INPUT_REQUIRED: &'static str = "input_required";
+
+    /// Returns the step in which the call waits for answers; `None` if it does not, or if its answers are on their way.
+    pub fn suspension(&self) -> Option<&RecordedEffect> {
+        let mut waits = self
+            .steps
+            .values()
+            .rev()
+            .filter(|step| step.kind == Self::INPUT_REQUIRED);
+        waits.next().filter(|step| step.outcome.is_none())
+    }
+
     /// Collects the record of a call with the records of the calls that it made: `all` has one record per
     /// call.
     pub fn of(call: &ToolCallId, all: &BTreeMap<ToolCallId, Arc<Self>>) -> Arc<Self> {
@@ -301,6 +316,33 @@ mod tests {
             details: None,
         };
         ended.emitted().unwrap().text
+    }
+
+    #[test]
+    fn a_call_is_suspended_until_its_answers_are_on_their_way() {
+        let mut call = RecordedEffects::default();
+        let started = |step, kind: &str| EffectStarted {
+            tool_call_id: "call_1".into(),
+            step,
+            kind: kind.to_owned(),
+            input: json!({ "n": step }),
+        };
+        call.started(&started(1, "generate"));
+        assert_eq!(call.suspension(), None);
+        call.started(&started(1_000, RecordedEffects::INPUT_REQUIRED));
+        assert_eq!(call.suspension().unwrap().input, json!({"n": 1_000}));
+        call.ended(&EffectEnded {
+            tool_call_id: "call_1".into(),
+            step: 1_000,
+            kind: RecordedEffects::INPUT_REQUIRED.into(),
+            input: None,
+            outcome: Box::new(EffectOutcome::Done(Value::Null)),
+            bill: None,
+            details: None,
+        });
+        assert_eq!(call.suspension(), None);
+        call.started(&started(1_001, RecordedEffects::INPUT_REQUIRED));
+        assert_eq!(call.suspension().unwrap().input, json!({"n": 1_001}));
     }
 
     #[test]

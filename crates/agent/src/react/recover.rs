@@ -8,7 +8,8 @@
 //! | a model call | a new call; the partial answer is set aside, and the request is sent in full after repeated 500s |
 //! | a summary | a new request when it is next needed |
 //! | a call that never started, or of an idempotent tool | running it again |
-//! | a call that had started | the result `unknown`, with the output until then |
+//! | a call whose tool waits for answers of a person, and nobody works on it | handing it to the tool again, with its state |
+//! | another call that had started | the result `unknown`, with the output until then |
 //! | a check of an answer | a new check |
 //! | a context that is being built | a new request |
 //! | a question | nothing: it stays open |
@@ -19,8 +20,8 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionId, CommandRan, ContentPart, JobEnded, LeftRunning, Message, MessageId, Role, RunStatus,
-    ToolStatus, WriterAttached, since,
+    ActionId, CommandRan, ContentPart, JobEnded, LeftRunning, Message, MessageId, RequestedCall, Role,
+    RunStatus, ToolStatus, WriterAttached, since,
 };
 
 use super::ReactAgent;
@@ -193,6 +194,16 @@ impl ReactAgent {
         self.lifecycle.inputs.keep(Arc::new(message));
     }
 
+    /// Returns whether a call that has started may be handed to its tool again: it may be repeated, or it only waits
+    /// for answers of a person, with which the tool continues it.
+    fn may_run_again(&self, call: &RequestedCall, step: &RunStep<'_>) -> bool {
+        if self.tool(&call.name).is_some_and(|tool| tool.idempotent) {
+            return true;
+        }
+        self.config.rules_version >= since::SUSPENDED_CALLS_CONTINUE
+            && step.recorded(&call.tool_call_id).suspension().is_some()
+    }
+
     /// Settles one call.
     fn recover_call(
         &mut self,
@@ -202,7 +213,7 @@ impl ReactAgent {
         step: &mut RunStep<'_>,
     ) {
         let entry = self.ledger.entries()[index].clone();
-        let idempotent = self.tool(&entry.call.name).is_some_and(|tool| tool.idempotent);
+        let repeatable = self.may_run_again(&entry.call, step);
         match entry.stage {
             // An agent that was made for a call continues on its own.
             CallStage::Resolved { .. } | CallStage::Delegated { .. } => {}
@@ -218,7 +229,7 @@ impl ReactAgent {
                 started: true,
                 action_id,
                 ..
-            } if !idempotent => {
+            } if !repeatable => {
                 let of_call =
                     |left: &&LeftRunning| left.tool_call_id.as_ref() == Some(&entry.call.tool_call_id);
                 let text = match attached.ended.iter().find(of_call) {

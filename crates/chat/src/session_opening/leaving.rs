@@ -20,13 +20,16 @@ pub async fn leave(place: &Place, session: &dyn Session) {
     let _ = tokio::time::timeout(LEAVING, session.close()).await;
 }
 
-/// Returns whether a question of the model is open that waits for a person even without one.
+/// Returns whether a question is open that waits for a person even without a program.
 pub(crate) async fn keeps_question(session: &dyn Session) -> bool {
     session.state().await.is_ok_and(|state| keeps_a_question(&state))
 }
 
-/// Returns whether a question of the model in this session waits for an answer, no matter who is there.
+/// Returns whether a question of the model, or of a suspended call, waits for an answer, no matter who is there.
 pub(crate) fn keeps_a_question(state: &SessionState) -> bool {
     let mut asked = state.pending_approvals.iter();
+    if state.only_waits && asked.len() > 0 {
+        return true;
+    }
     state.config.ask_user == Some(AskUser::Wait) && asked.any(|asked| asked.question.is_some())
 }

@@ -260,3 +260,7 @@ pub const WAITS_ARE_FACTS: u32 = 9;
 
 /// Calls of a model are booked under the name with its provider.
 pub const BOOKS_NAME_PROVIDERS: u32 = 9;
+
+/// A call that waits for answers of a person outside of its server (`input_required` of MCP) is continued by the next
+/// program. Before, its outcome was unknown then.
+pub const SUSPENDED_CALLS_CONTINUE: u32 = 9;
