@@ -7,7 +7,8 @@ use std::time::Duration;
 use agentx_runtime::{Effector, Pauses, ToolContext};
 use agentx_types::OutputChannel;
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequiredResult, ServerResult,
+    CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, InputRequiredResult,
+    InputResponses, RequestMetaObject, ServerResult, Task,
 };
 use rmcp::service::{PeerRequestOptions, RequestHandle, RoleClient, ServiceError};
 use serde_json::{Map, Value};
@@ -18,6 +19,10 @@ use crate::error_chain::cause;
 use crate::hidden::HiddenValues;
 use crate::limits::{OUTPUT_BYTES, ROUNDS};
 use crate::server_requests::ServerRequests;
+use crate::suspension::Suspensions;
+
+/// The key of a request that wants log messages of its call, and the least level of them.
+const LOG_LEVEL: (&str, &str) = ("io.modelcontextprotocol/logLevel", "info");
 
 /// The outcome of a call.
 pub(crate) enum RemoteCallEnd {
@@ -35,9 +40,16 @@ pub(crate) enum RemoteCallEnd {
     TimedOut,
     /// The call was cancelled.
     Cancelled,
+    /// The call waited for an answer in an earlier program, and cannot be continued for this reason.
+    NotContinued(String),
 }
 
 impl RemoteCallEnd {
+    /// The end of a call that only asks.
+    pub(crate) fn asks_too_often() -> Self {
+        Self::Refused("it asked for more again and again".to_owned())
+    }
+
     /// Returns whether the connection is no longer usable: a server that did not answer hangs, and one that
     /// floods does not stop.
     pub(crate) fn is_lost(&self) -> bool {
@@ -55,10 +67,19 @@ pub(crate) struct RemoteCall<'a> {
     pub(crate) limit: Duration,
 }
 
-/// The end of one request: that of the call, or the server's questions before it answers.
+/// The end of one request: that of the call, the server's questions before it answers, or a task that brings the
+/// answer.
 enum RoundEnd {
     Call(RemoteCallEnd),
     Needs(InputRequiredResult),
+    Task(Task),
+}
+
+/// What the request after the server's questions carries.
+struct NextRequest {
+    answers: Option<InputResponses>,
+    /// The state that the server sent with its questions.
+    state: Option<String>,
 }
 
 impl From<RemoteCallEnd> for RoundEnd {
@@ -84,40 +105,98 @@ impl RemoteCall<'_> {
             context,
         ));
         let _ends = requests.end_with_call();
+        let mut suspensions = Suspensions::of(&context.journal, self.hidden);
+        let mut needs = match suspensions.resumed() {
+            Ok(resumed) => resumed.map(|resumed| {
+                requests.goes_on_after(resumed.asked);
+                resumed.needs
+            }),
+            Err(why) => return RemoteCallEnd::NotContinued(why),
+        };
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         let deadline = time_is_up(self.limit, context.journal.pauses());
         tokio::pin!(deadline);
-        let mut end = RemoteCallEnd::Refused("it asked for more again and again".to_owned());
-        for _ in 0..ROUNDS {
-            let needs = match self
-                .round(params.clone(), &requests, deadline.as_mut(), context)
-                .await
-            {
-                RoundEnd::Call(of_call) => {
-                    end = of_call;
-                    break;
-                }
-                RoundEnd::Needs(needs) => needs,
+        let mut end = RemoteCallEnd::asks_too_often();
+        for _ in suspensions.rounds()..ROUNDS {
+            let round = async {
+                let asked = match needs.take() {
+                    Some(asked) => asked,
+                    None => {
+                        self.asked(&params, &requests, deadline.as_mut(), context, &mut suspensions)
+                            .await?
+                    }
+                };
+                self.answered(asked, &requests, deadline.as_mut(), context, &mut suspensions)
+                    .await
             };
-            let answers = tokio::select! {
-                biased;
-                () = context.cancel.cancelled() => Err(RemoteCallEnd::Cancelled),
-                () = deadline.as_mut() => Err(RemoteCallEnd::TimedOut),
-                answers = requests.answers(needs.input_requests.unwrap_or_default()) => {
-                    answers.map_err(RemoteCallEnd::Refused)
+            match round.await {
+                Ok(next) => {
+                    params.input_responses = next.answers;
+                    params.request_state = next.state;
                 }
-            };
-            match answers {
-                Ok(answers) => params.input_responses = (!answers.is_empty()).then_some(answers),
                 Err(of_call) => {
                     end = of_call;
                     break;
                 }
             }
-            params.request_state = needs.request_state;
         }
         requests.settle_bills().await;
         end
+    }
+
+    /// Sends a request. Returns what the server asks before it answers, which is in the log if another process may
+    /// continue with it.
+    ///
+    /// # Errors
+    /// Returns the end of the call, if it has ended.
+    async fn asked(
+        &self,
+        params: &CallToolRequestParams,
+        requests: &Arc<ServerRequests>,
+        mut deadline: Pin<&mut impl Future<Output = ()>>,
+        context: &ToolContext,
+        suspensions: &mut Suspensions<'_>,
+    ) -> Result<InputRequiredResult, RemoteCallEnd> {
+        match self
+            .round(params.clone(), requests, deadline.as_mut(), context)
+            .await
+        {
+            RoundEnd::Call(of_call) => Err(of_call),
+            RoundEnd::Task(task) => Err(self.follow_task(&task, requests, deadline, context).await),
+            RoundEnd::Needs(asked) => {
+                let is_there = suspensions.begin(&asked, requests.asked()).await;
+                is_there.then_some(asked).ok_or(RemoteCallEnd::Cancelled)
+            }
+        }
+    }
+
+    /// Answers what the server asks. Returns what the next request carries: the answers, and the server's state.
+    ///
+    /// # Errors
+    /// Returns the end of the call, if there are no answers.
+    async fn answered(
+        &self,
+        asked: InputRequiredResult,
+        requests: &Arc<ServerRequests>,
+        mut deadline: Pin<&mut impl Future<Output = ()>>,
+        context: &ToolContext,
+        suspensions: &mut Suspensions<'_>,
+    ) -> Result<NextRequest, RemoteCallEnd> {
+        let answers = tokio::select! {
+            biased;
+            () = context.cancel.cancelled() => return Err(RemoteCallEnd::Cancelled),
+            () = deadline.as_mut() => return Err(RemoteCallEnd::TimedOut),
+            answers = requests.answers(asked.input_requests.unwrap_or_default()) => {
+                answers.map_err(RemoteCallEnd::Refused)?
+            }
+        };
+        if !suspensions.end().await {
+            return Err(RemoteCallEnd::Cancelled);
+        }
+        Ok(NextRequest {
+            answers: (!answers.is_empty()).then_some(answers),
+            state: asked.request_state,
+        })
     }
 
     /// Sends a request, and waits for its end.
@@ -129,10 +208,14 @@ impl RemoteCall<'_> {
         context: &ToolContext,
     ) -> RoundEnd {
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let sent = self
-            .connection
-            .peer()
-            .send_cancellable_request(request, PeerRequestOptions::no_options());
+        let mut options = PeerRequestOptions::no_options();
+        if self.connection.is_stateless {
+            // Older versions send log messages without being asked.
+            let mut meta = RequestMetaObject::new();
+            meta.insert(LOG_LEVEL.0.to_owned(), LOG_LEVEL.1.into());
+            options = options.with_meta(meta);
+        }
+        let sent = self.connection.peer().send_cancellable_request(request, options);
         // The queue to a server that does not read may be full.
         let sent = tokio::select! {
             sent = sent => sent,
@@ -210,9 +293,7 @@ fn end_of(answer: Result<ServerResult, ServiceError>) -> RoundEnd {
         // An answer that has no content at all.
         Ok(ServerResult::EmptyResult(_)) => RemoteCallEnd::Answered(Box::default()),
         Ok(ServerResult::InputRequiredResult(needs)) => return RoundEnd::Needs(needs),
-        Ok(ServerResult::CreateTaskResult(_)) => {
-            RemoteCallEnd::Refused("it answers later (tasks), which AgentX does not wait for".to_owned())
-        }
+        Ok(ServerResult::CreateTaskResult(created)) => return RoundEnd::Task(created.task),
         Ok(_) => unexpected(),
         Err(ServiceError::McpError(error)) => RemoteCallEnd::Refused(error.to_string()),
         Err(ServiceError::UnexpectedResponse) => unexpected(),

@@ -23,16 +23,27 @@ pub(crate) struct CallReport<'a> {
     pub(crate) server: &'a str,
     pub(crate) hidden: &'a HiddenValues,
     pub(crate) limits: &'a McpLimits,
+    /// Whether an earlier program began the call, which waited for an answer since.
+    pub(crate) is_continued: bool,
 }
 
 impl CallReport<'_> {
     /// The outcome of a call that was not made because the server cannot be used.
     pub(crate) fn unusable(&self, failure: &McpFailure) -> ToolOutcome {
-        let text = format!(
-            "The MCP server {} cannot be used: {failure}. Nothing was done.",
+        self.not_made(&format!(
+            "The MCP server {} cannot be used: {failure}",
             self.server
-        );
-        ToolOutcome::failed(ToolStatus::Failed, text)
+        ))
+    }
+
+    /// The outcome of a call whose request was not sent. Of one that is continued the server had an earlier request.
+    fn not_made(&self, why: &str) -> ToolOutcome {
+        if self.is_continued {
+            return unknown(&format!(
+                "{why}. So the call, which waited for an answer, was not continued"
+            ));
+        }
+        ToolOutcome::failed(ToolStatus::Failed, format!("{why}. Nothing was done."))
     }
 
     /// The outcome of a call that has ended. Large results are kept in `blobs`.
@@ -56,8 +67,7 @@ impl CallReport<'_> {
             }
             RemoteCallEnd::NotSent(error) => {
                 let why = self.failure_of(&error);
-                let text = format!("The MCP server {name} could not be reached: {why}. Nothing was done.");
-                ToolOutcome::failed(ToolStatus::Failed, text)
+                self.not_made(&format!("The MCP server {name} could not be reached: {why}"))
             }
             RemoteCallEnd::Lost(error) => {
                 let why = without_types(&chain(&error));
@@ -73,6 +83,9 @@ impl CallReport<'_> {
             RemoteCallEnd::TimedOut => unknown(&format!(
                 "The MCP server {name} did not answer within {}; `mcp.{name}.call_timeout` sets how long a call may take",
                 seconds(self.limits.call)
+            )),
+            RemoteCallEnd::NotContinued(why) => unknown(&format!(
+                "The call waited for an answer, and cannot be continued at the MCP server {name}: {why}"
             )),
             RemoteCallEnd::Cancelled => unknown(&format!(
                 "The call was stopped after the MCP server {name} had it"

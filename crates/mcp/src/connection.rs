@@ -9,8 +9,10 @@ use agentx_tools::ProgramEnvironment;
 use rmcp::model::PaginatedRequestParams;
 use rmcp::service::{ClientInitializeError, ClientLifecycleMode, RunningService, ServiceError};
 use rmcp::{Peer, RoleClient};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use crate::changed_tools::listen_for_changed_tools;
 use crate::error_chain::{chain, without_types};
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
@@ -36,6 +38,10 @@ pub(crate) struct McpConnection {
     pub(crate) mark: Option<RunningMark>,
     /// Reports its end on the bus, if the server is attached to a runtime.
     pub(crate) reported: Option<ReportedConnection>,
+    /// Whether the version has no handshake, so that each request says what it wants.
+    pub(crate) is_stateless: bool,
+    /// Listens for changed tools, as long as the connection lasts.
+    listening: JoinSet<()>,
 }
 
 /// The secrets of the person that a connection needs.
@@ -84,14 +90,31 @@ impl McpConnection {
             Ok(Err(error)) => return Err(not_begun(&error, process.as_ref(), hidden).await),
         };
         let identity = identity(service.peer(), hidden);
-        Ok(Self {
+        let mut connection = Self {
             service,
             calls,
             identity,
             process,
             mark: None,
             reported: None,
-        })
+            is_stateless: false,
+            listening: JoinSet::new(),
+        };
+        connection.listen();
+        Ok(connection)
+    }
+
+    /// Begins to listen for changed tools, if the server reports them only to those who ask.
+    fn listen(&mut self) {
+        let Some(info) = self.peer().peer_info() else {
+            return;
+        };
+        self.is_stateless = !info.protocol_version.has_initialize();
+        let tools = info.capabilities.tools.as_ref();
+        if self.is_stateless && tools.is_some_and(|tools| tools.list_changed == Some(true)) {
+            let (peer, calls) = (self.peer().clone(), self.calls.clone());
+            self.listening.spawn(listen_for_changed_tools(peer, calls));
+        }
     }
 
     /// The other end.
@@ -167,6 +190,7 @@ impl McpConnection {
 
     /// Ends the connection, and the program: politely, then for certain.
     pub(crate) async fn close(mut self) {
+        self.listening.shutdown().await;
         // Its last messages do not matter, only its end.
         let _ = self.service.close_with_timeout(PATIENCE).await;
         if let Some(process) = &self.process

@@ -249,6 +249,10 @@ impl ServerHost {
             let text = "The arguments of a tool of an MCP server are an object.";
             return ToolOutcome::failed(ToolStatus::Invalid, text);
         };
+        let report = CallReport {
+            is_continued: context.journal.all().suspension().is_some(),
+            ..self.report()
+        };
         let connecting = async {
             let connection = self.connect_in(Some(&context.workspace)).await?;
             self.list_if_changed(&connection).await;
@@ -263,9 +267,12 @@ impl ServerHost {
         };
         let connection = match connection {
             Ok(connection) => connection,
-            Err(failure) => return self.report().unusable(&failure),
+            Err(failure) => return report.unusable(&failure),
         };
-        if let Some(refusal) = self.not_as_offered(tool) {
+        if let Some(mut refusal) = self.not_as_offered(tool) {
+            if report.is_continued {
+                refusal.status = ToolStatus::Unknown;
+            }
             return refusal;
         }
         self.accept(tool);
@@ -276,14 +283,14 @@ impl ServerHost {
                 self.forget(&connection).await;
                 let connection = match self.connect_in(Some(&context.workspace)).await {
                     Ok(connection) => connection,
-                    Err(failure) => return self.report().unusable(&failure),
+                    Err(failure) => return report.unusable(&failure),
                 };
                 let end = self.sent(&connection, tool, arguments, context).await;
                 (connection, end)
             }
             end => (connection, end),
         };
-        let outcome = self.report().outcome(end, &connection, &context.blobs).await;
+        let outcome = report.outcome(end, &connection, &context.blobs).await;
         self.list_if_changed(&connection).await;
         outcome
     }
@@ -294,6 +301,7 @@ impl ServerHost {
             server: &self.server.name,
             hidden: &self.hidden,
             limits: &self.limits,
+            is_continued: false,
         }
     }
 

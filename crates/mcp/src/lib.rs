@@ -12,6 +12,7 @@
 
 mod call;
 mod call_report;
+mod changed_tools;
 mod connection;
 mod environment;
 mod error_chain;
@@ -37,6 +38,8 @@ mod server_tool;
 mod servers;
 mod serving;
 mod stdio;
+mod suspension;
+mod task_call;
 mod tool;
 
 pub use environment::McpEnvironment;

@@ -15,10 +15,10 @@ use rmcp::model::{
     ClientCapabilities, ClientConfig, CreateMessageRequestParams, CreateMessageResult, ElicitRequestParams,
     ElicitResult, ElicitationAction, ElicitationCapability, ErrorCode, ErrorData, FormElicitationCapability,
     Implementation, ListRootsResult, LoggingMessageNotificationParam, ProgressNotificationParam,
-    ProtocolVersion, RootsCapabilities, SamplingCapability, UrlElicitationCapability,
+    ProtocolVersion, RootsCapabilities, SamplingCapability, TASKS_EXTENSION_ID, UrlElicitationCapability,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleClient};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
@@ -112,6 +112,11 @@ impl RunningCalls {
         if self.0.messages.fetch_add(1, Ordering::Relaxed) >= LINES_BETWEEN_CALLS {
             self.0.flooded.cancel();
         }
+    }
+
+    /// Notes that the server has other tools now.
+    pub(crate) fn note_changed_tools(&self) {
+        self.0.tools_changed.store(true, Ordering::Release);
     }
 
     /// Returns whether the server has reported other tools since the last check.
@@ -224,7 +229,7 @@ impl ClientHandler for ServerListener {
     }
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.calls.0.tools_changed.store(true, Ordering::Release);
+        self.calls.note_changed_tools();
     }
 
     fn get_info(&self) -> ClientConfig {
@@ -233,6 +238,7 @@ impl ClientHandler for ServerListener {
         capabilities.roots = Some(RootsCapabilities::default());
         let form = ElicitationCapability::new().with_form(FormElicitationCapability::new());
         capabilities.elicitation = Some(form.with_url(UrlElicitationCapability::new()));
+        capabilities.extensions = Some([(TASKS_EXTENSION_ID.to_owned(), Map::new())].into());
         capabilities.sampling = self.may_sample.then(SamplingCapability::default);
         let mut config = ClientConfig::new(capabilities, own);
         // Newer versions have no handshake, and are not negotiated by this value.

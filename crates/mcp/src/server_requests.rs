@@ -57,6 +57,16 @@ impl ServerRequests {
         }
     }
 
+    /// The number of questions so far.
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    /// The call goes on after so many questions, which an earlier program asked.
+    pub(crate) fn goes_on_after(&self, asked: u64) {
+        self.asked.store(asked, Ordering::Relaxed);
+    }
+
     /// Stops the model calls that the server asked for, and waits until their cost is on record: the call is
     /// about to end, and nothing is recorded of it afterwards.
     pub(crate) async fn settle_bills(&self) {

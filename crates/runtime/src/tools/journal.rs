@@ -11,18 +11,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_agent::approval::is_outside_workspace;
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentConfig, AgentStateId, CallModel, CallTool, CallingAgent, EffectBill,
-    EffectEnded, EffectOutcome, EffectStarted, EnvironmentEvent, EventDraft, InnerCallAsked, ModelRequest,
-    NestedDecision, RecordedEffect, RecordedEffects, RunId, ScriptValues, SessionId, Source, ToolCallId,
-    ToolSpec,
+    Action, ActionBody, ActionId, AgentConfig, AgentStateId, CallModel, CallTool, CallingAgent, EffectEnded,
+    EffectOutcome, EffectStarted, EnvironmentEvent, EventDraft, InnerCallAsked, ModelRequest, NestedDecision,
+    RecordedEffect, RecordedEffects, RunId, ScriptValues, SessionId, Source, ToolCallId, ToolSpec,
 };
 use serde_json::Value;
-use tokio::sync::oneshot;
 
 use crate::effects::effect::{CommitResult, EventSink};
 use crate::effects::nested_calls::Pauses;
 use crate::tools::call_approver::{CallApprover, CallInQuestion};
 use crate::tools::listener::AgentListener;
+use crate::tools::step_record::{StartingStep, StepMetadata};
 
 /// The journal of one call. Clones refer to the same journal. Outside of a session ([`Journal::discard`])
 /// everything is allowed and nothing is recorded.
@@ -49,38 +48,6 @@ pub struct Journal {
     allows_asked: bool,
     /// Whom calls outside of a session ask about calls that they want to make.
     approver: Option<Arc<dyn CallApprover>>,
-}
-
-/// The data that the log keeps of a step besides its outcome.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct StepMetadata {
-    /// The cost of the step, if it called a model.
-    pub bill: Option<EffectBill>,
-    /// The change of a file, if the step called a tool that changed one.
-    pub details: Option<Value>,
-}
-
-impl From<EffectBill> for StepMetadata {
-    fn from(bill: EffectBill) -> Self {
-        Self {
-            bill: Some(bill),
-            details: None,
-        }
-    }
-}
-
-/// A starting step on its way into the log.
-#[derive(Debug)]
-pub struct StartingStep(Option<oneshot::Receiver<CommitResult>>);
-
-impl StartingStep {
-    /// Waits until the log has it. Returns `false` if the session is gone.
-    pub async fn committed(self) -> bool {
-        match self.0 {
-            Some(committed) => matches!(committed.await, Ok(Ok(_))),
-            None => true,
-        }
-    }
 }
 
 impl Journal {
@@ -370,6 +337,24 @@ impl Journal {
         };
         match &self.events {
             Some(events) => events.emit(ended).await,
+            None => true,
+        }
+    }
+
+    /// Records the end of a step, and returns when that is in the log, so that nothing that follows can happen before.
+    /// Returns `false` if the session is gone.
+    pub async fn end_committed(&self, step: u64, kind: &str, outcome: EffectOutcome) -> bool {
+        let ended = EffectEnded {
+            tool_call_id: self.tool_call_id.clone(),
+            step,
+            kind: kind.to_owned(),
+            input: None,
+            outcome: Box::new(outcome),
+            bill: None,
+            details: None,
+        };
+        match &self.events {
+            Some(events) => events.commit(ended).await.is_some(),
             None => true,
         }
     }

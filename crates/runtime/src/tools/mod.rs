@@ -6,6 +6,7 @@ pub(crate) mod journal;
 pub(crate) mod listener;
 pub(crate) mod request_values;
 pub(crate) mod served_tool;
+pub(crate) mod step_record;
 pub(crate) mod terminal_line;
 pub(crate) mod tool;
 pub(crate) mod tool_offers;
