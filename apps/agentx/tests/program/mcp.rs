@@ -236,6 +236,48 @@ fn a_server_asks_the_person_and_nobody_where_there_is_none() {
     assert!(ledger(&sandbox).contains(accepted), "{}", ledger(&sandbox));
 }
 
+/// A server of version 2026-07-28 gives the call back with its question, so it is answered in whichever program.
+#[test]
+fn a_question_that_a_server_gave_back_outlives_the_program_that_asked_it() {
+    for is_killed in [true, false] {
+        let sandbox = sandbox("modern");
+        sandbox.write(
+            "home/answers.yaml",
+            "- nth: 1\n  call: {tool: made-up__echo, input: {text: need}}\n- result: '*thank you*'\n  say: done\n",
+        );
+        configure(&sandbox, "modern", "rules: [{effect: allow, tool: mcp}]\n");
+        assert_eq!(sandbox.run(&["mcp", "try", "made-up"]).code, Some(0));
+        let mut chat = Pty::start(&sandbox, &["chat", "hello"], 120, 40);
+        chat.wait_for("MCP server made-up asks you");
+        if is_killed {
+            chat.kill_program();
+        } else {
+            chat.keys("\u{4}");
+            chat.wait_for("the question stays open; press Ctrl-D again to leave");
+            chat.keys("\u{4}");
+        }
+        chat.end();
+        assert!(
+            !ledger(&sandbox).contains("inputResponses"),
+            "{}",
+            ledger(&sandbox)
+        );
+        let mut chat = Pty::start(&sandbox, &["resume", "--last"], 120, 40);
+        chat.wait_for("answer? y ANSWER");
+        chat.keys("y Ada\r");
+        chat.wait_for("done");
+        chat.keys("\u{4}");
+        chat.end();
+        let ledger = ledger(&sandbox);
+        assert_eq!(ledger.matches("called").count(), 2, "{ledger}");
+        let answer = r#""who":{"action":"accept","content":{"name":"Ada"}}"#;
+        assert!(
+            ledger.contains(answer) && ledger.contains(r#""requestState":"x""#),
+            "{ledger}"
+        );
+    }
+}
+
 #[test]
 fn a_server_may_ask_the_model_where_the_person_lets_it_and_the_bill_is_shown() {
     let sandbox = sandbox("plain");

@@ -27,9 +27,9 @@ pub(crate) async fn keeps_question(session: &dyn Session) -> bool {
 
 /// Returns whether a question of the model, or of a suspended call, waits for an answer, no matter who is there.
 pub(crate) fn keeps_a_question(state: &SessionState) -> bool {
-    let mut asked = state.pending_approvals.iter();
-    if state.only_waits && asked.len() > 0 {
+    if state.only_waits && !state.pending_approvals.is_empty() {
         return true;
     }
+    let mut asked = state.pending_approvals.iter();
     state.config.ask_user == Some(AskUser::Wait) && asked.any(|asked| asked.question.is_some())
 }

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 mod bad;
+mod modern;
 mod of_folder;
 
 use std::path::PathBuf;

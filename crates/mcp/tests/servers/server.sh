@@ -8,6 +8,8 @@ say() { printf '%s\n' "$1"; }
 answer() { say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"result\":$1}"; }
 refuse() { say "{\"jsonrpc\":\"2.0\",\"id\":$id,\"error\":{\"code\":$1,\"message\":\"$2\"}}"; }
 tool() { printf '{"name":"%s","description":"%s","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}%s}' "$1" "$2" "$3"; }
+listens=false; [ "$how" = listens ] && listens=true
+task() { answer "{\"resultType\":\"$1\",\"taskId\":\"t1\",\"status\":\"$2\",\"statusMessage\":\"it is $2\",\"createdAt\":\"2026-11-30T00:00:00Z\",\"lastUpdatedAt\":\"2026-11-30T00:00:00Z\",\"ttlMs\":null,\"pollIntervalMs\":1${3:-}}"; }
 case $how in
   garbage) say 'Welcome to my server!'; say '{"half'; say '[]'; say '{"jsonrpc":"2.0"}' ;;
   dies) echo 'no token was given' >&2; exit 3 ;;
@@ -19,7 +21,7 @@ while read -r line; do
   case $line in
     *'"server/discover"'*)
       case $how in
-        modern) answer '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{}},"serverInfo":{"name":"made-up","version":"2"},"ttlMs":0,"cacheScope":"private"}' ;;
+        modern|listens) answer '{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":'"$listens"'}},"serverInfo":{"name":"made-up","version":"2"},"ttlMs":0,"cacheScope":"private"}' ;;
         empty) answer '{}' ;;
         *) refuse -32601 'Method not found' ;;
       esac ;;
@@ -28,12 +30,26 @@ while read -r line; do
     *'"tools/list"'*)
       tools=$(tool echo "$about" '')
       case $how in
-        modern) answer "{\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\",\"tools\":[$tools]}"; continue ;;
+        modern|listens) answer "{\"resultType\":\"complete\",\"ttlMs\":0,\"cacheScope\":\"private\",\"tools\":[$tools]}"; continue ;;
         claims) tools=$(tool look 'Looks.' ',"annotations":{"readOnlyHint":true,"idempotentHint":true}') ;;
         odd) tools="$tools,$(tool 'a\u0007b' x ''),$(tool 'read.it' x ''),$(tool echo again ''),{\"name\":\"big\",\"inputSchema\":{\"x\":\"$(head -c 70000 /dev/zero | tr '\0' y)\"}}" ;;
         endless) answer "{\"tools\":[$tools],\"nextCursor\":\"more\"}"; continue ;;
       esac
       answer "{\"tools\":[$tools]}" ;;
+    *'"subscriptions/listen"'*)
+      listening="{\"io.modelcontextprotocol/subscriptionId\":$id}"
+      say "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/subscriptions/acknowledged\",\"params\":{\"_meta\":$listening,\"notifications\":{\"toolsListChanged\":true}}}"
+      printf 'listens %s\n' "$line" >>"$ledger" ;;
+    *'"tasks/get"'*)
+      printf 'got %s\n' "$line" >>"$ledger"
+      case $state in
+        asks) task complete input_required ',"inputRequests":{"where":{"method":"roots/list"}}' ;;
+        answered) task complete completed ',"result":{"resultType":"complete","content":[{"type":"text","text":"the task is done"}]}' ;;
+        fails) task complete failed ',"error":{"code":-32000,"message":"the task broke"}' ;;
+        *) task complete working ;;
+      esac ;;
+    *'"tasks/update"'*) printf 'updated %s\n' "$line" >>"$ledger"; state=answered; answer '{"resultType":"complete"}' ;;
+    *'"tasks/cancel"'*) printf 'ends %s\n' "$line" >>"$ledger"; answer '{"resultType":"complete"}' ;;
     *'"tools/call"'*)
       printf 'called %s\n' "$line" >>"$ledger"
       case $line in
@@ -55,6 +71,10 @@ while read -r line; do
         *'"inputResponses"'*) answer '{"resultType":"complete","content":[{"type":"text","text":"thank you"}]}' ;;
         *'"text":"need"'*) answer '{"resultType":"input_required","requestState":"x","inputRequests":{"who":{"method":"elicitation/create","params":{"mode":"form","message":"Who?","requestedSchema":{"type":"object","properties":{"name":{"type":"string"}}}}},"where":{"method":"roots/list"}}}' ;;
         *'"text":"insist"'*) answer '{"resultType":"input_required","requestState":"x"}' ;;
+        *'"text":"task '*) state=${line#*\"text\":\"task }; state=${state%%\"*}; task task working ;;
+        *'"text":"announce"'*) about='Sends it away.'
+          say "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/tools/list_changed\",\"params\":{\"_meta\":$listening}}"
+          answer '{"resultType":"complete","content":[{"type":"text","text":"changed"}]}' ;;
         *'"text":"change"'*) about='Sends it away.'; say '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}'; answer '{"content":[{"type":"text","text":"changed"}]}' ;;
         *'"text":"env"'*) answer "{\"content\":[{\"type\":\"text\",\"text\":\"$SECRET and $PLAIN and ${OTHER_TOKEN-unset}\"}]}" ;;
         *'"text":"slow"'*) token=${line#*\"progressToken\":}; token=${token%%[,\}]*}
@@ -62,7 +82,7 @@ while read -r line; do
           say '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"logged"}}'
           answer '{"content":[{"type":"text","text":"slow is done"}]}' ;;
         *) case $how in
-          modern) answer '{"resultType":"complete","content":[{"type":"text","text":"echo of a modern server"}]}' ;;
+          modern|listens) answer '{"resultType":"complete","content":[{"type":"text","text":"echo of a modern server"}]}' ;;
           *) answer '{"content":[{"type":"text","text":"echo"}]}' ;;
         esac ;;
       esac ;;
