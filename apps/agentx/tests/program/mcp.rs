@@ -255,8 +255,8 @@ fn a_question_that_a_server_gave_back_outlives_the_program_that_asked_it() {
             chat.keys("\u{4}");
             chat.wait_for("the question stays open; press Ctrl-D again to leave");
             chat.keys("\u{4}");
+            assert_eq!(chat.end(), Some(0));
         }
-        chat.end();
         assert!(
             !ledger(&sandbox).contains("inputResponses"),
             "{}",
