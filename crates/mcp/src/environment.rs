@@ -12,6 +12,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::described_tool::DescribedTool;
 use crate::failure::McpFailure;
 use crate::host::{McpLaunchContext, McpServerState, ServerHost};
 use crate::known_servers::KnownServer;
@@ -49,6 +50,16 @@ impl McpEnvironment {
             taken: Arc::new(taken.into_iter().collect()),
             offers: Arc::new(|_| true),
             stop: CancellationToken::new(),
+        }
+    }
+
+    /// The same server, whose tools have other names than `taken`. Both share what is known of it.
+    #[must_use]
+    pub(crate) fn beside(&self, taken: impl IntoIterator<Item = String>) -> Self {
+        Self {
+            taken: Arc::new(taken.into_iter().collect()),
+            stop: CancellationToken::new(),
+            ..self.clone()
         }
     }
 
@@ -154,22 +165,37 @@ impl McpEnvironment {
     }
 
     /// Returns the tools that the person wants, each with its offered form, in a fixed order.
-    fn offered(&self) -> Vec<(ServerTool, ToolSpec)> {
-        let (server, known) = (self.server(), self.known());
-        let wanted = |tool: &&ServerTool| {
-            let wanted = server.tools.as_ref();
-            wanted.is_none_or(|names| names.contains(&tool.name))
-        };
-        let names = offered_names(
-            &server.name,
-            known.tools.iter().map(|tool| &*tool.name),
-            &self.taken,
-        );
-        let offered = known.tools.iter().filter(wanted).filter_map(|tool| {
-            let name = names.get(&tool.name).filter(|name| (self.offers)(name))?;
-            Some((tool.clone(), spec_of(server, tool, name, known.change(tool))))
+    fn offered(&self) -> Vec<(Arc<ServerTool>, ToolSpec)> {
+        let described = self.host.described();
+        let names = self.offered_as(&described);
+        let offered = described.iter().zip(&names).filter_map(|(known, name)| {
+            let spec = spec_of(self.server(), known, name.as_deref()?);
+            Some((known.tool.clone(), spec))
         });
         offered.collect()
+    }
+
+    /// Returns the names of the tools that it offers.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let names = self.offered_as(&self.host.described());
+        names.into_iter().flatten().collect()
+    }
+
+    /// Returns the name under which each of these tools is offered; `None` for one that is not offered.
+    fn offered_as(&self, described: &[DescribedTool]) -> Vec<Option<String>> {
+        let server = self.server();
+        let tools = described.iter().map(|known| &*known.tool.name);
+        let names = offered_names(&server.name, tools, &self.taken);
+        let offered_as = |known: &DescribedTool| {
+            let own = &known.tool.name;
+            let wanted = server.tools.as_ref();
+            let is_wanted = wanted.is_none_or(|wanted| wanted.contains(own));
+            names
+                .get(own)
+                .filter(|name| is_wanted && (self.offers)(name))
+                .cloned()
+        };
+        described.iter().map(offered_as).collect()
     }
 
     /// Updates the offered tools to the current list. A tool that was removed stays until its running calls

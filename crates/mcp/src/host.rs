@@ -14,6 +14,7 @@ use tokio::sync::{Mutex, watch};
 use crate::call::{RemoteCall, RemoteCallEnd};
 use crate::call_report::CallReport;
 use crate::connection::{McpConnection, ServerAccess};
+use crate::described_tool::{DescribedTool, DescribedTools};
 use crate::failure::McpFailure;
 use crate::hidden::HiddenValues;
 use crate::known_servers::{KnownServer, KnownServers};
@@ -85,6 +86,7 @@ pub(crate) struct ServerHost {
     /// Reports its connections; empty if the server is not attached to a runtime.
     transport: OnceLock<TransportReports>,
     known: StdMutex<KnownServer>,
+    described: DescribedTools,
     /// Counts the changes of the cached description.
     changes: watch::Sender<u64>,
 }
@@ -100,6 +102,7 @@ impl ServerHost {
             known: StdMutex::new(surroundings.known.of(&server)),
             server,
             surroundings,
+            described: DescribedTools::default(),
             connection: Mutex::default(),
             models: OnceLock::new(),
             transport: OnceLock::new(),
@@ -110,6 +113,11 @@ impl ServerHost {
     /// The cached description of the server.
     pub(crate) fn known(&self) -> KnownServer {
         self.lock().clone()
+    }
+
+    /// Its tools, with what follows from their descriptions.
+    pub(crate) fn described(&self) -> Arc<[DescribedTool]> {
+        self.described.of(&self.lock())
     }
 
     /// Attaches the server to the bus of a runtime: its models answer the server's requests to a model, if it
@@ -219,6 +227,7 @@ impl ServerHost {
         let mut current = self.lock();
         if *current != known {
             *current = known;
+            self.described.forget();
             self.changes.send_modify(|count| *count += 1);
         }
         Ok(())

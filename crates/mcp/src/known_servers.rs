@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use agentx_config::{McpServerSettings, McpTarget};
 use agentx_files::{ReplaceOptions, make_private_directory, replace};
+use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::McpFailure;
@@ -55,6 +56,15 @@ pub struct KnownServer {
     /// The reason why the last start failed.
     #[serde(default)]
     pub failure: Option<String>,
+}
+
+/// The part of a file that says whether the tools of a server are known.
+#[derive(Deserialize)]
+struct KnownHead {
+    form: u32,
+    shown: String,
+    #[serde(default)]
+    identity: Option<IgnoredAny>,
 }
 
 impl KnownServer {
@@ -144,13 +154,19 @@ impl KnownServers {
 
     /// Returns the cached description of a server; an empty one if its file does not exist or cannot be read.
     pub fn of(&self, server: &McpServerSettings) -> KnownServer {
-        let known = self.read(&self.file_of(server));
+        let known: Option<KnownServer> = self.read(&self.file_of(server));
         let known = known.filter(|known| known.form == FORM && known.shown == server.shown);
         known.unwrap_or_else(|| KnownServer {
             form: FORM,
             shown: server.shown.clone(),
             ..KnownServer::default()
         })
+    }
+
+    /// Returns whether the tools of a server are known, without reading them.
+    pub(crate) fn knows(&self, server: &McpServerSettings) -> bool {
+        let head: Option<KnownHead> = self.read(&self.file_of(server));
+        head.is_some_and(|head| head.form == FORM && head.shown == server.shown && head.identity.is_some())
     }
 
     /// Changes the cached description of a server, and returns the result.
@@ -230,7 +246,7 @@ impl KnownServers {
             .join(format!("{}-{}.json", server.name, &hash[..16]))
     }
 
-    fn read(&self, file: &Path) -> Option<KnownServer> {
+    fn read<T: DeserializeOwned>(&self, file: &Path) -> Option<T> {
         let mut bytes = Vec::new();
         let opened = std::fs::File::open(file).ok()?;
         opened.take(FILE_BYTES).read_to_end(&mut bytes).ok()?;

@@ -14,6 +14,7 @@ mod call;
 mod call_report;
 mod changed_tools;
 mod connection;
+mod described_tool;
 mod environment;
 mod error_chain;
 mod failure;

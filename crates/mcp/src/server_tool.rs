@@ -104,6 +104,9 @@ impl ServerTool {
 
     /// Returns the difference to how it was described before, as lines; `None` if there is none.
     pub fn difference(&self, before: &Self) -> Option<String> {
+        if self == before {
+            return None;
+        }
         let (before, now) = (before.text(), self.text());
         if before == now {
             return None;

@@ -14,6 +14,11 @@ use crate::limits::McpLimits;
 /// The folder in the data directory with the cached descriptions of servers.
 const FOLDER: &str = "mcp";
 
+/// The cached descriptions in the data directory.
+fn known_servers(settings: &Settings) -> KnownServers {
+    KnownServers::in_directory(settings.data_dir.join(FOLDER))
+}
+
 /// All servers of the settings, none of them started.
 #[derive(Clone, Default)]
 pub struct McpServers(Vec<McpEnvironment>);
@@ -29,7 +34,7 @@ impl McpServers {
         let mut taken: Vec<String> = taken.into_iter().collect();
         let usual = McpLimits::default();
         let surroundings = McpLaunchContext {
-            known: KnownServers::in_directory(settings.data_dir.join(FOLDER)),
+            known: known_servers(settings),
             environment: environment.clone(),
             limits: McpLimits {
                 call: settings
@@ -50,7 +55,27 @@ impl McpServers {
             let environment =
                 McpEnvironment::new(server.clone(), surroundings.clone(), taken.iter().cloned())
                     .filtered(move |name| tools.offers(name));
-            taken.extend(environment.specs().into_iter().map(|spec| spec.name));
+            taken.extend(environment.names());
+            environment
+        });
+        Self(environments.collect())
+    }
+
+    /// Returns the names of the servers in the settings whose tools are not known yet.
+    pub fn unknown(settings: &Settings) -> Vec<&str> {
+        let known = known_servers(settings);
+        let unknown = settings.mcp.iter().filter(|server| !known.knows(server));
+        unknown.map(|server| &*server.name).collect()
+    }
+
+    /// The same servers beside these tools, whose names none of theirs takes. Both share what is known of each server,
+    /// which is read only once.
+    #[must_use]
+    pub fn beside(&self, tools: &[ToolSpec]) -> Self {
+        let mut taken: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
+        let environments = self.0.iter().map(|known| {
+            let environment = known.beside(taken.iter().cloned());
+            taken.extend(environment.names());
             environment
         });
         Self(environments.collect())

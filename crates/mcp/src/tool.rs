@@ -7,19 +7,20 @@ use agentx_runtime::{BoxFuture, Tool, ToolContext, ToolOutcome};
 use agentx_types::{Access, ToolReach, ToolSpec, ToolStatus, host_name};
 use serde_json::{Value, json};
 
+use crate::described_tool::DescribedTool;
 use crate::host::ServerHost;
 use crate::server_tool::ServerTool;
 
 /// A tool that is offered.
 pub(crate) struct McpTool {
     host: Arc<ServerHost>,
-    tool: ServerTool,
+    tool: Arc<ServerTool>,
     spec: ToolSpec,
 }
 
 impl McpTool {
     /// `spec` is what [`spec_of`] says about the tool.
-    pub(crate) fn new(host: Arc<ServerHost>, tool: ServerTool, spec: ToolSpec) -> Self {
+    pub(crate) fn new(host: Arc<ServerHost>, tool: Arc<ServerTool>, spec: ToolSpec) -> Self {
         Self { host, tool, spec }
     }
 
@@ -50,16 +51,12 @@ impl Tool for McpTool {
     }
 }
 
-/// Returns a tool as the model and the rules see it. `changed` is the difference to the accepted description.
+/// Returns a tool as the model and the rules see it.
 ///
 /// The claims of a server count only if the person trusts its annotations. Without that, a call runs a
 /// program or leaves the machine, and is not repeated.
-pub(crate) fn spec_of(
-    server: &McpServerSettings,
-    tool: &ServerTool,
-    offered_as: &str,
-    changed: Option<String>,
-) -> ToolSpec {
+pub(crate) fn spec_of(server: &McpServerSettings, described: &DescribedTool, offered_as: &str) -> ToolSpec {
+    let tool = &described.tool;
     let believed = |claim: Option<bool>| server.trust_annotations && claim == Some(true);
     let (access, hosts) = match &server.target {
         McpTarget::Program { .. } => (Access::Run, Vec::new()),
@@ -85,10 +82,10 @@ pub(crate) fn spec_of(
     let reach = ToolReach {
         hosts,
         variables: server.variables().into_iter().map(str::to_owned).collect(),
-        file: Some(tool.hash(&server.identity())),
+        file: Some(described.hash(&server.identity()).to_owned()),
         mcp: Some(format!("{}/{}", server.name, tool.name)),
         of_folder: server.of_folder,
-        changed,
+        changed: described.changed.clone(),
         ..ToolReach::default()
     };
     ToolSpec::new(offered_as, description, Value::Object(schema), access)

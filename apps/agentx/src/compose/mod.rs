@@ -241,11 +241,11 @@ fn names(keyring: &Keyring) -> BTreeMap<OwnerId, String> {
 pub(crate) async fn build_node(settings: &Settings) -> Result<WithFiles, ChatError> {
     make_data_dir(settings)?;
     let program = concat!("agentx ", env!("CARGO_PKG_VERSION"));
-    let attached = |tools: &[ToolSpec]| servers(settings, tools).specs();
-    let variables = Arc::new(crate::start::lookup);
-    let built = runtime_with_files(settings, program, variables, &attached);
+    let known = servers(settings, &[]);
+    let attached = |tools: &[ToolSpec]| known.beside(tools).specs();
+    let built = runtime_with_files(settings, program, Arc::new(crate::start::lookup), &attached);
     let built = built.map_err(RuntimeError::Log)?;
-    for server in servers(settings, &built.runtime.tools()).iter() {
+    for server in known.beside(&built.runtime.tools()).iter() {
         let attached = built.runtime.attach_once(server.clone()).await;
         attached.map_err(|error| RuntimeError::Refused(error.to_string()))?;
     }

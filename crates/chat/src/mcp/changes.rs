@@ -30,7 +30,7 @@ pub fn servers(settings: &Settings, tools: &[ToolSpec]) -> McpServers {
 pub fn note(settings: &Settings) -> String {
     match settings.connect {
         Some(_) => String::new(),
-        None => super::servers::note(&servers(settings, &[])),
+        None => super::servers::note(&McpServers::unknown(settings)),
     }
 }
 

@@ -33,11 +33,8 @@ pub struct DescribedServer<'a> {
     pub target: &'a [String],
 }
 
-/// Returns a note about servers whose tools are still unknown, and those that could not be started the last
-/// time; empty if there are none.
-pub fn note(servers: &McpServers) -> String {
-    let unknown = servers.iter().filter(|known| known.known().identity.is_none());
-    let names: Vec<&str> = unknown.map(|known| known.server().name.as_str()).collect();
+/// Returns a note about these servers, whose tools are still unknown; empty if there are none.
+pub fn note(names: &[&str]) -> String {
     match names.first() {
         Some(first) => format!(
             "note: the tools of these MCP servers are not known yet, so they are not offered: {}\nhint: `agentx mcp try {first}` (`/mcp try {first}` in a chat) starts it once\n",

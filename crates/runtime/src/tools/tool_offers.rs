@@ -1,7 +1,7 @@
 //! The tools that a runtime offers: those that it was made with, and those of reactors that come and go while
 //! sessions run.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use agentx_bus::ResponderId;
 use agentx_session::SessionFold;
@@ -19,15 +19,16 @@ struct OfferedTools {
     own: Arc<[ToolSpec]>,
     /// The tools of reactors, in the order in which they were attached.
     attached: Vec<(ResponderId, ToolSpec)>,
-    /// Both, each name once: an attached tool replaces one with the same name.
-    all: Arc<[ToolSpec]>,
+    /// Both, each name once: an attached tool replaces one with the same name. It is made when it is asked for, because
+    /// tools come and go one by one.
+    all: OnceLock<Arc<[ToolSpec]>>,
 }
 
 impl ToolOffers {
     /// Offers of these tools, and none of a reactor yet.
     pub fn new(own: Arc<[ToolSpec]>) -> Self {
         let offered = OfferedTools {
-            all: own.clone(),
+            all: OnceLock::new(),
             own,
             attached: Vec::new(),
         };
@@ -37,7 +38,12 @@ impl ToolOffers {
     /// Returns the current offers. The order is fixed: the runtime's own, then those that were attached, the
     /// first one first.
     pub fn now(&self) -> Arc<[ToolSpec]> {
-        self.0.borrow().all.clone()
+        let offered = self.0.borrow();
+        let all = || match &offered.attached[..] {
+            [] => offered.own.clone(),
+            attached => together(&offered.own, attached),
+        };
+        offered.all.get_or_init(all).clone()
     }
 
     /// Only the tools of reactors.
@@ -65,7 +71,7 @@ impl ToolOffers {
     fn change(&self, change: impl FnOnce(&mut Vec<(ResponderId, ToolSpec)>)) {
         self.0.send_modify(|offered| {
             change(&mut offered.attached);
-            offered.all = together(&offered.own, &offered.attached);
+            offered.all = OnceLock::new();
         });
     }
 }
