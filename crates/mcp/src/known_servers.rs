@@ -281,7 +281,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let servers = KnownServers::in_directory(folder.path().join("mcp"));
         let server = McpServerSettings::program("s", "x", ["y"], "/");
-        assert_eq!(servers.of(&server).identity, None);
+        assert!(servers.of(&server).identity.is_none() && !servers.knows(&server));
         let list = |description: &str| {
             let tools = vec![tool("b", description), tool("a", "same")];
             servers.change(&server, |known| {
@@ -300,6 +300,7 @@ mod tests {
         assert!(known.tools.iter().all(|tool| known.change(tool).is_none()));
         let known = list("two").unwrap();
         assert_eq!(known, servers.of(&server), "it is kept");
+        assert!(servers.knows(&server));
         assert_eq!(known.change(&known.tools[0]), None);
         let changed = known.change(&known.tools[1]).unwrap();
         assert!(changed.contains("-one") && changed.contains("+two"), "{changed}");
@@ -310,7 +311,7 @@ mod tests {
         let known = known.unwrap();
         assert_eq!(known.change(&known.tools[1]), None);
         let other = McpServerSettings::program("s", "x", ["z"], "/");
-        assert!(servers.of(&other).tools.is_empty());
+        assert!(servers.of(&other).tools.is_empty() && !servers.knows(&other));
         assert!(servers.forget(&server).unwrap() && !servers.forget(&server).unwrap());
         assert!(servers.of(&server).tools.is_empty());
     }

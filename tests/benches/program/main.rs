@@ -22,6 +22,7 @@ mod idle;
 mod keys;
 mod latency;
 mod long;
+mod mcp;
 mod process;
 mod prompt;
 mod server;
@@ -42,9 +43,10 @@ fn main() {
         .map(String::as_str)
         .filter(|arg| !arg.starts_with('-'))
         .collect();
-    let parts: [(&str, fn()); 8] = [
+    let parts: [(&str, fn()); 9] = [
         ("turns", turns::measure),
         ("start", start::measure),
+        ("mcp", mcp::measure),
         ("prompt", prompt::measure),
         ("open", long::measure),
         ("latency", latency::measure),
