@@ -70,7 +70,7 @@ fuzz-keep:
 schemathesis:
     tests/schemathesis.sh
 
-# The conformance suite of the Model Context Protocol, as a client and as a server
+# The conformance suite of the Model Context Protocol, as a client and as a server, and its results against docs/MCP.md
 mcp-conformance:
     tests/mcp_conformance.sh
 

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # The conformance suite of the Model Context Protocol (@modelcontextprotocol/conformance) against agentx as a client and as the
 # server `/mcp` of `agentx serve`, in each version of the protocol that the suite has. What is known to fail is listed in
-# mcp_conformance/expected.yaml with its reason; a scenario that fails and is not there, or passes and is, is a failure.
+# mcp_conformance/expected.yaml with its reason; a scenario that fails and is not there, or passes and is, is a failure. So is a
+# result that differs from the table of docs/MCP.md: at the end it prints the rows of that table.
 #
 #   tests/mcp_conformance.sh [client|server, by default both] [versions, by default all that the suite has]
 #
 # Builds target/debug/agentx where it is missing (AGENTX names another one), and installs the suite below target, with a Node
 # of its own, because it needs 22. Where that cannot be done it says so and ends well. It takes a minute, most of it for the
-# client, so it is no step of the test command.
+# client.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,7 +27,8 @@ skip() {
   exit 0
 }
 
-if [ -z "${AGENTX:-}" ]; then
+AGENTX=${AGENTX:-${AGENTX_TEST_PROGRAM:-}}
+if [ -z "$AGENTX" ]; then
   AGENTX=$PWD/target/debug/agentx
   [ -x "$AGENTX" ] || cargo build --locked --package agentx-cli || exit 1
 fi
@@ -77,6 +79,23 @@ serve() {
   await "$WORK/proxy.out" ready
 }
 
+# The results by "role version": scenarios without a failed check, and failed checks.
+declare -A results
+
+# Reads the result of the role $1 and the version $2 from the log of the suite, and compares it with the page.
+compare() {
+  local role=$1 version=$2 log=$WORK/$1-$2.log column=4 passed all checks told
+  [ "$role" = client ] && column=3
+  passed=$(grep -cE '^✓ .*: [0-9]+ passed, [0-9]+ failed' "$log")
+  all=$(grep -cE '^(✓|✗) .*: [0-9]+ passed, [0-9]+ failed' "$log")
+  checks=$(sed -n 's/^Total: [0-9]* passed, \([0-9]*\) failed.*/\1/p' "$log" | tail -n 1)
+  results[$role $version]="$passed of $all, ${checks:-?}"
+  told=$(awk -F' *[|] *' -v version="$version" -v column=$column '$2 == version { print $column }' docs/MCP.md)
+  [ "$told" = "${results[$role $version]}" ] && return
+  echo "docs/MCP.md says \"$told\" for the $role in version $version, and the suite \"${results[$role $version]}\""
+  failed=1
+}
+
 # Runs the suite in the role $1 and the version $2 with more flags, and prints its summary.
 suite() {
   local role=$1 version=$2
@@ -87,6 +106,7 @@ suite() {
   local ended=$?
   sed -n '/SUMMARY ===/,$p' "$WORK/$role-$version.log"
   [ "$ended" = 0 ] || failed=1
+  compare "$role" "$version"
 }
 
 failed=0
@@ -101,5 +121,9 @@ for role in $ROLES; do
       suite client "$version" --command "$NODE $OWN/client.mjs" --timeout 90000
     fi
   done
+done
+echo "== rows for docs/MCP.md"
+for version in $VERSIONS; do
+  echo "| $version | ${results[client $version]:-not run} | ${results[server $version]:-no scenarios} |"
 done
 exit "$failed"

@@ -7,7 +7,8 @@
 #   tests/run.sh fmt lint   only these steps
 #   tests/run.sh quick      the pure crates, their tables, and screens without a terminal: for the minute between two edits
 #
-# Steps: fmt lint build features test docs loom deny fuzz asan; schemathesis, a part of test, goes alone too. Logs are in target/checks.
+# Steps: fmt lint build features test docs loom deny fuzz asan; schemathesis and mcp_conformance, parts of test, go alone too. Logs are
+# in target/checks.
 # AGENTX_FUZZ_SECONDS says how long each target of `fuzz`, and `asan`, look (10).
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -154,6 +155,7 @@ run_tests() {
     step test cargo test --workspace --features $features --locked --no-fail-fast
   fi
   schemathesis
+  mcp_conformance
 }
 
 # The crates whose tests need no program, no terminal and no network, in threads of few processes. Random tests try fewer cases, and
@@ -179,6 +181,15 @@ schemathesis() {
   local why
   why=$(sed -n 's/^skipped: //p' "$LOGS/schemathesis.log" | head -n 1)
   [ -z "$why" ] || note "schemathesis: $why"
+}
+
+# The protocol's own suite against the client and the server, and its results against the page. A minute, and one more where the suite
+# and its Node have to be installed.
+mcp_conformance() {
+  step mcp_conformance timeout 600 tests/mcp_conformance.sh
+  local why
+  why=$(sed -n 's/^skipped: //p' "$LOGS/mcp_conformance.log" | head -n 1)
+  [ -z "$why" ] || note "mcp_conformance: $why"
 }
 
 # The program has the name of the library, so its pages are made first, and those of the library replace them. Both say
@@ -226,10 +237,10 @@ asan() {
 [ "$*" = quick ] || set_up
 for name in ${*:-fmt lint build features test docs loom deny fuzz asan}; do
   case $name in
-    fmt | lint | quick | build | features | docs | deny | fuzz | asan | schemathesis) "$name" ;;
+    fmt | lint | quick | build | features | docs | deny | fuzz | asan | schemathesis | mcp_conformance) "$name" ;;
     test) run_tests ;;
     loom) model ;;
-    *) echo "no step $name; there are: quick fmt lint build features test docs loom deny fuzz asan schemathesis" >&2; exit 2 ;;
+    *) echo "no step $name; there are: quick fmt lint build features test docs loom deny fuzz asan schemathesis mcp_conformance" >&2; exit 2 ;;
   esac
 done
 
