@@ -67,8 +67,8 @@ pub(crate) struct RemoteCall<'a> {
     pub(crate) limit: Duration,
 }
 
-/// The end of one request: that of the call, the server's questions before it answers, or a task that brings the
-/// answer.
+/// The end of one request: that of the call, the server's questions before it answers, or a task that brings
+/// the answer.
 enum RoundEnd {
     Call(RemoteCallEnd),
     Needs(InputRequiredResult),
@@ -144,8 +144,8 @@ impl RemoteCall<'_> {
         end
     }
 
-    /// Sends a request. Returns what the server asks before it answers, which is in the log if another process may
-    /// continue with it.
+    /// Sends a request. Returns what the server asks before it answers, which is in the log if another
+    /// process may continue with it.
     ///
     /// # Errors
     /// Returns the end of the call, if it has ended.
@@ -170,7 +170,8 @@ impl RemoteCall<'_> {
         }
     }
 
-    /// Answers what the server asks. Returns what the next request carries: the answers, and the server's state.
+    /// Answers what the server asks. Returns what the next request carries: the answers, and the server's
+    /// state.
     ///
     /// # Errors
     /// Returns the end of the call, if there are no answers.

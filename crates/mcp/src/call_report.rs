@@ -36,7 +36,8 @@ impl CallReport<'_> {
         ))
     }
 
-    /// The outcome of a call whose request was not sent. Of one that is continued the server had an earlier request.
+    /// The outcome of a call whose request was not sent. Of one that is continued the server had an earlier
+    /// request.
     fn not_made(&self, why: &str) -> ToolOutcome {
         if self.is_continued {
             return unknown(&format!(

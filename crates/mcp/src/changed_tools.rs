@@ -1,5 +1,6 @@
-//! The stream on which a server of version 2026-07-28 reports that its tools have changed (`subscriptions/listen`).
-//! Older versions report it without being asked. AgentX keeps no resources of a server, so it subscribes to none.
+//! The stream on which a server of version 2026-07-28 reports that its tools have changed
+//! (`subscriptions/listen`). Older versions report it without being asked. AgentX keeps no resources of a
+//! server, so it subscribes to none.
 
 use rmcp::model::{ServerNotification, SubscriptionFilter};
 use rmcp::service::ServiceError;
@@ -9,8 +10,8 @@ use tokio::time::Instant;
 use crate::limits::{LISTEN_ATTEMPTS, LISTEN_LONGEST_WAIT, LISTEN_WAIT};
 use crate::listener::RunningCalls;
 
-/// Listens until the connection ends, the server does not report changed tools, or too many streams in a row ended
-/// early.
+/// Listens until the connection ends, the server does not report changed tools, or too many streams in a row
+/// ended early.
 ///
 /// The tools may have changed while no stream was open, so each further stream counts as a change.
 pub(crate) async fn listen_for_changed_tools(peer: Peer<RoleClient>, calls: RunningCalls) {

@@ -49,15 +49,15 @@ pub(crate) const FORM_FIELDS: usize = 32;
 pub(crate) const FORM_BYTES: usize = 16 << 10;
 /// Maximum number of times that a server may ask instead of returning a result.
 pub(crate) const ROUNDS: usize = 10;
-/// The record of a call that waits for answers in the log of its session; a call with a longer one is not continued
-/// by another process.
+/// The record of a call that waits for answers in the log of its session; a call with a longer one is not
+/// continued by another process.
 pub(crate) const SUSPENDED_BYTES: usize = 64 << 10;
 /// The time until the state of a task is asked for again: if its server suggests none, at least, and at most.
 pub(crate) const POLL: Duration = Duration::from_secs(1);
 pub(crate) const POLL_SHORTEST: Duration = Duration::from_millis(100);
 pub(crate) const POLL_LONGEST: Duration = Duration::from_secs(30);
-/// The time until a server is listened to again, which doubles each time up to the longest; a stream that lasted
-/// that long counts as good. After so many others in a row AgentX stops listening.
+/// The time until a server is listened to again, which doubles each time up to the longest; a stream that
+/// lasted that long counts as good. After so many others in a row AgentX stops listening.
 pub(crate) const LISTEN_WAIT: Duration = Duration::from_secs(1);
 pub(crate) const LISTEN_LONGEST_WAIT: Duration = Duration::from_secs(60);
 pub(crate) const LISTEN_ATTEMPTS: u32 = 10;

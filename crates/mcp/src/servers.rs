@@ -68,8 +68,8 @@ impl McpServers {
         unknown.map(|server| &*server.name).collect()
     }
 
-    /// The same servers beside these tools, whose names none of theirs takes. Both share what is known of each server,
-    /// which is read only once.
+    /// The same servers beside these tools, whose names none of theirs takes. Both share what is known of
+    /// each server, which is read only once.
     #[must_use]
     pub fn beside(&self, tools: &[ToolSpec]) -> Self {
         let mut taken: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();

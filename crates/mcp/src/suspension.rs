@@ -1,7 +1,7 @@
-//! A call that its server gave back with questions (`input_required`, version 2026-07-28) waits in the log of its
-//! session: as a step with the server's state and its questions, which ends before the answers are sent. If the
-//! program ends meanwhile, the next one asks the same questions and sends the answers, because the server keeps
-//! nothing of such a call.
+//! A call that its server gave back with questions (`input_required`, version 2026-07-28) waits in the log of
+//! its session: as a step with the server's state and its questions, which ends before the answers are sent.
+//! If the program ends meanwhile, the next one asks the same questions and sends the answers, because the
+//! server keeps nothing of such a call.
 
 use agentx_runtime::Journal;
 use agentx_types::{EffectOutcome, RecordedEffects};
@@ -94,8 +94,8 @@ impl<'a> Suspensions<'a> {
         }))
     }
 
-    /// Records that the call waits for answers of a person, if it may be continued by another process. `asked` is the
-    /// number of questions before. Returns `false` if the session is gone.
+    /// Records that the call waits for answers of a person, if it may be continued by another process.
+    /// `asked` is the number of questions before. Returns `false` if the session is gone.
     pub(crate) async fn begin(&mut self, needs: &InputRequiredResult, asked: u64) -> bool {
         let Some(record) = self.record(needs, asked) else {
             return true;
@@ -110,8 +110,8 @@ impl<'a> Suspensions<'a> {
         true
     }
 
-    /// Records that the answers are about to be sent: from now on the outcome of the call is unknown if the program
-    /// ends. Returns `false` if the session is gone, and nothing may be sent.
+    /// Records that the answers are about to be sent: from now on the outcome of the call is unknown if the
+    /// program ends. Returns `false` if the session is gone, and nothing may be sent.
     pub(crate) async fn end(&mut self) -> bool {
         match self.open.take() {
             Some(step) => {
@@ -122,8 +122,8 @@ impl<'a> Suspensions<'a> {
         }
     }
 
-    /// The record of a call that waits; `None` if nobody is asked, a script makes the call, or the record would be too
-    /// large or hold a secret of the server.
+    /// The record of a call that waits; `None` if nobody is asked, a script makes the call, or the record
+    /// would be too large or hold a secret of the server.
     fn record(&self, needs: &InputRequiredResult, asked: u64) -> Option<Value> {
         let requests = needs.input_requests.as_ref()?;
         let asks = |request: &InputRequest| matches!(request, InputRequest::Elicitation(_));

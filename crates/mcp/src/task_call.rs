@@ -1,5 +1,6 @@
-//! A call that its server turned into a task (the extension `io.modelcontextprotocol/tasks` of version 2026-07-28):
-//! its state is asked for until it has ended, its questions are answered, and a cancelled call cancels it.
+//! A call that its server turned into a task (the extension `io.modelcontextprotocol/tasks` of version
+//! 2026-07-28): its state is asked for until it has ended, its questions are answered, and a cancelled call
+//! cancels it.
 
 use std::collections::BTreeSet;
 use std::pin::Pin;

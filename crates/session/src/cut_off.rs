@@ -31,8 +31,8 @@ impl SessionFold {
         begun.collect()
     }
 
-    /// Returns whether a new writer hands a call that had started to its tool again: it may be repeated, or it waits
-    /// for answers of a person.
+    /// Returns whether a new writer hands a call that had started to its tool again: it may be repeated, or
+    /// it waits for answers of a person.
     pub(crate) fn may_continue(&self, agent: &Agent, call: &RequestedCall) -> bool {
         let tools = &agent.config().tools;
         let is_repeatable = tools.iter().any(|tool| tool.name == call.name && tool.idempotent);

@@ -29,8 +29,8 @@ pub struct SessionState {
     /// The waits of the session whose time is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<OpenWait>,
-    /// Whether nothing happens until a wait is over, or a question of a suspended call is answered: no model is
-    /// asked, no tool works, nobody has to decide about a call.
+    /// Whether nothing happens until a wait is over, or a question of a suspended call is answered: no model
+    /// is asked, no tool works, nobody has to decide about a call.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_waits: bool,
     /// Inputs that wait: message id and text.

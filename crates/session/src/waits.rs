@@ -14,9 +14,9 @@ impl SessionFold {
         found
     }
 
-    /// Returns whether nothing happens in the session until a wait is over, or a question of a suspended call is
-    /// answered: no model is asked, no tool works, nobody has to decide about a call. Then a program may leave the
-    /// session as it is.
+    /// Returns whether nothing happens in the session until a wait is over, or a question of a suspended call
+    /// is answered: no model is asked, no tool works, nobody has to decide about a call. Then a program may
+    /// leave the session as it is.
     pub fn only_waits(&self) -> bool {
         let busy = |agent: &&Agent| agent.run().is_some_and(|run| !run.status.is_final());
         let mut busy = self.agents().filter(busy).peekable();
@@ -28,8 +28,8 @@ impl SessionFold {
         busy.peek().is_some() && busy.all(|agent| is_paused(agent) || self.only_asks(agent))
     }
 
-    /// Returns whether each open call of an agent waits for a time, or for an answer of a person with which another
-    /// process can continue it.
+    /// Returns whether each open call of an agent waits for a time, or for an answer of a person with which
+    /// another process can continue it.
     fn only_asks(&self, agent: &Agent) -> bool {
         let questions: Vec<&ToolCallId> = agent.questions().map(|(call, _)| &call.tool_call_id).collect();
         let is_asked = |call: &ToolCallId| questions.iter().any(|asked| asked.is_inside(call));

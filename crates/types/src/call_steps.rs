@@ -236,12 +236,14 @@ fn no_time(spent_ms: &u64) -> bool {
 }
 
 impl RecordedEffects {
-    /// The kind of the step in which a call waits for answers of a person and nothing happens anywhere else: the one
-    /// who has the call gave it back with its state (`input_required` of MCP). The step ends before the answers are
-    /// sent, so a call with such a step that has no outcome can be continued by another process.
+    /// The kind of the step in which a call waits for answers of a person and nothing happens anywhere else:
+    /// the one who has the call gave it back with its state (`input_required` of MCP). The step ends before
+    /// the answers are sent, so a call with such a step that has no outcome can be continued by another
+    /// process.
     pub const INPUT_REQUIRED: &'static str = "input_required";
 
-    /// Returns the step in which the call waits for answers; `None` if it does not, or if its answers are on their way.
+    /// Returns the step in which the call waits for answers; `None` if it does not, or if its answers are on
+    /// their way.
     pub fn suspension(&self) -> Option<&RecordedEffect> {
         let mut waits = self
             .steps

@@ -1,5 +1,5 @@
-//! What configured MCP servers cost that no call needs: runs of the offline demo with ten servers whose tools are
-//! known, beside runs without any, in turn.
+//! What configured MCP servers cost that no call needs: runs of the offline demo with ten servers whose tools
+//! are known, beside runs without any, in turn.
 
 use std::path::Path;
 

@@ -236,7 +236,8 @@ fn a_server_asks_the_person_and_nobody_where_there_is_none() {
     assert!(ledger(&sandbox).contains(accepted), "{}", ledger(&sandbox));
 }
 
-/// A server of version 2026-07-28 gives the call back with its question, so it is answered in whichever program.
+/// A server of version 2026-07-28 gives the call back with its question, so it is answered in whichever
+/// program.
 #[test]
 fn a_question_that_a_server_gave_back_outlives_the_program_that_asked_it() {
     for is_killed in [true, false] {

@@ -194,8 +194,8 @@ impl ReactAgent {
         self.lifecycle.inputs.keep(Arc::new(message));
     }
 
-    /// Returns whether a call that has started may be handed to its tool again: it may be repeated, or it only waits
-    /// for answers of a person, with which the tool continues it.
+    /// Returns whether a call that has started may be handed to its tool again: it may be repeated, or it
+    /// only waits for answers of a person, with which the tool continues it.
     fn may_run_again(&self, call: &RequestedCall, step: &RunStep<'_>) -> bool {
         if self.tool(&call.name).is_some_and(|tool| tool.idempotent) {
             return true;

@@ -25,7 +25,8 @@ pub(crate) async fn keeps_question(session: &dyn Session) -> bool {
     session.state().await.is_ok_and(|state| keeps_a_question(&state))
 }
 
-/// Returns whether a question of the model, or of a suspended call, waits for an answer, no matter who is there.
+/// Returns whether a question of the model, or of a suspended call, waits for an answer, no matter who is
+/// there.
 pub(crate) fn keeps_a_question(state: &SessionState) -> bool {
     if state.only_waits && !state.pending_approvals.is_empty() {
         return true;

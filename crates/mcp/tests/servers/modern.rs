@@ -1,4 +1,5 @@
-//! What version 2026-07-28 does in another way: tasks, streams about changed tools, and log messages that are asked for.
+//! What version 2026-07-28 does in another way: tasks, streams about changed tools, and log messages that are
+//! asked for.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

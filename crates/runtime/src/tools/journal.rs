@@ -341,8 +341,8 @@ impl Journal {
         }
     }
 
-    /// Records the end of a step, and returns when that is in the log, so that nothing that follows can happen before.
-    /// Returns `false` if the session is gone.
+    /// Records the end of a step, and returns when that is in the log, so that nothing that follows can
+    /// happen before. Returns `false` if the session is gone.
     pub async fn end_committed(&self, step: u64, kind: &str, outcome: EffectOutcome) -> bool {
         let ended = EffectEnded {
             tool_call_id: self.tool_call_id.clone(),

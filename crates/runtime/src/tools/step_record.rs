@@ -1,4 +1,5 @@
-//! Values for the record of a step: the data beside its outcome, and the wait until its beginning is in the log.
+//! Values for the record of a step: the data beside its outcome, and the wait until its beginning is in the
+//! log.
 
 use agentx_types::EffectBill;
 use serde_json::Value;

@@ -19,8 +19,8 @@ struct OfferedTools {
     own: Arc<[ToolSpec]>,
     /// The tools of reactors, in the order in which they were attached.
     attached: Vec<(ResponderId, ToolSpec)>,
-    /// Both, each name once: an attached tool replaces one with the same name. It is made when it is asked for, because
-    /// tools come and go one by one.
+    /// Both, each name once: an attached tool replaces one with the same name. It is made when it is asked
+    /// for, because tools come and go one by one.
     all: OnceLock<Arc<[ToolSpec]>>,
 }
 
