@@ -31,6 +31,7 @@ fn options(local_hosts: &[&str]) -> WebExtractOptions {
     WebExtractOptions {
         helper: helper(),
         local_hosts: local_hosts.iter().map(|host| (*host).to_owned()).collect(),
+        robots_txt: false,
     }
 }
 

@@ -164,6 +164,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("web_search.url", ValueKind::Url, Never, None, "the address of the search engine; its vendor's by default, SearXNG needs one"),
     key("databases.*.url", ValueKind::Key, Never, None, "the address of a PostgreSQL database that `query_database` reads, as a reference: `${NAME}`; needs a build with the feature `postgres`"),
     key("web_extract.local_hosts", ValueKind::Names("localhost, wiki.intra"), Never, None, "hosts outside of the public internet, by name or address, from which `web_extract` may fetch pages"),
+    key("web_extract.robots_txt", ValueKind::Choice(YES_OR_NO), Never, Some("true"), "whether `web_extract` fetches only what the `robots.txt` of a server permits to `agentx`"),
     key("providers.*.api", ValueKind::Choice(APIS), SetIfTrusted, None, "the API protocol; OpenAI at its own address uses openai-responses, Google uses gemini [openai-chat]"),
     key("providers.*.base_url", ValueKind::Url, SetIfTrusted, None, "the address of the API"),
     key("providers.*.api_key", ValueKind::Key, SetIfTrusted, None, "the API key, as a reference: `${NAME}`"),

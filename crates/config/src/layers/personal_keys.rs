@@ -12,7 +12,7 @@ const SERVERS: &str =
     "only your own settings may name MCP servers here; those of a folder are in its `.mcp.json`";
 const SEARCH: &str = "only your own settings may choose a search engine";
 const DATABASES: &str = "only your own settings may name databases";
-const FETCHING: &str = "only your own settings may open local hosts to `web_extract`";
+const FETCHING: &str = "only your own settings may say what `web_extract` fetches";
 const SERVING: &str = "only your own settings may set the limits and folders of a server";
 const OPTIONAL: &str = "only your own settings may offer tools that are off by default";
 const PLAIN: &str = "only your own settings may name servers that are reached without encryption";

@@ -75,6 +75,7 @@ pub(crate) fn settings(
         search: search(&get, lookup, mistakes),
         databases: databases(&get, lookup),
         local_web_hosts: get.name_list("web_extract.local_hosts"),
+        robots_txt: get.text("web_extract.robots_txt").as_deref() != Some("false"),
         catalog,
         providers,
         cloud_files: cloud::named_files(lookup, &places.cwd),

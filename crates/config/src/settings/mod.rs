@@ -77,6 +77,8 @@ pub struct Settings {
     pub databases: Vec<DatabaseSettings>,
     /// Hosts outside of the public internet from which the tool `web_extract` may fetch pages.
     pub local_web_hosts: Vec<String>,
+    /// Whether `web_extract` fetches only what the `robots.txt` of a server permits.
+    pub robots_txt: bool,
     /// All models and providers: the built-in ones, with what the configuration adds and changes.
     pub catalog: Catalog,
     /// The providers of the catalog, each with its key.

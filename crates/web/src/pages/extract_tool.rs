@@ -39,6 +39,8 @@ pub struct WebExtractOptions {
     pub helper: DocumentHelper,
     /// Hosts outside of the public internet from which pages may be fetched, by name or address.
     pub local_hosts: Vec<String>,
+    /// Whether a page is fetched only if the `robots.txt` of its server permits it to `agentx` (RFC 9309).
+    pub robots_txt: bool,
 }
 
 /// The tool `web_extract`.
@@ -48,7 +50,11 @@ pub struct WebExtractOptions {
 /// use agentx_tools::Typed;
 /// use agentx_web::{DocumentHelper, WebExtractOptions, WebExtractTool};
 ///
-/// let options = WebExtractOptions { helper: DocumentHelper::new("agentx"), local_hosts: Vec::new() };
+/// let options = WebExtractOptions {
+///     helper: DocumentHelper::new("agentx"),
+///     local_hosts: Vec::new(),
+///     robots_txt: true,
+/// };
 /// let spec = Typed::new(WebExtractTool::new(options)).spec();
 /// assert_eq!((spec.name.as_str(), spec.address_argument.as_deref()), ("web_extract", Some("urls")));
 /// ```
@@ -66,17 +72,23 @@ struct ReadPage {
 impl WebExtractTool {
     /// Returns the tool; nothing is connected before its first call.
     pub fn new(options: WebExtractOptions) -> Self {
+        let fetcher = PageFetcher::new(LocalHosts::new(&options.local_hosts));
         Self {
-            fetcher: PageFetcher::new(LocalHosts::new(&options.local_hosts)),
+            fetcher: if options.robots_txt {
+                fetcher
+            } else {
+                fetcher.without_robots()
+            },
             helper: options.helper,
         }
     }
 
     /// The same with another way to look up names.
     pub fn with_lookup(options: WebExtractOptions, lookup: Arc<dyn NameLookup>) -> Self {
+        let Self { helper, fetcher } = Self::new(options);
         Self {
-            fetcher: PageFetcher::with_lookup(LocalHosts::new(&options.local_hosts), lookup),
-            helper: options.helper,
+            fetcher: fetcher.with_lookup(lookup),
+            helper,
         }
     }
 

@@ -11,12 +11,16 @@ use reqwest::{Client, Response, Url};
 use tokio::sync::OnceCell;
 
 use super::guard::LocalHosts;
+use super::robots::RobotsRules;
+use super::robots_files::{self, RobotsFiles};
 use super::{address, content};
 use crate::cause;
 
 /// The time for one page, with its redirects.
 const TIMEOUT: Duration = Duration::from_secs(30);
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time for a `robots.txt` file behind its first answer, within the time of its page.
+const ROBOTS_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest page in bytes, packed or not.
 pub(super) const MAX_PAGE: usize = 8 << 20;
 /// The maximum number of redirects.
@@ -24,6 +28,10 @@ const MOST_REDIRECTS: usize = 5;
 /// The accepted media types: servers that have Markdown may send it.
 const ACCEPTED: &str = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, application/pdf;q=0.8, \
                         application/json;q=0.8, text/*;q=0.8, */*;q=0.1";
+
+/// The words behind each refusal that comes from a `robots.txt` file.
+const ROBOTS_HINT: &str =
+    "only the person can permit it, by `web_extract.robots_txt: false` in their settings";
 
 /// A page as it came.
 #[derive(Debug)]
@@ -49,21 +57,30 @@ impl FetchedPage {
 pub(super) struct PageFetcher {
     hosts: LocalHosts,
     lookup: Arc<dyn NameLookup>,
+    /// The rules of servers for programs; `None` if they are not asked for.
+    robots: Option<RobotsFiles>,
     /// Made for the first page, because reading the machine's certificates takes milliseconds.
     client: OnceCell<Client>,
 }
 
 impl PageFetcher {
     pub(super) fn new(hosts: LocalHosts) -> Self {
-        Self::with_lookup(hosts, Arc::new(SystemLookup))
-    }
-
-    pub(super) fn with_lookup(hosts: LocalHosts, lookup: Arc<dyn NameLookup>) -> Self {
         Self {
             hosts,
-            lookup,
+            lookup: Arc::new(SystemLookup),
+            robots: Some(RobotsFiles::default()),
             client: OnceCell::new(),
         }
+    }
+
+    /// The same with another way to look up names.
+    pub(super) fn with_lookup(self, lookup: Arc<dyn NameLookup>) -> Self {
+        Self { lookup, ..self }
+    }
+
+    /// The same without regard to `robots.txt`.
+    pub(super) fn without_robots(self) -> Self {
+        Self { robots: None, ..self }
     }
 
     /// Fetches the page at an address.
@@ -76,6 +93,7 @@ impl PageFetcher {
 
     async fn follow(&self, mut url: Url) -> Result<FetchedPage, String> {
         for _ in 0..=MOST_REDIRECTS {
+            self.check_robots(&url).await?;
             let response = self.ask(&url).await?;
             match next(&url, &response)? {
                 Some(to) => url = to,
@@ -83,6 +101,54 @@ impl PageFetcher {
             }
         }
         Err(format!("it was redirected more than {MOST_REDIRECTS} times"))
+    }
+
+    /// Asks the server's `robots.txt` whether a page may be fetched.
+    async fn check_robots(&self, page: &Url) -> Result<(), String> {
+        // The file itself is open to everybody.
+        let Some(files) = self.robots.as_ref().filter(|_| page.path() != "/robots.txt") else {
+            return Ok(());
+        };
+        let rules = match files.kept(page) {
+            Some(rules) => rules,
+            None => {
+                let rules = Arc::new(self.robots_rules(page).await?);
+                files.keep(page, &rules);
+                rules
+            }
+        };
+        match rules.refusal(&robots_files::path_of(page)) {
+            None => Ok(()),
+            Some(rule) => Err(format!(
+                "{} refuses it ({rule}); {ROBOTS_HINT}",
+                robots_files::file_of(page)
+            )),
+        }
+    }
+
+    async fn robots_rules(&self, page: &Url) -> Result<RobotsRules, String> {
+        let file = robots_files::file_of(page);
+        let first = self.ask(&file).await?;
+        let unknown = |why: String| format!("the rules of {file} are not known ({why}); {ROBOTS_HINT}");
+        let reading = tokio::time::timeout(ROBOTS_TIMEOUT, self.follow_robots(file.clone(), first));
+        match reading.await {
+            Ok(rules) => rules.map_err(unknown),
+            Err(_) => Err(unknown(format!("it did not come within {ROBOTS_TIMEOUT:?}"))),
+        }
+    }
+
+    /// Follows redirects of a `robots.txt` file as those of pages. A server counts as one without such a file if
+    /// they lead elsewhere, or too far.
+    async fn follow_robots(&self, mut file: Url, mut response: Response) -> Result<RobotsRules, String> {
+        for _ in 0..MOST_REDIRECTS {
+            match next(&file, &response) {
+                Ok(Some(to)) => file = to,
+                Ok(None) => return robots_files::rules(response).await,
+                Err(_) => return Ok(RobotsRules::default()),
+            }
+            response = self.ask(&file).await?;
+        }
+        robots_files::rules(response).await
     }
 
     async fn ask(&self, url: &Url) -> Result<Response, String> {
@@ -204,7 +270,7 @@ pub(super) fn refused_type(named: &str) -> String {
     format!("it is {named}; only HTML, PDF, JSON and text are read")
 }
 
-fn header(headers: &HeaderMap, name: &reqwest::header::HeaderName) -> String {
+pub(super) fn header(headers: &HeaderMap, name: &reqwest::header::HeaderName) -> String {
     let value = headers.get(name).and_then(|value| value.to_str().ok());
     value.unwrap_or_default().to_ascii_lowercase()
 }
@@ -219,6 +285,6 @@ fn media_type(content_type: &str) -> String {
 }
 
 #[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-fn unreachable(error: reqwest::Error) -> String {
+pub(super) fn unreachable(error: reqwest::Error) -> String {
     format!("it cannot be reached: {}", cause(&error))
 }
