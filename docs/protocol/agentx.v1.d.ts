@@ -205,10 +205,15 @@ export interface Rule {
    * `None` means everywhere.
    */
   workspace?: string | null;
+  /** The rule applies only after text of this origin has entered the conversation; `None` means always. */
+  origin?: TextOrigin | null;
 }
 
 /** The effect of a rule on a call. */
 export type RuleEffect = "allow" | "ask" | "deny";
+
+/** The origin of text that neither a person of the session nor the model wrote. */
+export type TextOrigin = "web" | "unknown";
 
 /** Stops the current run. */
 export interface InterruptFrame {
@@ -1223,6 +1228,11 @@ export interface AgentConfig {
    * this one makes ask for none.
    */
   context_sources?: ContextSource[];
+  /**
+   * Whether text from the web has entered the conversation ([`TextOrigin::Web`]), for rules about it. The
+   * agent sets it when it gets such a result; `false` in logs older than this field.
+   */
+  web_text?: boolean;
 }
 
 /** The state machine that drives the agent. */

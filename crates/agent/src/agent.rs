@@ -13,6 +13,7 @@ use crate::ledger::{CallStage, LedgerEntry};
 use crate::limits::ancestor_budgets::AncestorBudgets;
 use crate::matching::MatchAgent;
 use crate::permissions::approval::Question;
+use crate::permissions::rule_origin::note_web_text;
 use crate::react::ReactAgent;
 use crate::run_lifecycle::{self, InputBacklog, InputQueue, Run, RunInput, RunStep, Totals};
 
@@ -108,6 +109,14 @@ impl Agent {
         match self {
             Self::React(agent) => agent.bind_by(server),
             Self::Match(agent) => run_lifecycle::bind_by(Arc::make_mut(&mut agent.config), server),
+        }
+    }
+
+    /// Notes that text from the web has entered the conversation, because an agent below hands on its answer.
+    pub fn note_web_text(&mut self) {
+        match self {
+            Self::React(agent) => agent.note_web_text(),
+            Self::Match(agent) => note_web_text(&mut agent.config),
         }
     }
 

@@ -12,13 +12,14 @@
 //! | fallbacks, the model of summaries, context sources | removed: they would send the conversation, or what a person keeps, elsewhere |
 //! | workspace | the directory in which the session was imported |
 //! | agents below | the same, in the directory of the agent above, with its version of the rules and its guard |
+//! | the mark that text from the web was read | set: nobody knows what the document has read |
 //! | all other fields | as they are: words for the model, names, limits and prices of the document |
 //!
 //! The program adds its own rules, guard and tools when it continues the session. It gives tools to the root
 //! alone: agents below have only those that they answer themselves, until a new session is made from their
 //! definitions.
 
-use agentx_types::{AgentConfig, ApprovalMode, RuleEffect};
+use agentx_types::{AgentConfig, ApprovalMode, RuleEffect, since};
 
 use crate::run_lifecycle::below;
 use crate::tools::ask_user::ASK_USER;
@@ -45,6 +46,8 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         rules,
         condensing,
         context_sources,
+        rules_version,
+        web_text,
         kind: _,
         name: _,
         model: _,
@@ -55,7 +58,6 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         limits: _,
         agents: _,
         routing: _,
-        rules_version: _,
         guard: _,
         server_rules: _,
         all_tools: _,
@@ -68,6 +70,8 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
     } = config;
     fallbacks.clear();
     context_sources.clear();
+    // Nobody knows what the document has read.
+    *web_text |= *rules_version >= since::WEB_TEXT_IS_SEEN;
     rules.retain(|rule| rule.effect != RuleEffect::Allow);
     *approval = approval.stricter(ApprovalMode::Ask);
     if let Some(condensing) = condensing.as_deref_mut() {
@@ -103,6 +107,7 @@ mod tests {
             argument: None,
             path: None,
             workspace: None,
+            origin: None,
         }
     }
 

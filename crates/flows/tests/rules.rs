@@ -83,6 +83,7 @@ pub(crate) fn rule(effect: RuleEffect, tool: &str, argument: Option<&str>, path:
         argument: argument.map(str::to_owned),
         path: path.map(str::to_owned),
         workspace: None,
+        origin: None,
     }
 }
 

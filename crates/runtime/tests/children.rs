@@ -161,6 +161,34 @@ async fn the_answer_of_a_child_is_the_result_of_its_call() {
 }
 
 #[tokio::test]
+async fn text_from_the_web_counts_for_the_agents_above_and_below_the_one_that_read_it() {
+    for (above, below) in [(true, false), (false, true), (false, false)] {
+        let world = MemoryWorld::new([
+            delegate("call_1", false),
+            ModelScript::text("under the bed"),
+            ModelScript::text("It is under the bed."),
+        ]);
+        let mut config = parent();
+        config.web_text = above;
+        config.agents[0].web_text = below;
+        let session = world.open_new(config).await;
+        say(&session, "find it").await;
+        assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
+        let made = world.facts().into_iter().find_map(|fact| match fact {
+            EnvironmentEvent::AgentSpawned(spawned) => Some(spawned.config.web_text),
+            _ => None,
+        });
+        assert_eq!(made, Some(above || below));
+        let mut fold = SessionFold::new(world.session_id.clone());
+        for fact in world.log.facts(&world.session_id) {
+            fold.advance(&fact);
+        }
+        let root = fold.root_agent().unwrap();
+        assert_eq!(root.config().web_text, above || below);
+    }
+}
+
+#[tokio::test]
 async fn one_in_the_background_comes_back_as_an_input() {
     let gate = Gate::closed();
     let world = MemoryWorld::new([

@@ -60,6 +60,7 @@ fn rule() -> impl Strategy<Value = Rule> {
         argument: argument.filter(|_| path.is_none()).map(str::to_owned),
         path: path.map(str::to_owned),
         workspace: workspace.map(str::to_owned),
+        origin: None,
     })
 }
 

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use agentx_agent::{Agent, AncestorBudgets, Census, StepContext, Transition, bind_by, hold_to};
 use agentx_types::{
     Action, AgentConfig, AgentOutput, AgentStateId, ConfigChange, ConfigChanged, Envelope, EnvironmentEvent,
-    Limits, Source, StateOutput, since,
+    Limits, Source, StateOutput, TurnOutput, since,
 };
 
 use crate::agent_dispatch::{AgentDispatch, AgentStep, DispatchInputs};
@@ -184,6 +184,11 @@ impl AgentTree {
             if matches!(output, AgentOutput::State(StateOutput::Closed { .. })) {
                 gone.push(child.clone());
             }
+            if self.hands_on_web_text(&child, &output)
+                && let Some(agent) = self.agents.get_mut(&parent)
+            {
+                agent.note_web_text();
+            }
             self.step_one(&parent, &mut dispatch, |agent, context| {
                 agent.on_child(&child, &output, fact, context)
             });
@@ -198,6 +203,20 @@ impl AgentTree {
             self.remove(&id);
         }
         dispatch.actions
+    }
+
+    /// Returns whether an output of a child is its answer, and text from the web may be in it.
+    fn hands_on_web_text(&self, child: &AgentStateId, output: &AgentOutput) -> bool {
+        let is_answer = matches!(
+            output,
+            AgentOutput::State(StateOutput::RunFinished { .. })
+                | AgentOutput::Turn(TurnOutput::Response { .. })
+        );
+        is_answer
+            && self
+                .agents
+                .get(child)
+                .is_some_and(|agent| agent.config().web_text)
     }
 
     /// Gives one agent an input that follows from the fact. Does nothing if that agent was removed.

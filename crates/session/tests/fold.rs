@@ -194,6 +194,7 @@ fn reaches_who_is_there(version: u32) -> Vec<bool> {
         argument: None,
         path: None,
         workspace: None,
+        origin: None,
     };
     let mut world = World::open();
     let change = |world: &mut World, change| world.fact(Some("agt_1"), ConfigChanged { change, by: None });

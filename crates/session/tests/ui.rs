@@ -136,6 +136,7 @@ fn a_call_is_asked_about_runs_and_ends() {
                     tool: "read".into(),
                     argument: None,
                     path: None,
+                    origin: None,
                 },
                 form: None,
                 question: None,

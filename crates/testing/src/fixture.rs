@@ -109,6 +109,7 @@ pub fn config() -> AgentConfig {
         stuck: None,
         answer_schema: None,
         context_sources: Vec::new(),
+        web_text: false,
     }
 }
 

@@ -24,6 +24,7 @@ fn rule(effect: RuleEffect, path: &str) -> Rule {
         tool: "*".into(),
         argument: None,
         path: Some(path.into()),
+        origin: None,
     }
 }
 
@@ -86,6 +87,7 @@ fn guarded(
         plan_mode: None,
         stuck: None,
         context_sources: Vec::new(),
+        web_text: false,
         answer_schema: None,
     };
     let caller = CallingAgent {

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 pub use crate::since::RULES_VERSION;
 use crate::{
     AnswerSchema, AskUser, Condensing, ContextSource, ModelParams, ModelSpec, NanoUsd, Routing,
-    StuckSettings, ToolSearch, ToolSpec,
+    StuckSettings, TextOrigin, ToolSearch, ToolSpec,
 };
 
 /// Maximum depth of nested agents below the root agent: those of files, and those that scripts create.
@@ -111,6 +111,10 @@ pub struct AgentConfig {
     /// this one makes ask for none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_sources: Vec<ContextSource>,
+    /// Whether text from the web has entered the conversation ([`TextOrigin::Web`]), for rules about it. The
+    /// agent sets it when it gets such a result; `false` in logs older than this field.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub web_text: bool,
 }
 
 impl AgentConfig {
@@ -145,6 +149,7 @@ impl AgentConfig {
             plan_mode: None,
             stuck: None,
             context_sources: Vec::new(),
+            web_text: false,
         }
     }
 }
@@ -338,6 +343,9 @@ pub struct Rule {
     /// `None` means everywhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
+    /// The rule applies only after text of this origin has entered the conversation; `None` means always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub origin: Option<TextOrigin>,
 }
 
 impl Rule {
@@ -345,7 +353,9 @@ impl Rule {
     ///
     /// ```
     /// use agentx_types::{Rule, RuleEffect};
-    /// let rule = Rule { effect: RuleEffect::Allow, tool: "lint@0123".into(), argument: None, path: None, workspace: None };
+    /// let rule = Rule {
+    ///     effect: RuleEffect::Allow, tool: "lint@0123".into(), argument: None, path: None, workspace: None, origin: None,
+    /// };
     /// assert_eq!(rule.tool_name(), "lint");
     /// ```
     pub fn tool_name(&self) -> &str {

@@ -35,6 +35,7 @@ const LEAST: &[(&str, &str)] = &[
     ("LoopKind", "unknown"),
     ("LoopResponse", "unknown"),
     ("RuleEffect", "deny"),
+    ("TextOrigin", "unknown"),
     ("VarKind", "string"),
     ("Api", "unknown"),
     ("InputMedium", "file"),

@@ -136,6 +136,7 @@ fn rule(text: &str) -> Rule {
         tool: "bash".into(),
         argument: Some(pattern.into()),
         path: None,
+        origin: None,
     }
 }
 

@@ -190,6 +190,7 @@ fn add(
         tool: args.tool.clone(),
         argument: args.argument.clone().or_else(|| args.command.clone()),
         path: path.map_err(|what| ChatError::usage(what, "see docs/CONFIG.md, Rules"))?,
+        origin: None,
     };
     let file = &loaded.settings.user_file;
     // A rule of one folder says so itself.

@@ -113,7 +113,9 @@ pub(crate) fn line_names_secret(guard: &Guard, pattern: &str, workspace: &str) -
 /// use agentx_types::{Guard, Rule, RuleEffect};
 /// let guard = Guard { secrets: vec!["/**/.env".into()], ..Guard::default() };
 /// let allow = |path: &str| {
-///     Rule { effect: RuleEffect::Allow, tool: "read".into(), argument: None, path: Some(path.into()), workspace: None }
+///     Rule {
+///         effect: RuleEffect::Allow, tool: "read".into(), argument: None, path: Some(path.into()), workspace: None, origin: None,
+///     }
 /// };
 /// assert!(opens_secrets(&guard, &allow("config/.env"), "/ws"));
 /// assert!(!opens_secrets(&guard, &allow("config/*"), "/ws"), "a star does not name a secret");

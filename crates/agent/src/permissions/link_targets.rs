@@ -129,6 +129,7 @@ pub fn refused_in_line(
                 ..(*rule).clone()
             };
             rule.effect == RuleEffect::Deny
+                && subject.is_where(rule)
                 && subject.is_tool_of(rule)
                 && rule
                     .path

@@ -5,6 +5,7 @@ pub(crate) mod call_subject;
 pub mod link_targets;
 pub mod remembered_rule;
 pub(crate) mod rule_options;
+pub(crate) mod rule_origin;
 pub(crate) mod rule_words;
 pub mod search_scopes;
 pub mod unmatchable_rules;

@@ -1,6 +1,6 @@
 //! Describes a rule in words: in full, and shortened for the reason of a decision.
 
-use agentx_types::{Rule, RuleEffect, since};
+use agentx_types::{Rule, RuleEffect, TextOrigin, since};
 
 /// Maximum number of characters of a rule in a reason.
 const MOST: usize = 160;
@@ -29,7 +29,9 @@ pub(crate) fn in_reason(rule: &Rule, version: u32) -> String {
 /// ```
 /// use agentx_types::{Rule, RuleEffect};
 /// let argument = Some("rm *".to_owned());
-/// let rule = Rule { effect: RuleEffect::Deny, tool: "bash".into(), argument, path: None, workspace: None };
+/// let rule = Rule {
+///     effect: RuleEffect::Deny, tool: "bash".into(), argument, path: None, workspace: None, origin: None,
+/// };
 /// assert_eq!(agentx_agent::approval::describe(&rule), "\"deny bash: rm *\"");
 /// ```
 pub fn describe(rule: &Rule) -> String {
@@ -48,12 +50,22 @@ pub fn describe(rule: &Rule) -> String {
         .as_ref()
         .map(|path| format!(" in {path}"))
         .unwrap_or_default();
+    let origin = origin_words(rule);
     let workspace = rule
         .workspace
         .as_ref()
         .map(|workspace| format!(" (only in {workspace})"))
         .unwrap_or_default();
-    format!("\"{effect} {}{argument}{path}{workspace}\"", rule.tool)
+    format!("\"{effect} {}{argument}{path}{origin}{workspace}\"", rule.tool)
+}
+
+/// The origin of a rule behind its words: ` (origin: web)`; empty if it has none.
+pub fn origin_words(rule: &Rule) -> &'static str {
+    match rule.origin {
+        None => "",
+        Some(TextOrigin::Web) => " (origin: web)",
+        Some(TextOrigin::Unknown) => " (origin: unknown)",
+    }
 }
 
 #[cfg(test)]
@@ -68,6 +80,7 @@ mod tests {
             argument: Some(argument.to_owned()),
             path: None,
             workspace: Some("/ws".into()),
+            origin: None,
         };
         let short = of("rm *");
         assert_eq!(in_reason(&short, 9), describe(&short));

@@ -7,6 +7,7 @@ use crate::files::closed_files::{SecretGuard, guarded, names_secret};
 use crate::files::path_pattern::is_named_by;
 use crate::pattern::{fits, is_within};
 use crate::permissions::approval::rules_of;
+use crate::permissions::rule_origin::holds_after;
 
 /// The rules that ask about or deny files that a search may find.
 #[derive(Clone, Debug)]
@@ -28,7 +29,8 @@ impl PlaceRules {
     /// A rule that asked about `root` itself has been answered. Files that may hold secrets, and the
     /// program's own, are excluded from every search that does not begin at one of them.
     pub fn of(config: &AgentConfig, tool: &str, root: &str) -> Option<Self> {
-        let all = rules_of(config);
+        let mut all = rules_of(config).into_owned();
+        all.retain(|rule| holds_after(rule, config.rules_version, config.web_text));
         let is_open = |rule: &Rule| match rule.effect {
             RuleEffect::Allow => false,
             RuleEffect::Deny => true,
@@ -83,7 +85,9 @@ impl PlaceRules {
     ///
     /// let mut config = fixtures::config();
     /// let path = Some("secret/**".into());
-    /// config.rules = vec![Rule { effect: RuleEffect::Deny, tool: "read".into(), argument: None, path, workspace: None }];
+    /// config.rules = vec![Rule {
+    ///     effect: RuleEffect::Deny, tool: "read".into(), argument: None, path, workspace: None, origin: None,
+    /// }];
     /// let places = PlaceRules::of(&config, "grep", "/ws").unwrap();
     /// assert!(places.cover("/ws/secret/a") && !places.cover("/ws/src/a"));
     /// ```

@@ -22,7 +22,9 @@ use agentx_types::{Rule, RuleEffect, ToolSpec};
 ///
 /// let config = fixtures::config();
 /// let path = Some("src/**".into());
-/// let rule = Rule { effect: RuleEffect::Deny, tool: "*".into(), argument: None, path, workspace: None };
+/// let rule = Rule {
+///     effect: RuleEffect::Deny, tool: "*".into(), argument: None, path, workspace: None, origin: None,
+/// };
 /// assert_eq!(never_about(&rule, &config.tools[0]), None, "`look` takes a path");
 /// assert_eq!(never_about(&rule, &config.tools[2]), Some("it takes no path"), "`finish` takes none");
 /// ```

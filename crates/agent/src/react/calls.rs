@@ -7,14 +7,15 @@ use std::sync::Arc;
 
 use agentx_types::{
     ActionBody, AnswerCall, CallTool, CallingAgent, ContentPart, Envelope, EnvironmentEvent, Message,
-    MessageId, MessageOutput, RequestedCall, Role, RunStatus, StateOutput, StreamOutput, ToolResult,
-    ToolResultPart, ToolStatus, since,
+    MessageId, MessageOutput, RequestedCall, Role, RunStatus, StateOutput, StreamOutput, ToolCallId,
+    ToolResult, ToolResultPart, ToolStatus, since,
 };
 
 use super::ReactAgent;
 use crate::ledger::{CallStage, LedgerEntry};
 use crate::limits;
 use crate::permissions::approval::{self, Verdict};
+use crate::permissions::rule_origin::{brings_web_text, note_web_text};
 use crate::run_lifecycle::RunStep;
 use crate::tools::arguments;
 
@@ -201,9 +202,13 @@ impl ReactAgent {
         result: &ToolResult,
         step: &mut RunStep<'_>,
     ) {
+        let brings_web_text = self.brings_web_text(&result.tool_call_id);
         let resolves = |action| self.ledger.resolve(action, result);
         if !fact.cause.as_ref().is_some_and(resolves) {
             return;
+        }
+        if brings_web_text {
+            self.note_web_text();
         }
         step.stream(StreamOutput::ToolResult {
             tool_call_id: result.tool_call_id.clone(),
@@ -216,6 +221,22 @@ impl ReactAgent {
         self.drop_nested_calls(false, step);
         self.update_waiting_status(step);
         self.proceed(step);
+    }
+
+    /// Returns whether the result of a running call may hold text from the web: of its tool, or of one that its
+    /// tool called.
+    fn brings_web_text(&self, id: &ToolCallId) -> bool {
+        let runs = |entry: &&LedgerEntry| {
+            entry.call.tool_call_id == *id && matches!(entry.stage, CallStage::Running { .. })
+        };
+        self.ledger.entries().iter().find(runs).is_some_and(|entry| {
+            self.tool(&entry.call.name).is_none_or(brings_web_text) || self.called_for_web_text(id)
+        })
+    }
+
+    /// Notes that text from the web has entered the conversation.
+    pub(crate) fn note_web_text(&mut self) {
+        note_web_text(&mut self.config);
     }
 
     /// Adds the results of a settled ledger to the conversation, in the order of the calls, and counts the

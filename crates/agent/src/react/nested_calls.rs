@@ -31,6 +31,7 @@ use serde_json::Value;
 use super::ReactAgent;
 use crate::ledger::CallStage;
 use crate::permissions::approval::{self, Question, Verdict};
+use crate::permissions::rule_origin::brings_web_text;
 use crate::run_lifecycle::RunStep;
 
 /// A call that a running tool wants to make. It stays until its step has ended, so that a tool that is run
@@ -72,6 +73,12 @@ impl NestedCall {
     /// Returns whether it is a question to a person, not a call.
     fn is_question(&self) -> bool {
         self.question().is_some_and(|question| question.form.is_some())
+    }
+
+    /// Returns whether it may have been made, and its result is text from the web.
+    fn may_bring_web_text(&self) -> bool {
+        let is_allowed = matches!(self.stage, NestedStage::Decided(NestedDecision::Allowed { .. }));
+        is_allowed && brings_web_text(&self.tool)
     }
 
     /// Returns whether the current rules and mode allow the call.
@@ -295,7 +302,20 @@ impl ReactAgent {
 
     /// Removes this call after the tool has made it.
     pub(super) fn inner_ended(&mut self, id: &ToolCallId) {
+        let ended = |inner: &NestedCall| inner.call.tool_call_id == *id && inner.may_bring_web_text();
+        if self.inner.iter().any(ended) {
+            self.note_web_text();
+        }
         self.inner.retain(|inner| inner.call.tool_call_id != *id);
+    }
+
+    /// Returns whether the tool of this call has called one whose results are text from the web.
+    pub(super) fn called_for_web_text(&self, outer: &ToolCallId) -> bool {
+        let mut of_it = self
+            .inner
+            .iter()
+            .filter(|inner| inner.call.tool_call_id.is_inside(outer));
+        of_it.any(NestedCall::may_bring_web_text)
     }
 
     /// Drops the calls whose tool has ended, or all of them if the run is being stopped. Open questions among

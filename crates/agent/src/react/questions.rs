@@ -64,6 +64,7 @@ impl ReactAgent {
                 argument: None,
                 path: None,
                 workspace: None,
+                origin: None,
             },
             by_server: false,
             form: None,

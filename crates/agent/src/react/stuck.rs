@@ -280,6 +280,7 @@ impl ReactAgent {
             argument: None,
             path: None,
             workspace: None,
+            origin: None,
         };
         let question = Question {
             reason: REASON.to_owned(),

@@ -128,8 +128,8 @@ pub(crate) fn add_strict(rules: &mut Vec<Rule>, of_maker: &[Rule]) {
 
 /// Binds an agent, and the agents that it may create, by the restrictions of its maker.
 ///
-/// These are rules that deny or ask, the guard, the rules of the server, and the approval mode if that of the
-/// maker is stricter, and plan mode. Rules that allow are not passed on, and a missing guard or server of the maker removes
+/// These are rules that deny or ask, the guard, the rules of the server, the approval mode if that of the
+/// maker is stricter, plan mode, and the mark that text from the web was read. Rules that allow are not passed on, and a missing guard or server of the maker removes
 /// nothing.
 ///
 /// ```
@@ -154,6 +154,7 @@ pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
     if maker.plan_mode == Some(true) {
         config.plan_mode = maker.plan_mode;
     }
+    config.web_text |= maker.web_text;
     for child in below(config) {
         hold_to(child, maker);
     }
@@ -251,6 +252,7 @@ mod tests {
             argument: None,
             path: None,
             workspace: None,
+            origin: None,
         }
     }
 

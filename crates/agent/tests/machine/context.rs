@@ -161,6 +161,7 @@ fn rules_that_change_hold_for_the_next_call() {
         tool: "look".into(),
         argument: None,
         path: None,
+        origin: None,
     };
     let mut session = Session::started(|_| {});
     session.change(ConfigChange::RuleAdded(deny));

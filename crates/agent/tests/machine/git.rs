@@ -311,6 +311,7 @@ fn no_star_allows_git_where_a_repository_names_programs_that_nobody_accepted() {
         argument: Some("git status".to_owned()),
         path: None,
         workspace: Some(config.workspace.clone()),
+        origin: None,
     };
     assert_eq!(kept, wanted);
     config.rules.push(kept);

@@ -101,6 +101,7 @@ fn change(a: u8, b: u8, session: &Session) -> ConfigChange {
         tool: pick(&["*", "look", "change"], a).into(),
         argument: None,
         path: pick(&[None, Some("**".to_owned())], b),
+        origin: None,
     };
     match a % 9 {
         0 => ConfigChange::Approval(pick(

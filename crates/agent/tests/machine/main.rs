@@ -88,3 +88,5 @@ mod uncovered;
 mod unread;
 #[cfg(test)]
 mod waits;
+#[cfg(test)]
+mod web_text;

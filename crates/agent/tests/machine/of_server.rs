@@ -95,6 +95,7 @@ fn a_folder_s_server_is_allowed_by_rules_of_a_workspace_or_its_very_description_
         argument: (tool == "mcp").then(|| "github/*".into()),
         path: None,
         workspace: workspace.map(str::to_owned),
+        origin: None,
     };
     let here = with_rules(ApprovalMode::Ask, &[]).workspace;
     for name in ["mcp", "github__search", "github__*", "*"] {
@@ -264,6 +265,7 @@ fn who_may_not_allow_a_call_answers_no_question_that_came_up_in_it() {
             argument: None,
             path: None,
             workspace: None,
+            origin: None,
         }],
         ..ServerRules::default()
     };

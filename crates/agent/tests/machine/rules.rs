@@ -33,6 +33,7 @@ pub(crate) fn rule(text: &str) -> Rule {
         tool: tool.into(),
         argument,
         path,
+        origin: None,
     }
 }
 
@@ -295,6 +296,7 @@ fn a_rule_that_matches_a_call_is_not_said_to_match_none() {
                     argument: argument.map(str::to_owned),
                     path: path.map(str::to_owned),
                     workspace: None,
+                    origin: None,
                 };
                 let is_about = |input| covers(&rule, &config.workspace, tool, input);
                 let (some, why) = (inputs.iter().any(is_about), never_about(&rule, tool));

@@ -146,6 +146,7 @@ mod tests {
                 argument: None,
                 path: None,
                 workspace: None,
+                origin: None,
             },
             form: None,
             question: None,

@@ -19,6 +19,8 @@ pub struct TestedCall {
     ruling: Ruling,
     /// The reason why the tool itself would refuse the call on this machine.
     refused: Option<String>,
+    /// The ruling after text from the web, if that is another one.
+    after_web: Option<Ruling>,
 }
 
 impl TestedCall {
@@ -29,9 +31,16 @@ impl TestedCall {
         let refused = is_here
             .then(|| refused_at_the_place(config, tool, &input))
             .flatten();
+        let ruling = Ruling::of(config, tool, &input);
+        let later = AgentConfig {
+            web_text: true,
+            ..config.clone()
+        };
+        let after_web = Some(Ruling::of(&later, tool, &input));
         Ok(Self {
             tool: tool.name.clone(),
-            ruling: Ruling::of(config, tool, &input),
+            after_web: after_web.filter(|after| after.decision != ruling.decision),
+            ruling,
             input,
             refused,
         })
@@ -52,11 +61,15 @@ impl TestedCall {
         let rules: Vec<Value> = rules
             .map(|rule| json!({"rule": rule, "from": from(rule)}))
             .collect();
-        console.out_pretty(&json!({
+        let mut tested = json!({
             "decision": ruling.decision, "because": ruling.because, "rules": rules, "always": ruling.always,
             "still_asked": ruling.still_asked, "refused_by_the_tool": self.refused, "tool": self.tool,
             "input": self.input,
-        }))
+        });
+        if let Some(after) = &self.after_web {
+            tested["after_web"] = json!({"decision": after.decision, "because": after.because});
+        }
+        console.out_pretty(&tested)
     }
 
     /// Describes the ruling for a person.
@@ -79,6 +92,10 @@ impl TestedCall {
         let refused = self.refused.as_ref();
         if let Some(why) = refused.filter(|_| ruling.decision != RulingKind::Deny) {
             text.push_str(&format!("but the tool refuses it: {}\n", visible(why)));
+        }
+        if let Some(after) = &self.after_web {
+            let (decision, because) = (after.decision.as_str(), visible(&after.because));
+            text.push_str(&format!("after text from the web: {decision}: {because}\n"));
         }
         text
     }

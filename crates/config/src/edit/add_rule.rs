@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use agentx_types::{FolderId, Rule, RuleEffect};
+use agentx_types::{FolderId, Rule, RuleEffect, TextOrigin};
 
 use crate::folders::folder_id::{folder_id, is_folder_at};
 use crate::layers::keys::SettingPath;
@@ -83,6 +83,9 @@ fn rule_line(rule: &Rule, folder: Option<&FolderId>) -> String {
     }
     if let Some(workspace) = &rule.workspace {
         line.push_str(&format!(", workspace: {}", quoted(workspace)));
+    }
+    if rule.origin == Some(TextOrigin::Web) {
+        line.push_str(", origin: web");
     }
     if let Some(folder) = folder {
         line.push_str(&format!(", folder: {}", quoted(folder.as_str())));
@@ -238,6 +241,7 @@ mod tests {
             tool: "bash".into(),
             argument: Some("git status*".into()),
             path: None,
+            origin: None,
         }
     }
 
@@ -248,6 +252,20 @@ mod tests {
         assert!(add_rule(&file, &rule()).unwrap(), "{text}");
         assert!(!add_rule(&file, &rule()).unwrap(), "twice: {text}");
         std::fs::read_to_string(&file).unwrap()
+    }
+
+    #[test]
+    fn a_rule_keeps_its_origin() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("config.yaml");
+        let rule = Rule {
+            effect: RuleEffect::Ask,
+            origin: Some(TextOrigin::Web),
+            ..rule()
+        };
+        assert!(add_rule(&file, &rule).unwrap() && !add_rule(&file, &rule).unwrap());
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert_eq!(rules_of(&file, &text).unwrap(), [(rule, None)], "{text}");
     }
 
     const LINE: &str = r#"{effect: allow, tool: "bash", argument: "git status*"}"#;

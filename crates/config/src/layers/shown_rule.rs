@@ -1,5 +1,7 @@
 //! Writes rules in words.
 
+use agentx_agent::approval::origin_words;
+
 /// A rule in words: `allow bash "git status*"`, `allow edit in src/* (only in /home/me/project)`.
 pub fn show_rule(rule: &agentx_types::Rule) -> String {
     let effect = match rule.effect {
@@ -14,6 +16,7 @@ pub fn show_rule(rule: &agentx_types::Rule) -> String {
     if let Some(path) = &rule.path {
         words.push_str(&format!(" in {path}"));
     }
+    words.push_str(origin_words(rule));
     if let Some(workspace) = &rule.workspace {
         words.push_str(&format!(" (only in {workspace})"));
     }

@@ -5,7 +5,7 @@ pub(crate) mod rule_path;
 pub(crate) mod rule_syntax;
 
 use agentx_agent::approval::covers;
-use agentx_types::{Access, FolderId, Rule, RuleEffect, ToolSpec, nearest};
+use agentx_types::{Access, FolderId, Rule, RuleEffect, TextOrigin, ToolSpec, nearest};
 use serde_json::json;
 use std::path::Path;
 
@@ -26,6 +26,7 @@ const KEYS: &[&str] = &[
     "argument",
     "path",
     "workspace",
+    "origin",
     "folder",
     "examples",
 ];
@@ -83,7 +84,7 @@ impl SettingsReader<'_> {
         };
         let before = self.mistakes.len();
         let (mut effect, mut tool, mut argument, mut path, mut workspace) = (None, None, None, None, None);
-        let (mut folder, mut examples) = (None, Vec::new());
+        let (mut origin, mut folder, mut examples) = (None, None, Vec::new());
         for (key, value) in map {
             match key.name.as_str() {
                 "effect" => effect = self.effect(value),
@@ -94,6 +95,7 @@ impl SettingsReader<'_> {
                 }
                 "path" => path = self.path(value),
                 "workspace" => workspace = self.workspace(value),
+                "origin" => origin = self.text_origin(value),
                 "folder" => folder = self.pattern("rules.folder", value).map(FolderId::from_recorded),
                 "examples" => examples = self.examples(value),
                 other => {
@@ -117,6 +119,7 @@ impl SettingsReader<'_> {
             argument,
             path,
             workspace,
+            origin,
         };
         for (wanted, example) in examples {
             self.hold(&rule, wanted, example);
@@ -202,6 +205,13 @@ impl SettingsReader<'_> {
                 None
             }
         }
+    }
+
+    fn text_origin(&mut self, node: &YamlNode) -> Option<TextOrigin> {
+        scalar(ValueKind::Choice(&["web"]), &node.value)
+            .map_err(|(what, near)| self.wrong(node.at, "rules.origin", what, near))
+            .ok()
+            .map(|_| TextOrigin::Web)
     }
 
     /// Reads the path of a rule, in its normal form.
@@ -324,6 +334,10 @@ mod tests {
             (
                 "{effect: allow, tool: bash, folder: here}",
                 "/c.yaml:2:5: `rules.folder`: `folder` needs `workspace`, which is missing",
+            ),
+            (
+                "{effect: ask, tool: bash, origin: wbe}",
+                "/c.yaml:2:39: `rules.origin`: expected one of web, found `wbe`; did you mean `web`?",
             ),
             (
                 "{effect: deny, tool: bash, examples: [ls]}",

@@ -1,11 +1,11 @@
 //! A rule as a person types it on one line: `deny bash: git push*`, `allow edit in src/**`.
 
-use agentx_types::{Rule, RuleEffect, nearest};
+use agentx_types::{Rule, RuleEffect, TextOrigin, nearest};
 
 use crate::rules::rule_path::rule_path;
 
-/// Reads a rule: the effect, the tool, then `: ARGUMENT` or ` in PATH`, and ` (only in DIRECTORY)`; or as
-/// [`show_rule`](crate::show_rule) shows it, to be pasted.
+/// Reads a rule: the effect, the tool, then `: ARGUMENT` or ` in PATH`, ` (origin: web)` and
+/// ` (only in DIRECTORY)`; or as [`show_rule`](crate::show_rule) shows it, to be pasted.
 ///
 /// # Errors
 /// Returns the problem, with the nearest valid word.
@@ -25,6 +25,10 @@ pub fn parse_rule(words: &str) -> Result<Rule, String> {
         Some((words, workspace)) => (words, Some(workspace.to_owned())),
         None => (words, None),
     };
+    let (words, origin) = match words.strip_suffix(" (origin: web)") {
+        Some(words) => (words, Some(TextOrigin::Web)),
+        None => (words, None),
+    };
     let (effect, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
     let effect = parse_effect(effect)?;
     let rest = rest.trim();
@@ -35,6 +39,7 @@ pub fn parse_rule(words: &str) -> Result<Rule, String> {
             argument: Some(argument),
             path: path.map(str::to_owned),
             workspace,
+            origin,
         });
     }
     let (tool, argument, path) = if let Some((tool, argument)) = rest.split_once(':') {
@@ -61,6 +66,7 @@ pub fn parse_rule(words: &str) -> Result<Rule, String> {
         argument: argument.map(str::to_owned),
         path: path.map(|path| rule_path(path, None)).transpose()?,
         workspace,
+        origin,
     })
 }
 
@@ -144,8 +150,15 @@ mod tests {
                 tool: "bash".into(),
                 argument: Some(argument.into()),
                 path: path.map(str::to_owned),
+                origin: None,
             };
-            assert_eq!(parse_rule(&crate::layers::shown_rule::show_rule(&rule)), Ok(rule));
+            for origin in [None, Some(TextOrigin::Web)] {
+                let rule = Rule {
+                    origin,
+                    ..rule.clone()
+                };
+                assert_eq!(parse_rule(&crate::layers::shown_rule::show_rule(&rule)), Ok(rule));
+            }
         }
         for wrong in ["", "deny", "deny a b", "deny bash:", "deny : x", "dent bash"] {
             assert!(parse_rule(wrong).is_err(), "{wrong}");

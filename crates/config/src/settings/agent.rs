@@ -185,6 +185,7 @@ fn only_reading(tools: &[ToolSpec]) -> impl Iterator<Item = Rule> {
         tool: tool.name.clone(),
         argument: None,
         path: None,
+        origin: None,
     })
 }
 
@@ -197,5 +198,6 @@ fn allowed_search() -> Rule {
         argument: None,
         path: None,
         workspace: None,
+        origin: None,
     }
 }

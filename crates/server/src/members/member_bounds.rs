@@ -173,6 +173,7 @@ impl MemberBounds {
             stuck: _,
             plan_mode,
             context_sources: _,
+            web_text: _,
         } = after;
         let summarizer = condensing
             .as_deref()

@@ -129,6 +129,7 @@ pub(crate) fn rule_of(words: &str) -> Rule {
         argument: Some(argument.to_owned()),
         path: None,
         workspace: None,
+        origin: None,
     }
 }
 

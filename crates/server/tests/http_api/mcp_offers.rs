@@ -189,6 +189,7 @@ async fn a_log_level_holds_for_the_clients_of_the_person_who_set_it() {
         argument: None,
         path: None,
         workspace: None,
+        origin: None,
     };
     let desk = Desk::with_tool(Arc::new(Logging), |settings| settings.rules = vec![rule]).await;
     let streamed = async |token: &str| {

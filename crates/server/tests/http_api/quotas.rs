@@ -484,6 +484,7 @@ async fn every_kind_of_model_call_of_a_client_is_billed() {
         argument: None,
         path: None,
         workspace: None,
+        origin: None,
     };
     let desk = Desk::with_tool(Arc::new(Paid), |settings| {
         settings.quotas.cost = Some(NanoUsd(28));
@@ -654,6 +655,7 @@ async fn calls_of_a_member_leave_places_to_others() {
         argument: Some(line.to_owned()),
         path: None,
         workspace: None,
+        origin: None,
     });
     let desk = Desk::set(wide(), |settings: &mut Settings| {
         settings.quotas.calls = Some(1);

@@ -202,6 +202,7 @@ mod tests {
             tool: "bash".into(),
             argument: None,
             path: None,
+            origin: None,
         };
         let table = vec![
             (

@@ -84,6 +84,7 @@ pub(super) fn config() -> AgentConfig {
         plan_mode: None,
         stuck: None,
         context_sources: Vec::new(),
+        web_text: false,
         answer_schema: None,
     }
 }

@@ -264,3 +264,6 @@ pub const BOOKS_NAME_PROVIDERS: u32 = 9;
 /// A call that waits for answers of a person outside of its server (`input_required` of MCP) is continued by the next
 /// program. Before, its outcome was unknown then.
 pub const SUSPENDED_CALLS_CONTINUE: u32 = 9;
+
+/// Rules may apply only after text from the web has entered the conversation (`origin: web`).
+pub const WEB_TEXT_IS_SEEN: u32 = 9;

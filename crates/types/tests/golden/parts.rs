@@ -41,6 +41,7 @@ pub(crate) fn rule() -> Rule {
         argument: Some("git *".into()),
         path: Some("src/**".into()),
         workspace: Some("/w".into()),
+        origin: None,
     }
 }
 
@@ -51,6 +52,7 @@ pub(crate) fn small_rule() -> Rule {
         argument: None,
         path: None,
         workspace: None,
+        origin: None,
     }
 }
 
@@ -354,6 +356,7 @@ fn childless() -> AgentConfig {
             name: "memory".into(),
             max_tokens: 500,
         }],
+        web_text: false,
     }
 }
 
@@ -386,6 +389,7 @@ pub(crate) fn small_config() -> AgentConfig {
         plan_mode: None,
         stuck: None,
         context_sources: Vec::new(),
+        web_text: false,
         answer_schema: None,
         ..childless()
     }

@@ -48,6 +48,7 @@ words! {
     }
     LoopResponse { Nudge, Question, Stop, Unknown }
     RuleEffect { Allow, Ask, Deny }
+    TextOrigin { Web, Unknown }
     VarKind { String, Int, Float, Bool }
     Api { Anthropic, OpenaiChat, OpenaiResponses, Gemini, GeminiInteractions, Bedrock, VertexAnthropic, Scripted, Unknown }
     InputMedium { Image, Audio, File }

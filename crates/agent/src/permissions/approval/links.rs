@@ -31,7 +31,9 @@ use crate::permissions::call_subject::CallSubject;
 /// let mut config = fixtures::config();
 /// config.approval = ApprovalMode::Ask;
 /// let path = Some("secret/**".into());
-/// config.rules = vec![Rule { effect: RuleEffect::Deny, tool: "look".into(), argument: None, path, workspace: None }];
+/// config.rules = vec![Rule {
+///     effect: RuleEffect::Deny, tool: "look".into(), argument: None, path, workspace: None, origin: None,
+/// }];
 /// let written = serde_json::json!({"path": "notes"});
 /// let refused = |real: &str| refused_where_it_leads(&config, &config.tools[0], &written, real);
 /// assert_eq!(refused("/ws/docs/notes"), None);

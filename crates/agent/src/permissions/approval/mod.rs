@@ -24,8 +24,8 @@ use crate::permissions::call_subject::CallSubject;
 use crate::permissions::call_subject::hosts::describe_reach;
 pub use crate::permissions::call_subject::member_directory;
 pub use crate::permissions::call_subject::uncovered::not_covered_reason;
-pub use crate::permissions::rule_words::describe;
 use crate::permissions::rule_words::in_reason;
+pub use crate::permissions::rule_words::{describe, origin_words};
 use crate::tools::described_tools::{has_changed, replaces_another};
 use crate::tools::plan_mode;
 use mode::{asked_by_mode, nobody_asked, unasked};
@@ -80,7 +80,9 @@ pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
 /// let mut config = fixtures::config();
 /// config.approval = ApprovalMode::Ask;
 /// let path = Some("src/**".into());
-/// config.rules = vec![Rule { effect: RuleEffect::Allow, tool: "change".into(), argument: None, path, workspace: None }];
+/// config.rules = vec![Rule {
+///     effect: RuleEffect::Allow, tool: "change".into(), argument: None, path, workspace: None, origin: None,
+/// }];
 /// let change = config.tools[1].clone();
 /// let of = |path: &str| decide(&config, &change, &serde_json::json!({ "path": path }));
 /// assert!(matches!(of("src/main.rs"), Verdict::Allow { outside_workspace: false }));
@@ -117,7 +119,9 @@ pub fn decide(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Verdict {
 ///
 /// let mut config = fixtures::config();
 /// let path = Some("src/**".into());
-/// config.rules = vec![Rule { effect: RuleEffect::Deny, tool: "change".into(), argument: None, path, workspace: None }];
+/// config.rules = vec![Rule {
+///     effect: RuleEffect::Deny, tool: "change".into(), argument: None, path, workspace: None, origin: None,
+/// }];
 /// let judged = explain_decision(&config, &config.tools[1], &json!({"path": "src/a.rs"}));
 /// assert!(matches!(judged.verdict, Verdict::Deny { .. }));
 /// assert_eq!(judged.rules, [0]);
@@ -253,7 +257,8 @@ pub fn is_outside_workspace(config: &AgentConfig, tool: &ToolSpec, input: &Value
 /// Returns whether this rule alone applies to a call: an `allow` rule has to cover all of it, other rules any
 /// part.
 ///
-/// It uses the latest version of the rules, and neither the guard nor the mode of a configuration.
+/// It uses the latest version of the rules, and neither the guard nor the mode of a configuration. A rule with an
+/// `origin` counts as after such text.
 ///
 /// ```
 /// use agentx_agent::approval::covers;
@@ -261,7 +266,9 @@ pub fn is_outside_workspace(config: &AgentConfig, tool: &ToolSpec, input: &Value
 /// use serde_json::json;
 ///
 /// let bash = ToolSpec::new("bash", "", json!({"type": "object"}), Access::Run).with_command_argument("command");
-/// let ls = |effect| Rule { effect, tool: "bash".into(), argument: Some("ls *".into()), path: None, workspace: None };
+/// let ls = |effect| Rule {
+///     effect, tool: "bash".into(), argument: Some("ls *".into()), path: None, workspace: None, origin: None,
+/// };
 /// let line = json!({"command": "ls -l; make"});
 /// assert!(!covers(&ls(RuleEffect::Allow), "/ws", &bash, &line), "no rule allows `make`");
 /// assert!(covers(&ls(RuleEffect::Deny), "/ws", &bash, &line), "`ls` is a part of the line");

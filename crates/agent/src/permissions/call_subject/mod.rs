@@ -36,6 +36,7 @@ use crate::files::path_pattern::{glob_meets, is_named_by};
 use crate::pattern::{fits, fits_path, is_within, literal, normalize};
 use crate::permissions::remembered_rule;
 use crate::permissions::rule_options::{fits_anywhere, fits_by_options};
+use crate::permissions::rule_origin::holds_after;
 use crate::tools::described_tools;
 
 /// The subject of a call, for one judgement. It parses the command line once, on first use.
@@ -59,10 +60,12 @@ pub(crate) struct CallSubject<'a> {
     member_directory: Option<&'a str>,
     /// The hosts that the call itself names, if the tool has an argument for addresses.
     named_hosts: Option<ToolReach>,
+    /// Whether text from the web has entered the conversation.
+    web_text: bool,
 }
 
 impl<'a> CallSubject<'a> {
-    /// A call without the guard of a configuration. `version` is that of the rules.
+    /// A call without the guard of a configuration, after text from the web. `version` is that of the rules.
     pub(crate) fn of(workspace: &'a str, version: u32, tool: &'a ToolSpec, input: &Value) -> Self {
         let text = |name: &String| input.get(name).and_then(Value::as_str);
         // A tool with an optional path works on the workspace itself if the path is missing.
@@ -88,6 +91,7 @@ impl<'a> CallSubject<'a> {
             guard: None,
             member_directory: None,
             named_hosts: hosts::named_by(tool, input),
+            web_text: true,
         }
     }
 
@@ -96,6 +100,7 @@ impl<'a> CallSubject<'a> {
         let mut subject = Self::of(&config.workspace, config.rules_version, tool, input);
         subject.guard = config.guard.as_deref();
         subject.member_directory = member_directory(config);
+        subject.web_text = config.web_text;
         if let Some(guard) = subject.guard {
             let texts = closed_files::texts_of(tool, input);
             let reading = subject.reading();
@@ -192,10 +197,11 @@ impl<'a> CallSubject<'a> {
         })
     }
 
-    /// Returns whether the rule holds in this workspace.
-    fn is_where(&self, rule: &Rule) -> bool {
+    /// Returns whether the rule holds in this workspace, and at this point of the conversation.
+    pub(crate) fn is_where(&self, rule: &Rule) -> bool {
         let place = rule.workspace.as_deref();
         place.is_none_or(|place| is_within(place, self.workspace))
+            && holds_after(rule, self.version, self.web_text)
     }
 
     /// The folder in which a relative path of the rule begins.

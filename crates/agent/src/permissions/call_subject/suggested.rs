@@ -51,6 +51,7 @@ impl CallSubject<'_> {
             argument,
             path,
             workspace: Some(self.workspace.to_owned()),
+            origin: None,
         }
     }
 
@@ -72,6 +73,7 @@ impl CallSubject<'_> {
             argument: self.runs_commands().then(|| like(&self.argument)),
             path,
             workspace: None,
+            origin: None,
         }
     }
 }

@@ -94,6 +94,7 @@ mod tests {
                 argument: None,
                 path: None,
                 workspace: None,
+                origin: None,
             },
             form: None,
             question: None,
