@@ -233,6 +233,23 @@ async fn redirects_are_followed_on_one_host_alone() {
     assert_eq!(elsewhere.requests().len(), 0);
 }
 
+#[tokio::test]
+async fn a_redirect_to_another_port_is_followed_as_far_as_the_person_permits_the_host() {
+    let other = TestServer::answering(|_| ServerReply::body(200, "text/plain", "of the other port")).await;
+    let to = format!("{}/", other.url());
+    let server = TestServer::answering(move |_| ServerReply::status(302).header("location", &to)).await;
+    let said = async |local_hosts: &[&str]| {
+        let tool = Typed::new(WebExtractTool::new(options(local_hosts)));
+        let input = json!({"urls": [server.url()]});
+        text(&tool.call(input, context(CancellationToken::new())).await)
+    };
+    assert!(said(&["127.0.0.1"]).await.contains("of the other port"));
+    let only = format!("127.0.0.1:{}", server.address().port());
+    let refused = said(&[only.as_str()]).await;
+    assert!(refused.contains("is permitted at other ports"), "{refused}");
+    assert_eq!(other.requests().len(), 1);
+}
+
 /// Leads to this machine, in another form at the first lookup than at later ones.
 #[derive(Default)]
 struct Rebinding(AtomicBool);

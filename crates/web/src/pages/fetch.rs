@@ -152,6 +152,7 @@ impl PageFetcher {
     }
 
     async fn ask(&self, url: &Url) -> Result<Response, String> {
+        self.hosts.check_port(url)?;
         // A host that is an address is not looked up, so it is checked here.
         if let Some(literal) = literal_address(url) {
             let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
@@ -192,8 +193,8 @@ fn make_client(hosts: LocalHosts, lookup: Arc<dyn NameLookup>) -> reqwest::Resul
         .build()
 }
 
-/// Returns the target of a redirect; `None` if the response is not one. Only the approved host is asked:
-/// rules and the person decide about any other.
+/// Returns the target of a redirect; `None` if the response is not one. Only the approved host is asked, at
+/// any port, as rules and the question name no port. Rules and the person decide about any other host.
 fn next(from: &Url, response: &Response) -> Result<Option<Url>, String> {
     let to = response.headers().get(LOCATION);
     let (301 | 302 | 303 | 307 | 308, Some(to)) = (response.status().as_u16(), to) else {
