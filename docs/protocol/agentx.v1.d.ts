@@ -713,6 +713,8 @@ export interface Usage {
   cache_read_tokens?: number;
   /** Written into the provider's cache. */
   cache_write_tokens?: number;
+  /** The part of the tokens written into the cache that the provider keeps for an hour instead of 5 minutes. */
+  cache_write_1h_tokens?: number;
   /** The part of the output that was reasoning. */
   reasoning_tokens?: number;
   /**
@@ -750,6 +752,8 @@ export interface Prices {
   cache_read?: number;
   /** Per token written into the cache. */
   cache_write?: number;
+  /** Per token written into the cache for an hour; `None` means twice `input`. */
+  cache_write_1h?: number | null;
   /** The prices of a call that reads more than a number of tokens. */
   long?: LongPrices | null;
   /** Whether the model is known to cost nothing. Prices of 0 without this are unknown prices. */
@@ -758,7 +762,7 @@ export interface Prices {
 
 /**
  * The prices of a call that reads a lot, in nano-dollars per token: some vendors charge more for every token
- * of such a call.
+ * of such a call. A token that is written into the cache for an hour costs twice `input`.
  */
 export interface LongPrices {
   /** A call is long that reads more tokens than this, those of the cache included. */

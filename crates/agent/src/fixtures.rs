@@ -24,6 +24,7 @@ pub fn config() -> AgentConfig {
             output: 5_000,
             cache_read: 100,
             cache_write: 1_250,
+            cache_write_1h: None,
             long: None,
             free: false,
         },

@@ -82,6 +82,10 @@ impl RunResult {
             output_tokens: less(after.usage.output_tokens, before.usage.output_tokens),
             cache_read_tokens: less(after.usage.cache_read_tokens, before.usage.cache_read_tokens),
             cache_write_tokens: less(after.usage.cache_write_tokens, before.usage.cache_write_tokens),
+            cache_write_1h_tokens: less(
+                after.usage.cache_write_1h_tokens,
+                before.usage.cache_write_1h_tokens,
+            ),
             reasoning_tokens: less(after.usage.reasoning_tokens, before.usage.reasoning_tokens),
             estimated_tokens: less(after.usage.estimated_tokens, before.usage.estimated_tokens),
             reported_cost: NanoUsd(less(after.usage.reported_cost.0, before.usage.reported_cost.0)),

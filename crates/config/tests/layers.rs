@@ -778,6 +778,24 @@ fn how_a_model_is_asked_can_be_set() {
 }
 
 #[test]
+fn a_person_chooses_how_long_a_cache_keeps_and_what_that_costs() {
+    let settings = Desk::new()
+        .user("models:\n  claude-haiku-4-5: {cache_ttl: 1h, prices: {cache_write_1h: 7}}\n")
+        .load()
+        .unwrap()
+        .settings;
+    let of = |name: &str| {
+        let spec = settings.choose_model(name, &[]).unwrap();
+        let wire = serde_json::to_value(settings.catalog.wire_options(&spec)).unwrap();
+        (spec.prices, wire["anthropic"]["cache_ttl"].clone())
+    };
+    let (prices, ttl) = of("claude-haiku-4-5");
+    assert_eq!((prices.cache_write_1h, ttl.as_str()), (Some(7_000), Some("1h")));
+    let (prices, ttl) = of("claude-sonnet-4-5");
+    assert_eq!((prices.hour_write(), ttl.as_str()), (2 * prices.input, None));
+}
+
+#[test]
 fn the_catalog_is_added_to_and_changed() {
     let desk = Desk::new().user(
         "providers:\n  mine: {base_url: 'http://127.0.0.1:8080/v1', default_model: tiny}\n\

@@ -1128,6 +1128,39 @@ fn zeros_at_the_end_of_an_answer_take_no_count_back() {
 }
 
 #[test]
+fn tokens_that_are_cached_for_an_hour_are_counted_as_a_part_of_those_written() {
+    for (created, wanted) in [
+        (
+            json!({"ephemeral_5m_input_tokens": 10, "ephemeral_1h_input_tokens": 90}),
+            90,
+        ),
+        (json!({"ephemeral_1h_input_tokens": 900}), 100),
+        (json!({"ephemeral_1h_input_tokens": -5}), 0),
+        (json!({}), 0),
+        (json!(null), 0),
+    ] {
+        let usage = json!({"input_tokens": 1, "output_tokens": 1, "cache_creation_input_tokens": 100,
+            "cache_creation": created});
+        let text = json!({"type": "text", "text": "Hi"});
+        let delta = json!({"stop_reason": "end_turn"});
+        let events = [
+            json!({"type": "message_start", "message": {"id": "m", "model": "m", "usage": usage}}),
+            json!({"type": "content_block_start", "index": 0, "content_block": text}),
+            json!({"type": "message_delta", "delta": delta, "usage": {"output_tokens": 2}}),
+            json!({"type": "message_stop"}),
+        ];
+        let (events, result) = claude(&events);
+        result.expect("a whole answer");
+        let usage = accumulate(&events).usage;
+        assert_eq!(
+            (usage.cache_write_tokens, usage.cache_write_1h_tokens),
+            (100, wanted),
+            "{created}"
+        );
+    }
+}
+
+#[test]
 fn tokens_of_an_answer_that_was_made_in_one_region_are_unpriced() {
     for (place, unpriced) in [
         (json!("global"), 0),

@@ -155,6 +155,22 @@ fn a_growing_conversation_is_read_from_the_cache() {
     assert!(built(&without_system)["tools"][0].get("cache_control").is_some());
 }
 
+#[test]
+fn all_marks_are_kept_for_an_hour_if_a_person_wants_it() {
+    let mut options = WireOptions::default();
+    options.anthropic.cache_ttl = anthropic::CacheTtl::Hour;
+    let messages = vec![
+        user("hi"),
+        message(Role::Assistant, vec![ContentPart::text("hello")]),
+        user("and?"),
+    ];
+    let body = build(&request(CLAUDE, messages), &options, &NoBlobs);
+    let body = String::from_utf8(body).expect("UTF-8");
+    assert_eq!(body.matches("cache_control").count(), 3, "{body}");
+    let mark = r#""cache_control":{"type":"ephemeral","ttl":"1h"}"#;
+    assert_eq!(body.matches(mark).count(), 3, "{body}");
+}
+
 fn unmarked(message: &Value) -> Value {
     let text = message
         .to_string()

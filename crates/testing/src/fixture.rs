@@ -43,6 +43,7 @@ pub fn model(api: Api) -> ModelSpec {
             output: 2,
             cache_read: 0,
             cache_write: 0,
+            cache_write_1h: None,
             long: None,
             free: false,
         },

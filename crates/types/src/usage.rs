@@ -19,6 +19,9 @@ pub struct Usage {
     /// Written into the provider's cache.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub cache_write_tokens: u64,
+    /// The part of the tokens written into the cache that the provider keeps for an hour instead of 5 minutes.
+    #[serde(default, skip_serializing_if = "crate::is_default")]
+    pub cache_write_1h_tokens: u64,
     /// The part of the output that was reasoning.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub reasoning_tokens: u64,
@@ -64,6 +67,9 @@ impl AddAssign for Usage {
         self.output_tokens = self.output_tokens.saturating_add(other.output_tokens);
         self.cache_read_tokens = self.cache_read_tokens.saturating_add(other.cache_read_tokens);
         self.cache_write_tokens = self.cache_write_tokens.saturating_add(other.cache_write_tokens);
+        self.cache_write_1h_tokens = self
+            .cache_write_1h_tokens
+            .saturating_add(other.cache_write_1h_tokens);
         self.reasoning_tokens = self.reasoning_tokens.saturating_add(other.reasoning_tokens);
         self.estimated_tokens = self.estimated_tokens.saturating_add(other.estimated_tokens);
         self.reported_cost += other.reported_cost;
@@ -112,6 +118,9 @@ pub struct Prices {
     pub cache_read: u64,
     /// Per token written into the cache.
     pub cache_write: u64,
+    /// Per token written into the cache for an hour; `None` means twice `input`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h: Option<u64>,
     /// The prices of a call that reads more than a number of tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub long: Option<LongPrices>,
@@ -121,7 +130,7 @@ pub struct Prices {
 }
 
 /// The prices of a call that reads a lot, in nano-dollars per token: some vendors charge more for every token
-/// of such a call.
+/// of such a call. A token that is written into the cache for an hour costs twice `input`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LongPrices {
@@ -138,6 +147,17 @@ pub struct LongPrices {
 }
 
 impl Prices {
+    /// Returns the price of a token that is written into the cache for an hour.
+    ///
+    /// ```
+    /// use agentx_types::Prices;
+    /// let prices = Prices { input: 3_000, ..Prices::default() };
+    /// assert_eq!(prices.hour_write(), 6_000);
+    /// ```
+    pub fn hour_write(&self) -> u64 {
+        self.cache_write_1h.unwrap_or(self.input.saturating_mul(2))
+    }
+
     /// Returns whether the prices are unknown: then only the cost that the provider reports is counted.
     pub fn is_unknown(&self) -> bool {
         *self == Self::default()
@@ -180,20 +200,65 @@ impl Prices {
         if self.is_unknown() {
             return usage.reported_cost;
         }
-        let [input, output, cache_read, cache_write] = match self.long {
-            Some(long) if usage.read_tokens() > long.over_tokens => {
-                [long.input, long.output, long.cache_read, long.cache_write]
-            }
-            _ => [self.input, self.output, self.cache_read, self.cache_write],
+        let long = self.long.filter(|long| usage.read_tokens() > long.over_tokens);
+        let [input, output, cache_read, cache_write] = match long {
+            Some(long) => [long.input, long.output, long.cache_read, long.cache_write],
+            None => [self.input, self.output, self.cache_read, self.cache_write],
         };
+        let hour_write = long.map_or(self.hour_write(), |long| long.input.saturating_mul(2));
+        let for_an_hour = usage.cache_write_1h_tokens.min(usage.cache_write_tokens);
         let parts = [
             (usage.input_tokens, input),
             (usage.output_tokens, output),
             (usage.cache_read_tokens, cache_read),
-            (usage.cache_write_tokens, cache_write),
+            (usage.cache_write_tokens - for_an_hour, cache_write),
+            (for_an_hour, hour_write),
         ];
         NanoUsd(parts.iter().fold(0u64, |sum, (tokens, price)| {
             sum.saturating_add(tokens.saturating_mul(*price))
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writing_for_an_hour_has_its_own_price() {
+        let usage = Usage {
+            input_tokens: 1,
+            cache_write_tokens: 10,
+            cache_write_1h_tokens: 4,
+            ..Usage::default()
+        };
+        let mut prices = Prices {
+            input: 100,
+            cache_write: 125,
+            ..Prices::default()
+        };
+        assert_eq!(
+            prices.cost(&usage),
+            NanoUsd(100 + 6 * 125 + 4 * 200),
+            "twice the input"
+        );
+        prices.cache_write_1h = Some(300);
+        assert_eq!(prices.cost(&usage), NanoUsd(100 + 6 * 125 + 4 * 300));
+        prices.long = Some(LongPrices {
+            over_tokens: 5,
+            input: 1_000,
+            cache_write: 1_250,
+            ..LongPrices::default()
+        });
+        assert_eq!(prices.cost(&usage), NanoUsd(1_000 + 6 * 1_250 + 4 * 2_000));
+        let claim = Usage {
+            cache_write_1h_tokens: u64::MAX,
+            ..usage
+        };
+        assert_eq!(
+            prices.cost(&claim),
+            NanoUsd(1_000 + 10 * 2_000),
+            "at most those that were written"
+        );
     }
 }

@@ -75,6 +75,7 @@ const YES_OR_NO: &[&str] = &["true", "false"];
 pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh"];
 /// The request fields for the maximum length of an answer in OpenAI's protocol.
 pub(crate) const LENGTH_FIELDS: &[&str] = &["max_tokens", "max_completion_tokens"];
+const CACHE_TTLS: &[&str] = &["5m", "1h"];
 const REASONING_FIELDS: &[&str] = &["reasoning_content", "reasoning", "none"];
 /// The ways to show reasoning.
 const THINKING: &[&str] = &["full", "folded", "hidden"];
@@ -190,10 +191,12 @@ pub const KEYS: &[SettingSpec] = &[
     key("models.*.temperature", ValueKind::Temperature, SetIfTrusted, None, "the sampling temperature, to hundredths, if neither `params.temperature` nor the agent sets one"),
     key("models.*.max_tokens_field", ValueKind::Choice(LENGTH_FIELDS), SetIfTrusted, None, "the request field for the maximum length of an answer (openai-chat)"),
     key("models.*.reasoning_field", ValueKind::Choice(REASONING_FIELDS), SetIfTrusted, None, "the field in which the model's reasoning is sent back to it; by its name by default (openai-chat)"),
+    key("models.*.cache_ttl", ValueKind::Choice(CACHE_TTLS), SetIfTrusted, None, "how long Anthropic keeps the beginning of a request in its cache after its last use: 5 minutes, or an hour, for which writing costs twice the input price (anthropic) [5m]"),
     key("models.*.prices.input", ValueKind::Price, SetIfTrusted, None, "US dollars per million input tokens"),
     key("models.*.prices.output", ValueKind::Price, SetIfTrusted, None, "US dollars per million output tokens"),
     key("models.*.prices.cache_read", ValueKind::Price, SetIfTrusted, None, "US dollars per million tokens read from the cache"),
     key("models.*.prices.cache_write", ValueKind::Price, SetIfTrusted, None, "US dollars per million tokens written to the cache"),
+    key("models.*.prices.cache_write_1h", ValueKind::Price, SetIfTrusted, None, "US dollars per million tokens written to the cache for an hour; twice `input` by default"),
     key("chat.status", ValueKind::Template(STATUS_NAMES), SetIfTrusted, Some("{model} · {context} · {cost}"), "the status row of a chat; may contain `{model}`, `{context}`, `{tokens}`, `{cost}`, `{iterations}`, `{time}`, `{session}`, `{workspace}`, `{approval}`, `{sandbox}`"),
     key("chat.status_command", ValueKind::Text, SetIfTrusted, None, "a command whose first line of output replaces the status row; it reads the state of the chat as JSON from standard input"),
     key("chat.status_interval", ValueKind::Duration, SetIfTrusted, Some("10s"), "minimum time between two runs of that command"),

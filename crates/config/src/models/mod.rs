@@ -9,6 +9,7 @@ pub(crate) mod scripted_answers;
 
 use std::collections::BTreeMap;
 
+use agentx_llm::anthropic::CacheTtl;
 use agentx_llm::catalog::{CatalogConfig, ModelConfig, PricesConfig, ProviderConfig, ProviderEntry};
 use agentx_llm::openai_chat::{Effort, MaxTokensField, ReasoningEcho};
 use agentx_llm::{AuthStyle, Catalog, Secret, WireOptions};
@@ -224,11 +225,17 @@ fn wire(
     });
     let hundredths = |temperature: f64| (temperature * 100.0).round() as u16;
     let temperature = get.number_at(&path("temperature")).map(hundredths);
-    if effort.is_none() && field.is_none() && echo.is_none() && temperature.is_none() {
+    let cache_ttl = get.text_at(&path("cache_ttl")).map(|word| match &*word {
+        "1h" => CacheTtl::Hour,
+        _ => CacheTtl::FiveMinutes,
+    });
+    let is_set = effort.is_some() || field.is_some() || echo.is_some();
+    if !is_set && temperature.is_none() && cache_ttl.is_none() {
         return None;
     }
     let mut wire = catalog.wire_options(spec);
     wire.temperature = temperature.or(wire.temperature);
+    wire.anthropic.cache_ttl = cache_ttl.unwrap_or(wire.anthropic.cache_ttl);
     wire.chat.effort = effort.or(wire.chat.effort);
     wire.chat.max_tokens_field = field.unwrap_or(wire.chat.max_tokens_field);
     wire.chat.reasoning_echo = echo.unwrap_or(wire.chat.reasoning_echo);
@@ -239,9 +246,9 @@ fn wire(
 /// that of the input follows the input.
 fn prices(path: &SettingPath, get: &SettingsGetter<'_>, present: Prices) -> Option<PricesConfig> {
     let given = |key: &str| get.money(&path.child(key)).map(|nano| nano.0 as f64 / 1e3);
-    let all = ["input", "output", "cache_read", "cache_write"].map(given);
+    let all = ["input", "output", "cache_read", "cache_write", "cache_write_1h"].map(given);
     all.iter().any(Option::is_some).then(|| {
-        let [input, output, cache_read, cache_write] = all;
+        let [input, output, cache_read, cache_write, cache_write_1h] = all;
         let kept = |nano: u64| nano as f64 / 1e3;
         let is_own = |nano: u64| nano > 0 && nano != present.input;
         let cache = |price: Option<f64>, nano: u64| price.or_else(|| is_own(nano).then(|| kept(nano)));
@@ -250,6 +257,7 @@ fn prices(path: &SettingPath, get: &SettingsGetter<'_>, present: Prices) -> Opti
             output: output.unwrap_or_else(|| kept(present.output)),
             cache_read: cache(cache_read, present.cache_read),
             cache_write: cache(cache_write, present.cache_write),
+            cache_write_1h: cache_write_1h.or_else(|| present.cache_write_1h.map(kept)),
             // A person's price applies to calls of every length.
             long: None,
         }

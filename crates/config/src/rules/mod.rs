@@ -336,8 +336,8 @@ mod tests {
                 "/c.yaml:2:5: `rules.folder`: `folder` needs `workspace`, which is missing",
             ),
             (
-                "{effect: ask, tool: bash, origin: wbe}",
-                "/c.yaml:2:39: `rules.origin`: expected one of web, found `wbe`; did you mean `web`?",
+                "{effect: ask, tool: bash, origin: webb}",
+                "/c.yaml:2:39: `rules.origin`: expected one of web, found \"webb\"; did you mean `web`?",
             ),
             (
                 "{effect: deny, tool: bash, examples: [ls]}",

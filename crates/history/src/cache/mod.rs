@@ -21,6 +21,9 @@ pub use body::{CachedPart, FirstDifference};
 /// at OpenAI.
 const FORGOTTEN_AFTER_MS: u64 = 5 * 60 * 1_000;
 
+/// The same for entries that a person wants to be kept for an hour (`models.*.cache_ttl`).
+const HOUR_MS: u64 = 60 * 60 * 1_000;
+
 /// Tokens that a cache may leave out without a reason: OpenAI's grows in steps of 128 tokens, and no vendor keeps
 /// a beginning of less than 1,024.
 const LEAST_LOST: u64 = 1_024;
@@ -222,6 +225,14 @@ impl AskedCall {
         self.usage.read_tokens() > 0 && !self.usage.is_estimated()
     }
 
+    /// Milliseconds after which the provider forgets the entry that this request left in its cache.
+    fn forgotten_after_ms(&self) -> u64 {
+        match self.usage.cache_write_1h_tokens {
+            0 => FORGOTTEN_AFTER_MS,
+            _ => HOUR_MS,
+        }
+    }
+
     /// The difference of a request to another model than `before`: no cache is shared between models,
     /// regardless of other differences of their APIs.
     fn another_model(&self, before: &Self) -> Option<FirstDifference> {
@@ -294,7 +305,11 @@ fn extra_cost(lost: u64, usage: &Usage, prices: &Prices) -> Option<NanoUsd> {
         return None;
     }
     let written = lost.min(usage.cache_write_tokens);
-    let of_written = written.saturating_mul(prices.cache_write.saturating_sub(prices.cache_read));
+    let write = match usage.cache_write_1h_tokens {
+        0 => prices.cache_write,
+        _ => prices.hour_write(),
+    };
+    let of_written = written.saturating_mul(write.saturating_sub(prices.cache_read));
     let of_read = (lost - written).saturating_mul(prices.input.saturating_sub(prices.cache_read));
     let nanos = of_written.saturating_add(of_read);
     Some(NanoUsd(nanos))
@@ -336,7 +351,9 @@ pub async fn cache_why(
     let causes = match &difference {
         Some(found) => causes_of(found.part, &trail.causes(index)),
         None if lost_tokens == 0 => Vec::new(),
-        None if waited >= FORGOTTEN_AFTER_MS => vec![CacheCause::Clock],
+        None if waited >= before.map_or(FORGOTTEN_AFTER_MS, AskedCall::forgotten_after_ms) => {
+            vec![CacheCause::Clock]
+        }
         None => vec![CacheCause::Provider],
     };
     Ok(CacheReport {

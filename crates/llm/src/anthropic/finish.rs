@@ -22,6 +22,9 @@ pub(super) fn usage(mut usage: Usage, wire: &UsageWire) -> Usage {
     let thinking = wire
         .output_tokens_details
         .and_then(|details| details.thinking_tokens);
+    let for_an_hour = wire
+        .cache_creation
+        .and_then(|created| created.ephemeral_1h_input_tokens);
     let written = [wire.output_tokens, thinking];
     let knows = |counts: &[Option<LenientCount>]| {
         counts.iter().flatten().any(|count| count.number > 0) && lenient_json::all_plausible(counts)
@@ -40,6 +43,11 @@ pub(super) fn usage(mut usage: Usage, wire: &UsageWire) -> Usage {
             &mut usage.cache_read_tokens,
             wire.cache_read_input_tokens,
         ),
+        (
+            knows_reading && lenient_json::all_plausible(&[for_an_hour]),
+            &mut usage.cache_write_1h_tokens,
+            for_an_hour,
+        ),
         (knows_writing, &mut usage.reasoning_tokens, thinking),
     ];
     for (is_known, slot, value) in fields {
@@ -47,6 +55,7 @@ pub(super) fn usage(mut usage: Usage, wire: &UsageWire) -> Usage {
             *slot = count.number;
         }
     }
+    usage.cache_write_1h_tokens = usage.cache_write_1h_tokens.min(usage.cache_write_tokens);
     if wire.inference_geo == InferenceGeo::Region || usage.is_unpriced() {
         usage.unpriced_tokens = usage.context_tokens();
     }

@@ -51,7 +51,7 @@ mod stream;
 mod thinking;
 mod wire;
 
-pub use crate::wire_options::anthropic::{AnthropicOptions, ThinkingMode};
+pub use crate::wire_options::anthropic::{AnthropicOptions, CacheTtl, ThinkingMode};
 pub use body::decode_body;
 pub use request::build;
 pub(crate) use stream::MessageState;

@@ -41,8 +41,8 @@ pub fn build(request: &ModelRequest, options: &AnthropicOptions, blobs: &dyn Blo
     // nothing.
     let marks = options.cache && !request.plain && !request.is_without(RequestPart::CacheControl);
     if marks && !request.asks_for_summary() {
-        cache::mark_prefix(&mut system, &mut tools);
-        cache::mark_conversation(&mut turns);
+        cache::mark_prefix(&mut system, &mut tools, options.cache_ttl);
+        cache::mark_conversation(&mut turns, options.cache_ttl);
     }
 
     let max_tokens = longest_answer(request);

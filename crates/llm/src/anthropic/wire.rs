@@ -84,6 +84,8 @@ pub(super) struct UsageWire {
     pub(super) output_tokens: Option<LenientCount>,
     pub(super) cache_creation_input_tokens: Option<LenientCount>,
     pub(super) cache_read_input_tokens: Option<LenientCount>,
+    /// The kinds of the tokens written into the cache; only at the beginning of a message.
+    pub(super) cache_creation: Option<CacheCreation>,
     pub(super) output_tokens_details: Option<OutputDetails>,
     /// The region of the answer: each except `global` costs a tenth more on newer models
     /// (<https://platform.claude.com/docs/en/manage-claude/data-residency>).
@@ -110,6 +112,13 @@ impl<'de> Deserialize<'de> for InferenceGeo {
             Self::Usual
         })
     }
+}
+
+/// The tokens written into the cache, by the time for which they are kept.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct CacheCreation {
+    pub(super) ephemeral_1h_input_tokens: Option<LenientCount>,
 }
 
 /// The kinds of output tokens.

@@ -139,6 +139,10 @@ pub struct PricesConfig {
     /// The price of input tokens that are written into the cache. The default is the price of `input`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_write: Option<f64>,
+    /// The price of input tokens that are written into the cache for an hour. The default is twice the price
+    /// of `input`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_write_1h: Option<f64>,
     /// The prices of a call with a long input, if they differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub long: Option<LongPricesConfig>,
@@ -173,6 +177,7 @@ impl PricesConfig {
             output: per_token(self.output),
             cache_read: per_token(self.cache_read.unwrap_or(self.input)),
             cache_write: per_token(self.cache_write.unwrap_or(self.input)),
+            cache_write_1h: self.cache_write_1h.map(per_token),
             long: self.long.map(|long| LongPrices {
                 over_tokens: long.over_tokens,
                 input: per_token(long.input),

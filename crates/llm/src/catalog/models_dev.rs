@@ -220,6 +220,7 @@ impl Cost {
             output: prices.output,
             cache_read: prices.cache_read.or_else(|| kept(known.cache_read)),
             cache_write: prices.cache_write.or_else(|| kept(known.cache_write)),
+            cache_write_1h: known.cache_write_1h.and_then(kept),
             long: long.map_or_else(
                 || known_tier.filter(|_| prices.input > 0.0).map(known_long),
                 |(over_tokens, long)| Some(long.long(over_tokens, known_tier)),

@@ -344,15 +344,25 @@ fn is_dearer(prices: &Prices, than: &Prices) -> bool {
     if prices.is_unknown() {
         return !than.is_unknown();
     }
-    let usual = |prices: &Prices| [prices.input, prices.output, prices.cache_read, prices.cache_write];
+    let usual = |prices: &Prices| {
+        let hour = prices.hour_write();
+        [
+            prices.input,
+            prices.output,
+            prices.cache_read,
+            prices.cache_write,
+            hour,
+        ]
+    };
     let most = |prices: &Prices| {
         let usual = usual(prices);
         prices.long.map_or(usual, |long| {
-            let long = [long.input, long.output, long.cache_read, long.cache_write];
+            let hour = long.input.saturating_mul(2);
+            let long = [long.input, long.output, long.cache_read, long.cache_write, hour];
             std::array::from_fn(|kind| usual[kind].max(long[kind]))
         })
     };
-    let dearer = |now: [u64; 4], before: [u64; 4]| now.iter().zip(before).any(|(now, before)| *now > before);
+    let dearer = |now: [u64; 5], before: [u64; 5]| now.iter().zip(before).any(|(now, before)| *now > before);
     dearer(usual(prices), usual(than)) || dearer(most(prices), most(than))
 }
 

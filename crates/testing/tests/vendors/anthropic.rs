@@ -180,6 +180,12 @@ fn each_rule_refuses_what_breaks_it() {
                 blocks(request, message).insert(place, marked);
             }
         }),
+        ("anthropic-cache-ttl", |request| {
+            blocks(request, 0)[0]["cache_control"] = json!({ "type": "ephemeral", "ttl": "1h" });
+        }),
+        ("anthropic-cache-ttl", |request| {
+            request["system"][0]["cache_control"]["ttl"] = json!("2h");
+        }),
         ("anthropic-thinking-off", |request| {
             let content = json!([{ "type": "redacted_thinking", "data": "made up" }, { "type": "text", "text": "It is" }]);
             let message = json!({ "role": "assistant", "content": content });

@@ -11,6 +11,7 @@ pub(crate) fn usage() -> Usage {
         output_tokens: 20,
         cache_read_tokens: 30,
         cache_write_tokens: 40,
+        cache_write_1h_tokens: 0,
         reasoning_tokens: 5,
         estimated_tokens: 3,
         reported_cost: NanoUsd(9),
@@ -163,6 +164,7 @@ pub(crate) fn model() -> ModelSpec {
             output: 15_000,
             cache_read: 300,
             cache_write: 3_750,
+            cache_write_1h: None,
             long: Some(LongPrices {
                 over_tokens: 100_000,
                 input: 6_000,

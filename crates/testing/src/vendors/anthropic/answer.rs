@@ -73,6 +73,10 @@ impl AcceptedMessages {
             "input_tokens": self.counted.input,
             "cache_creation_input_tokens": self.counted.cache_write,
             "cache_read_input_tokens": self.counted.cache_read,
+            "cache_creation": {
+                "ephemeral_5m_input_tokens": if self.for_an_hour { 0 } else { self.counted.cache_write },
+                "ephemeral_1h_input_tokens": if self.for_an_hour { self.counted.cache_write } else { 0 },
+            },
             "output_tokens": 1,
         });
         let id = format!("msg_made_up_{}", self.answer);

@@ -54,6 +54,17 @@ pub(super) fn in_order(body: &Value) -> Vec<(Value, bool)> {
     blocks
 }
 
+/// Returns the marks of the cache in the order in which the vendor reads them: tools, system, messages.
+pub(super) fn marks(body: &Value) -> Vec<Value> {
+    let tools = body["tools"].as_array().cloned().unwrap_or_default();
+    let messages = body["messages"].as_array().into_iter().flatten();
+    let said = messages.flat_map(|message| of(&message["content"]));
+    let all = tools.into_iter().chain(of(&body["system"])).chain(said);
+    all.map(|block| block["cache_control"].clone())
+        .filter(|mark| !mark.is_null())
+        .collect()
+}
+
 /// Returns whether a block is thinking, readable or not.
 pub(super) fn is_thinking(block: &Value) -> bool {
     block["type"] == "thinking" || block["type"] == "redacted_thinking"

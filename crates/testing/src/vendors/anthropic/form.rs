@@ -261,5 +261,28 @@ fn breakpoints(body: &Value) -> Result<(), VendorRefusal> {
         let message = format!("A maximum of 4 blocks with cache_control may be provided. Found {all}.");
         return Err(refuse(rules::CACHE, message));
     }
+    lifetimes(body)
+}
+
+/// The time for which each marked block is kept: 5 minutes or an hour, and no hour behind 5 minutes.
+fn lifetimes(body: &Value) -> Result<(), VendorRefusal> {
+    let mut ended = false;
+    for mark in blocks::marks(body) {
+        match mark.get("ttl").and_then(Value::as_str) {
+            Some("1h") if ended => {
+                let message = "a ttl='1h' cache_control block must not come after a ttl='5m' cache_control \
+                               block. Note that blocks are processed in the following order: `tools`, \
+                               `system`, `messages`.";
+                return Err(refuse(rules::CACHE_TTL, message));
+            }
+            Some("1h") => {}
+            Some("5m") => ended = true,
+            None if mark.get("ttl").is_none() => ended = true,
+            _ => {
+                let message = "cache_control.ephemeral.ttl: Input should be '5m' or '1h'";
+                return Err(refuse(rules::CACHE_TTL, message));
+            }
+        }
+    }
     Ok(())
 }

@@ -39,6 +39,8 @@ pub struct Anthropic {
 pub struct AcceptedMessages {
     /// The counted tokens.
     pub counted: CountedTokens,
+    /// Whether the tokens written into the cache are kept for an hour.
+    pub for_an_hour: bool,
     /// The thinking blocks that were dropped, as `messages.1.content.0: reason`.
     pub dropped: Vec<String>,
     /// Whether the model thinks.
@@ -146,6 +148,7 @@ impl Anthropic {
         self.answers += 1;
         Ok(AcceptedMessages {
             counted,
+            for_an_hour: blocks::marks(&body).iter().any(|mark| mark["ttl"] == "1h"),
             dropped,
             thinks: thinking.thinks,
             shows_thinking: thinking.shown,

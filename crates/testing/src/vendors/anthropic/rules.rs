@@ -61,6 +61,8 @@ rules! {
         "https://github.com/vellum-ai/vellum-assistant/pull/18387 https://github.com/caozhiyuan/copilot-api/pull/196", "2026-04-18";
     CACHE: "anthropic-cache-control", "At most 4 blocks have `cache_control`; no empty text and no thinking has it.",
         "https://github.com/tghamm/Anthropic.SDK/issues/50 https://github.com/stakpak/agent/pull/511", "2026-02-09";
+    CACHE_TTL: "anthropic-cache-ttl", "A marked block is kept for `5m` or `1h`; none of an hour comes after one of 5 minutes.",
+        "https://github.com/anthropics/claude-code/issues/39599 https://github.com/agno-agi/agno/pull/8406", "2026-06-15";
     FINAL_THINKING: "anthropic-final-thinking", "The final block of a message of the assistant is not thinking.",
         "https://github.com/tailcallhq/forgecode/issues/3071 https://github.com/NousResearch/hermes-agent/pull/13010", "2026-04-20";
     THINKING_OFF: "anthropic-thinking-off", "While thinking is disabled, a last message of the assistant has no thinking in it.",
