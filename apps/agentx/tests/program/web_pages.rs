@@ -11,6 +11,11 @@ const PAGE: &str = "<!doctype html><title>On nothing</title><nav>Home</nav><arti
 
 /// A server that answers each request with the page.
 fn server() -> SocketAddr {
+    server_with_robots(PAGE)
+}
+
+/// A server with this text as `robots.txt`, which answers all other requests with the page.
+fn server_with_robots(robots: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -18,9 +23,14 @@ fn server() -> SocketAddr {
             let mut connection = connection.unwrap();
             let mut head = [0; 4096];
             let _ = connection.read(&mut head);
-            let length = PAGE.len();
+            let body = if head.starts_with(b"GET /robots.txt ") {
+                robots
+            } else {
+                PAGE
+            };
+            let length = body.len();
             let reply = format!(
-                "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{PAGE}"
+                "HTTP/1.1 200 OK\r\ncontent-type: text/html\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
             );
             let _ = connection.write_all(reply.as_bytes());
         }
@@ -72,6 +82,30 @@ fn a_page_is_fetched_by_a_persons_word_about_its_host() {
     );
     let replayed = sandbox.run(&["replay", &sandbox.latest_id([])]);
     check(&replayed, 0, &[]);
+}
+
+#[test]
+fn a_page_that_its_server_closes_is_not_fetched_unless_the_person_says_so() {
+    let url = format!(
+        "http://localhost:{}/a",
+        server_with_robots("User-agent: *\nDisallow: /a\n").port()
+    );
+    for (settings, said) in [
+        (
+            "local_hosts: [localhost]",
+            "/robots.txt refuses it (line 2, `Disallow: /a`)",
+        ),
+        (
+            "local_hosts: [localhost], robots_txt: false",
+            "Words, and more words.",
+        ),
+    ] {
+        let sandbox = sandbox(&url, &format!("web_extract: {{{settings}}}\napproval: auto\n"));
+        let ran = sandbox.run(&["run", "fetch"]);
+        check(&ran, 0, &["done"]);
+        let shown = sandbox.run(&["sessions", "export", &sandbox.latest_id([])]);
+        check(&shown, 0, &[said]);
+    }
 }
 
 #[test]

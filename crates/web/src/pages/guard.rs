@@ -76,7 +76,9 @@ fn port(name: &str) -> Option<u16> {
     if name.parse::<Ipv6Addr>().is_ok() {
         return None;
     }
-    name.rsplit_once(':')?.1.parse().ok()
+    let authority = name.split_once("://").map_or(name, |(_, rest)| rest);
+    let authority = authority.split('/').next().unwrap_or_default();
+    authority.rsplit_once(':')?.1.parse().ok()
 }
 
 #[cfg(test)]
