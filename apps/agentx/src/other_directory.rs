@@ -103,7 +103,7 @@ async fn find_place(
             console.say(&folder::note(loaded));
             console.say(&check_tools(loaded)?);
             loaded.settings.data_dir = data_dir;
-            CommandTarget::here(&loaded.settings).await?
+            CommandTarget::local(&loaded.settings).await?
         }
         _ => place,
     };

@@ -21,7 +21,7 @@
 
 use agentx_types::{AgentConfig, ApprovalMode, RuleEffect, since};
 
-use crate::run_lifecycle::below;
+use crate::run_lifecycle::child_configs_mut;
 use crate::tools::ask_user::ASK_USER;
 use crate::tools::delegation_tools::{AGENTS, DELEGATE};
 use crate::tools::plan_mode::PRESENT_PLAN;
@@ -83,7 +83,7 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         .cloned()
         .collect();
     let above = config.clone();
-    for child in below(config) {
+    for child in child_configs_mut(config) {
         child.workspace.clone_from(&above.workspace);
         child.rules_version = above.rules_version;
         child.guard.clone_from(&above.guard);

@@ -42,7 +42,7 @@ pub fn check_depth(config: &AgentConfig) -> Result<(), String> {
                 "the configuration nests agents in more than {MOST_LEVELS} levels (`agents` in `agents`, and in `routing`): let one agent make the others"
             ));
         }
-        waiting.extend(below(agent).map(|agent| (agent, level + 1)));
+        waiting.extend(child_configs(agent).map(|agent| (agent, level + 1)));
     }
     if is_deeper(config, MOST_DEPTH) {
         Err(format!(
@@ -54,7 +54,7 @@ pub fn check_depth(config: &AgentConfig) -> Result<(), String> {
 }
 
 /// The agents that an agent may create, or that its routes give inputs to.
-fn below(agent: &AgentConfig) -> impl Iterator<Item = &AgentConfig> {
+fn child_configs(agent: &AgentConfig) -> impl Iterator<Item = &AgentConfig> {
     let routed = agent.routing.iter().flat_map(|routing| {
         let routes = routing.routes.iter().map(|route| &route.agent);
         routes.chain(routing.default.as_deref())

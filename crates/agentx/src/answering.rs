@@ -111,8 +111,8 @@ impl Answering {
             let update = match delivery {
                 Some(Delivery::Runtime(event)) => self.hear(&event),
                 Some(Delivery::Environment(_) | Delivery::CaughtUp(_)) => None,
-                Some(Delivery::CutOff(why)) => Some(Err(self.gone(why))),
-                None => Some(Err(self.gone("it ended before the answer".into()))),
+                Some(Delivery::CutOff(why)) => Some(Err(self.end_unanswered(why))),
+                None => Some(Err(self.end_unanswered("it ended before the answer".into()))),
             };
             if update.is_some() {
                 return Poll::Ready(update);
@@ -126,7 +126,7 @@ impl Answering {
         self.phase = RunPhase::ApprovalRequired;
     }
 
-    fn gone(&mut self, why: String) -> AgentError {
+    fn end_unanswered(&mut self, why: String) -> AgentError {
         self.phase = RunPhase::Over;
         self.events = None;
         let session = self.agent.id().clone();
@@ -339,7 +339,7 @@ impl IntoFuture for Answering {
                     _ => {}
                 }
             }
-            Err(self.gone("it ended before the answer".into()))
+            Err(self.end_unanswered("it ended before the answer".into()))
         })
     }
 }

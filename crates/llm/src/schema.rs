@@ -25,7 +25,7 @@ pub(crate) fn children(schema: &Map<String, Value>) -> impl Iterator<Item = &Val
 
 /// The schemas under one keyword.
 pub(crate) fn right_below<'a>(key: &str, value: &'a Value) -> Vec<&'a Value> {
-    match (below(key), value) {
+    match (schemas_under(key), value) {
         (Below::One, child) => vec![child],
         (Below::List, Value::Array(schemas)) => schemas.iter().collect(),
         (Below::Map, Value::Object(schemas)) => schemas.values().collect(),
@@ -45,7 +45,7 @@ enum Below {
     Other,
 }
 
-fn below(key: &str) -> Below {
+fn schemas_under(key: &str) -> Below {
     match key {
         "items" | "additionalProperties" | "not" => Below::One,
         "anyOf" | "oneOf" | "allOf" | "prefixItems" => Below::List,
@@ -70,7 +70,7 @@ fn with_items(schema: &Value) -> BorrowedJson<'_> {
 }
 
 fn field<'a>(key: &str, value: &'a Value) -> BorrowedJson<'a> {
-    match (below(key), value) {
+    match (schemas_under(key), value) {
         (Below::One, Value::Object(_)) => with_items(value),
         (Below::List, Value::Array(schemas)) => BorrowedJson::List(schemas.iter().map(with_items).collect()),
         (Below::Map, Value::Object(schemas)) => {
@@ -86,12 +86,14 @@ fn lacks_items(schema: &Value) -> bool {
         return false;
     };
     is_bare_list(fields)
-        || fields.iter().any(|(key, value)| match (below(key), value) {
-            (Below::One, schema) => lacks_items(schema),
-            (Below::List, Value::Array(schemas)) => schemas.iter().any(lacks_items),
-            (Below::Map, Value::Object(schemas)) => schemas.values().any(lacks_items),
-            _ => false,
-        })
+        || fields
+            .iter()
+            .any(|(key, value)| match (schemas_under(key), value) {
+                (Below::One, schema) => lacks_items(schema),
+                (Below::List, Value::Array(schemas)) => schemas.iter().any(lacks_items),
+                (Below::Map, Value::Object(schemas)) => schemas.values().any(lacks_items),
+                _ => false,
+            })
 }
 
 /// Returns whether it is a list, or may be one, without a schema of its items.

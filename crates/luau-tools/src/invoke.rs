@@ -98,7 +98,7 @@ impl Script {
             // This branch comes first: if the run ends at once, no other waker is registered.
             result = invocation.drive() => result.unwrap_or_else(|| Err(error(Reason::Lost("the lane has ended".to_owned())))),
             () = cancel.cancelled() => Err(invocation.stop(self.name(), CANCELLED, Reason::Cancelled).await),
-            () = async { over(end, &*people).await } => {
+            () = async { wait_for_timeout(end, &*people).await } => {
                 Err(invocation.stop(self.name(), TIMED_OUT, Reason::Limit(wall)).await)
             }
         }
@@ -129,7 +129,7 @@ impl Script {
 
 /// Ends when the time of a run is over that ends at `end`. Time in which it waits for a person does not
 /// count.
-async fn over(end: Instant, host: &dyn Host) {
+async fn wait_for_timeout(end: Instant, host: &dyn Host) {
     let before = host.waited();
     let mut waited = Duration::ZERO;
     loop {
@@ -340,7 +340,7 @@ mod tests {
                 from: seconds(from),
                 to: seconds(to),
             };
-            over(made + seconds(wall), &waits).await;
+            wait_for_timeout(made + seconds(wall), &waits).await;
             let took = made.elapsed().as_secs();
             assert_eq!(took, ends, "waits from {from} to {to}, with {wall} s");
         }

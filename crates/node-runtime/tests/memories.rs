@@ -145,7 +145,7 @@ impl Reactor<SystemBus> for OtherService {
         let topic = topic::of_action(ActionKind::BuildContext);
         let serve = Serve::new("other").on(topic, KeyPattern::exact(MEMORY_SOURCE));
         let serving = bus.serve(serve, Arc::new(Self(self.0.clone())));
-        Ok(serving.until(self.0.clone()))
+        Ok(serving.run_until(self.0.clone()))
     }
 
     async fn stop(&mut self) {

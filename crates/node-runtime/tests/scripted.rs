@@ -177,7 +177,7 @@ async fn it_counts_and_reports_estimated_tokens() {
 async fn a_long_story_can_be_interrupted() {
     let request = fixture::request(Api::Scripted, vec![fixture::user("tell a long story")]);
     let mut performance = start(&ScriptedEnvironment::live(), fixture::call(request));
-    assert!(performance.until("text_chunk").await);
+    assert!(performance.wait_for("text_chunk").await);
     performance.cancel();
     let said = performance.finish().await;
     assert_eq!(stop_reason(&said), Some(StopReason::Interrupted));
@@ -195,7 +195,7 @@ async fn it_waits_between_pieces_and_stops_when_nobody_listens() {
 
     let request = fixture::request(Api::Scripted, vec![fixture::user("tell a long story")]);
     let mut performance = start(&environment, fixture::call(request));
-    assert!(performance.until("text_chunk").await);
+    assert!(performance.wait_for("text_chunk").await);
     performance.hang_up().await;
 }
 

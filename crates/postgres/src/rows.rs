@@ -38,7 +38,7 @@ pub(crate) async fn read(
     let config = &address.config;
     if !address.is_encrypted {
         let (client, connection) = config.connect_raw(socket, NoTls).await.map_err(in_words)?;
-        return over(client, connection, sql, limit, options).await;
+        return answer_over(client, connection, sql, limit, options).await;
     }
     let DatabasePlace::Tcp { host, .. } = address.place.clone() else {
         return Err("a socket of this machine has no TLS".to_owned());
@@ -46,10 +46,10 @@ pub(crate) async fn read(
     let encryption = tokio::task::spawn_blocking(move || Encryption::with(&host)).await;
     let encryption = encryption.map_err(|error| error.to_string())??;
     let (client, connection) = config.connect_raw(socket, encryption).await.map_err(in_words)?;
-    over(client, connection, sql, limit, options).await
+    answer_over(client, connection, sql, limit, options).await
 }
 
-async fn over<S, T>(
+async fn answer_over<S, T>(
     client: Client,
     connection: Connection<S, T>,
     sql: &str,

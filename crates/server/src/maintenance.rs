@@ -90,7 +90,7 @@ async fn stop_if_untrusted(state: &ServerState, session: &SessionId, owner: &Own
     if owner == state.operator() || state.auth().known().members().contains(owner) {
         return;
     }
-    let room = state.rooms().there(session).await;
+    let room = state.rooms().find(session).await;
     let Some(open) = room.as_ref().and_then(|room| room.session()) else {
         return;
     };

@@ -135,7 +135,7 @@ impl Style {
     }
 
     /// Returns this style after the codes of a control sequence (`1;31`); unknown codes change nothing.
-    pub(crate) fn after(self, codes: &str) -> Self {
+    pub(crate) fn apply_codes(self, codes: &str) -> Self {
         let mut style = self;
         for code in codes.split(';') {
             match code.parse::<u8>() {
@@ -296,8 +296,8 @@ mod tests {
         ] {
             let begun = style.begin();
             let codes = begun.trim_start_matches("\u{1b}[").trim_end_matches('m');
-            assert_eq!(Style::default().after(codes), style, "{begun:?}");
+            assert_eq!(Style::default().apply_codes(codes), style, "{begun:?}");
         }
-        assert_eq!(Style::ansi(3).bold().after("0"), Style::default());
+        assert_eq!(Style::ansi(3).bold().apply_codes("0"), Style::default());
     }
 }

@@ -245,7 +245,7 @@ impl Line {
                 codes[end..].strip_prefix('m').map(|rest| (&codes[..end], rest))
             });
             rest = if let Some((codes, rest)) = sequence {
-                style = style.after(codes);
+                style = style.apply_codes(codes);
                 rest
             } else {
                 let mut chars = after.chars();

@@ -73,7 +73,7 @@ pub struct Performance {
 
 impl Performance {
     /// Waits until an event with this tag is emitted; `false` if it ended without one.
-    pub async fn until(&mut self, tag: &str) -> bool {
+    pub async fn wait_for(&mut self, tag: &str) -> bool {
         while !self.said.events.iter().any(|event| event.tag() == tag) {
             if !self.receive().await {
                 return false;
@@ -91,8 +91,8 @@ impl Performance {
         }
     }
 
-    /// Returns the events that [`Self::until`] or [`Self::next`] have received.
-    pub fn said(&self) -> &EffectorOutput {
+    /// Returns the events that [`Self::wait_for`] or [`Self::next`] have received.
+    pub fn output(&self) -> &EffectorOutput {
         &self.said
     }
 

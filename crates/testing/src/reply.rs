@@ -98,7 +98,7 @@ impl ServerReply {
 
     /// Waits at `gate` before it sends anything.
     #[must_use]
-    pub fn after(mut self, gate: &Gate) -> Self {
+    pub fn wait_at(mut self, gate: &Gate) -> Self {
         self.before = Some(Act::Stall(gate.clone()));
         self
     }

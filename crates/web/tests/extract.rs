@@ -310,7 +310,7 @@ async fn wrong_arguments_ask_nobody_and_a_cancelled_call_ends_at_once() {
         assert_eq!(outcome.status, ToolStatus::Invalid, "{wrong}: {}", text(&outcome));
     }
     let gate = Gate::closed();
-    let server = TestServer::accepting([ServerReply::stream().after(&gate)]).await;
+    let server = TestServer::accepting([ServerReply::stream().wait_at(&gate)]).await;
     let (cancel, tool) = (CancellationToken::new(), tool());
     let input = json!({"urls": [server.url()]});
     let (outcome, ()) = tokio::join!(tool.call(input, context(cancel.clone())), async {

@@ -227,7 +227,7 @@ async fn a_missing_key_or_address_and_wrong_arguments_ask_nobody() {
 #[tokio::test]
 async fn a_search_that_is_cancelled_ends_at_once() {
     let gate = Gate::closed();
-    let server = TestServer::accepting([ServerReply::stream().after(&gate)]).await;
+    let server = TestServer::accepting([ServerReply::stream().wait_at(&gate)]).await;
     let cancel = CancellationToken::new();
     let tool = tool(SearchEngine::Searxng, &server.url(), SearchKey::None);
     let (outcome, ()) = tokio::join!(tool.call(json!({"query": "q"}), context(cancel.clone())), async {

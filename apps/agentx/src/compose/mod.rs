@@ -62,7 +62,7 @@ impl CommandTarget {
         match &settings.connect {
             Some(address) => Self::server(settings, address, cwd, patience).await,
             None => {
-                let place = Self::here(settings).await?;
+                let place = Self::local(settings).await?;
                 place.log_events().await;
                 Ok(place)
             }
@@ -79,7 +79,7 @@ impl CommandTarget {
     /// Makes the target of this machine. A session that a run left without approvals asks again as the
     /// settings say, which include the flags of this command line. Rules that deny or ask, and the trust in
     /// the folder, also apply to older sessions.
-    pub(crate) async fn here(settings: &Settings) -> Result<Self, ChatError> {
+    pub(crate) async fn local(settings: &Settings) -> Result<Self, ChatError> {
         let node = build_node(settings).await?;
         let standing = StandingRules {
             rules: settings.rules_for(&node.runtime.tools()),

@@ -148,7 +148,7 @@ impl Generator {
     }
 
     /// Merges two: values of `self` win over those of `base`.
-    pub fn over(&self, base: &Self) -> Self {
+    pub fn merged_over(&self, base: &Self) -> Self {
         Self {
             name: base.name.clone(),
             reference: None,

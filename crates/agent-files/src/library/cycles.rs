@@ -48,7 +48,7 @@ fn chains(loading: &Loading<'_>, edges: &Edges) -> Vec<Vec<(usize, usize)>> {
     let mut depths = BTreeMap::new();
     let mut found = Vec::new();
     while let Some(index) = ready.pop() {
-        let (depth, lead) = below(loading, index, edges, &depths);
+        let (depth, lead) = depth_of(loading, index, edges, &depths);
         depths.insert(index, (depth, lead));
         let is_agent = |entry: &LoadedFile| entry.kind == FileKind::Agent;
         let inner = lead.and_then(|(target, _)| depths.get(&target));
@@ -69,7 +69,7 @@ fn chains(loading: &Loading<'_>, edges: &Edges) -> Vec<Vec<(usize, usize)>> {
     found
 }
 
-fn below(loading: &Loading<'_>, index: usize, edges: &Edges, depths: &BTreeMap<usize, Depth>) -> Depth {
+fn depth_of(loading: &Loading<'_>, index: usize, edges: &Edges, depths: &BTreeMap<usize, Depth>) -> Depth {
     let Some(entry) = loading.entries.get(index) else {
         return Depth::default();
     };

@@ -235,7 +235,7 @@ impl Library {
     pub fn generator(&self, generator: &Generator) -> Generator {
         match &generator.reference {
             Some(name) => match self.generators.get(name) {
-                Some(base) => generator.over(&base.definition),
+                Some(base) => generator.merged_over(&base.definition),
                 None => generator.clone(),
             },
             None => generator.clone(),

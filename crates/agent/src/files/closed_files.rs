@@ -157,11 +157,11 @@ struct WatchedFiles {
 
 impl SecretGuard {
     /// The guard of the files below `root`, which is absolute and normalized.
-    pub(crate) fn over(guard: &Guard, root: &str) -> Self {
+    pub(crate) fn below_root(guard: &Guard, root: &str) -> Self {
         let root = root.to_lowercase();
         Self {
-            own: WatchedFiles::over(&guard.own, &root),
-            secrets: WatchedFiles::over(&guard.secrets, &root),
+            own: WatchedFiles::from_patterns(&guard.own, &root),
+            secrets: WatchedFiles::from_patterns(&guard.secrets, &root),
             except: guard
                 .except
                 .iter()
@@ -180,7 +180,7 @@ impl SecretGuard {
 
 impl WatchedFiles {
     /// Sorts patterns by how they are tried; `root` is in small letters.
-    fn over(patterns: &[String], root: &str) -> Self {
+    fn from_patterns(patterns: &[String], root: &str) -> Self {
         let mut watched = Self::default();
         for pattern in patterns {
             let pattern = pattern.to_lowercase();

@@ -70,7 +70,7 @@ impl PlaceRules {
             rules,
             workspace: config.workspace.clone(),
             watch: watch
-                .map(|guard| SecretGuard::over(guard, root))
+                .map(|guard| SecretGuard::below_root(guard, root))
                 .unwrap_or_default(),
             opening: all.iter().filter(opens).cloned().collect(),
         })

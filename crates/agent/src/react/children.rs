@@ -253,7 +253,7 @@ impl ReactAgent {
         if child.ended.replace(status).is_some() {
             return;
         }
-        let (child, said) = (child.clone(), child.said(status, reason));
+        let (child, said) = (child.clone(), child.end_message(status, reason));
         let run_id = self.lifecycle.run_id();
         let close = CloseAgent {
             agent_state_id: child.id.clone(),
@@ -324,7 +324,7 @@ impl ReactChild {
     }
 
     /// The words about its end for the agent that made it.
-    fn said(&self, status: RunStatus, reason: Option<&str>) -> String {
+    fn end_message(&self, status: RunStatus, reason: Option<&str>) -> String {
         if status == RunStatus::Completed {
             return self.text.clone();
         }

@@ -58,7 +58,7 @@ pub(crate) fn followed(own: Limits, before: Limits, after: Limits) -> Limits {
 
 /// The configurations of the agents that one with this configuration may make: those in `agents`, the routes
 /// of a Match agent, and its default route. Only the next level; callers recurse.
-pub(crate) fn below(config: &mut AgentConfig) -> impl Iterator<Item = &mut AgentConfig> {
+pub(crate) fn child_configs_mut(config: &mut AgentConfig) -> impl Iterator<Item = &mut AgentConfig> {
     let routed = config.routing.as_deref_mut().map(|routing| {
         let routes = routing.routes.iter_mut().map(|route| &mut route.agent);
         routes.chain(routing.default.as_deref_mut())
@@ -70,7 +70,7 @@ pub(crate) fn below(config: &mut AgentConfig) -> impl Iterator<Item = &mut Agent
 /// existing one.
 fn pass_on(config: &mut AgentConfig, before: Limits, after: Limits) {
     config.limits = followed(config.limits, before, after);
-    for child in below(config) {
+    for child in child_configs_mut(config) {
         pass_on(child, before, after);
     }
 }
@@ -79,7 +79,7 @@ fn pass_on(config: &mut AgentConfig, before: Limits, after: Limits) {
 /// versions, because its version decides how its log is replayed.
 fn read_rules_as(config: &mut AgentConfig, version: u32) {
     config.rules_version = version;
-    for child in below(config) {
+    for child in child_configs_mut(config) {
         read_rules_as(child, version);
     }
 }
@@ -91,7 +91,7 @@ fn read_rules_as(config: &mut AgentConfig, version: u32) {
 /// Git would run. It replaces the earlier one, because settings apply to the whole session.
 pub fn keep_from(config: &mut AgentConfig, guard: Option<&Arc<Guard>>) {
     config.guard = guard.cloned();
-    for child in below(config) {
+    for child in child_configs_mut(config) {
         keep_from(child, guard);
     }
 }
@@ -103,7 +103,7 @@ pub fn keep_from(config: &mut AgentConfig, guard: Option<&Arc<Guard>>) {
 /// ask about.
 pub fn bind_by(config: &mut AgentConfig, server: Option<&Arc<ServerRules>>) {
     config.server_rules = server.cloned();
-    for child in below(config) {
+    for child in child_configs_mut(config) {
         bind_by(child, server);
     }
 }
@@ -111,7 +111,7 @@ pub fn bind_by(config: &mut AgentConfig, server: Option<&Arc<ServerRules>>) {
 /// Switches plan mode on or off for an agent and the agents that it may create.
 fn set_plan_mode(config: &mut AgentConfig, on: bool) {
     config.plan_mode = Some(on);
-    for child in below(config) {
+    for child in child_configs_mut(config) {
         set_plan_mode(child, on);
     }
 }
@@ -155,7 +155,7 @@ pub fn hold_to(config: &mut AgentConfig, maker: &AgentConfig) {
         config.plan_mode = maker.plan_mode;
     }
     config.web_text |= maker.web_text;
-    for child in below(config) {
+    for child in child_configs_mut(config) {
         hold_to(child, maker);
     }
 }
@@ -185,7 +185,7 @@ fn ask_at(config: &mut AgentConfig, named: &ModelSpec) {
     {
         model.server.clone_from(&named.server);
     }
-    for child in below(config) {
+    for child in child_configs_mut(config) {
         ask_at(child, named);
     }
 }
@@ -218,7 +218,7 @@ pub fn apply(config: &mut AgentConfig, change: &ConfigChange) {
         ConfigChange::Params(params) => config.params = params,
         ConfigChange::Limits(limits) => {
             let before = config.limits;
-            for child in below(config) {
+            for child in child_configs_mut(config) {
                 pass_on(child, before, limits);
             }
             config.limits = limits;

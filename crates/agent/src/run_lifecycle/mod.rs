@@ -34,7 +34,7 @@ use agentx_types::{
 };
 use serde::{Deserialize, Serialize};
 
-pub(crate) use config_change::{add_strict, below, followed, made_by};
+pub(crate) use config_change::{add_strict, child_configs_mut, followed, made_by};
 pub use config_change::{apply, bind_by, hold_to, keep_from};
 pub use inputs::{InputBacklog, RunInput};
 pub(crate) use inputs::{InputDecision, InputQueue};

@@ -86,19 +86,22 @@ fn object(path: &str, schema: &Value, given: &Map<String, Value>, found: &mut Ve
         let free = properties(schema).map(|(known, _)| known);
         let near = nearest_argument(name, free.filter(|known| !given.contains_key(*known)));
         let near = near.map_or(String::new(), |near| format!(": did you mean \"{near}\"?"));
-        found.push(format!("unknown argument {}{near}", quoted(&below(path, name))));
+        found.push(format!(
+            "unknown argument {}{near}",
+            quoted(&joined_path(path, name))
+        ));
     }
     for (name, wanted) in properties(schema) {
         let is_required = is_required(schema, name);
         match given.get(name) {
             None if is_required => found.push(format!(
                 "missing argument \"{}\": {}",
-                below(path, name),
+                joined_path(path, name),
                 expected(wanted)
             )),
             // Many models send `null` for an argument that they leave out.
             None | Some(Value::Null) if !is_required => {}
-            Some(value) => check(&below(path, name), wanted, value, found),
+            Some(value) => check(&joined_path(path, name), wanted, value, found),
             None => {}
         }
     }
@@ -288,7 +291,7 @@ fn brief(value: &Value) -> String {
     }
 }
 
-fn below(path: &str, name: &str) -> String {
+fn joined_path(path: &str, name: &str) -> String {
     match path {
         "" => name.to_owned(),
         path => format!("{path}.{name}"),

@@ -254,7 +254,7 @@ impl<'a> Chat<'a> {
             if let Some(exit) = self.leaving {
                 return Ok(exit);
             }
-            if let ChatFlow::Leave(exit) = self.after(flow).await? {
+            if let ChatFlow::Leave(exit) = self.leave_after_input(flow).await? {
                 return Ok(exit);
             }
         }
@@ -275,7 +275,7 @@ impl<'a> Chat<'a> {
     }
 
     /// Continues after the end of the input.
-    async fn after(&mut self, flow: ChatFlow) -> Result<ChatFlow, ChatError> {
+    async fn leave_after_input(&mut self, flow: ChatFlow) -> Result<ChatFlow, ChatError> {
         if flow != ChatFlow::Continue || !self.composer.ended {
             return Ok(flow);
         }
@@ -307,7 +307,7 @@ impl<'a> Chat<'a> {
             return Ok(ChatFlow::Leave(Exit::Storage));
         };
         self.delivery(&delivery).await;
-        self.display.pace.heard();
+        self.display.pace.note_events();
         while let Some(delivery) = self.connection.site.ready_delivery() {
             self.delivery(&delivery).await;
         }

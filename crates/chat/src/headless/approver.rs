@@ -131,7 +131,7 @@ impl Approver {
     pub(crate) async fn answered(&mut self, console: &mut Console) -> Result<ApprovalInput, ChatError> {
         let questions = match self {
             Self::Person(questions) => questions,
-            Self::Elsewhere(calls) => return Err(calls.over().await),
+            Self::Elsewhere(calls) => return Err(calls.wait_for_timeout().await),
             Self::Yes | Self::Refuse { .. } => return std::future::pending().await,
         };
         loop {

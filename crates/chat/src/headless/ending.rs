@@ -222,7 +222,7 @@ impl RunOutcomeCollector {
             (Some(RunStatus::Completed), Some(exit)) if self.cut_off => stopped(exit),
             (Some(RunStatus::Completed), _) => return self.lack(),
             (Some(RunStatus::TimedOut), _) => {
-                let mut message = self.said("a limit of the run was reached").to_owned();
+                let mut message = self.failure_message("a limit of the run was reached").to_owned();
                 if let Some(attempt) = &self.attempt {
                     message.push_str(&format!("; the last attempt to ask the model failed: {attempt}"));
                 }
@@ -231,7 +231,7 @@ impl RunOutcomeCollector {
             (Some(RunStatus::Interrupted), signal) => stopped(signal.unwrap_or(Exit::Interrupted)),
             (Some(_), _) => {
                 let (exit, code) = (exit_of(self.code("failed")), self.code("failed").to_owned());
-                let message = self.said("the run failed").to_owned();
+                let message = self.failure_message("the run failed").to_owned();
                 if self.partial.trim().is_empty() && !self.worked {
                     ChatError::Unanswered { exit, code, message }
                 } else {
@@ -276,7 +276,7 @@ impl RunOutcomeCollector {
         self.last_error.as_ref().map_or(otherwise, |(code, _)| code)
     }
 
-    fn said<'a>(&'a self, otherwise: &'a str) -> &'a str {
+    fn failure_message<'a>(&'a self, otherwise: &'a str) -> &'a str {
         let last = self.last_error.as_ref().map(|(_, message)| message.as_str());
         last.or(self.reason.as_deref()).unwrap_or(otherwise)
     }

@@ -209,7 +209,7 @@ impl Headless {
                 news = link.news(), if !self.quiet => {
                     self.transcript.aside(&console.err_style().warn(&format!("· {news}")));
                 }
-                why = away.gone() => return Err(why.into()),
+                why = away.wait_until_given_up() => return Err(why.into()),
                 exit = signals.next() => {
                     // A server that is away cannot be asked to stop the run.
                     if self.signal.replace(exit).is_some() || away.is_away() {

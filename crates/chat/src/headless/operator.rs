@@ -56,7 +56,7 @@ impl RemoteApprovals {
     }
 
     /// Waits until the bound is over; never, if no call waits. Safe to drop while it waits.
-    pub(crate) async fn over(&self) -> ChatError {
+    pub(crate) async fn wait_for_timeout(&self) -> ChatError {
         match self.until {
             Some(until) => sleep_until(until).await,
             None => pending().await,
@@ -107,7 +107,7 @@ mod tests {
             until.is_some() && calls.until == until,
             "it counts from the first"
         );
-        let error = calls.over().await;
+        let error = calls.wait_for_timeout().await;
         assert_eq!((error.kind(), error.exit()), (NEEDED, Exit::Denied));
         calls.settled(&"call_2".into());
         assert_eq!(calls.until, None, "none waits");

@@ -98,10 +98,10 @@ impl OutageTimer {
     }
 
     /// Waits until the server is given up: for good, or for too long. Safe to drop while it waits.
-    pub async fn gone(&mut self) -> RuntimeError {
+    pub async fn wait_until_given_up(&mut self) -> RuntimeError {
         loop {
             self.look();
-            let until = self.until();
+            let until = self.deadline();
             let Some(states) = &self.states else {
                 return std::future::pending().await;
             };
@@ -153,7 +153,7 @@ impl OutageTimer {
     }
 
     /// Returns the end of the wait.
-    fn until(&self) -> Option<Instant> {
+    fn deadline(&self) -> Option<Instant> {
         self.since.as_ref().map(|(since, _)| *since + BACK_WITHIN)
     }
 
@@ -263,7 +263,7 @@ mod tests {
             (70, waiting("the server ends"), Some(130)),
         ] {
             away.note(&state, after(seconds));
-            assert_eq!(away.until(), until.map(after), "after {seconds} s");
+            assert_eq!(away.deadline(), until.map(after), "after {seconds} s");
         }
         assert_eq!(
             away.gave_up_error().to_string(),

@@ -59,7 +59,7 @@ pub(crate) fn find(settings: &Settings, redactor: &Redactor) -> Vec<FoundInFile>
     }
     for path in draft::files(data_dir) {
         let bytes = fs::read(&path).unwrap_or_default();
-        let file = below(data_dir, &path);
+        let file = relative_path(data_dir, &path);
         search.look(&file, "unsent text", &String::from_utf8_lossy(&bytes));
     }
     for schedule in ScheduleStore::at(data_dir).list().unwrap_or_default() {
@@ -256,7 +256,7 @@ fn memories(settings: &Settings) -> Vec<(i64, String)> {
 }
 
 /// The path of a file below the data directory.
-fn below(data_dir: &Path, path: &Path) -> String {
+fn relative_path(data_dir: &Path, path: &Path) -> String {
     let inner = path.strip_prefix(data_dir).unwrap_or(path);
     inner.display().to_string()
 }

@@ -141,7 +141,7 @@ fn one(mut timeline: Timeline, step: &str, json: bool, console: &mut Console) ->
             "`agentx show ID --step` steps through them",
         ));
     };
-    let fold = timeline.after(place);
+    let fold = timeline.fold_after(place);
     if json {
         return console.out_pretty(&panes::value(&fact, fold));
     }

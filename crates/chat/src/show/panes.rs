@@ -183,7 +183,7 @@ fn context(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
         } else {
             role(message.role)
         };
-        part(who.into(), &said(message));
+        part(who.into(), &message_text(message));
     }
     lines
 }
@@ -213,7 +213,7 @@ pub(super) fn value(fact: &Envelope<EnvironmentEvent>, fold: &SessionFold) -> Va
     })
 }
 
-fn said(message: &Message) -> String {
+fn message_text(message: &Message) -> String {
     let mut text = String::new();
     for part in &message.content {
         match part {

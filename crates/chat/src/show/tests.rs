@@ -93,7 +93,7 @@ fn a_state_that_is_looked_up_is_the_state_that_was() {
         4_999, 0, 2_047, 2_048, 2_049, 1_023, 1_024, 3_000, 2_999, 3_001, 4_999, 10,
     ] {
         let wanted = folded(&all[..=place]);
-        assert!(*timeline.after(place) == wanted, "after event {}", place + 1);
+        assert!(*timeline.fold_after(place) == wanted, "after event {}", place + 1);
     }
 }
 
@@ -183,7 +183,7 @@ fn a_session_without_events_is_shown_too() {
 fn programs_get_a_step_whole() {
     let mut timeline = timeline(40);
     let fact = timeline.facts()[29].clone();
-    let value = panes::value(&fact, timeline.after(29));
+    let value = panes::value(&fact, timeline.fold_after(29));
     assert_eq!(value["seq"], 30);
     assert_eq!(value["words"], "a person says: input 30 会话");
     assert_eq!(value["event"]["event"], "user_message");

@@ -68,7 +68,7 @@ impl Timeline {
     }
 
     /// Returns the state of the session after the event at this place.
-    pub(super) fn after(&mut self, place: usize) -> &SessionFold {
+    pub(super) fn fold_after(&mut self, place: usize) -> &SessionFold {
         let wanted = (place + 1).min(self.facts.len());
         let (seen, _) = self.current;
         let kept = self.kept.range(..=wanted).next_back();

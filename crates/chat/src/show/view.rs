@@ -140,7 +140,12 @@ fn pane(stepper: &mut Stepper, columns: usize, room: usize, theme: &Theme) -> Ve
     let Some(fact) = stepper.fact().cloned() else {
         return vec![Row::new("no events yet", theme.faint)];
     };
-    let lines = panes::lines(stepper.pane, &fact, stepper.timeline.after(stepper.at), theme);
+    let lines = panes::lines(
+        stepper.pane,
+        &fact,
+        stepper.timeline.fold_after(stepper.at),
+        theme,
+    );
     let mut rows: Vec<Row> = lines.iter().flat_map(|line: &Line| line.rows(columns)).collect();
     let hidden = rows.len().saturating_sub(room);
     // The end of the context is the part that changed.

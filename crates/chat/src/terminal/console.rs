@@ -162,12 +162,12 @@ impl Console {
         self.has_written = true;
         let written = self.out.write_all(text.as_bytes());
         let written = written.and_then(|()| self.out.flush());
-        written.map_err(|error| self.gone(error))
+        written.map_err(|error| self.write_error(error))
     }
 
     /// Returns the error for output that can no longer be written. A terminal whose other end was closed
     /// answers like a broken disk.
-    fn gone(&self, error: io::Error) -> ChatError {
+    fn write_error(&self, error: io::Error) -> ChatError {
         match error.raw_os_error() {
             Some(EIO) if self.terminal.output => ChatError::ClosedTerminal,
             _ => error.into(),
@@ -180,7 +180,7 @@ impl Console {
         self.has_written = true;
         let written = self.out.write_all(plain_json(&line).as_bytes());
         let written = written.and_then(|()| self.out.write_all(b"\n"));
-        written.map_err(|error| self.gone(error))
+        written.map_err(|error| self.write_error(error))
     }
 
     /// Writes data as JSON for people and programs.
@@ -196,13 +196,13 @@ impl Console {
 
     /// Flushes both streams.
     pub fn flush(&mut self) -> Result<(), ChatError> {
-        self.out.flush().map_err(|error| self.gone(error))
+        self.out.flush().map_err(|error| self.write_error(error))
     }
 
     /// Waits until everything is written, to standard error too.
     pub fn finish(&mut self) -> Result<(), ChatError> {
         let written = self.out.flush().and_then(|()| output::finish());
-        written.map_err(|error| self.gone(error))
+        written.map_err(|error| self.write_error(error))
     }
 
     /// Returns whether standard output may still have a reader. A command that waits long before it writes

@@ -264,15 +264,15 @@ fn place(text: &str, root: &YamlNode, path: &SettingPath, literal: &str) -> Opti
     let mut above: Option<&YamlKey> = None;
     for (depth, name) in path.0.iter().enumerate() {
         let Some((key, node)) = map.iter().find(|(key, _)| key.name == *name) else {
-            return below(text, above, map, &path.0[depth..], literal);
+            return append_key(text, above, map, &path.0[depth..], literal);
         };
         if depth + 1 == path.0.len() {
-            return over(text, key, node, literal);
+            return replace_value(text, key, node, literal);
         }
         above = Some(key);
         map = match &node.value {
             Yaml::Map(map) => map,
-            Yaml::Null => return below(text, above, &[], &path.0[depth + 1..], literal),
+            Yaml::Null => return append_key(text, above, &[], &path.0[depth + 1..], literal),
             _ => return None,
         };
     }
@@ -280,7 +280,7 @@ fn place(text: &str, root: &YamlNode, path: &SettingPath, literal: &str) -> Opti
 }
 
 /// A new key at the end of a mapping.
-fn below(
+fn append_key(
     text: &str,
     above: Option<&YamlKey>,
     map: &[(YamlKey, YamlNode)],
@@ -322,7 +322,7 @@ fn below(
 }
 
 /// Replaces the value of an existing key.
-fn over(text: &str, key: &YamlKey, node: &YamlNode, literal: &str) -> Option<String> {
+fn replace_value(text: &str, key: &YamlKey, node: &YamlNode, literal: &str) -> Option<String> {
     let at = index_of(key.at.line)?;
     let start: usize = text.split_inclusive('\n').take(at).map(str::len).sum();
     let line = text[start..].split_inclusive('\n').next()?;

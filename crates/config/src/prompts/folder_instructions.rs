@@ -56,7 +56,7 @@ impl Settings {
         let text = (!real.starts_with(&self.workspace_root))
             .then(|| text_of(&real))
             .flatten()?;
-        Some(told(&path, text))
+        Some(new_instructions(&path, text))
     }
 
     /// Returns a warning for each file of instructions, of the person or the folder, that is not read because it
@@ -119,7 +119,7 @@ impl Settings {
     fn admitted(&self, path: &Path, text: String) -> Option<Instructions> {
         let below = path.strip_prefix(&self.workspace_root).unwrap_or(path);
         let is_admitted = self.folder.admits_instructions(below, text.as_bytes());
-        is_admitted.then(|| told(path, text))
+        is_admitted.then(|| new_instructions(path, text))
     }
 
     fn first_in(&self, directory: &Path) -> Option<(PathBuf, String)> {
@@ -195,7 +195,7 @@ fn too_large(file: &Path) -> ConfigMistake {
     }
 }
 
-fn told(path: &Path, text: String) -> Instructions {
+fn new_instructions(path: &Path, text: String) -> Instructions {
     Instructions {
         path: path.to_string_lossy().into_owned(),
         text: Arc::from(text),

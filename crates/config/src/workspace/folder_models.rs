@@ -36,16 +36,16 @@ impl FolderModels<'_> {
     /// Returns why the folder may not set a key of a model; `None` if it may. Another name for a known model
     /// is also refused, because it would remove the model's other names.
     pub(crate) fn why_not(&self, name: &str, key: &str) -> Option<&'static str> {
-        let is_other_name = self.said(name, "id").is_some_and(|id| self.is_known(id));
+        let is_other_name = self.setting(name, "id").is_some_and(|id| self.is_known(id));
         if self.is_known(name) || is_other_name {
             return Some(MODEL);
         }
-        let provider = self.said(name, "provider");
+        let provider = self.setting(name, "provider");
         let is_persons = provider.is_none_or(|provider| self.catalog.provider(provider).is_some());
         (key == "prices" && is_persons).then_some(PRICES)
     }
 
-    fn said(&self, name: &str, key: &str) -> Option<&str> {
+    fn setting(&self, name: &str, key: &str) -> Option<&str> {
         let path = SettingPath::dotted("models").child(name).child(key);
         let entry = self.layer.entries.iter().find(|(at, _)| *at == path);
         match entry.map(|(_, sourced)| &sourced.value) {

@@ -279,7 +279,7 @@ impl<W: EffectPerformer> RecorderShared<W> {
         Box::pin(async move {
             // Its agent may have ended the call because of this very step.
             if !begins.await || self.stop.is_cancelled() {
-                return self.gone().await;
+                return self.stop_for_lost_session().await;
             }
             if manner == RecordMode::Stream {
                 return performed.await.outcome;
@@ -368,11 +368,15 @@ impl<W: EffectPerformer> RecorderShared<W> {
     }
 
     async fn after_write(&self, written: bool, outcome: Outcome) -> Outcome {
-        if written { outcome } else { self.gone().await }
+        if written {
+            outcome
+        } else {
+            self.stop_for_lost_session().await
+        }
     }
 
     /// Stops the run, because the session is gone.
-    async fn gone(&self) -> Outcome {
+    async fn stop_for_lost_session(&self) -> Outcome {
         self.stop.cancel();
         std::future::pending().await
     }

@@ -301,7 +301,7 @@ impl ChildTurn {
         let gone = || EffectError::new("unavailable", "the session is gone");
         if self.ears.is_none() {
             let listener = call.context.journal.listener().ok_or_else(gone)?;
-            self.ears = listener.after(child, (input, 0));
+            self.ears = listener.listen_after(child, (input, 0));
         }
         let ears = self.ears.as_mut().ok_or_else(gone)?;
         ears.next().await.ok_or_else(gone)

@@ -37,7 +37,7 @@ impl StreamDelta {
     }
 
     /// Returns all text that the script got.
-    pub(crate) fn said(&self) -> &str {
+    pub(crate) fn full_text(&self) -> &str {
         &self.said
     }
 
@@ -113,7 +113,7 @@ mod tests {
             [("有座".into(), false), ("山".into(), false)]
         );
         assert_eq!(deliver(&mut delta, &["从前有座山"]), []);
-        assert_eq!(delta.said(), "从前有座山");
+        assert_eq!(delta.full_text(), "从前有座山");
     }
 
     #[test]
@@ -124,6 +124,6 @@ mod tests {
             [("Once there ".into(), true), ("was".into(), false)]
         );
         assert_eq!(deliver(&mut delta, &["Once"]), [("Once".into(), true)]);
-        assert_eq!(delta.said(), "Once");
+        assert_eq!(delta.full_text(), "Once");
     }
 }

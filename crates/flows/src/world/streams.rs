@@ -122,7 +122,7 @@ impl CallStreams {
         let said = if value.get("restarted").is_some() {
             String::new()
         } else {
-            told.delta.said().to_owned()
+            told.delta.full_text().to_owned()
         };
         told.delta = StreamDelta::of(said + text(value, "chunk"));
     }
@@ -241,7 +241,7 @@ pub(crate) async fn receive(call: &Arc<FileToolCall>, asked: &Value) -> Outcome 
     if told.source.is_none() {
         stream.begin(call);
         told.source = stream.taken();
-        if !told.delta.said().is_empty() {
+        if !told.delta.full_text().is_empty() {
             told.delta.begin();
         }
     }

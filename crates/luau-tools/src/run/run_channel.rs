@@ -83,7 +83,7 @@ impl RunChannel {
 
     /// Stores the last message, and returns the waker. A spinning listener reads the message without the
     /// lock.
-    fn over(&self, last: Option<Result<NearValue, Box<ScriptError>>>) -> Option<Waker> {
+    fn store_last(&self, last: Option<Result<NearValue, Box<ScriptError>>>) -> Option<Waker> {
         let _ = self.last.set(last);
         self.messages().listener.take()
     }
@@ -141,7 +141,10 @@ impl RunSender {
     /// Sends the last message.
     pub(crate) fn ended(&self, result: Result<FlatValue, ScriptError>, wakes: &WakeQueue) {
         self.over.set(true);
-        wakes.later(self.line.over(Some(result.map(NearValue::of).map_err(Box::new))));
+        wakes.later(
+            self.line
+                .store_last(Some(result.map(NearValue::of).map_err(Box::new))),
+        );
     }
 
     /// Returns why the run has to stop, or zero.
@@ -153,7 +156,7 @@ impl RunSender {
 impl Drop for RunSender {
     fn drop(&mut self) {
         if !self.over.get()
-            && let Some(listener) = self.line.over(None)
+            && let Some(listener) = self.line.store_last(None)
         {
             listener.wake();
         }

@@ -69,7 +69,7 @@ impl Adder<'_> {
 }
 
 /// Returns a value, or nil and the error.
-fn said(lua: &Lua, result: Result<impl mlua::IntoLua, String>) -> mlua::Result<MultiValue> {
+fn value_or_error(lua: &Lua, result: Result<impl mlua::IntoLua, String>) -> mlua::Result<MultiValue> {
     match result {
         Ok(value) => value.into_lua_multi(lua),
         Err(problem) => (Luau::Nil, problem).into_lua_multi(lua),
@@ -125,7 +125,7 @@ fn begin(
         .ok_or_else(|| mlua::Error::runtime("no such effect"))?;
     let (request, bytes) = match shared.json(&request)? {
         Ok(made) => made,
-        Err(problem) => return said(lua, Err::<u64, _>(format!("{kind}: {problem}"))),
+        Err(problem) => return value_or_error(lua, Err::<u64, _>(format!("{kind}: {problem}"))),
     };
     let run = shared.run()?;
     let place = match kind {
@@ -138,7 +138,7 @@ fn begin(
     if detached == Some(true) {
         run.detached.borrow_mut().insert(step);
     }
-    said(lua, Ok(step))
+    value_or_error(lua, Ok(step))
 }
 
 /// Stops the run because of an error that `pcall` must not catch.
@@ -297,7 +297,7 @@ fn numbers(to: &Adder<'_>) -> mlua::Result<()> {
         let whole = |number: f64| number.fract() == 0.0 && number.abs() <= 9_007_199_254_740_992.0;
         if !whole(low) || !whole(high) || low > high {
             let problem = format!("expected two whole numbers, the smaller first, not {low} and {high}");
-            return said(lua, Err::<f64, _>(problem));
+            return value_or_error(lua, Err::<f64, _>(problem));
         }
         let run = shared.run()?;
         let mut random = run.random.borrow_mut();
@@ -309,7 +309,7 @@ fn numbers(to: &Adder<'_>) -> mlua::Result<()> {
         let value = random
             .as_mut()
             .map_or(low, |random| random.between(low as i64, high as i64) as f64);
-        said(lua, Ok(value))
+        value_or_error(lua, Ok(value))
     })
 }
 
@@ -332,7 +332,7 @@ fn state(to: &Adder<'_>) -> mlua::Result<()> {
         let run = shared.run()?;
         let (value, bytes) = match shared.json(&value)? {
             Ok(made) => made,
-            Err(problem) => return said(lua, Err::<u64, _>(problem)),
+            Err(problem) => return value_or_error(lua, Err::<u64, _>(problem)),
         };
         let changed = run.set_state(&key, &value, bytes).map_err(|limit| {
             shared.note_place(lua);
@@ -345,6 +345,6 @@ fn state(to: &Adder<'_>) -> mlua::Result<()> {
         let step = run
             .begin(EffectKind::StateSet, request, bytes, None)
             .inspect_err(|_| shared.note_place(lua))?;
-        said(lua, Ok(step))
+        value_or_error(lua, Ok(step))
     })
 }

@@ -54,7 +54,7 @@ struct WaiterSide {
 
 impl WaitSpot {
     /// Signals that the lane has sent a message.
-    pub(crate) fn said(&self) {
+    pub(crate) fn note_message(&self) {
         bump(&self.lane.0.said);
     }
 

@@ -41,7 +41,7 @@ const SEVERAL: usize = 16;
 impl WakeQueue {
     /// Schedules a wake-up, which may be delayed for a short time.
     pub(crate) fn later(&self, listener: Option<Waker>) {
-        self.spot.said();
+        self.spot.note_message();
         let Some(listener) = listener else { return };
         let mut all = self.all.borrow_mut();
         if all.is_empty() {

@@ -81,7 +81,7 @@ impl SentArguments {
         let Some(sent) = decoded(sent) else {
             return Some(format!("the header Mcp-Param-{header} is not valid Base64"));
         };
-        let is_same = said.is_some_and(|said| says(said, &sent));
+        let is_same = said.is_some_and(|said| header_matches(said, &sent));
         // The value may be a secret, so the answer does not repeat it.
         (!is_same).then(|| {
             format!("the header Mcp-Param-{header} says something else than `{argument}` in the body")
@@ -99,7 +99,7 @@ fn value_at<'a>(arguments: &'a Map<String, Value>, path: &[String]) -> Option<&'
 }
 
 /// Returns whether a header says this value. Numbers may be written with zeros behind the point.
-fn says(value: &Value, sent: &str) -> bool {
+fn header_matches(value: &Value, sent: &str) -> bool {
     match value {
         Value::String(text) => text == sent,
         Value::Bool(is) => sent == is.to_string(),

@@ -95,7 +95,7 @@ impl Call {
     /// Makes attempts until one answers or none is left, and reports the outcome of each.
     async fn attempts(&self, endpoint: &Endpoint, request: &Request) {
         let mut taken = self.taken.clone();
-        let mut tries = Tries::after(self.given_up.take(&self.owner()));
+        let mut tries = Tries::with_earlier(self.given_up.take(&self.owner()));
         // Whether words of an earlier attempt stand: they do until another one begins.
         let mut has_words = false;
         loop {

@@ -149,7 +149,9 @@ impl Vendor {
     /// Begins to serve the calls of the provider. Nothing is sent, so a wrong key shows at the first call.
     fn start(&self, bus: &SystemBus) -> Result<ReactorTask, ReactorFailure> {
         let models = Arc::new(self.models(bus)?);
-        Ok(bus.serve_models(self.provider, models).until(self.stop.clone()))
+        Ok(bus
+            .serve_models(self.provider, models)
+            .run_until(self.stop.clone()))
     }
 
     /// The effector behind the environment: the built-in catalog, this one endpoint, default limits.

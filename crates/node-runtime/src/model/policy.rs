@@ -119,7 +119,7 @@ pub(super) struct Tries {
 
 impl Tries {
     /// The attempts of a call; `earlier`: those in earlier forms of the request, if this is a plainer one.
-    pub(super) fn after(earlier: Option<FormAttempts>) -> Self {
+    pub(super) fn with_earlier(earlier: Option<FormAttempts>) -> Self {
         Self {
             earlier,
             ..Self::default()
@@ -502,7 +502,7 @@ mod tests {
             (ServerKind::Other, earlier, 60, 0),
             (ServerKind::Vendors, None, 600, 0),
         ] {
-            let (policy, mut tries) = (RetryPolicy::default(), Tries::after(earlier));
+            let (policy, mut tries) = (RetryPolicy::default(), Tries::with_earlier(earlier));
             let mut waited = Duration::ZERO;
             let failed = FailedAttempt {
                 server,

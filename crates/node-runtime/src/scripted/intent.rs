@@ -12,7 +12,7 @@
 
 use super::demo_intent::{DemoIntent, MAX_COUNT, ToolWish};
 use super::phrase::{
-    after, after_any, file_name, has_any, looks_like_path, split_last, unquoted, without_end,
+    after_any, after_prefix, file_name, has_any, looks_like_path, split_last, unquoted, without_end,
     without_prefixes,
 };
 use super::tour;
@@ -215,7 +215,7 @@ fn list(text: &str, lower: &str) -> Option<ToolWish> {
 
 /// `search for main in src`, `grep "a b"`, `在 src 里搜索 main`. A place such as `the files` is everywhere.
 fn search(text: &str) -> Option<ToolWish> {
-    let chinese = after(text, "在").and_then(|rest| {
+    let chinese = after_prefix(text, "在").and_then(|rest| {
         let (place, pattern) = split_last(rest, &["里搜索", "中搜索", "里查找", "中查找", "搜索", "查找"])?;
         Some((pattern, Some(place)))
     });
@@ -266,7 +266,7 @@ fn write(text: &str) -> Option<ToolWish> {
         )?;
         (content, path)
     } else {
-        split_last(after(text, "写")?, &["到", "进"])?
+        split_last(after_prefix(text, "写")?, &["到", "进"])?
     };
     let content = unquoted(without_prefixes(content, &["the text", "文字", "文本"]));
     let path = file_name(path)?.to_owned();

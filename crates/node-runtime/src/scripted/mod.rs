@@ -127,7 +127,7 @@ impl Reactor<SystemBus> for ScriptedEnvironment {
         self.attached = Some(stop.clone());
         Ok(bus
             .serve_models(SCRIPTED_MODEL, Arc::new(self.clone()))
-            .until(stop))
+            .run_until(stop))
     }
 
     async fn stop(&mut self) {

@@ -6,7 +6,7 @@
 
 /// Returns the text after `prefix` in `text`, ignoring ASCII case. A prefix that ends in a letter or digit
 /// must be a whole word there.
-pub(super) fn after<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
+pub(super) fn after_prefix<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
     let head = text.get(..prefix.len())?;
     if !head.eq_ignore_ascii_case(prefix) {
         return None;
@@ -19,7 +19,7 @@ pub(super) fn after<'a>(text: &'a str, prefix: &str) -> Option<&'a str> {
 
 /// Returns the text after the first matching prefix.
 pub(super) fn after_any<'a>(text: &'a str, prefixes: &[&str]) -> Option<&'a str> {
-    prefixes.iter().find_map(|prefix| after(text, prefix))
+    prefixes.iter().find_map(|prefix| after_prefix(text, prefix))
 }
 
 /// `text` without any of `prefixes`, taken off for as long as one fits.
@@ -116,10 +116,10 @@ mod tests {
 
     #[test]
     fn a_prefix_is_a_whole_word_of_any_case() {
-        assert_eq!(after("Run: ls -l", "run"), Some("ls -l"));
-        assert_eq!(after("running late", "run"), None);
-        assert_eq!(after("运行 ls", "运行"), Some("ls"));
-        assert_eq!(after("é", "e"), None);
+        assert_eq!(after_prefix("Run: ls -l", "run"), Some("ls -l"));
+        assert_eq!(after_prefix("running late", "run"), None);
+        assert_eq!(after_prefix("运行 ls", "运行"), Some("ls"));
+        assert_eq!(after_prefix("é", "e"), None);
     }
 
     #[test]

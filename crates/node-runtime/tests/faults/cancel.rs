@@ -30,7 +30,7 @@ async fn before_it_begins() {
 #[tokio::test]
 async fn before_the_first_byte() {
     let gate = Gate::closed();
-    let server = TestServer::start([ServerReply::stream().after(&gate)]).await;
+    let server = TestServer::start([ServerReply::stream().wait_at(&gate)]).await;
     let performance = begin(&Caller::at(&server.url()));
     gate.reached().await;
     assert_eq!(story(&stop(performance).await), ["stream_end interrupted"]);
@@ -43,7 +43,7 @@ async fn in_the_middle_of_the_answer() {
     let part = wire::anthropic_start() + &wire::anthropic_delta("part");
     let server = TestServer::start([ServerReply::stream().then(part).then_stall(&gate)]).await;
     let mut performance = begin(&Caller::at(&server.url()));
-    assert!(performance.until("text_chunk").await);
+    assert!(performance.wait_for("text_chunk").await);
     let said = stop(performance).await;
     assert_eq!(
         story(&said),
@@ -81,7 +81,7 @@ async fn between_two_attempts() {
         parts.pause = Arc::new(RecordedPause::for_ever())
     });
     let mut performance = begin(&caller);
-    assert!(performance.until("attempt_failed").await);
+    assert!(performance.wait_for("attempt_failed").await);
     let said = stop(performance).await;
     let expected = [
         "stream_start 1",
@@ -100,7 +100,7 @@ async fn between_two_attempts() {
 async fn after_the_answer_is_whole_it_is_too_late() {
     let server = TestServer::start([ServerReply::stream().then(wire::anthropic_text(&["hello"]))]).await;
     let mut performance = begin(&Caller::at(&server.url()));
-    assert!(performance.until("stream_end").await);
+    assert!(performance.wait_for("stream_end").await);
     assert_eq!(
         story(&stop(performance).await).last().map(String::as_str),
         Some("stream_end end_turn")
@@ -117,7 +117,7 @@ async fn a_session_that_is_gone_ends_the_call_without_a_word() {
         .then(wire::anthropic_end());
     let server = TestServer::start([endless]).await;
     let mut performance = begin(&Caller::at(&server.url()));
-    assert!(performance.until("text_chunk").await);
+    assert!(performance.wait_for("text_chunk").await);
     gate.open();
     tokio::time::timeout(Duration::from_secs(5), performance.hang_up())
         .await

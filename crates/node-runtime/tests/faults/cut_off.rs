@@ -42,7 +42,7 @@ async fn stopped(api: Api, begun: String) -> Usage {
     let server = TestServer::start([ServerReply::stream().then(begun).then_stall(&gate)]).await;
     let caller = Caller::with(&server.url(), api, |_| {});
     let mut call = start(&caller.effector, fixture::call(caller.request()));
-    assert!(call.until("text_chunk").await);
+    assert!(call.wait_for("text_chunk").await);
     call.cancel();
     booked(&call.finish().await.events)
 }

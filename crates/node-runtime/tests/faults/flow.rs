@@ -104,7 +104,7 @@ async fn what_is_held_back_is_said_where_nothing_follows() {
     gate.reached().await;
     tokio::time::advance(SLOW).await;
     assert_eq!(call.next().await, Some(1));
-    assert_eq!(words(call.said()).last(), Some(&word(FLOWS - 2)));
+    assert_eq!(words(call.output()).last(), Some(&word(FLOWS - 2)));
     gate.open();
     let said = call.finish().await;
     assert_eq!(words(&said).len(), FLOWS - 1);

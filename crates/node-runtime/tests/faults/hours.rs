@@ -47,8 +47,8 @@ pub(crate) fn overloaded() -> ServerReply {
 async fn wait_for_an_answer(call: &mut Performance) -> Duration {
     let (mut seen, mut waited) = (0, Duration::ZERO);
     loop {
-        assert!(call.next().await.is_some(), "{:?}", story(call.said()));
-        for event in &call.said().events[seen..] {
+        assert!(call.next().await.is_some(), "{:?}", story(call.output()));
+        for event in &call.output().events[seen..] {
             match event {
                 E::AttemptFailed(failed) => {
                     let wait = Duration::from_millis(failed.retry_in_ms.expect("another attempt"));
@@ -59,7 +59,7 @@ async fn wait_for_an_answer(call: &mut Performance) -> Duration {
                 other => panic!("{}", line(other)),
             }
         }
-        seen = call.said().events.len();
+        seen = call.output().events.len();
     }
 }
 
@@ -79,9 +79,9 @@ async fn a_connection_that_stays_open_after_the_reason_to_stop_ends_the_answer_i
         let server = TestServer::start([ServerReply::stream().then(answer).then_stall(&open)]).await;
         let caller = Caller::with(&server.url(), api, |parts| parts.pause = Arc::new(Patient));
         let mut call = start(&caller.effector, fixture::call(caller.request()));
-        assert!(call.until("text_chunk").await);
+        assert!(call.wait_for("text_chunk").await);
         tokio::time::advance(Duration::from_secs(6)).await;
-        assert!(call.until("stream_end").await, "{:?}", story(call.said()));
+        assert!(call.wait_for("stream_end").await, "{:?}", story(call.output()));
         assert_eq!(server.requests().len(), 1);
     }
 }
@@ -92,7 +92,9 @@ async fn a_minute_of_failures_five_silent_minutes_and_forty_minutes_of_answer_ar
     let silent = Gate::closed();
     let minutes: Vec<Gate> = (0..40).map(|_| Gate::closed()).collect();
     let answer = minutes.iter().fold(
-        ServerReply::stream().after(&silent).then(wire::anthropic_start()),
+        ServerReply::stream()
+            .wait_at(&silent)
+            .then(wire::anthropic_start()),
         |reply, minute| reply.then(wire::anthropic_delta("x")).then_stall(minute),
     );
     let answer = answer.then(wire::anthropic_end());
@@ -130,7 +132,7 @@ async fn silence_within_an_answer_may_last_five_minutes() {
     let server = TestServer::start([ServerReply::stream().then(begun).then_stall(&silent).then(rest)]).await;
     let caller = caller(&server.url());
     let mut call = start(&caller.effector, fixture::call(caller.request()));
-    assert!(call.until("text_chunk").await);
+    assert!(call.wait_for("text_chunk").await);
     tokio::time::advance(Duration::from_secs(5 * 60)).await;
     silent.open();
     assert_eq!(story(&call.finish().await), crate::answered(1));
@@ -146,13 +148,13 @@ async fn a_server_that_stays_away_is_given_up_after_ten_minutes() {
     let mut call = start(&caller.effector, fixture::call(caller.request()));
     let mut seen = 0;
     while call.next().await.is_some() {
-        for event in &call.said().events[seen..] {
+        for event in &call.output().events[seen..] {
             if let E::AttemptFailed(failed) = event {
                 let wait = Duration::from_millis(failed.retry_in_ms.unwrap_or_default());
                 tokio::time::advance(wait + Duration::from_millis(1)).await;
             }
         }
-        seen = call.said().events.len();
+        seen = call.output().events.len();
     }
     let (said, took) = (call.finish().await, began.elapsed());
     assert!((600..610).contains(&took.as_secs()), "{took:?}");

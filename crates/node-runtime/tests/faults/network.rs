@@ -157,7 +157,7 @@ async fn a_server_that_stalls_is_left_and_not_asked_again() {
     // The request was taken, and read.
     let taken = ["stream_start 1", "usage", "stream_end broken"];
     let cases = [
-        (ServerReply::status(200).after(&gate), &part[..0]),
+        (ServerReply::status(200).wait_at(&gate), &part[..0]),
         (ServerReply::stream().then_stall(&gate), &taken[..]),
         (
             ServerReply::stream().then(": comment\n\n").then_stall(&gate),

@@ -94,7 +94,9 @@ async fn a_run_outlasts_a_minute_of_failures_five_silent_minutes_and_forty_minut
     let silent = Gate::closed();
     let minutes: Vec<Gate> = (0..40).map(|_| Gate::closed()).collect();
     let long = minutes.iter().fold(
-        ServerReply::stream().after(&silent).then(wire::anthropic_start()),
+        ServerReply::stream()
+            .wait_at(&silent)
+            .then(wire::anthropic_start()),
         |reply, minute| reply.then(wire::anthropic_delta("x")).then_stall(minute),
     );
     let long = long.then(end_with_a_call());

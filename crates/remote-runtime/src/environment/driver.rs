@@ -197,8 +197,10 @@ impl ConnectionDriver {
                     match came {
                         SocketEvent::Frame(frame) => self.machine.received(moment, frame),
                         SocketEvent::Sign => {
-                            self.machine.heard(moment);
-                            self.parts.reports.heard(&self.parts.shared.state.borrow());
+                            self.machine.note_frame(moment);
+                            self.parts
+                                .reports
+                                .report_heartbeat(&self.parts.shared.state.borrow());
                         }
                         SocketEvent::Closed(why) => self.machine.closed(moment, why),
                     }

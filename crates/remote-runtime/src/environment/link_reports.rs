@@ -50,7 +50,7 @@ impl LinkReports {
     }
 
     /// Reports a sign of life of the server, if the connection works.
-    pub(super) fn heard(&self, state: &ConnectionState) {
+    pub(super) fn report_heartbeat(&self, state: &ConnectionState) {
         if *state == ConnectionState::Connected {
             self.report(TransportChange::Heartbeat);
         }

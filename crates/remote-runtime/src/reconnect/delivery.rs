@@ -36,7 +36,7 @@ const GAPS: u32 = 3;
 impl ReconnectMachine {
     /// A frame arrived, or data that is not a frame.
     pub fn received(&mut self, moment: Moment, incoming: Result<IncomingFrame, String>) {
-        self.heard(moment);
+        self.note_frame(moment);
         match incoming {
             Ok(IncomingFrame::Fact(fact, bytes)) => self.on_fact(moment, fact, bytes),
             Ok(IncomingFrame::Notice(notice)) => self.on_notice(moment, *notice),
@@ -266,8 +266,9 @@ impl ReconnectMachine {
 
     /// Repeats postponed subscriptions, and drops a connection on which a subscription does not begin.
     pub(super) fn tick_sessions(&mut self, moment: Moment) {
-        let is_due =
-            |subscription: &SubscriptionState| subscription.until().is_some_and(|until| moment.ms >= until);
+        let is_due = |subscription: &SubscriptionState| {
+            subscription.deadline().is_some_and(|until| moment.ms >= until)
+        };
         let due = self
             .sessions
             .iter()

@@ -197,7 +197,7 @@ impl ReconnectMachine {
     /// Subscribes to the events of a session, from after `after_seq` or earlier. If the session is subscribed
     /// already, its events come again from there, after a new `SubscriptionStart`.
     pub fn add_subscription(&mut self, moment: Moment, session: &SessionId, after_seq: u64) {
-        if let Some(why) = self.over() {
+        if let Some(why) = self.give_up_reason() {
             let failure = RequestFailure::Connection(why);
             return self
                 .out
@@ -221,7 +221,7 @@ impl ReconnectMachine {
     /// Sends a request to the server. The machine answers it once, under `token`, even if the connection is
     /// lost meanwhile.
     pub fn request(&mut self, moment: Moment, token: u64, request: ClientRequest) {
-        let refused = match self.over() {
+        let refused = match self.give_up_reason() {
             Some(why) => Some(why),
             None => self.requests.add(token, request).err(),
         };

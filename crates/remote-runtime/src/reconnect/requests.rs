@@ -87,7 +87,7 @@ impl PendingRequests {
     }
 
     /// The earliest time at which a request has to be sent again.
-    pub(super) fn until(&self) -> Option<u64> {
+    pub(super) fn next_retry(&self) -> Option<u64> {
         self.open.values().filter_map(|open| open.later).min()
     }
 

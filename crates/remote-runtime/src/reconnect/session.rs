@@ -35,7 +35,7 @@ pub(super) enum SubscriptionState {
 
 impl SubscriptionState {
     /// The time at which the machine has to act on it.
-    pub(super) fn until(&self) -> Option<u64> {
+    pub(super) fn deadline(&self) -> Option<u64> {
         match self {
             Self::Asked { until: at } | Self::Later { at } => Some(*at),
             Self::Off | Self::On => None,

@@ -92,8 +92,8 @@ impl ReconnectMachine {
                 let sessions = self
                     .sessions
                     .values()
-                    .filter_map(|wanted| wanted.subscription.until());
-                Some(sessions.chain(self.requests.until()).fold(silent, u64::min))
+                    .filter_map(|wanted| wanted.subscription.deadline());
+                Some(sessions.chain(self.requests.next_retry()).fold(silent, u64::min))
             }
         }
     }
@@ -148,7 +148,7 @@ impl ReconnectMachine {
     }
 
     /// Records that a frame came.
-    pub fn heard(&mut self, moment: Moment) {
+    pub fn note_frame(&mut self, moment: Moment) {
         if let ConnectionPhase::Live { heard, .. } = &mut self.phase {
             *heard = moment.ms;
         }
@@ -318,7 +318,7 @@ impl ReconnectMachine {
     }
 
     /// The reason why the machine gave up, if it did.
-    pub(super) fn over(&self) -> Option<String> {
+    pub(super) fn give_up_reason(&self) -> Option<String> {
         match &self.phase {
             ConnectionPhase::Over { why } => Some(why.clone()),
             _ => None,

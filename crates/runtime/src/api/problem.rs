@@ -100,7 +100,7 @@ impl From<Problem> for RuntimeError {
                 .pair("endpoint", "what")
                 .map(|(endpoint, what)| Self::Unreachable { endpoint, what }),
             "went_back" => data.went_back(),
-            "gone" => data.gone(),
+            "gone" => data.gone_error(),
             _ => None,
         };
         known.unwrap_or(Self::Remote {
@@ -170,7 +170,7 @@ impl ProblemData<'_> {
         Some(RuntimeError::WentBack { session, seq })
     }
 
-    fn gone(&self) -> Option<RuntimeError> {
+    fn gone_error(&self) -> Option<RuntimeError> {
         let (session, why) = (self.session()?, self.text("why")?);
         Some(RuntimeError::Gone { session, why })
     }

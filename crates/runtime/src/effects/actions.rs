@@ -153,7 +153,7 @@ impl ActionDispatcher {
             let effector = Arc::clone(&performs);
             tasks.spawn(async move {
                 let (action, over) = (Arc::clone(claim.action()), claim.abandoned_token().clone());
-                let events = claim.events().until(over);
+                let events = claim.events().closed_by(over);
                 let work = effector.perform(action, events, claim.cancel_token().clone());
                 tokio::select! {
                     biased;

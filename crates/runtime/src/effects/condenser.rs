@@ -78,7 +78,7 @@ impl Effector for Condenser {
                 return;
             };
             let answered = ask(models, &action, condense, &events, cancel).await;
-            events.emit(said(condense, answered)).await;
+            events.emit(summary_event(condense, answered)).await;
         })
     }
 }
@@ -241,7 +241,7 @@ impl SummaryProgress {
 ///
 /// A summary that is not shorter than its range is refused here, because it would free nothing. Its cost is
 /// reported in any case.
-fn said(condense: &Condense, answered: SummaryResult) -> EnvironmentEvent {
+fn summary_event(condense: &Condense, answered: SummaryResult) -> EnvironmentEvent {
     let SummaryResult { outcome, usage } = answered;
     let model = &condense.request.model;
     let bill = (usage != Usage::default()).then(|| Box::new(EffectBill::of(model, usage)));

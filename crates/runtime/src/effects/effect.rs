@@ -165,7 +165,7 @@ impl EventSink {
 
     /// A sink of the same action that passes nothing on after `over` has fired.
     #[must_use]
-    pub(crate) fn until(&self, over: CancellationToken) -> Self {
+    pub(crate) fn closed_by(&self, over: CancellationToken) -> Self {
         Self {
             over: Some(over),
             ..self.clone()

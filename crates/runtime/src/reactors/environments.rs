@@ -56,7 +56,7 @@ impl Reactor<SystemBus> for ToolEnvironment {
         let Some(serving) = served.reduce(Serving::and) else {
             return Err(ReactorFailure("it has no tools".into()));
         };
-        Ok(serving.until(self.stop.clone()))
+        Ok(serving.run_until(self.stop.clone()))
     }
 
     async fn stop(&mut self) {
@@ -104,7 +104,7 @@ impl Reactor<SystemBus> for ModelEnvironment {
 
     async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
         let serving = bus.serve_models(&self.provider, self.models.clone());
-        Ok(serving.until(self.stop.clone()))
+        Ok(serving.run_until(self.stop.clone()))
     }
 
     async fn stop(&mut self) {

@@ -81,13 +81,13 @@ impl Serving {
     ///     fn name(&self) -> &str { "weather" }
     ///
     ///     async fn start(&mut self, bus: SystemBus) -> Result<ReactorTask, ReactorFailure> {
-    ///         Ok(bus.serve_tool(self.tool.clone()).until(self.stop.clone()))
+    ///         Ok(bus.serve_tool(self.tool.clone()).run_until(self.stop.clone()))
     ///     }
     ///
     ///     async fn stop(&mut self) { self.stop.cancel(); }
     /// }
     /// ```
-    pub fn until(self, stop: CancellationToken) -> ReactorTask {
+    pub fn run_until(self, stop: CancellationToken) -> ReactorTask {
         ReactorTask::new(async move {
             stop.cancelled().await;
             self.finish().await;

@@ -90,7 +90,7 @@ impl<'a> Graph<'a> {
                     same_place: true,
                 });
             } else if same_place || INSIDE.contains(&key.as_str()) {
-                let schemas = below(key, value);
+                let schemas = subschemas(key, value);
                 edges.extend(schemas.map(|schema| Edge { schema, same_place }));
             }
         }
@@ -127,7 +127,7 @@ impl<'a> Graph<'a> {
 }
 
 /// The schemas under a keyword.
-pub(super) fn below<'a>(key: &str, value: &'a Value) -> Box<dyn Iterator<Item = &'a Value> + 'a> {
+pub(super) fn subschemas<'a>(key: &str, value: &'a Value) -> Box<dyn Iterator<Item = &'a Value> + 'a> {
     match value {
         Value::Array(schemas) => Box::new(schemas.iter()),
         Value::Object(schemas) if BY_NAME.contains(&key) => Box::new(schemas.values()),

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::graph::{Graph, SAME_PLACE, below};
+use super::graph::{Graph, SAME_PLACE, subschemas};
 use super::schema::looks_twice;
 use super::{MAX_STEPS, MAX_VALIDATION_DEPTH};
 
@@ -55,7 +55,7 @@ impl<'a> Work<'_, 'a> {
                 }
             } else if SAME_PLACE.contains(&key.as_str()) {
                 for _ in 0..times {
-                    for schema in below(key, part) {
+                    for schema in subschemas(key, part) {
                         self.schema(schema, value, depth + 1)?;
                     }
                 }

@@ -49,7 +49,7 @@ impl AgentListener {
 
     /// Hears `agent` from after a place in the log: a `seq`, and the index of an event that was derived from
     /// it.
-    pub fn after(&self, agent: &AgentStateId, place: impl Into<EventCursor>) -> Option<AgentHearing> {
+    pub fn listen_after(&self, agent: &AgentStateId, place: impl Into<EventCursor>) -> Option<AgentHearing> {
         self.hearing(agent, place.into(), false)
     }
 

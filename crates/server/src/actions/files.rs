@@ -166,7 +166,7 @@ impl ServerState {
 
     /// Returns the session if it is already open here.
     async fn open_already(&self, session: &SessionId) -> Option<Arc<dyn Session>> {
-        let room = self.rooms().there(session).await?;
+        let room = self.rooms().find(session).await?;
         room.session().cloned()
     }
 }

@@ -67,7 +67,7 @@ async fn tell_all(state: Arc<ServerState>, connection: WaitingConnection) {
     };
     let mut told = 0;
     for info in waiting {
-        let Some(room) = state.rooms().there(&info.session_id).await else {
+        let Some(room) = state.rooms().find(&info.session_id).await else {
             continue;
         };
         if told == TOLD || !connection.decides_for(state.auth(), room.owner()) {
@@ -158,7 +158,7 @@ pub(crate) async fn announce(state: Arc<ServerState>) {
 /// Announces that calls of an open session wait for a decision. The first one is named; approvers who open
 /// the session see all.
 pub(crate) async fn say_who_waits(state: &ServerState, session: &SessionId) {
-    let Some(room) = state.rooms().there(session).await else {
+    let Some(room) = state.rooms().find(session).await else {
         return;
     };
     if let Some(waiting) = waiting_in(state, &room).await {

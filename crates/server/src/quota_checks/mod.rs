@@ -129,7 +129,7 @@ impl ServerState {
                 continue;
             }
             let cost = self.sums(&owner).await?.billed();
-            let room = self.rooms().there(&session).await.filter(|_| cost >= most);
+            let room = self.rooms().find(&session).await.filter(|_| cost >= most);
             let Some(open) = room.as_ref().and_then(|room| room.session()) else {
                 continue;
             };

@@ -101,7 +101,7 @@ impl Rooms {
     }
 
     /// Returns the room of a session, if there is one.
-    pub async fn there(&self, id: &SessionId) -> Option<Arc<Room>> {
+    pub async fn find(&self, id: &SessionId) -> Option<Arc<Room>> {
         let place = self.lock().get(id).cloned()?;
         let here = place.room.lock().await;
         alive(&here)

@@ -70,7 +70,7 @@ impl Wheel {
         self.seat = sharing.seat.clone();
         self.epoch = sharing.epoch;
         self.asked = None;
-        self.gone_since = self.gone(now);
+        self.gone_since = self.absent_since(now);
     }
 
     /// Returns the seat that drives; `None` if nobody does.
@@ -210,11 +210,11 @@ impl Wheel {
         self.seat = changed.seat.clone();
         self.epoch = changed.epoch;
         self.asked = None;
-        self.gone_since = self.gone(now);
+        self.gone_since = self.absent_since(now);
     }
 
     /// Returns `now` if the driver is not present.
-    fn gone(&self, now: u64) -> Option<u64> {
+    fn absent_since(&self, now: u64) -> Option<u64> {
         let seat = self.seat.as_ref()?;
         (!self.here.contains_key(seat)).then_some(now)
     }

@@ -147,7 +147,7 @@ impl Editor {
 
     /// Returns the text of the open search in the history.
     pub fn wanted(&self) -> Option<String> {
-        self.wanted.as_ref().map(HistorySearch::told)
+        self.wanted.as_ref().map(HistorySearch::label)
     }
 
     /// Replaces the text from `from` to the cursor by `text`.
@@ -193,7 +193,7 @@ impl Editor {
             KeyCode::Left if control || alt => self.go(motion::word_before(&self.text, self.cursor)),
             KeyCode::Right if control || alt => self.go(motion::word_after(&self.text, self.cursor)),
             KeyCode::Left => self.go(self.before()),
-            KeyCode::Right => self.go(self.after()),
+            KeyCode::Right => self.go(self.next_grapheme()),
             KeyCode::Home => self.go(motion::row_start(&self.text, self.cursor)),
             KeyCode::End => self.go(motion::row_end(&self.text, self.cursor)),
             KeyCode::Up => self.up(),
@@ -203,7 +203,7 @@ impl Editor {
                 self.kill(motion::word_before(&self.text, self.cursor), self.cursor)
             }
             KeyCode::Backspace => self.delete(self.before(), self.cursor),
-            KeyCode::Delete => self.delete(self.cursor, self.after()),
+            KeyCode::Delete => self.delete(self.cursor, self.next_grapheme()),
             KeyCode::Esc => EditOutcome::Escape,
             _ => EditOutcome::Nothing,
         }
@@ -217,11 +217,11 @@ impl Editor {
         match c {
             'c' => EditOutcome::Interrupt,
             'd' if self.text.is_empty() => EditOutcome::Leave,
-            'd' => self.delete(self.cursor, self.after()),
+            'd' => self.delete(self.cursor, self.next_grapheme()),
             'a' => self.go(start),
             'e' => self.go(end),
             'b' => self.go(self.before()),
-            'f' => self.go(self.after()),
+            'f' => self.go(self.next_grapheme()),
             'h' => self.delete(self.before(), self.cursor),
             'j' => self.type_in("\n"),
             // A cut at the end or the beginning of a row takes the line end there.
@@ -387,8 +387,8 @@ impl Editor {
         self.pastes.landed(&self.text, self.cursor, to)
     }
 
-    fn after(&self) -> usize {
-        let to = motion::after(&self.text, self.cursor);
+    fn next_grapheme(&self) -> usize {
+        let to = motion::next_grapheme(&self.text, self.cursor);
         self.pastes.landed(&self.text, self.cursor, to)
     }
 }

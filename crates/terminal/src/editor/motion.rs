@@ -24,7 +24,7 @@ pub(super) fn before(text: &str, at: usize) -> usize {
 }
 
 /// Returns the place one grapheme forward.
-pub(super) fn after(text: &str, at: usize) -> usize {
+pub(super) fn next_grapheme(text: &str, at: usize) -> usize {
     let next = text[at..].graphemes(true).next();
     next.map_or(at, |next| at + next.len())
 }
@@ -119,7 +119,7 @@ fn kind_at(text: &str, at: usize, big: bool) -> Option<CharClass> {
 /// Moves forward from `at` over characters of this class.
 fn past(text: &str, mut at: usize, of: CharClass, big: bool) -> usize {
     while kind_at(text, at, big) == Some(of) {
-        at = after(text, at);
+        at = next_grapheme(text, at);
     }
     at
 }
@@ -154,7 +154,7 @@ pub(super) fn word_back(text: &str, at: usize, big: bool) -> usize {
 
 /// vi's `e`: the last grapheme of this word, or of the next one.
 pub(super) fn word_end(text: &str, at: usize, big: bool) -> usize {
-    let from = past(text, after(text, at), CharClass::Blank, big);
+    let from = past(text, next_grapheme(text, at), CharClass::Blank, big);
     match kind_at(text, from, big) {
         Some(of) => before(text, past(text, from, of, big)),
         None => before(text, text.len()).max(at),
@@ -262,7 +262,7 @@ pub(super) fn find(
         let (i, grapheme) = found.nth(count.saturating_sub(1))?;
         Some(start + i + if till { grapheme.len() } else { 0 })
     } else {
-        let from = after(text, at);
+        let from = next_grapheme(text, at);
         let end = row_end(text, at).max(from);
         let mut found = text[from..end].grapheme_indices(true).filter(|(_, g)| is_it(g));
         let (i, _) = found.nth(count.saturating_sub(1))?;

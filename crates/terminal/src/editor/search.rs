@@ -16,7 +16,7 @@ pub(super) struct HistorySearch {
 
 impl HistorySearch {
     /// Returns the search as the user sees it.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn label(&self) -> String {
         if self.missed {
             format!("{} (nothing found)", self.text)
         } else {

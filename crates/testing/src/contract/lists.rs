@@ -28,7 +28,7 @@ pub(super) const PROMISES: &[(&str, ContractCheck)] = &[
         Box::pin(access(store))
     }),
     ("a session that was deleted is in no list", |store| {
-        Box::pin(gone(store))
+        Box::pin(deleted(store))
     }),
 ];
 
@@ -134,7 +134,7 @@ async fn access(store: TestedLog) -> CheckResult {
     same("access of somebody who has no role", whose, (owner(OWNER), None))
 }
 
-async fn gone(store: TestedLog) -> CheckResult {
+async fn deleted(store: TestedLog) -> CheckResult {
     some(&store).await?;
     works("delete", store.0.delete(&"ses_2".into()).await)?;
     let expected = ["ses_3", "ses_1", "ses_4"].map(str::to_owned).to_vec();

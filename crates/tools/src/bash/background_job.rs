@@ -80,22 +80,22 @@ impl BackgroundJob {
     /// Ends it, and waits until it is gone.
     pub(super) async fn kill(&self) {
         self.cancel.cancel();
-        self.gone().await;
+        self.wait_for_end().await;
     }
 
     /// Waits for output or the end.
     pub(super) async fn news(&self) {
-        self.until(|state| state.end.is_some() || !state.backlog.is_empty())
+        self.wait_until(|state| state.end.is_some() || !state.backlog.is_empty())
             .await;
     }
 
     /// Waits until it is gone, for a bounded time, because some processes cannot be killed.
-    pub(super) async fn gone(&self) {
+    pub(super) async fn wait_for_end(&self) {
         const PATIENCE: Duration = Duration::from_secs(2);
-        let _ = tokio::time::timeout(PATIENCE, self.until(|state| state.end.is_some())).await;
+        let _ = tokio::time::timeout(PATIENCE, self.wait_until(|state| state.end.is_some())).await;
     }
 
-    async fn until(&self, done: impl Fn(&JobState) -> bool) {
+    async fn wait_until(&self, done: impl Fn(&JobState) -> bool) {
         loop {
             let news = self.news.notified();
             if done(&self.lock()) {

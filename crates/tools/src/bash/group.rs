@@ -85,14 +85,14 @@ impl ProcessGroup {
         // A cheap check that is nearly always enough; it also counts members that are dead and not waited
         // for.
         if killpg(self.leader, None) == Err(Errno::ESRCH) {
-            self.over();
+            self.mark_ended();
             return false;
         }
         processes::living().is_none_or(|all| all.iter().any(|process| process.group == self.leader))
     }
 
     /// Notes that no member is alive, so that nothing is killed any more.
-    pub(super) fn over(&self) {
+    pub(super) fn mark_ended(&self) {
         self.phase.store(OVER, Ordering::Release);
         let recorded = &self.recorded;
         recorded.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -116,7 +116,7 @@ impl ProcessGroup {
             tokio::time::sleep(Duration::from_millis(1 + round as u64)).await;
         }
         if self.phase.load(Ordering::Acquire) == LEFT {
-            self.over();
+            self.mark_ended();
         }
     }
 

@@ -142,7 +142,7 @@ impl JobTable {
             job.cancel.cancel();
         }
         for job in &own.jobs {
-            job.gone().await;
+            job.wait_for_end().await;
         }
     }
 }

@@ -52,7 +52,7 @@ pub fn refused_link(
     let refused = |word: &str| refused_if(word, &is_program);
     let by_name = names.paths.iter().find_map(|word| refused(word));
     let by_glob = |(folder, levels): (String, usize)| {
-        let Some(found) = below(base, Path::new(&folder), levels) else {
+        let Some(found) = links_below(base, Path::new(&folder), levels) else {
             return Some(format!(
                 "{folder} has too many entries to look for links; name the files"
             ));
@@ -118,7 +118,7 @@ fn walk_refusal(
 
 /// Returns the links up to `levels` below a folder and the entries behind links to folders, as the command
 /// line would write them; `None` if there are too many entries.
-fn below(base: &Path, folder: &Path, levels: usize) -> Option<Vec<PathBuf>> {
+fn links_below(base: &Path, folder: &Path, levels: usize) -> Option<Vec<PathBuf>> {
     let (mut links, mut looked_at) = (Vec::new(), 0);
     let mut open = vec![(folder.to_owned(), levels, false)];
     while let Some((folder, levels, behind_link)) = open.pop() {

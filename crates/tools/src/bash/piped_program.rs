@@ -130,7 +130,7 @@ impl PipedProgram {
             }
         }
         if !self.group.has_members() {
-            self.group.over();
+            self.group.mark_ended();
         }
     }
 }

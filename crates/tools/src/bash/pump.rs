@@ -149,7 +149,7 @@ impl OutputPump {
         // In a fixed order, so that a short output is always shown in the same order.
         tokio::select! {
             biased;
-            () = until(due) => self.events.flush().await,
+            () = sleep_until_due(due) => self.events.flush().await,
             bytes = self.stdout.read() => {
                 self.stdout.take(bytes, &mut self.text);
                 self.keep(self.stdout.channel, bytes);
@@ -168,7 +168,7 @@ impl OutputPump {
     }
 }
 
-async fn until(due: Option<Instant>) {
+async fn sleep_until_due(due: Option<Instant>) {
     match due {
         Some(due) => tokio::time::sleep_until(due).await,
         None => std::future::pending().await,

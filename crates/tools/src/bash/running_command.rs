@@ -66,7 +66,7 @@ impl RunningCommand {
                 biased;
                 () = cancel.cancelled() => CommandEnd::Interrupted,
                 status = child.wait() => status.map_or(CommandEnd::Lost, CommandEnd::Exited),
-                () = after(timeout) => CommandEnd::TimedOut,
+                () = sleep_for(timeout) => CommandEnd::TimedOut,
             }
         };
         let end = self
@@ -154,7 +154,7 @@ impl RunningCommand {
 /// Stops sending SIGTERM once no process is left.
 fn group_over(group: &ProcessGroup) {
     if !group.has_members() {
-        group.over();
+        group.mark_ended();
     }
 }
 
@@ -168,7 +168,7 @@ async fn all_gone(group: &ProcessGroup, child: &mut Child) {
     }
 }
 
-async fn after(time: Option<Duration>) {
+async fn sleep_for(time: Option<Duration>) {
     match time {
         Some(time) => tokio::time::sleep(time).await,
         None => std::future::pending().await,

@@ -33,7 +33,7 @@ const ORDER: [Choice; 4] = [
 ];
 
 /// The choices after this one, in the order in which they are tried.
-fn after(now: Choice) -> impl Iterator<Item = Choice> {
+fn choices_after(now: Choice) -> impl Iterator<Item = Choice> {
     let place = ORDER.iter().position(|choice| *choice == now).unwrap_or(0);
     ORDER.into_iter().cycle().skip(place + 1).take(ORDER.len() - 1)
 }
@@ -70,7 +70,7 @@ impl Chat<'_> {
         } else {
             Choice::Mode(self.status.activity.approval())
         };
-        for choice in after(now) {
+        for choice in choices_after(now) {
             match self.choose(choice).await {
                 Ok(said) => return self.hint(&format!("{}: {said} (Shift-Tab changes it)", word(choice))),
                 Err(ChatError::Runtime(RuntimeError::Denied(_))) => {}

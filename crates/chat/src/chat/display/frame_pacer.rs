@@ -40,7 +40,7 @@ impl Pace {
     }
 
     /// Notes that events of the session have come.
-    pub(in crate::chat) fn heard(&mut self) {
+    pub(in crate::chat) fn note_events(&mut self) {
         self.heard = true;
     }
 
@@ -115,7 +115,7 @@ mod tests {
         let begin = Instant::now();
         let mut pace = Pace::default();
         assert!(pace.is_due(begin), "nothing was painted yet");
-        pace.heard();
+        pace.note_events();
         pace.begin(begin);
         pace.end(begin + FRAME / SHARE);
         assert!(pace.rests(begin) && !pace.rests(begin + FRAME), "a cheap frame");
@@ -136,7 +136,7 @@ mod tests {
         let begin = Instant::now();
         let (answers, calls) = (Some(begin), Some(begin + FRAME));
         let mut pace = Pace::default();
-        pace.heard();
+        pace.note_events();
         assert!(pace.looks(begin, answers));
         pace.begin(begin);
         assert!(!pace.looks(begin + FRAME, answers));

@@ -85,7 +85,7 @@ impl MemoryLog {
     pub fn facts(&self, session: &SessionId) -> Vec<Fact> {
         let shared = self.lock();
         let stored = shared.sessions.get(session);
-        stored.map(|stored| stored.after(0)).unwrap_or_default()
+        stored.map(|stored| stored.facts_after(0)).unwrap_or_default()
     }
 
     /// The whole log, for one operation.

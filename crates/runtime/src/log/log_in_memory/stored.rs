@@ -318,7 +318,7 @@ impl StoredSession {
     }
 
     /// Returns the facts after `after_seq` as owned values.
-    pub(super) fn after(&self, after_seq: u64) -> Vec<Fact> {
+    pub(super) fn facts_after(&self, after_seq: u64) -> Vec<Fact> {
         self.page(after_seq, usize::MAX)
     }
 

@@ -234,7 +234,7 @@ pub(crate) async fn state(
     at: SessionAs<Watching>,
 ) -> Result<WithPermit<JsonResponse<SessionState>>, ApiError> {
     let turn = app.state.answer_turns().take(&at.caller.line).await;
-    let room = app.state.rooms().there(&at.session).await;
+    let room = app.state.rooms().find(&at.session).await;
     // An open session knows its state; for another one, no process has to become its writer to find out.
     let now = match room.as_ref().and_then(|room| room.session()) {
         Some(session) => session.state().await?,

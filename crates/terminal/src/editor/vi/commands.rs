@@ -130,7 +130,9 @@ impl Editor {
         let big = c.is_ascii_uppercase();
         match c {
             'h' => before(many(&|at| motion::before(text, at).max(start))).filter(|motion| motion.to < at),
-            'l' | ' ' => before(many(&|at| motion::after(text, at).min(end))).filter(|motion| motion.to > at),
+            'l' | ' ' => {
+                before(many(&|at| motion::next_grapheme(text, at).min(end))).filter(|motion| motion.to > at)
+            }
             // The word is changed, the blanks after it stay.
             'w' | 'W' if self.is_changing() && !is_blank(text, at) => {
                 let last = (1..times).fold(at, |at, _| motion::next_word(text, at, big));
@@ -232,7 +234,7 @@ impl Editor {
         match motion.reach {
             Reach::Rows => self.operate_on_rows(operator, from, to),
             Reach::Before => self.operate(operator, from, to),
-            Reach::With => self.operate(operator, from, motion::after(&self.text, to)),
+            Reach::With => self.operate(operator, from, motion::next_grapheme(&self.text, to)),
         }
     }
 

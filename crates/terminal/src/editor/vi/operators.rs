@@ -78,7 +78,7 @@ impl Editor {
         match c {
             'i' => self.insert_mode(),
             'I' => self.insert_at(motion::row_text(&self.text, at)),
-            'a' => self.insert_at(self.after().min(end)),
+            'a' => self.insert_at(self.next_grapheme().min(end)),
             'A' => self.insert_at(end),
             'o' => self.open_row(end, end + 1),
             'O' => self.open_row(start, start),
@@ -111,7 +111,7 @@ impl Editor {
     }
 
     fn graphemes_on(&self, times: usize) -> usize {
-        (0..times).fold(self.cursor, |at, _| motion::after(&self.text, at))
+        (0..times).fold(self.cursor, |at, _| motion::next_grapheme(&self.text, at))
     }
 
     fn graphemes_back(&self, times: usize) -> usize {
@@ -156,7 +156,7 @@ impl Editor {
             self.cursor = motion::row_text(&self.text, start);
         } else {
             self.cursor = if behind {
-                self.after().min(end)
+                self.next_grapheme().min(end)
             } else {
                 self.cursor
             };

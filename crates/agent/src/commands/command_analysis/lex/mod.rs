@@ -213,12 +213,12 @@ impl Lexer<'_> {
 
     /// Reads the text after a single quote: everything up to the next one is literal.
     fn single_quoted(&mut self) {
-        let quoted = self.until('\'');
+        let quoted = self.read_until('\'');
         self.word().push_str(&quoted);
     }
 
     /// Reads the text before `end`, and skips `end` itself.
-    fn until(&mut self, end: char) -> String {
+    fn read_until(&mut self, end: char) -> String {
         let (inside, rest) = match self.rest.split_once(end) {
             Some(parts) => parts,
             None => {
@@ -299,7 +299,7 @@ impl Lexer<'_> {
     /// Reads the text between `${` and its `}`.
     fn parameter(&mut self) -> String {
         if !self.nests {
-            return self.until('}');
+            return self.read_until('}');
         }
         let end = end_of_parameter(self.rest);
         self.up_to(end)
