@@ -48,13 +48,13 @@ struct CallsInner {
 #[derive(Default)]
 struct CallTable {
     /// The running calls, which began in this order, with the tokens of their progress.
-    running: Vec<RunningCall>,
+    running: Vec<CallChannel>,
     early: VecDeque<(String, String)>,
     /// The workspace of the call for which the server was started.
     workspace: Option<PathBuf>,
 }
 
-struct RunningCall {
+struct CallChannel {
     token: String,
     lines: mpsc::Sender<String>,
     requests: Arc<ServerRequests>,
@@ -71,7 +71,7 @@ impl RunningCalls {
             // There is room for all of them.
             let _ = sender.try_send(line);
         }
-        table.running.push(RunningCall {
+        table.running.push(CallChannel {
             token: token.clone(),
             lines: sender,
             requests,

@@ -18,7 +18,7 @@ pub struct SandboxRefusal {
 
 /// The kind of a refusal.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum RefusalKind {
     /// A file, or something that no path names.
     Refused,
     /// A file that cannot be written.
@@ -30,28 +30,28 @@ enum Kind {
 }
 
 /// Words of programs that were refused something.
-const WORDS: &[(&str, Kind)] = &[
-    ("Permission denied", Kind::Refused),
-    ("permission denied", Kind::Refused),
-    ("Operation not permitted", Kind::Refused),
-    ("Read-only file system", Kind::Unwritable),
-    ("read-only file system", Kind::Unwritable),
-    ("Device or resource busy", Kind::Unwritable),
-    ("Network is unreachable", Kind::Network),
-    ("network is unreachable", Kind::Network),
-    ("Temporary failure in name resolution", Kind::Network),
-    ("Could not resolve host", Kind::Network),
-    ("EACCES", Kind::Refused),
-    ("EPERM", Kind::Refused),
-    ("EROFS", Kind::Unwritable),
-    ("EBUSY", Kind::Unwritable),
-    ("ENETUNREACH", Kind::Network),
-    ("EAI_AGAIN", Kind::Network),
-    ("No such file or directory", Kind::Missing),
-    ("no such file or directory", Kind::Missing),
-    ("ENOENT", Kind::Missing),
-    ("Cannot connect to", Kind::Missing),
-    ("does not appear to be a git repository", Kind::Missing),
+const WORDS: &[(&str, RefusalKind)] = &[
+    ("Permission denied", RefusalKind::Refused),
+    ("permission denied", RefusalKind::Refused),
+    ("Operation not permitted", RefusalKind::Refused),
+    ("Read-only file system", RefusalKind::Unwritable),
+    ("read-only file system", RefusalKind::Unwritable),
+    ("Device or resource busy", RefusalKind::Unwritable),
+    ("Network is unreachable", RefusalKind::Network),
+    ("network is unreachable", RefusalKind::Network),
+    ("Temporary failure in name resolution", RefusalKind::Network),
+    ("Could not resolve host", RefusalKind::Network),
+    ("EACCES", RefusalKind::Refused),
+    ("EPERM", RefusalKind::Refused),
+    ("EROFS", RefusalKind::Unwritable),
+    ("EBUSY", RefusalKind::Unwritable),
+    ("ENETUNREACH", RefusalKind::Network),
+    ("EAI_AGAIN", RefusalKind::Network),
+    ("No such file or directory", RefusalKind::Missing),
+    ("no such file or directory", RefusalKind::Missing),
+    ("ENOENT", RefusalKind::Missing),
+    ("Cannot connect to", RefusalKind::Missing),
+    ("does not appear to be a git repository", RefusalKind::Missing),
 ];
 
 /// The most of an output that is searched: its end.
@@ -81,7 +81,7 @@ impl SandboxPolicy {
             for (words, kind) in WORDS.iter().filter(|(words, _)| line.contains(*words)) {
                 let words = *words;
                 let reason = match kind {
-                    Kind::Network => (!self.network).then(|| "there is no network".to_owned()),
+                    RefusalKind::Network => (!self.network).then(|| "there is no network".to_owned()),
                     kind => paths_in(line, self.paths.home.as_deref(), workspace)
                         .take_while(|_| {
                             paths += 1;
@@ -92,7 +92,7 @@ impl SandboxPolicy {
                 if reason.is_some() {
                     return Some(SandboxRefusal { words, reason });
                 }
-                let alone = *kind != Kind::Missing && !(*kind == Kind::Network && self.network);
+                let alone = *kind != RefusalKind::Missing && !(*kind == RefusalKind::Network && self.network);
                 if alone && bare.is_none() {
                     bare = Some(SandboxRefusal { words, reason: None });
                 }
@@ -103,7 +103,7 @@ impl SandboxPolicy {
 
     /// Says why a command cannot do at a path what this process can; `None` if it can, or if this process cannot
     /// either.
-    fn refuses(&self, path: &Path, kind: Kind) -> Option<String> {
+    fn refuses(&self, path: &Path, kind: RefusalKind) -> Option<String> {
         let path = real(path)?;
         let shown = path.display();
         if self.paths.hidden.iter().any(|hidden| path.starts_with(hidden)) {
@@ -119,14 +119,14 @@ impl SandboxPolicy {
         // A command in a namespace has its own directories there.
         let has_another =
             self.step == SandboxStep::Namespace && ["/dev", "/tmp"].iter().any(|own| path.starts_with(own));
-        let counts = kind == Kind::Missing || !has_another;
+        let counts = kind == RefusalKind::Missing || !has_another;
         if !is_readable && counts && fs::symlink_metadata(&path).is_ok() {
             return Some(format!("{shown} is not let in"));
         }
         if !is_readable && has_another {
             return None;
         }
-        (kind != Kind::Missing && can_write(&path)).then(|| format!("{shown} cannot be written"))
+        (kind != RefusalKind::Missing && can_write(&path)).then(|| format!("{shown} cannot be written"))
     }
 }
 

@@ -16,12 +16,12 @@ pub const MOST_PARTS: usize = 1000;
 /// # Errors
 /// Returns an error if it is neither, or has more than [`MOST_PARTS`].
 pub fn text_or_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<ContentPart>, D::Error> {
-    deserializer.deserialize_any(Said)
+    deserializer.deserialize_any(TextOrPartsVisitor)
 }
 
-struct Said;
+struct TextOrPartsVisitor;
 
-impl<'de> Visitor<'de> for Said {
+impl<'de> Visitor<'de> for TextOrPartsVisitor {
     type Value = Vec<ContentPart>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -114,7 +114,7 @@ struct Observed {
 
 /// A message of the agent in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Said {
+struct WindowMessage {
     /// The fingerprint.
     key: u64,
     /// The number of events before it.
@@ -141,7 +141,7 @@ struct Said {
 pub struct V0Detector {
     actions: VecDeque<Acted>,
     observations: VecDeque<Observed>,
-    messages: VecDeque<Said>,
+    messages: VecDeque<WindowMessage>,
     condensations: VecDeque<u64>,
     /// The number of events so far.
     events: u64,
@@ -171,7 +171,7 @@ impl V0Detector {
                     first,
                 };
                 keep(&mut self.actions, acted, WINDOW);
-                let said = Said {
+                let said = WindowMessage {
                     key,
                     place: self.events,
                     observations: self.observed,

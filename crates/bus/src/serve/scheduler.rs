@@ -60,7 +60,7 @@ struct Responder {
     capacity: usize,
     most_waiting: usize,
     claimed: BTreeSet<RequestId>,
-    waiting: FairQueue,
+    waiting: SessionQueue,
     /// Accepts nothing new, and is removed when it has settled its requests.
     leaving: bool,
     settled: u64,
@@ -126,7 +126,7 @@ impl Scheduler {
             capacity,
             most_waiting,
             claimed: BTreeSet::new(),
-            waiting: FairQueue::default(),
+            waiting: SessionQueue::default(),
             leaving: false,
             settled: 0,
             lost: 0,
@@ -316,13 +316,13 @@ impl Scheduler {
 /// Requests in order, if the sessions that wait take turns: a session with a thousand requests delays another
 /// by one.
 #[derive(Default)]
-struct FairQueue {
+struct SessionQueue {
     by_session: BTreeMap<Arc<str>, VecDeque<RequestId>>,
     turns: VecDeque<Arc<str>>,
     len: usize,
 }
 
-impl FairQueue {
+impl SessionQueue {
     fn len(&self) -> usize {
         self.len
     }

@@ -14,7 +14,7 @@ const RUN_ANYTHING: &[&str] = &["*", "bash", "job", "write", "edit"];
 
 /// The reach of a tool; smaller values reach farther.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Reach {
+enum ToolAccess {
     /// The tool sends or runs something and gets variables, which may be credentials; or it replaces a tool
     /// of the user.
     Credentials,
@@ -28,16 +28,16 @@ enum Reach {
     Nothing,
 }
 
-fn reach_of(tool: &ToolDefinition) -> Reach {
+fn reach_of(tool: &ToolDefinition) -> ToolAccess {
     let (sends, calls) = (!tool.hosts().is_empty(), tool.calls());
     let gets = !tool.variables().is_empty();
     let runs = calls.iter().any(|name| RUN_ANYTHING.contains(name));
     match () {
-        () if tool.known.replaces || (gets && (sends || runs)) => Reach::Credentials,
-        () if runs || gets => Reach::Programs,
-        () if sends => Reach::Network,
-        () if !calls.is_empty() => Reach::Tools,
-        () => Reach::Nothing,
+        () if tool.known.replaces || (gets && (sends || runs)) => ToolAccess::Credentials,
+        () if runs || gets => ToolAccess::Programs,
+        () if sends => ToolAccess::Network,
+        () if !calls.is_empty() => ToolAccess::Tools,
+        () => ToolAccess::Nothing,
     }
 }
 
@@ -50,7 +50,7 @@ pub(super) struct ToolRow {
 
 /// Returns whether a tool does more than compute.
 fn reaches_out(tool: &ToolDefinition) -> bool {
-    reach_of(tool) != Reach::Nothing
+    reach_of(tool) != ToolAccess::Nothing
         || !tool.models().is_empty()
         || matches!(tool.access(), Some(Access::Internal | Access::Read))
 }

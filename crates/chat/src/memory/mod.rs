@@ -24,7 +24,7 @@ const LISTED: usize = 200;
 const LIST_HINT: &str = "`agentx memory list` lists them (`/memory list` in a chat)";
 
 /// The output of a command about memories.
-struct Said {
+struct MemoryOutput {
     text: String,
     /// The same for a program.
     value: Value,
@@ -68,7 +68,11 @@ pub(crate) fn in_chat(line: &str, settings: &Settings, width: usize) -> Result<S
     Ok(format!("{off}{}", perform(command, settings, width)?.text))
 }
 
-fn perform(command: Option<MemoryCommand>, settings: &Settings, width: usize) -> Result<Said, ChatError> {
+fn perform(
+    command: Option<MemoryCommand>,
+    settings: &Settings,
+    width: usize,
+) -> Result<MemoryOutput, ChatError> {
     let store = open_memories(settings).map_err(failed)?;
     let here = settings.workspace.to_string_lossy().into_owned();
     match command {
@@ -94,7 +98,7 @@ fn perform(command: Option<MemoryCommand>, settings: &Settings, width: usize) ->
         }
         Some(MemoryCommand::Show { id }) => {
             let memory = store.get(id).map_err(failed)?;
-            Ok(Said {
+            Ok(MemoryOutput {
                 text: show::whole(&memory),
                 value: json!(memory),
             })
@@ -146,7 +150,7 @@ fn without_secret(text: String, settings: &Settings) -> Result<String, ChatError
 }
 
 /// Returns the output about the proposals that wait for the person, with their number.
-fn inbox(store: &MemoryStore, width: usize) -> Result<Said, ChatError> {
+fn inbox(store: &MemoryStore, width: usize) -> Result<MemoryOutput, ChatError> {
     let filter = MemoryFilter {
         state: Some(MemoryState::Proposed),
         workspace: None,
@@ -166,11 +170,16 @@ fn inbox(store: &MemoryStore, width: usize) -> Result<Said, ChatError> {
         )
     };
     let value = json!({ "waiting": waiting, "accepted": accepted });
-    Ok(Said { text, value })
+    Ok(MemoryOutput { text, value })
 }
 
 /// Decides about proposals: those of these numbers, or all that wait.
-fn decide(store: &MemoryStore, ids: &[i64], all: bool, state: MemoryState) -> Result<Said, ChatError> {
+fn decide(
+    store: &MemoryStore,
+    ids: &[i64],
+    all: bool,
+    state: MemoryState,
+) -> Result<MemoryOutput, ChatError> {
     let waiting = MemoryFilter {
         state: Some(MemoryState::Proposed),
         workspace: None,
@@ -201,7 +210,7 @@ fn edited(
     wanted: EditArguments,
     here: String,
     settings: &Settings,
-) -> Result<Said, ChatError> {
+) -> Result<MemoryOutput, ChatError> {
     let words = without_secret(wanted.text.join(" "), settings)?;
     let edit = MemoryEdit {
         text: (!words.is_empty()).then_some(words),
@@ -225,7 +234,7 @@ fn edited(
     Ok(changed("changed", &[memory]))
 }
 
-fn erase(store: &MemoryStore, yes: bool) -> Result<Said, ChatError> {
+fn erase(store: &MemoryStore, yes: bool) -> Result<MemoryOutput, ChatError> {
     if !yes {
         let all = store.list(&MemoryFilter::default(), usize::MAX).map_err(failed)?;
         let what = match all.len() {
@@ -238,25 +247,25 @@ fn erase(store: &MemoryStore, yes: bool) -> Result<Said, ChatError> {
         ));
     }
     let erased = store.erase().map_err(failed)?;
-    Ok(Said {
+    Ok(MemoryOutput {
         text: format!("erased {erased}; sessions that used them keep what they said\n"),
         value: json!({ "erased": erased }),
     })
 }
 
-fn listed(memories: &[Memory], none: &str, width: usize) -> Said {
+fn listed(memories: &[Memory], none: &str, width: usize) -> MemoryOutput {
     let text = if memories.is_empty() {
         format!("{none}\n")
     } else {
         show::rows(memories, width)
     };
-    Said {
+    MemoryOutput {
         text,
         value: json!(memories),
     }
 }
 
-fn changed(what: &str, memories: &[Memory]) -> Said {
+fn changed(what: &str, memories: &[Memory]) -> MemoryOutput {
     let lines = memories
         .iter()
         .map(|memory| format!("{what}: {}\n", show::line(memory)));
@@ -266,7 +275,7 @@ fn changed(what: &str, memories: &[Memory]) -> Said {
     } else {
         text
     };
-    Said {
+    MemoryOutput {
         text,
         value: json!(memories),
     }

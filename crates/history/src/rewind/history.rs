@@ -76,7 +76,7 @@ pub struct IrreversibleEffects {
 }
 
 /// A call that runs.
-struct RunningCall {
+struct StartedCall {
     name: String,
     input: Value,
     from: Timestamp,
@@ -94,7 +94,7 @@ pub struct SessionHistory {
     restorings: Vec<Restoring>,
     beyond: Vec<IrreversibleEffect>,
     files: BTreeMap<String, FileHistory>,
-    running: BTreeMap<ToolCallId, RunningCall>,
+    running: BTreeMap<ToolCallId, StartedCall>,
     /// Whether a call of the root's model is in progress.
     asks: bool,
     /// Whether its answer has begun with words.
@@ -154,7 +154,7 @@ impl SessionHistory {
             E::InputRevised(revised) if revised.mode.is_none() => self.taken_back(&revised.message_id),
             E::StreamEnd(_) if self.is_of_root(fact) => self.messages.push(fact.seq),
             E::ToolCall(call) => {
-                let running = RunningCall {
+                let running = StartedCall {
                     name: call.name.clone(),
                     input: call.input.clone(),
                     from: fact.at,

@@ -6,14 +6,14 @@
 use agentx_types::{StopReason, Usage};
 use serde_json::Value;
 
-use super::wire::{BlockDelta, InferenceGeo, UsageWire};
+use super::wire::{AnthropicUsageWire, BlockDelta, InferenceGeo};
 use crate::lenient_json::{self, LenientCount};
 
 /// Returns the counts after this report. Reports are cumulative: each replaces the counts of an earlier one.
 ///
 /// Gateways end an answer with zeros if they know no more than at its beginning, so zeros replace no counts.
 /// Impossible counts (1e30, -5) are ignored.
-pub(super) fn usage(mut usage: Usage, wire: &UsageWire) -> Usage {
+pub(super) fn usage(mut usage: Usage, wire: &AnthropicUsageWire) -> Usage {
     let read = [
         wire.input_tokens,
         wire.cache_creation_input_tokens,

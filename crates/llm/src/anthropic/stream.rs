@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::block::{HeldCall, OpenBlock};
 use super::finish;
-use super::wire::{BlockDelta, Event, MessageStart, UsageWire};
+use super::wire::{AnthropicUsageWire, BlockDelta, Event, MessageStart};
 use crate::emitter::Emitter;
 use crate::error;
 use crate::event_stream::EventAnswer;
@@ -318,7 +318,7 @@ impl MessageState {
     pub(super) fn message_delta(
         &mut self,
         delta: &BlockDelta<'_>,
-        usage: Option<UsageWire>,
+        usage: Option<AnthropicUsageWire>,
         out: &mut Vec<EnvironmentEvent>,
     ) {
         if let Some(reason) = &delta.stop_reason {
@@ -330,7 +330,7 @@ impl MessageState {
         self.usage(usage, out);
     }
 
-    fn usage(&mut self, wire: Option<UsageWire>, out: &mut Vec<EnvironmentEvent>) {
+    fn usage(&mut self, wire: Option<AnthropicUsageWire>, out: &mut Vec<EnvironmentEvent>) {
         let Some(wire) = wire else { return };
         let usage = finish::usage(self.usage, &wire);
         if self.usage != usage {

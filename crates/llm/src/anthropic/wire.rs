@@ -22,7 +22,7 @@ pub(super) struct Event<'a> {
     #[serde(borrow)]
     pub(super) message: Option<MessageStart<'a>>,
     /// The usage of `message_delta`.
-    pub(super) usage: Option<UsageWire>,
+    pub(super) usage: Option<AnthropicUsageWire>,
 }
 
 /// The delta of a block, or of the message.
@@ -73,13 +73,13 @@ pub(super) struct MessageStart<'a> {
     pub(super) id: Option<Str<'a>>,
     #[serde(borrow)]
     pub(super) model: Option<Str<'a>>,
-    pub(super) usage: Option<UsageWire>,
+    pub(super) usage: Option<AnthropicUsageWire>,
 }
 
 /// The token counts, cumulative within an answer: a later report replaces an earlier one.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct UsageWire {
+pub(super) struct AnthropicUsageWire {
     pub(super) input_tokens: Option<LenientCount>,
     pub(super) output_tokens: Option<LenientCount>,
     pub(super) cache_creation_input_tokens: Option<LenientCount>,
@@ -144,5 +144,5 @@ pub(super) struct MessageBody<'a> {
     #[serde(borrow)]
     pub(super) stop_sequence: Option<Str<'a>>,
     pub(super) stop_details: Option<Value>,
-    pub(super) usage: Option<UsageWire>,
+    pub(super) usage: Option<AnthropicUsageWire>,
 }

@@ -64,7 +64,7 @@ pub(crate) struct GeminiState {
     /// The part that can be extended, and the size of its text in bytes.
     open: Option<(PartKind, usize)>,
     /// A call whose arguments come in pieces.
-    call: Option<OpenCall>,
+    call: Option<StreamedCall>,
     has_calls: bool,
     /// Whether anything of the answer itself came: a word, a call, or something that only Google understands.
     has_answer: bool,
@@ -79,7 +79,7 @@ struct Finish {
 
 /// A call whose arguments are still coming.
 #[derive(Clone, Debug)]
-struct OpenCall {
+struct StreamedCall {
     id: ToolCallId,
     name: String,
     args: PartialArgs,
@@ -258,7 +258,7 @@ impl GeminiState {
                 self.sign(signature, out);
                 return Ok(());
             }
-            self.call = Some(OpenCall {
+            self.call = Some(StreamedCall {
                 id,
                 name: name.to_owned(),
                 args: PartialArgs::new(),

@@ -36,14 +36,14 @@ enum OpenStep {
         kind: PartKind,
         signature: Option<String>,
     },
-    Call(OpenCall),
+    Call(InteractionCall),
     /// A step that only Google understands, with all its received parts.
     Other(Map<String, Value>),
 }
 
 /// A call whose arguments are still coming.
 #[derive(Clone, Debug)]
-struct OpenCall {
+struct InteractionCall {
     id: ToolCallId,
     name: String,
     input: String,
@@ -82,7 +82,7 @@ impl Steps {
             "thought" => words(PartKind::Thinking, step.summary, &step.signature, emitter, out),
             "function_call" => {
                 self.has_calls = true;
-                OpenStep::Call(OpenCall::of(&step, emitter, out))
+                OpenStep::Call(InteractionCall::of(&step, emitter, out))
             }
             _ => OpenStep::Other(parse(raw)?),
         };
@@ -202,7 +202,7 @@ fn words(
     }
 }
 
-impl OpenCall {
+impl InteractionCall {
     fn of(step: &StepWire<'_>, emitter: &mut Emitter, out: &mut Vec<EnvironmentEvent>) -> Self {
         let mut call = Self {
             id: emitter.call_id(step.id.as_deref().unwrap_or_default()),

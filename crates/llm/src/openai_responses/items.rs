@@ -64,12 +64,12 @@ struct StreamedItem {
     /// The part within the item that was emitted last; `None` if nothing was.
     part: Option<u64>,
     /// The call, as long as it has not ended.
-    call: Option<OpenCall>,
+    call: Option<ItemCall>,
 }
 
 /// A call whose arguments are still coming.
 #[derive(Clone, Debug)]
-struct OpenCall {
+struct ItemCall {
     id: ToolCallId,
     name: String,
     input: String,
@@ -109,7 +109,7 @@ impl Items {
         if at < self.all.len() {
             return;
         }
-        let call = OpenCall::of(item, emitter);
+        let call = ItemCall::of(item, emitter);
         if let Some(call) = &call {
             self.has_calls = true;
             self.has_lost_arguments = false;
@@ -335,7 +335,7 @@ fn words(part: &ItemPart<'_>) -> String {
     part.text.as_deref().unwrap_or_default().to_owned()
 }
 
-impl OpenCall {
+impl ItemCall {
     /// The item as a call; `None` if it is another kind of item, or a call that the server makes itself.
     fn of(item: &OutputItem<'_>, emitter: &mut Emitter) -> Option<Self> {
         let is_custom = match item.kind.as_deref()? {

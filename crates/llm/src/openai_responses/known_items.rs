@@ -33,7 +33,7 @@ pub(super) struct ItemName<'a> {
 pub(super) struct KnownItems {
     all: Vec<KnownItem>,
     /// The number of items of each kind that the list at the end has named until now.
-    named: Vec<(Kind, usize)>,
+    named: Vec<(ItemKind, usize)>,
 }
 
 #[derive(Clone, Debug)]
@@ -42,20 +42,20 @@ struct KnownItem {
     id: String,
     call_id: String,
     /// `None` as long as only a piece of it came.
-    kind: Option<Kind>,
+    kind: Option<ItemKind>,
     ended: bool,
 }
 
 /// The kinds that are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+enum ItemKind {
     Message,
     Reasoning,
     Call,
     Other,
 }
 
-impl Kind {
+impl ItemKind {
     fn of(item: &OutputItem<'_>) -> Self {
         match item.kind.as_deref().unwrap_or_default() {
             "message" => Self::Message,
@@ -74,7 +74,7 @@ impl KnownItems {
             self.last(|known| {
                 let is_piece = known.kind.is_none();
                 let is_again =
-                    known.kind == Some(Kind::of(item)) && known.has_no_name() && name.id.is_empty();
+                    known.kind == Some(ItemKind::of(item)) && known.has_no_name() && name.id.is_empty();
                 known.index == name.index && !known.ended && (is_piece || is_again) && known.may_be(item)
             })
         });
@@ -83,7 +83,7 @@ impl KnownItems {
 
     /// The item that ends with this event; `None` if it has ended before.
     pub(super) fn ended(&mut self, index: u64, item: &OutputItem<'_>) -> Option<usize> {
-        let (kind, name) = (Kind::of(item), name_of(index, item));
+        let (kind, name) = (ItemKind::of(item), name_of(index, item));
         let here = |known: &KnownItem| {
             known.index == name.index && known.kind.is_none_or(|its| its == kind) && known.may_be(item)
         };
@@ -102,7 +102,7 @@ impl KnownItems {
 
     /// The next item of the list at the end of the stream; `None` if it has ended before.
     pub(super) fn of_whole(&mut self, item: &OutputItem<'_>) -> Option<usize> {
-        let kind = Kind::of(item);
+        let kind = ItemKind::of(item);
         let number = match self.named.iter_mut().find(|(named, _)| *named == kind) {
             Some((_, number)) => {
                 *number += 1;
@@ -132,8 +132,8 @@ impl KnownItems {
     /// The item of a piece of text or of reasoning.
     pub(super) fn of_piece(&mut self, name: ItemName<'_>, kind: PartKind) -> usize {
         let kind = match kind {
-            PartKind::Text => Kind::Message,
-            PartKind::Thinking => Kind::Reasoning,
+            PartKind::Text => ItemKind::Message,
+            PartKind::Thinking => ItemKind::Reasoning,
         };
         let is_text = |known: &KnownItem| known.kind.is_none_or(|its| its == kind) && !known.ended;
         let by_id = self.last(|known| is_text(known) && !name.id.is_empty() && known.id == name.id);
@@ -143,7 +143,7 @@ impl KnownItems {
 
     /// The call of a piece of arguments.
     pub(super) fn of_arguments(&self, name: ItemName<'_>) -> Option<usize> {
-        let is_open = |known: &KnownItem| known.kind == Some(Kind::Call) && !known.ended;
+        let is_open = |known: &KnownItem| known.kind == Some(ItemKind::Call) && !known.ended;
         let by_id = self.last(|known| is_open(known) && !name.id.is_empty() && known.id == name.id);
         by_id.or_else(|| self.last(|known| is_open(known) && known.index == name.index))
     }
@@ -166,7 +166,7 @@ impl KnownItems {
 
     /// Updates the item from the event; it is a new one if none was found.
     fn take(&mut self, found: Option<usize>, name: ItemName<'_>, item: &OutputItem<'_>) -> usize {
-        let kind = Kind::of(item);
+        let kind = ItemKind::of(item);
         let call_id = item.call_id.as_deref().unwrap_or_default();
         let at = found.unwrap_or_else(|| self.add(name, call_id, Some(kind)));
         if let Some(known) = self.all.get_mut(at) {
@@ -175,7 +175,7 @@ impl KnownItems {
         at
     }
 
-    fn add(&mut self, name: ItemName<'_>, call_id: &str, kind: Option<Kind>) -> usize {
+    fn add(&mut self, name: ItemName<'_>, call_id: &str, kind: Option<ItemKind>) -> usize {
         self.all.push(KnownItem {
             index: name.index,
             id: name.id.to_owned(),
@@ -202,8 +202,8 @@ impl KnownItem {
         self.id.is_empty() && self.call_id.is_empty()
     }
 
-    fn is_of(&self, kind: Kind) -> bool {
-        let untold = self.kind.is_none() && matches!(kind, Kind::Message | Kind::Reasoning);
+    fn is_of(&self, kind: ItemKind) -> bool {
+        let untold = self.kind.is_none() && matches!(kind, ItemKind::Message | ItemKind::Reasoning);
         self.kind == Some(kind) || untold
     }
 

@@ -25,7 +25,7 @@ pub(crate) enum TurnTaker {
 #[derive(Default)]
 pub(crate) struct TurnQueue {
     /// The persons with ready runs.
-    takers: FairQueue<TurnTaker>,
+    takers: LeastUsedQueue<TurnTaker>,
     /// The ready runs of each person, in turn: they share VMs, in which one that had many turns in a row would be charged
     /// with the garbage of others.
     runs: HashMap<TurnTaker, VecDeque<u64>>,
@@ -81,7 +81,7 @@ impl TurnQueue {
 
 /// Keys that are ready for a turn, the one that has used least time first; of equal ones, the one that has been ready
 /// for longest.
-struct FairQueue<K> {
+struct LeastUsedQueue<K> {
     /// The used time of each ready key, its place among those with the same time, and the key.
     ready: BTreeSet<(Duration, u64, K)>,
     /// The accounts of the ready keys, and of those that were ready lately.
@@ -108,7 +108,7 @@ const AHEAD: Duration = SLICE.saturating_mul(2);
 /// The number of accounts below which none is closed.
 const FEW: usize = 256;
 
-impl<K> Default for FairQueue<K> {
+impl<K> Default for LeastUsedQueue<K> {
     fn default() -> Self {
         Self {
             ready: BTreeSet::new(),
@@ -120,7 +120,7 @@ impl<K> Default for FairQueue<K> {
     }
 }
 
-impl<K: Copy + Ord + Hash> FairQueue<K> {
+impl<K: Copy + Ord + Hash> LeastUsedQueue<K> {
     /// Adds a key. One that waited keeps at most a slice of the time that it did not use, so that it is next and saves
     /// up no turns. A new one comes after it.
     fn push(&mut self, key: K) {

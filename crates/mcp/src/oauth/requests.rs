@@ -23,12 +23,12 @@ const ANSWER_BYTES: usize = 256 << 10;
 #[derive(Clone, Debug)]
 pub(super) struct LoginRequests {
     client: Client,
-    reach: Reach,
+    reach: AddressReach,
 }
 
 /// The addresses that a login may lead to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reach {
+pub(super) enum AddressReach {
     /// Addresses of the public internet, over TLS.
     Public,
     /// Addresses of local networks too, over TLS: the MCP server is in one.
@@ -43,7 +43,7 @@ impl LoginRequests {
     /// # Errors
     /// Returns the reason if the server has no address, or no client can be made.
     pub(super) async fn of(server: &Url) -> Result<Self, String> {
-        let reach = Reach::of(server).await?;
+        let reach = AddressReach::of(server).await?;
         // Reading the machine's root certificates takes milliseconds and blocks.
         let made = tokio::task::spawn_blocking(move || client(reach)).await;
         let client = made
@@ -65,10 +65,11 @@ impl LoginRequests {
         let is_local = is_localhost(url) || address.is_some_and(|address| address.is_loopback());
         match url.scheme() {
             "https" => {}
-            "http" if is_local && self.reach == Reach::Loopback => return Ok(()),
+            "http" if is_local && self.reach == AddressReach::Loopback => return Ok(()),
             _ => return refused("it is not https"),
         }
-        if self.reach == Reach::Public && (is_local || address.is_some_and(|a| !is_public_address(a))) {
+        if self.reach == AddressReach::Public && (is_local || address.is_some_and(|a| !is_public_address(a)))
+        {
             return refused("a public server may not lead into a local network");
         }
         Ok(())
@@ -139,7 +140,7 @@ async fn body_of(mut response: Response) -> Result<Vec<u8>, String> {
     Ok(body)
 }
 
-impl Reach {
+impl AddressReach {
     async fn of(server: &Url) -> Result<Self, String> {
         let host = server.host_str().ok_or("its address has no host")?;
         let host = host.trim_matches(['[', ']']).to_owned();
@@ -164,9 +165,9 @@ fn is_localhost(url: &Url) -> bool {
 
 /// A public server may not lead into a local network. A proxy of the environment resolves names itself; then
 /// the guard holds for hosts that are written as addresses.
-fn client(reach: Reach) -> reqwest::Result<Client> {
+fn client(reach: AddressReach) -> reqwest::Result<Client> {
     let check = move |_: &str, address| match reach {
-        Reach::Public if !is_public_address(address) => {
+        AddressReach::Public if !is_public_address(address) => {
             let why = "a public server may not lead into a local network";
             Err(io::Error::new(io::ErrorKind::PermissionDenied, why).into())
         }
@@ -183,7 +184,7 @@ fn client(reach: Reach) -> reqwest::Result<Client> {
 mod tests {
     use super::*;
 
-    fn requests(reach: Reach) -> LoginRequests {
+    fn requests(reach: AddressReach) -> LoginRequests {
         LoginRequests {
             client: client(reach).unwrap(),
             reach,
@@ -208,17 +209,21 @@ mod tests {
             ("javascript:alert(1)", false, false, false),
         ];
         for (text, public, private, loopback) in cases {
-            let allowed = [Reach::Public, Reach::Private, Reach::Loopback]
-                .map(|reach| requests(reach).parse(text).is_ok());
+            let allowed = [
+                AddressReach::Public,
+                AddressReach::Private,
+                AddressReach::Loopback,
+            ]
+            .map(|reach| requests(reach).parse(text).is_ok());
             assert_eq!(allowed, [public, private, loopback], "{text}");
         }
     }
 
     #[tokio::test]
     async fn where_a_server_is_says_where_it_may_lead() {
-        let reach = async |text: &str| Reach::of(&Url::parse(text).unwrap()).await;
-        assert_eq!(reach("http://127.0.0.1:1/mcp").await, Ok(Reach::Loopback));
-        assert_eq!(reach("https://10.1.2.3/mcp").await, Ok(Reach::Private));
-        assert_eq!(reach("https://9.9.9.9/mcp").await, Ok(Reach::Public));
+        let reach = async |text: &str| AddressReach::of(&Url::parse(text).unwrap()).await;
+        assert_eq!(reach("http://127.0.0.1:1/mcp").await, Ok(AddressReach::Loopback));
+        assert_eq!(reach("https://10.1.2.3/mcp").await, Ok(AddressReach::Private));
+        assert_eq!(reach("https://9.9.9.9/mcp").await, Ok(AddressReach::Public));
     }
 }

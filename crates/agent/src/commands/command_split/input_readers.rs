@@ -158,7 +158,7 @@ pub fn only_reads_input(command: &str) -> bool {
 }
 
 /// The meaning of a word of a reader.
-enum Kind {
+enum WordRole {
     /// An option, with its value if it has one.
     Option,
     /// An option whose value is the next word, a number or any text.
@@ -177,14 +177,14 @@ impl Reader {
         let mut words = words.iter().map(String::as_str);
         while let Some(word) = words.next() {
             let is_listed = match self.kind(word) {
-                Kind::Option => true,
-                Kind::BeforeNumber => words.next().is_some_and(is_count),
-                Kind::BeforeText => words.next().is_some(),
-                Kind::Plain => {
+                WordRole::Option => true,
+                WordRole::BeforeNumber => words.next().is_some_and(is_count),
+                WordRole::BeforeText => words.next().is_some(),
+                WordRole::Plain => {
                     plain += 1;
                     true
                 }
-                Kind::Unknown => false,
+                WordRole::Unknown => false,
             };
             if !is_listed {
                 return false;
@@ -194,53 +194,53 @@ impl Reader {
     }
 
     /// The meaning of a word that is not the value of the one before.
-    fn kind(&self, word: &str) -> Kind {
+    fn kind(&self, word: &str) -> WordRole {
         if word.starts_with("--") {
             let is_word = |option: &&str| match option.strip_suffix('=') {
                 Some(_) => word.strip_prefix(*option).is_some_and(|value| !value.is_empty()),
                 None => word == *option,
             };
             return if self.long.iter().any(is_word) {
-                Kind::Option
+                WordRole::Option
             } else {
-                Kind::Unknown
+                WordRole::Unknown
             };
         }
         let Some(group) = word.strip_prefix('-') else {
-            return Kind::Plain;
+            return WordRole::Plain;
         };
         if group.is_empty() {
-            Kind::Unknown
+            WordRole::Unknown
         } else if self.counts && group.bytes().all(|byte| byte.is_ascii_digit()) {
-            Kind::Option
+            WordRole::Option
         } else {
             self.kind_of_group(group)
         }
     }
 
     /// The meaning of letters behind a dash: flags, and at the end perhaps one with a value.
-    fn kind_of_group(&self, group: &str) -> Kind {
+    fn kind_of_group(&self, group: &str) -> WordRole {
         for (at, letter) in group.char_indices() {
             let value = &group[at + letter.len_utf8()..];
             if self.numbers.contains(letter) {
                 return match value {
-                    "" => Kind::BeforeNumber,
-                    _ if is_count(value) => Kind::Option,
-                    _ => Kind::Unknown,
+                    "" => WordRole::BeforeNumber,
+                    _ if is_count(value) => WordRole::Option,
+                    _ => WordRole::Unknown,
                 };
             }
             if self.texts.contains(letter) {
                 return if value.is_empty() {
-                    Kind::BeforeText
+                    WordRole::BeforeText
                 } else {
-                    Kind::Option
+                    WordRole::Option
                 };
             }
             if !self.flags.contains(letter) {
-                return Kind::Unknown;
+                return WordRole::Unknown;
             }
         }
-        Kind::Option
+        WordRole::Option
     }
 }
 

@@ -1,7 +1,7 @@
 //! Keys in normal mode: counts, motions, and commands without a motion.
 
 use super::super::{EditOutcome, Editor, motion};
-use super::{MOST, Motion, Reach, Sought, Vi, ViOperator, Wait};
+use super::{MOST, Motion, MotionExtent, Sought, Vi, ViOperator, Wait};
 
 impl Editor {
     /// A letter in normal mode.
@@ -20,7 +20,7 @@ impl Editor {
             Wait::G if c == 'g' => {
                 return self.travel(Some(Motion {
                     to: 0,
-                    reach: Reach::Rows,
+                    reach: MotionExtent::Rows,
                 }));
             }
             Wait::G => return self.no_command(),
@@ -91,7 +91,7 @@ impl Editor {
                 }
                 self.travel(Some(Motion {
                     to,
-                    reach: Reach::Rows,
+                    reach: MotionExtent::Rows,
                 }))
             }
             Some(_) => self.no_command(),
@@ -118,13 +118,13 @@ impl Editor {
         let before = |to: usize| {
             Some(Motion {
                 to,
-                reach: Reach::Before,
+                reach: MotionExtent::Before,
             })
         };
         let with = |to: usize| {
             Some(Motion {
                 to,
-                reach: Reach::With,
+                reach: MotionExtent::With,
             })
         };
         let big = c.is_ascii_uppercase();
@@ -163,7 +163,7 @@ impl Editor {
                 };
                 Some(Motion {
                     to,
-                    reach: Reach::Rows,
+                    reach: MotionExtent::Rows,
                 })
             }
             '%' => with(partner(text, at)?),
@@ -178,7 +178,7 @@ impl Editor {
         }
         Some(Motion {
             to,
-            reach: Reach::Rows,
+            reach: MotionExtent::Rows,
         })
     }
 
@@ -210,7 +210,11 @@ impl Editor {
     fn seek_nth(&mut self, sought: Sought, nth: usize) -> EditOutcome {
         let ways = (sought.back, sought.till);
         let found = motion::find(&self.text, self.cursor, sought.sign, ways, nth);
-        let reach = if sought.back { Reach::Before } else { Reach::With };
+        let reach = if sought.back {
+            MotionExtent::Before
+        } else {
+            MotionExtent::With
+        };
         self.travel(found.map(|to| Motion { to, reach }))
     }
 
@@ -232,9 +236,9 @@ impl Editor {
         };
         let (from, to) = (self.cursor.min(motion.to), self.cursor.max(motion.to));
         match motion.reach {
-            Reach::Rows => self.operate_on_rows(operator, from, to),
-            Reach::Before => self.operate(operator, from, to),
-            Reach::With => self.operate(operator, from, motion::next_grapheme(&self.text, to)),
+            MotionExtent::Rows => self.operate_on_rows(operator, from, to),
+            MotionExtent::Before => self.operate(operator, from, to),
+            MotionExtent::With => self.operate(operator, from, motion::next_grapheme(&self.text, to)),
         }
     }
 

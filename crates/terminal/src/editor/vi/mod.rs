@@ -79,12 +79,12 @@ struct Sought {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Motion {
     to: usize,
-    reach: Reach,
+    reach: MotionExtent,
 }
 
 /// The extent of a motion for an operator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reach {
+enum MotionExtent {
     /// Up to the place.
     Before,
     /// Including the sign at the place.
