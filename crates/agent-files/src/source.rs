@@ -52,7 +52,7 @@ impl FileSource {
 
     /// Returns the position in the file of byte `offset` of the text `inner`, which is the value at `at`. It
     /// is exact in blocks (`|`) and in values on one line without escapes; else it is the start of the value.
-    pub(crate) fn inside(&self, at: TextPosition, inner: &str, offset: usize) -> TextPosition {
+    pub(crate) fn position_in(&self, at: TextPosition, inner: &str, offset: usize) -> TextPosition {
         let before = inner.get(..offset).unwrap_or(inner);
         let lines_before = before.matches('\n').count() as u64;
         let column = before.rsplit('\n').next().unwrap_or_default().chars().count() as u64;

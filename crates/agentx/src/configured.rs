@@ -76,7 +76,7 @@ pub(crate) fn assemble(
         }
     };
     parts.models = models.own_offers().into_iter().chain(parts.models).collect();
-    parts.network = models.beside(parts.network);
+    parts.network = models.or_others(parts.network);
     let base = Box::new(move |model| settings.agent(model, Vec::new()));
     BuiltParts::new(definition, models, (Some(usual), base), parts)
 }

@@ -242,7 +242,7 @@ impl Models {
             let spec = specs.find(|spec| spec.provider == provider && spec.id == model);
             spec.map(|spec| spec.prices)
         });
-        self.beside(Arc::new(ModelEffector::new(ModelParts {
+        self.or_others(Arc::new(ModelEffector::new(ModelParts {
             prices,
             ..ModelParts::new(endpoints.collect(), self.wire_options(), log)
         })))
@@ -251,11 +251,11 @@ impl Models {
     /// Returns the effector that calls models if no configuration chooses another.
     #[cfg(not(feature = "http"))]
     pub(crate) fn network(&self, _: Arc<dyn SessionLog>) -> Arc<dyn Effector> {
-        self.beside(Arc::new(NoNetwork))
+        self.or_others(Arc::new(NoNetwork))
     }
 
     /// The providers of the program, and `others` for all models of others.
-    pub(crate) fn beside(&self, others: Arc<dyn Effector>) -> Arc<dyn Effector> {
+    pub(crate) fn or_others(&self, others: Arc<dyn Effector>) -> Arc<dyn Effector> {
         if self.own.is_empty() {
             return others;
         }

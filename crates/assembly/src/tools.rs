@@ -109,12 +109,15 @@ pub(crate) fn name_taken<'t>(
     built_in: &dyn Fn(&str) -> bool,
 ) -> Option<&'t str> {
     let is_inside = |other: &FileTool, name: &str| {
-        other.file != tool.file && inside(&other.definition).iter().any(|inner| inner.name == name)
+        other.file != tool.file
+            && inner_tools(&other.definition)
+                .iter()
+                .any(|inner| inner.name == name)
     };
     let is_taken = |name: &&str| {
         built_in(name) || tools.contains_key(*name) || tools.values().any(|other| is_inside(other, name))
     };
-    let inner = inside(&tool.definition).into_iter();
+    let inner = inner_tools(&tool.definition).into_iter();
     let mut names = inner.map(|inner| inner.name.as_str());
     match tool.origin {
         FileOrigin::Workspace => names.find(is_taken),
@@ -123,12 +126,12 @@ pub(crate) fn name_taken<'t>(
 }
 
 /// Returns the tools that are written inside a tool, however deep.
-fn inside(tool: &ToolDefinition) -> Vec<&ToolDefinition> {
+fn inner_tools(tool: &ToolDefinition) -> Vec<&ToolDefinition> {
     let ToolBody::Composite(row) = &tool.body else {
         return Vec::new();
     };
     row.inline()
-        .flat_map(|inner| std::iter::once(inner).chain(inside(inner)))
+        .flat_map(|inner| std::iter::once(inner).chain(inner_tools(inner)))
         .collect()
 }
 

@@ -176,7 +176,7 @@ impl EndedChat {
         if let Some(jobs) = &left.jobs {
             console.say(&style.dim(jobs));
         }
-        console.say(&style.dim(&conversation::go_on_with(&again, columns)));
+        console.say(&style.dim(&conversation::continue_hint(&again, columns)));
         exit
     }
 }

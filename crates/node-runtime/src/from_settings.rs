@@ -117,7 +117,7 @@ impl NodeParts {
             scripted: ScriptedEnvironment::live().with_answers(settings.scripted_answers.clone()),
             tools: tools
                 .filtered(|name| settings.tools.offers(name))
-                .for_all_that(|name| settings.tools.asks_for(name))
+                .give_to_all_agents(|name| settings.tools.asks_for(name))
                 .wrapped(telling_instructions(settings)),
             clock: Arc::new(SystemClock),
             program: program.to_owned(),

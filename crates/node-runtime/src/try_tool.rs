@@ -35,7 +35,7 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    fn before(allows_asked: bool) -> Self {
+    fn without_approver(allows_asked: bool) -> Self {
         Self {
             allows_asked,
             approver: None,
@@ -69,7 +69,7 @@ impl NodeRuntime {
             .outside_session(
                 call,
                 None,
-                Answers::before(allows_asked),
+                Answers::without_approver(allows_asked),
                 self.blobs_of_none(),
                 cancel,
                 hears,
@@ -99,7 +99,7 @@ impl NodeRuntime {
             .outside_session(
                 call,
                 Some(tool),
-                Answers::before(allows_asked),
+                Answers::without_approver(allows_asked),
                 self.blobs_of_none(),
                 cancel,
                 hears,

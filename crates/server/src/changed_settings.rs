@@ -111,15 +111,11 @@ impl ServerState {
         if session.state().await?.config.server_rules != rules {
             session.change(ConfigChange::ServerRules(rules)).await?;
         }
-        self.refuse_what_is_denied(session.as_ref(), room.owner()).await
+        self.refuse_denied_calls(session.as_ref(), room.owner()).await
     }
 
     /// Closes questions about calls that a rule now denies, because an answer could not allow them.
-    async fn refuse_what_is_denied(
-        &self,
-        session: &dyn Session,
-        owner: &OwnerId,
-    ) -> Result<(), RuntimeError> {
+    async fn refuse_denied_calls(&self, session: &dyn Session, owner: &OwnerId) -> Result<(), RuntimeError> {
         let state = session.state().await?;
         for asked in &state.pending_approvals {
             let Some(tool) = state.config.tools.iter().find(|tool| tool.name == asked.name) else {

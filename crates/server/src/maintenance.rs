@@ -39,7 +39,7 @@ pub(crate) async fn reopen(state: Arc<ServerState>) {
                 Ok(_) => {
                     tracing::info!(%session, "session resumed");
                     stop_if_untrusted(&state, &session, &owner).await;
-                    waiting_calls::say_who_waits(&state, &session).await;
+                    waiting_calls::announce_waiting_calls(&state, &session).await;
                 }
                 Err(RuntimeError::Log(LogError::Busy { .. })) => {}
                 Err(error) => tracing::warn!(%session, %error, "cannot resume session"),

@@ -389,7 +389,7 @@ async fn a_command_of_the_session_that_changed_a_file_is_named_and_not_undone() 
     }
     let history = session.history();
     assert_eq!(history.undone(input).beyond, 1);
-    assert_eq!(history.beyond(input).next().unwrap().tool, "bash");
+    assert_eq!(history.irreversible_since(input).next().unwrap().tool, "bash");
 }
 
 #[tokio::test]

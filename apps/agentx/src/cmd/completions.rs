@@ -278,7 +278,7 @@ fn fish(script: &str) -> String {
         };
         out.push_str(&format!(
             "complete -c agentx -n '{}' {what}\n",
-            behind(&words.path)
+            fish_condition(&words.path)
         ));
     }
     out.push_str("# Ids of sessions, agents and models come from the program.\n");
@@ -292,7 +292,7 @@ fn fish(script: &str) -> String {
         for path in paths_of(&places, kind) {
             out.push_str(&format!(
                 "complete -c agentx -n '{}' -f -a '(agentx complete {kind} 2>/dev/null)'\n",
-                behind(&path)
+                fish_condition(&path)
             ));
         }
     }
@@ -300,7 +300,7 @@ fn fish(script: &str) -> String {
 }
 
 /// Returns fish's condition for a position behind these commands.
-fn behind(path: &str) -> String {
+fn fish_condition(path: &str) -> String {
     let mut words = path.split(' ');
     let mut when = format!(
         "__fish_agentx_using_subcommand {}",

@@ -34,7 +34,7 @@ pub(crate) async fn run(
     }
     console.out(&format!("{fork}\n"))?;
     let command = place.command(&format!("resume {fork}"));
-    console.say(&conversation::go_on_with(&command, console.terminal.width));
+    console.say(&conversation::continue_hint(&command, console.terminal.width));
     let opens = place.command(&format!("resume {parent}"));
     if let Some(note) = conversation::still_runs(&left, &opens) {
         console.say(&note);

@@ -164,7 +164,7 @@ impl RewindPlan<'_> {
             if let Some(fork) = &fork {
                 console.out(&format!("{fork}\n"))?;
                 let command = place.command(&format!("resume {fork}"));
-                console.say(&conversation::go_on_with(&command, console.terminal.width));
+                console.say(&conversation::continue_hint(&command, console.terminal.width));
             }
             let left = runtime.left_running(self.id).await?;
             let opens = place.command(&format!("resume {}", self.id));
@@ -194,7 +194,7 @@ impl RewindPlan<'_> {
         json!({
             "session_id": self.id, "to_seq": self.to_seq, "fork": fork,
             "undone": self.history.undone(self.to_seq),
-            "stays": self.history.beyond(self.to_seq).collect::<Vec<_>>(),
+            "stays": self.history.irreversible_since(self.to_seq).collect::<Vec<_>>(),
             "plan": self.plan, "report": report,
         })
     }

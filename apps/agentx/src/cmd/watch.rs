@@ -207,7 +207,7 @@ impl Watch<'_> {
     async fn look(&mut self, console: &mut Console) -> Result<Option<String>, ChatError> {
         if self.place.remote().is_some() {
             if self.driver.is_none() {
-                self.comes("the server", console)?;
+                self.note_driver("the server", console)?;
             }
             return Ok(None);
         }
@@ -217,7 +217,7 @@ impl Watch<'_> {
             (Some(new), old) => {
                 self.absent = 0;
                 if old.as_ref() != Some(new) {
-                    self.comes(&new.clone(), console)?;
+                    self.note_driver(&new.clone(), console)?;
                 }
             }
             // By the second check, the last events of the driver have arrived.
@@ -226,7 +226,7 @@ impl Watch<'_> {
                 if self.absent > 1 {
                     let again = self.place.command(&format!("resume {}", self.id));
                     let columns = console.terminal.width;
-                    let again = conversation::go_on_with(&again, columns);
+                    let again = conversation::continue_hint(&again, columns);
                     return Ok(Some(format!(
                         "· {old} has left the session\n{}",
                         again.trim_end()
@@ -245,7 +245,7 @@ impl Watch<'_> {
         Ok(None)
     }
 
-    fn comes(&mut self, driver: &str, console: &mut Console) -> Result<(), ChatError> {
+    fn note_driver(&mut self, driver: &str, console: &mut Console) -> Result<(), ChatError> {
         self.driver = Some(driver.to_owned());
         self.status(&format!("{driver} drives it"));
         let note = format!("· {driver} drives it; following new events, Ctrl-C ends");

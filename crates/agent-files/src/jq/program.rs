@@ -62,7 +62,7 @@ fn prelude() -> &'static [Def<&'static str>] {
 impl Program {
     pub(super) fn compile(text: &str) -> Result<Self, JqError> {
         let body = parse(text)?;
-        let reads = input_paths::of(&body, &|part| inside(text, part).unwrap_or(0));
+        let reads = input_paths::of(&body, &|part| offset_in(text, part).unwrap_or(0));
         let main = Def {
             name: MAIN,
             args: Vec::new(),
@@ -103,7 +103,7 @@ fn undefined(text: &str, errors: jaq_core::compile::Errors<&str, ()>) -> JqError
     let Some((name, what)) = first else {
         return JqError::at(0, "the filter cannot be compiled");
     };
-    let offset = inside(text, name).unwrap_or(0);
+    let offset = offset_in(text, name).unwrap_or(0);
     let message = if OUTSIDE.contains(&name) || name == "$ENV" {
         format!("`{name}` is not available: a filter sees only its input")
     } else {
@@ -129,7 +129,7 @@ fn parse(text: &str) -> Result<Term<&str>, JqError> {
             Some(Expect::Delim(open)) => Some(open),
             _ => rest,
         };
-        let offset = place.and_then(|place| inside(text, place)).unwrap_or(0);
+        let offset = place.and_then(|place| offset_in(text, place)).unwrap_or(0);
         let expected = expected.as_ref().map_or("jq", |expected| expected.as_str());
         JqError::at(offset, format!("expected {expected}"))
     })?;
@@ -141,7 +141,9 @@ fn parse(text: &str) -> Result<Term<&str>, JqError> {
         .map_err(|errors| {
             let (expected, found) = errors.into_iter().next().unzip();
             let found = found.flatten().map(|token| token.0);
-            let offset = found.and_then(|found| inside(text, found)).unwrap_or(text.len());
+            let offset = found
+                .and_then(|found| offset_in(text, found))
+                .unwrap_or(text.len());
             let expected = expected.as_ref().map_or("jq", |expected| expected.as_str());
             let found = found.map_or_else(|| "the end".into(), |found| format!("`{}`", short(found)));
             JqError::at(offset, format!("expected {expected}, found {found}"))
@@ -157,7 +159,7 @@ fn short(text: &str) -> String {
 }
 
 /// Returns the offset of `part` in `whole`, if it is a part of it.
-fn inside(whole: &str, part: &str) -> Option<usize> {
+fn offset_in(whole: &str, part: &str) -> Option<usize> {
     let offset = part.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
     (offset <= whole.len()).then_some(offset)
 }

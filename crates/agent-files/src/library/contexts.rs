@@ -6,7 +6,7 @@ use agentx_config::yaml::{MAX_BYTES, TextPosition};
 
 use crate::library::FileOrigin;
 use crate::library::loading::Loading;
-use crate::library::named_paths::inside;
+use crate::library::named_paths::path_within_root;
 use crate::read::findings::ReferenceSite;
 
 /// Adds the text of a context that is referred to by its path: two roots may have different files there, so
@@ -62,7 +62,8 @@ fn context(
 /// Adds the text of a context by its name: the person's own wins over a folder's.
 pub(crate) fn by_name(loading: &mut Loading<'_>, index: usize, link: &ReferenceSite) {
     let path = link.name.replace(':', "/");
-    let Some(path) = inside(Path::new("context"), &path).filter(|path| path.starts_with("context")) else {
+    let Some(path) = path_within_root(Path::new("context"), &path).filter(|path| path.starts_with("context"))
+    else {
         let message = format!("`{}` is outside the folder `context`", link.name);
         return loading.wrong_at(index, link.at, message, None);
     };

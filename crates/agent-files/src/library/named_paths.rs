@@ -3,7 +3,7 @@
 use std::path::{Component, Path, PathBuf};
 
 /// Returns a path relative to a folder, within its root; `None` if it leads out of it.
-pub(crate) fn inside(folder: &Path, path: &str) -> Option<PathBuf> {
+pub(crate) fn path_within_root(folder: &Path, path: &str) -> Option<PathBuf> {
     let mut found = folder.to_owned();
     for component in Path::new(path).components() {
         match component {
@@ -28,5 +28,5 @@ pub(crate) fn folder_of(path: &Path) -> &Path {
 pub(crate) fn script_places<'a>(file: &'a Path, named: &'a str) -> impl Iterator<Item = PathBuf> {
     [folder_of(file), Path::new("")]
         .into_iter()
-        .filter_map(move |folder| inside(folder, named))
+        .filter_map(move |folder| path_within_root(folder, named))
 }

@@ -12,7 +12,7 @@ use crate::library::ScriptFinding;
 use crate::library::contexts;
 use crate::library::libs;
 use crate::library::loading::Loading;
-use crate::library::named_paths::{folder_of, inside, script_places};
+use crate::library::named_paths::{folder_of, path_within_root, script_places};
 use crate::mistake::DefinitionMistake;
 use crate::read::findings::{LocatedText, ReferenceSite};
 use crate::source::FileFormat;
@@ -42,7 +42,7 @@ pub(crate) fn paths(loading: &mut Loading<'_>, index: usize) {
         .cloned()
         .collect();
     for link in links {
-        let Some(path) = inside(&folder, &link.name) else {
+        let Some(path) = path_within_root(&folder, &link.name) else {
             let message = format!("`{}` is outside the folder of this file", link.name);
             loading.wrong_at(index, link.at, message, None);
             continue;
@@ -156,7 +156,7 @@ pub(crate) fn scripts(loading: &mut Loading<'_>, index: usize) {
             .and_then(|check| check.check(&script.owner, &script.text).err());
         if let (Some(mistake), Some(entry)) = (mistake, loading.entries.get(index)) {
             let offset = offset_of(&script.text, &mistake);
-            let at = entry.source.inside(script.at, &script.text, offset);
+            let at = entry.source.position_in(script.at, &script.text, offset);
             loading.wrong_at(index, at, mistake.message, None);
             continue;
         }
@@ -164,7 +164,7 @@ pub(crate) fn scripts(loading: &mut Loading<'_>, index: usize) {
             let Some(entry) = loading.entries.get(index) else {
                 break;
             };
-            let at = entry.source.inside(script.at, &script.text, offset);
+            let at = entry.source.position_in(script.at, &script.text, offset);
             loading.wrong_at(index, at, message, hint);
         }
     }

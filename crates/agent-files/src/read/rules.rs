@@ -77,12 +77,12 @@ fn steps(checker: &mut Checker<'_>, entries: &Entries) {
         let names = |steps: &[(&Entries, String)]| -> Vec<String> {
             steps.iter().map(|(_, name)| name.clone()).collect()
         };
-        reads_what_is_there(checker, step, &names(before), &names(after));
+        note_unknown_paths(checker, step, &names(before), &names(after));
     }
 }
 
 /// A step reads `{input, steps}`, where `steps` has the steps before it: any other path is always null.
-fn reads_what_is_there(checker: &mut Checker<'_>, step: &Entries, before: &[String], after: &[String]) {
+fn note_unknown_paths(checker: &mut Checker<'_>, step: &Entries, before: &[String], after: &[String]) {
     let Some(node) = find(step, "input_jq") else {
         return;
     };
@@ -93,7 +93,7 @@ fn reads_what_is_there(checker: &mut Checker<'_>, step: &Entries, before: &[Stri
     };
     for read in filter.reads() {
         let keys: Vec<&str> = read.keys.iter().map(String::as_str).collect();
-        let at = checker.source.inside(node.at, &text, read.offset);
+        let at = checker.source.position_in(node.at, &text, read.offset);
         match keys[..] {
             ["input", ..] | ["steps"] => {}
             ["steps", name, ..] if before.iter().any(|earlier| earlier == name) => {}
@@ -231,13 +231,13 @@ fn declared(checker: &mut Checker<'_>, node: &YamlNode, text: &str, vars: &BTree
     {
         let after = text.get(start + 1..).unwrap_or_default();
         let Some(end) = after.find(']') else {
-            let at = checker.source.inside(node.at, text, start);
+            let at = checker.source.position_in(node.at, text, start);
             checker.wrong(at, "a `[` without its `]`", None);
             return;
         };
         let name = after.get(..end).unwrap_or_default();
         if is_variable(name) && !vars.contains(name) {
-            let at = checker.source.inside(node.at, text, start);
+            let at = checker.source.position_in(node.at, text, start);
             let hint = did_you_mean(name, vars.iter().map(String::as_str));
             checker.wrong(at, format!("`[{name}]` is not declared in `vars`"), hint);
         }

@@ -248,7 +248,9 @@ fn jq(checker: &mut Checker<'_>, text: &str, node: &YamlNode) {
         return;
     }
     if let Err(error) = JqFilter::compile(text) {
-        let at = checker.source.inside(node.at, text, error.offset.unwrap_or(0));
+        let at = checker
+            .source
+            .position_in(node.at, text, error.offset.unwrap_or(0));
         checker.wrong(at, format!("jq: {}", error.message), None);
     }
 }

@@ -46,7 +46,7 @@ const RUNS: &[&str] = &["chat", "run", "serve", "sessions", "tools run", "identi
 /// The reason why a person is asked about a command line each time; `None` if it does not run this
 /// program in such a way.
 pub(crate) fn ask_reason(line: &str, reading: &CommandAnalysis, version: u32) -> Option<&'static str> {
-    before(line, reading).or_else(|| {
+    version_5_reason(line, reading).or_else(|| {
         (version >= since::OWN_PROGRAM_IN_DISGUISE)
             .then(|| of_any_other(line, reading))
             .flatten()
@@ -111,7 +111,7 @@ fn shows(group: &str, verb: Option<&str>) -> bool {
 }
 
 /// The reason under version 5: commands that change settings, or that choose a mode that asks nobody.
-fn before(line: &str, reading: &CommandAnalysis) -> Option<&'static str> {
+fn version_5_reason(line: &str, reading: &CommandAnalysis) -> Option<&'static str> {
     const SETTINGS: &str =
         "it changes the settings of AgentX, which no tool does without a person; no rule allows it";
     const UNASKED: &str =

@@ -13,8 +13,8 @@
 //! again:   goal  a  b  c  pin  d │ tail          restore()
 //! ```
 //!
-//! `due` and `worth_it` decide when to condense, `part` selects the messages, `condense` and `restore` change
-//! the conversation. The machine that calls them is in `react/condense.rs`.
+//! `due` and `useful_part` decide when to condense, `part` selects the messages, `condense` and `restore`
+//! change the conversation. The machine that calls them is in `react/condense.rs`.
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ impl Conversation {
         if !self.is_full(config, u64::from(condensing.at_percent)) {
             return None;
         }
-        self.worth_it(config, Some(input))
+        self.useful_part(config, Some(input))
     }
 
     /// Returns whether this percentage of the window is in use, or the next request would not fit.
@@ -107,7 +107,7 @@ impl Conversation {
     }
 
     /// The part that can be condensed, if a tenth of the request or more may become free by that.
-    pub(crate) fn worth_it(&mut self, config: &AgentConfig, input: Option<&MessageId>) -> Option<Part> {
+    pub(crate) fn useful_part(&mut self, config: &AgentConfig, input: Option<&MessageId>) -> Option<Part> {
         let tail = config.condensing.as_deref()?.tail;
         let size = self.size(config);
         let part = self.part(config, tail, input)?;

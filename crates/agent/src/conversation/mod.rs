@@ -265,14 +265,14 @@ impl Conversation {
     pub(crate) fn prepare_window(&mut self, config: &AgentConfig, input: Option<&MessageId>) {
         let prefix = self.prefix(config).tokens;
         let budget = self.budget(config);
-        let moved = self.fit(budget) | self.leave_out_what_never_fits(budget, config, input);
+        let moved = self.fit(budget) | self.leave_out_oversized_input(budget, config, input);
         let mut changed = moved;
         if moved || (self.window_start > 0 && config.condensing.is_some()) {
             let stays = self.staying(config, budget, input);
             changed |= stays != self.stays;
             self.stays = stays;
         }
-        changed |= self.shorten_what_is_left(config) | self.replaces_media();
+        changed |= self.shorten_tool_results(config) | self.replaces_media();
         if changed {
             self.beginning_changed(config);
         }

@@ -2,7 +2,7 @@
 //!
 //! The latest exchange is always sent, so nothing else would make room for it: a server would refuse the
 //! request, or silently drop its beginning. `shorten_new_results` runs before a summary is considered, on the
-//! latest results; `shorten_what_is_left` runs after the window has moved, on all of them. An input that
+//! latest results; `shorten_tool_results` runs after the window has moved, on all of them. An input that
 //! never fits is left out of later requests.
 //!
 //! A shortened result keeps its beginning and its end. The log keeps all of it.
@@ -46,7 +46,7 @@ impl Conversation {
 
     /// Shortens results of tools until the request fits, after the window has moved on as far as it may.
     /// `false` if nothing was changed.
-    pub(super) fn shorten_what_is_left(&mut self, config: &AgentConfig) -> bool {
+    pub(super) fn shorten_tool_results(&mut self, config: &AgentConfig) -> bool {
         let budget = self.budget(config);
         let in_window = self.tokens_in_window();
         if config.rules_version < since::NEW_RESULTS_ARE_SHORTENED || self.corrected(in_window) <= budget {
@@ -66,7 +66,7 @@ impl Conversation {
     ///
     /// The run of that input failed, and each later run would. The input of the run in progress is never left
     /// out. Returns whether there was one; from version 6 of the rules on.
-    pub(super) fn leave_out_what_never_fits(
+    pub(super) fn leave_out_oversized_input(
         &mut self,
         budget: u64,
         config: &AgentConfig,

@@ -83,7 +83,7 @@ impl<'a> Taken<'a> {
                 folders.pop();
                 Self { folders, homes: true }
             }
-            "find" if removes_what_it_finds(arguments) => Self {
+            "find" if removes_findings(arguments) => Self {
                 folders: arguments
                     .iter()
                     .take_while(|word| !is_option(word))
@@ -98,7 +98,7 @@ impl<'a> Taken<'a> {
 
 /// Returns whether `find` removes everything: with `-delete` or `-exec rm`, and no test that chooses by name,
 /// age or size.
-fn removes_what_it_finds(arguments: &[&str]) -> bool {
+fn removes_findings(arguments: &[&str]) -> bool {
     const CHOOSES: &[&str] = &[
         "-name",
         "-iname",

@@ -86,7 +86,7 @@ pub fn folder(workspace: &str, path: &str) -> String {
 /// The pattern of [`folder`] under this version of the rules, which decides which files are guarded: for
 /// these the pattern is only the file.
 pub(crate) fn folder_as(workspace: &str, path: &str, version: u32) -> String {
-    let inside = inside(workspace, path);
+    let inside = relative_to(workspace, path);
     match inside.rsplit_once('/') {
         Some((folder, _)) if !is_guarded_as(path, version) && !folder.is_empty() => {
             format!("{}/*", literal(folder))
@@ -96,7 +96,7 @@ pub(crate) fn folder_as(workspace: &str, path: &str, version: u32) -> String {
 }
 
 /// The path as a rule of this workspace names it: relative if it is inside, otherwise unchanged.
-pub(crate) fn inside<'p>(workspace: &str, path: &'p str) -> &'p str {
+pub(crate) fn relative_to<'p>(workspace: &str, path: &'p str) -> &'p str {
     path.strip_prefix(workspace.trim_end_matches('/'))
         .and_then(|rest| rest.strip_prefix('/'))
         .unwrap_or(path)

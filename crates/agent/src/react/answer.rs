@@ -51,7 +51,7 @@ impl ReactAgent {
         let said_something = message.is_some();
         let cut_off = self.cut_off_at(reason, usage);
         if reason != StopReason::ContextWindow {
-            self.note_that_it_fits();
+            self.note_fitting_request();
         }
         if reason == StopReason::Refusal {
             if calls.is_empty() && self.fall_back("content_filter", DECLINED, step) {
@@ -96,7 +96,7 @@ impl ReactAgent {
                 run.pending.cut_off = cut_off;
             }
             let word = word.filter(|_| self.config.rules_version >= since::UNKNOWN_ENDS_ARE_SAID);
-            self.go_on_or_end(reason, word, said_something, usage, step);
+            self.continue_or_end(reason, word, said_something, usage, step);
         }
     }
 
@@ -121,7 +121,7 @@ impl ReactAgent {
 
     /// Decides what follows an answer without calls: another model call, or the end of the run.
     /// `said_something` is false for an empty answer.
-    fn go_on_or_end(
+    fn continue_or_end(
         &mut self,
         reason: StopReason,
         word: Option<&str>,
@@ -133,7 +133,7 @@ impl ReactAgent {
         let declined =
             declined_because(word.filter(|_| self.config.rules_version >= since::REFUSALS_ARE_EXPLAINED));
         let why = match reason {
-            StopReason::PauseTurn if said_something => return self.go_on_after_pause(step),
+            StopReason::PauseTurn if said_something => return self.resume_after_pause(step),
             StopReason::PauseTurn => {
                 let message = "the model paused without a word";
                 return self.fail("empty_pause", message, step);
@@ -145,7 +145,7 @@ impl ReactAgent {
         };
         self.leave_out_declined();
         if self.lifecycle.inputs.has_steering() {
-            self.go_on_after_steering(step);
+            self.resume_after_steering(step);
         } else if let (StopReason::Refusal, Some(why), since::DECLINED_RUNS_FAIL..) =
             (reason, why, self.config.rules_version)
         {
@@ -163,7 +163,7 @@ impl ReactAgent {
 
     /// Asks the model to continue after a pause. No tool caused this call, so it counts as a round; otherwise
     /// it could continue forever.
-    fn go_on_after_pause(&mut self, step: &mut RunStep<'_>) {
+    fn resume_after_pause(&mut self, step: &mut RunStep<'_>) {
         let limits = self.config.limits;
         let Some(run) = self.lifecycle.active() else {
             return;
@@ -181,7 +181,7 @@ impl ReactAgent {
     }
 
     /// Calls the model again because of further inputs of a person. This does not count as a round of tools.
-    fn go_on_after_steering(&mut self, step: &mut RunStep<'_>) {
+    fn resume_after_steering(&mut self, step: &mut RunStep<'_>) {
         self.call_model(step);
     }
 

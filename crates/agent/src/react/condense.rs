@@ -270,7 +270,7 @@ impl ReactAgent {
             None => self.conversation.pause_condensing(),
         }
         if awaited.is_some() {
-            self.go_on_after_condensing(step);
+            self.resume_after_condensing(step);
         }
     }
 
@@ -309,7 +309,7 @@ impl ReactAgent {
                     self.begin_stop(cause, step);
                 }
             }
-            _ => self.go_on_after_condensing(step),
+            _ => self.resume_after_condensing(step),
         }
     }
 
@@ -324,7 +324,7 @@ impl ReactAgent {
 
     /// Continues with the run that waited: to its end if it is being stopped or has reached a limit,
     /// otherwise to the model call.
-    fn go_on_after_condensing(&mut self, step: &mut RunStep<'_>) {
+    fn resume_after_condensing(&mut self, step: &mut RunStep<'_>) {
         let Some(run) = self.lifecycle.active() else {
             // A summary that is wanted now was requested while the last one was written.
             self.condense_as_wanted(step);

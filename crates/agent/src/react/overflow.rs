@@ -73,7 +73,7 @@ impl ReactAgent {
         {
             return false;
         }
-        let Some(part) = self.conversation.worth_it(&self.config, Some(&input)) else {
+        let Some(part) = self.conversation.useful_part(&self.config, Some(&input)) else {
             return false;
         };
         self.condenser.after_overflow = true;
@@ -188,7 +188,7 @@ impl ReactAgent {
 
     /// Records that a model has answered, so that the request did fit: after the next overflow the agent may
     /// try a summary again.
-    pub(super) fn note_that_it_fits(&mut self) {
+    pub(super) fn note_fitting_request(&mut self) {
         self.condenser.after_overflow = false;
     }
 }

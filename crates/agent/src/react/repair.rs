@@ -111,7 +111,7 @@ impl ReactAgent {
     /// Calls the model again at once with a shorter maximum answer, if the conversation does not fit together
     /// with the maximum answer but with at least half of it. Nothing else is shortened; from version 8 of the
     /// rules on.
-    pub(super) fn ask_within_what_is_left(&mut self, step: &mut RunStep<'_>) -> bool {
+    pub(super) fn retry_with_shorter_answer(&mut self, step: &mut RunStep<'_>) -> bool {
         let goes_on =
             self.config.rules_version >= since::ANSWERS_FIT && self.ask_for_shorter_answer(true, step);
         if goes_on {

@@ -92,7 +92,7 @@ impl ReactAgent {
             if error.code == "context_window" || self.note_too_large_text(error) {
                 let cause = StopCause::error(RunStatus::Failed, &error.code, &error.message).on_record();
                 let is_window = error.code == "context_window";
-                if (is_window && self.ask_within_what_is_left(step))
+                if (is_window && self.retry_with_shorter_answer(step))
                     || self.continue_after_overflow(&cause, step)
                     || self.ask_for_shorter_answer(false, step)
                 {

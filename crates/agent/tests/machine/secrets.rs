@@ -3,9 +3,7 @@
 
 use std::sync::Arc;
 
-use agentx_agent::approval::{
-    Verdict, decide, decide_nested, explain_decision, refused_where_it_leads, suggested,
-};
+use agentx_agent::approval::{Verdict, decide, decide_nested, explain_decision, link_refusal, suggested};
 use agentx_agent::search_scopes::PlaceRules;
 use agentx_types::*;
 use serde_json::{Value, json};
@@ -540,15 +538,15 @@ fn a_yes_to_a_name_is_none_to_a_graver_file_behind_it() {
     let workspace = &config.workspace;
     for place in [".git/config", "AGENTS.md", ".envrc", ".env"] {
         let real = format!("{workspace}/{place}");
-        let why = refused_where_it_leads(&config, tool, &written, &real);
+        let why = link_refusal(&config, tool, &written, &real);
         assert!(why.is_some_and(|why| why.contains(&real)), "{place}");
     }
     let harmless = format!("{workspace}/docs/todo.md");
-    assert_eq!(refused_where_it_leads(&config, tool, &written, &harmless), None);
+    assert_eq!(link_refusal(&config, tool, &written, &harmless), None);
     let named = json!({"path": "AGENTS.md"});
     let real = format!("{workspace}/docs/AGENTS.md");
     assert_eq!(
-        refused_where_it_leads(&config, tool, &named, &real),
+        link_refusal(&config, tool, &named, &real),
         None,
         "it was asked about"
     );

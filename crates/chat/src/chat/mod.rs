@@ -243,7 +243,7 @@ impl<'a> Chat<'a> {
                 exit = self.signals.next() => self.signal(exit).await,
                 () = self.composer.draft.due() => Ok(ChatFlow::Continue),
                 () = self.display.status_row.changed(ticks) => {
-                    self.say_what_is_waited_for();
+                    self.announce_long_activity();
                     Ok(ChatFlow::Continue)
                 }
             };
@@ -311,7 +311,7 @@ impl<'a> Chat<'a> {
         while let Some(delivery) = self.connection.site.ready_delivery() {
             self.delivery(&delivery).await;
         }
-        self.ask_how_it_stands().await?;
+        self.refresh_status().await?;
         Ok(ChatFlow::Continue)
     }
 

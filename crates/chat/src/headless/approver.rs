@@ -240,7 +240,7 @@ fn answer(id: &ToolCallId, decision: ApprovalDecision, note: Option<String>) -> 
 
 /// Lets a session refuse calls instead of asking, because nobody can be asked: it then records no question
 /// and no decision of a person. Returns whether the session would have asked.
-pub async fn deny_where_it_would_ask(session: &Arc<dyn Session>, told_now: bool) -> Result<bool, ChatError> {
+pub async fn deny_instead_of_asking(session: &Arc<dyn Session>, told_now: bool) -> Result<bool, ChatError> {
     match session.state().await?.config.approval {
         ApprovalMode::Ask => {
             session.change(ConfigChange::Approval(ApprovalMode::Deny)).await?;

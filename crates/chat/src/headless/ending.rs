@@ -7,7 +7,7 @@ use agentx::types::{
 };
 use serde_json::Value;
 
-use crate::chat::programs::jobs::{JobList, jobs_at_server, jobs_that_end};
+use crate::chat::programs::jobs::{JobList, ended_jobs_text, jobs_at_server};
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::exit::run_failure::{CUT_OFF, EMPTY, exit_of};
@@ -346,7 +346,7 @@ pub async fn leave(
             }
         }
         (Ok(result), None) => {
-            if let Some(jobs) = jobs_that_end(&result.jobs) {
+            if let Some(jobs) = ended_jobs_text(&result.jobs) {
                 console.say(&format!("note: {jobs}; a chat or a server lets them run\n"));
             }
         }

@@ -31,7 +31,7 @@ use crate::run_result::RunResult;
 use crate::session_opening;
 use crate::terminal::console::Console;
 use crate::terminal::signals::Signals;
-pub use approver::{Approver, deny_where_it_would_ask};
+pub use approver::{Approver, deny_instead_of_asking};
 pub use ending::leave;
 pub(crate) use ending::{RunOutcomeCollector, command_that_allows, nobody_was_asked};
 use facts::{drain, next_fact};
@@ -328,7 +328,7 @@ impl Headless {
             }
             RuntimeEvent::MessageStop(_) => self.print_whole(console)?,
             RuntimeEvent::ToolExecuting(_) | RuntimeEvent::ToolCompleted(_) if self.waits.concern(event) => {
-                self.leave_if_it_waits().await?;
+                self.leave_if_waiting().await?;
             }
             RuntimeEvent::ToolFailed(failed) if self.approver.lacks_terminal() => {
                 self.ending.tool_failed(failed)

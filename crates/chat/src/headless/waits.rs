@@ -63,7 +63,7 @@ impl Headless {
     }
 
     /// The same after an event, for which the state is read.
-    pub(super) async fn leave_if_it_waits(&mut self) -> Result<(), ChatError> {
+    pub(super) async fn leave_if_waiting(&mut self) -> Result<(), ChatError> {
         let state = self.session.state().await?;
         self.leave_long_wait(&state);
         Ok(())

@@ -25,7 +25,7 @@ pub(crate) struct MovedProvider {
 }
 
 impl MovedProvider {
-    fn what(&self) -> String {
+    fn describe(&self) -> String {
         let (provider, asked_at, now) = (
             visible(&self.provider),
             visible(&self.asked_at),
@@ -48,7 +48,7 @@ impl MovedProvider {
     pub(crate) fn note(&self) -> String {
         format!(
             "note: {}; nothing is sent there unless you choose it with `/model {}`. To keep the old server, leave and {}\n",
-            self.what(),
+            self.describe(),
             visible(&self.model),
             self.return_hint(),
         )
@@ -57,7 +57,7 @@ impl MovedProvider {
     fn error(&self, go_on: &str) -> ChatError {
         let (model, now) = (visible(&self.model), visible(&self.now));
         ChatError::usage(
-            format!("{}: nothing was sent", self.what()),
+            format!("{}: nothing was sent", self.describe()),
             format!(
                 "{}, or send the conversation to {now} with {go_on} {model}",
                 self.return_hint()

@@ -80,7 +80,7 @@ pub(crate) fn act(who: &str, what: &str, style: AnsiStyle) -> String {
 
 /// The command that continues a session. If it does not fit on the row, it gets its own, so that it can be
 /// copied.
-pub fn go_on_with(command: &str, columns: usize) -> String {
+pub fn continue_hint(command: &str, columns: usize) -> String {
     const WORDS: &str = "continue with:";
     let between = if WORDS.len() + 1 + agentx_terminal::width(command) <= columns {
         ' '

@@ -13,7 +13,7 @@ pub(crate) struct AgentNames {
 
 impl AgentNames {
     /// Adds an agent and returns its displayed name, with a number if another agent has the same name.
-    pub(crate) fn comes(&mut self, id: &AgentStateId, name: &str) -> String {
+    pub(crate) fn add(&mut self, id: &AgentStateId, name: &str) -> String {
         let others = self.there.iter().filter(|(other, _)| *other != id);
         let taken: Vec<usize> = others
             .filter(|(_, (other, _))| other == name)
@@ -28,7 +28,7 @@ impl AgentNames {
     }
 
     /// Removes an agent and frees its name.
-    pub(crate) fn goes(&mut self, id: &AgentStateId) {
+    pub(crate) fn remove(&mut self, id: &AgentStateId) {
         self.there.remove(id);
     }
 }
@@ -41,11 +41,11 @@ mod tests {
     fn those_of_one_name_have_numbers_while_they_are_there_together() {
         let mut names = AgentNames::default();
         let ids = ["a", "b", "c", "d"].map(AgentStateId::new);
-        assert_eq!(names.comes(&ids[0], "scout"), "scout");
-        assert_eq!(names.comes(&ids[1], "scout"), "scout 2");
-        assert_eq!(names.comes(&ids[1], "scout"), "scout 2");
-        assert_eq!(names.comes(&ids[2], "cook"), "cook");
-        names.goes(&ids[0]);
-        assert_eq!(names.comes(&ids[3], "scout"), "scout");
+        assert_eq!(names.add(&ids[0], "scout"), "scout");
+        assert_eq!(names.add(&ids[1], "scout"), "scout 2");
+        assert_eq!(names.add(&ids[1], "scout"), "scout 2");
+        assert_eq!(names.add(&ids[2], "cook"), "cook");
+        names.remove(&ids[0]);
+        assert_eq!(names.add(&ids[3], "scout"), "scout");
     }
 }

@@ -32,19 +32,19 @@ pub(crate) fn seat_name(seat: &Seat, me: &Seat, names: &PersonNames) -> String {
 const NAMED: usize = 6;
 
 /// Returns a seat with its verb: `you drive`, `a visitor at web-1 drives`.
-fn does(seat: &Seat, me: &Seat, names: &PersonNames, you: &str, they: &str) -> String {
+fn seat_with_verb(seat: &Seat, me: &Seat, names: &PersonNames, you: &str, they: &str) -> String {
     let verb = if seat.person == me.person { you } else { they };
     format!("{} {verb}", seat_name(seat, me, names))
 }
 
 /// Returns the line that says who drives.
 pub(crate) fn drives(seat: &Seat, me: &Seat, names: &PersonNames) -> String {
-    does(seat, me, names, "drive", "drives")
+    seat_with_verb(seat, me, names, "drive", "drives")
 }
 
 /// Returns the line that says who asks for the wheel.
 pub(crate) fn asks(seat: &Seat, me: &Seat, names: &PersonNames) -> String {
-    does(seat, me, names, "ask for the wheel", "asks for the wheel")
+    seat_with_verb(seat, me, names, "ask for the wheel", "asks for the wheel")
 }
 
 /// Everybody who is present, in one line.
@@ -53,7 +53,7 @@ pub(crate) fn people_line(people: &[Present], me: &Seat, names: &PersonNames) ->
         if present.driving {
             drives(&present.seat, me, names)
         } else {
-            does(&present.seat, me, names, "watch", "watches")
+            seat_with_verb(&present.seat, me, names, "watch", "watches")
         }
     });
     let mut named: Vec<String> = told.take(NAMED).collect();

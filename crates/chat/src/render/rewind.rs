@@ -187,7 +187,7 @@ pub fn plan_of_files(
         }
         Err(why) => text.push_str(&format!("files         stay unchanged: {}\n", visible(why))),
     }
-    let beyond: Vec<_> = history.beyond(to_seq).collect();
+    let beyond: Vec<_> = history.irreversible_since(to_seq).collect();
     if !beyond.is_empty() {
         text.push_str("stays         the effects of these are not undone:\n");
     }

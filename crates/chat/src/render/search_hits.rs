@@ -27,7 +27,7 @@ pub fn render(hits: &[SearchHit], words: &str, width: usize) -> String {
     };
     let excerpts = hits.iter().map(|hit| {
         let snippet = clean(&hit.snippet).replace('\n', " ");
-        around(snippet.trim(), words, room)
+        excerpt_around(snippet.trim(), words, room)
     });
     let lines = places.into_iter().zip(excerpts);
     if is_narrow {
@@ -45,7 +45,7 @@ pub fn render(hits: &[SearchHit], words: &str, width: usize) -> String {
 }
 
 /// Returns as much of a text as there is room for, from shortly before the first of the words.
-fn around(text: &str, words: &str, room: usize) -> String {
+fn excerpt_around(text: &str, words: &str, room: usize) -> String {
     if text.width() <= room {
         return text.to_owned();
     }

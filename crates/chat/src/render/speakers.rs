@@ -30,12 +30,12 @@ impl PastSpeakers {
         };
         match &envelope.event {
             RuntimeEvent::AgentStarted(started) if started.parent.is_some() => {
-                let name = self.names.comes(id, &no_sign(&visible(&started.name)));
+                let name = self.names.add(id, &no_sign(&visible(&started.name)));
                 let colour = self.colours.of(&name);
                 let label = style.agent(colour, &format!("{name} │"));
                 self.labels.insert(id.clone(), label);
             }
-            RuntimeEvent::AgentDestroyed(_) => self.names.goes(id),
+            RuntimeEvent::AgentDestroyed(_) => self.names.remove(id),
             _ => {}
         }
     }

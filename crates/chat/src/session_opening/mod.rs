@@ -162,7 +162,7 @@ async fn settle_settings(
         session.change(ConfigChange::PlanMode(true)).await?;
     }
     if place.remote().is_none() {
-        from_here_on_condensed(session, settings).await?;
+        enable_condensing(session, settings).await?;
         renew_environment_context(session, settings).await?;
     }
     Ok(())
@@ -210,7 +210,7 @@ async fn renew_environment_context(session: &dyn Session, settings: &Settings) -
 }
 
 /// Lets a session that is older than condensing be condensed from now on.
-async fn from_here_on_condensed(session: &dyn Session, settings: &Settings) -> Result<(), ChatError> {
+async fn enable_condensing(session: &dyn Session, settings: &Settings) -> Result<(), ChatError> {
     let config = session.state().await?.config;
     if config.kind == AgentKind::React && config.condensing.is_none() {
         let condensing = Some(Box::new(settings.condensing.clone()));

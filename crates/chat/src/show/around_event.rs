@@ -44,7 +44,7 @@ pub(super) async fn show(
         voices.meet(envelope, style);
         names.meet_in(&envelope.event);
     };
-    let messages = around(runtime, id, seq, meet).await?;
+    let messages = messages_around(runtime, id, seq, meet).await?;
     for message in messages {
         if json {
             console.out_json(&*message)?;
@@ -68,7 +68,7 @@ pub(super) async fn show(
 }
 
 /// The messages around an event, as they were added.
-async fn around(
+async fn messages_around(
     runtime: &dyn Runtime,
     id: &SessionId,
     seq: u64,

@@ -18,11 +18,15 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
     use EnvironmentEvent as E;
     match event {
         E::UserMessage(message) => {
-            format!("{} says: {}", who(message.by.as_ref()), text_in(&message.content))
+            format!(
+                "{} says: {}",
+                person_or_owner(message.by.as_ref()),
+                text_in(&message.content)
+            )
         }
-        E::InterruptRequested(stop) => format!("{} stops the run", who(stop.by.as_ref())),
+        E::InterruptRequested(stop) => format!("{} stops the run", person_or_owner(stop.by.as_ref())),
         E::Approval(approval) => {
-            let who = who(approval.by.as_ref());
+            let who = person_or_owner(approval.by.as_ref());
             format!("{who} decides about a call: {}", decision(approval.decision))
         }
         E::StreamStart(start) => begins(&visible(&start.model), start.attempt),
@@ -114,12 +118,12 @@ fn step_ended(effect: &EffectEnded) -> String {
 }
 
 fn command(ran: &CommandRan) -> String {
-    let who = who(ran.by.as_ref());
+    let who = person_or_owner(ran.by.as_ref());
     format!("{who} ran {} ({})", visible(&ran.command), visible(&ran.how))
 }
 
 /// The owner of the session, or who else it was.
-fn who(by: Option<&OwnerId>) -> String {
+fn person_or_owner(by: Option<&OwnerId>) -> String {
     by.map_or_else(|| "a person".to_owned(), |by| visible(by.as_str()))
 }
 
@@ -175,7 +179,10 @@ fn condensing(event: &EnvironmentEvent) -> String {
             };
             format!("{} {what}{}", pin.message_id, by(pin.by.as_ref()))
         }
-        E::CondenseRequested(wish) => format!("{} asks to condense the conversation", who(wish.by.as_ref())),
+        E::CondenseRequested(wish) => format!(
+            "{} asks to condense the conversation",
+            person_or_owner(wish.by.as_ref())
+        ),
         E::ContextCondensed(condensed) => format!(
             "a summary replaces events {} to {}: {}",
             condensed.from_seq,

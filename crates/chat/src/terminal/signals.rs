@@ -177,14 +177,14 @@ impl System {
         tokio::select! {
             _ = self.interrupt.recv() => Exit::Interrupted,
             _ = self.terminate.recv() => Exit::Terminated,
-            () = come(&mut self.hang_up) => Exit::HungUp,
-            () = come(&mut self.quit) => Exit::Quit,
+            () = receive(&mut self.hang_up) => Exit::HungUp,
+            () = receive(&mut self.quit) => Exit::Quit,
         }
     }
 }
 
 #[cfg(unix)]
-async fn come(signal: &mut Option<tokio::signal::unix::Signal>) {
+async fn receive(signal: &mut Option<tokio::signal::unix::Signal>) {
     match signal {
         Some(signal) => {
             signal.recv().await;

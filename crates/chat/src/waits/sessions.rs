@@ -48,7 +48,7 @@ fn row(of: &SessionWaits, wait: &OpenWait, now: Timestamp) -> Vec<String> {
     vec![
         of.session.session_id.to_string(),
         due(wait.due_at, now),
-        visible(what(wait)),
+        visible(wait_reason(wait)),
         visible(&of.session.title),
     ]
 }
@@ -59,14 +59,14 @@ fn object(of: &SessionWaits, wait: &OpenWait) -> Value {
         "title": of.session.title,
         "kind": wait.kind,
         "due_at": wait.due_at.rfc3339(),
-        "reason": what(wait),
+        "reason": wait_reason(wait),
         "tool_call_id": wait.tool_call_id,
         "is_open": of.session.writer.is_some(),
     })
 }
 
 /// Returns what is waited for.
-fn what(wait: &OpenWait) -> &str {
+fn wait_reason(wait: &OpenWait) -> &str {
     match wait.kind {
         WaitKind::Call if wait.reason.is_empty() => "the agent waits",
         WaitKind::Call => &wait.reason,

@@ -98,7 +98,7 @@ impl Folder {
         let Some(known) = folders.get(&key) else {
             return Self::default();
         };
-        let folder = known.as_it_lies(root);
+        let folder = known.applicable_at(root);
         if folder.previous_trust.is_none() && *known != folder {
             // If it cannot be written, it is completed another time. Another decision may have been made
             // meanwhile.
@@ -113,7 +113,7 @@ impl Folder {
     }
 
     /// The part of this record that applies to the folder that is at `root` now.
-    fn as_it_lies(&self, root: &Path) -> Self {
+    fn applicable_at(&self, root: &Path) -> Self {
         if self.id.as_ref().is_some_and(|id| !is_folder_at(id, root)) {
             return Self {
                 previous_trust: Some(self.trust),

@@ -18,7 +18,7 @@ const PARTS: &[&str] = &["HEAD", "index", "logs", "objects", "packed-refs", "ref
 impl GitPrograms {
     /// Records a repository that is elsewhere, unless it names this folder as its working tree, as those of
     /// Git's own worktrees and submodules do; and one that has its history elsewhere.
-    pub(super) fn look_where(&mut self, top: &Path, git: &Path, common: &Path, place: &str) {
+    pub(super) fn record_external(&mut self, top: &Path, git: &Path, common: &Path, place: &str) {
         let link = top.join(".git");
         let is_directory = link.symlink_metadata().is_ok_and(|found| found.is_dir());
         let is_worktree = !is_directory && names_it(git, &link) && is_one_of(git, common);

@@ -76,7 +76,7 @@ impl GitPrograms {
             }
         };
         let (mut hooks, mut any) = (Vec::new(), None::<String>);
-        self.look_where(top, &git, &common, place);
+        self.record_external(top, &git, &common, place);
         for (name, rest) in pending_operations::of(top, &git) {
             self.add(place, &name, &rest);
         }

@@ -43,7 +43,7 @@ pub(crate) fn working_tree_state(folder: &Path) -> Option<WorkingTreeState> {
     let Ok(git) = directory(top) else {
         return Some(WorkingTreeState::default());
     };
-    if !lies_here(top, &git) {
+    if !is_own_repository(top, &git) {
         return Some(WorkingTreeState::default());
     }
     let operation = OPERATIONS.iter().find(|(file, _)| git.join(file).exists());
@@ -56,10 +56,10 @@ pub(crate) fn working_tree_state(folder: &Path) -> Option<WorkingTreeState> {
 /// Returns whether the repository belongs to this working tree: it is in it, or is a worktree or submodule as
 /// Git creates them. A `.git` that only points to somebody else's repository would give the model data from
 /// there.
-fn lies_here(top: &Path, git: &Path) -> bool {
+fn is_own_repository(top: &Path, git: &Path) -> bool {
     let Ok(common) = common(git) else { return false };
     let mut elsewhere = GitPrograms::default();
-    elsewhere.look_where(top, git, &common, "");
+    elsewhere.record_external(top, git, &common, "");
     elsewhere.is_empty()
 }
 

@@ -26,7 +26,7 @@ impl ServerEffect {
     pub(crate) fn of(name: &str, fields: &Map<String, Value>) -> Option<Self> {
         Some(Self {
             name: name.to_owned(),
-            does: does(fields)?,
+            does: effect_of_tools(fields)?,
             left_out: None,
             also: Vec::new(),
         })
@@ -45,7 +45,7 @@ impl ServerEffect {
 }
 
 /// Returns the effect of an entry's tools; `None` if it names neither a program nor an address.
-fn does(fields: &Map<String, Value>) -> Option<String> {
+fn effect_of_tools(fields: &Map<String, Value>) -> Option<String> {
     let what = match (fields.contains_key("command"), fields.contains_key("url")) {
         (true, _) => "its tools start this program",
         (false, true) => "its tools send to this address",

@@ -81,7 +81,7 @@ pub(crate) fn admitted(
     own: &PersonalSettings<'_>,
 ) -> AcceptedSettings {
     let accepted = is_accepted(&file.bytes, folder, own.places);
-    let (layer, mut never) = without_what_is_the_persons(file.layer.clone(), own);
+    let (layer, mut never) = without_personal_settings(file.layer.clone(), own);
     let (layer, of_rules) =
         guarded_files::without_opening_rules(layer, &secret_guard::secrets(), &own.places.workspace_root);
     never.extend(of_rules);
@@ -146,7 +146,7 @@ pub(crate) fn is_accepted(bytes: &[u8], folder: &Folder, places: &ConfigPaths) -
 }
 
 /// Leaves out the settings that trust in a folder does not cover.
-fn without_what_is_the_persons(
+fn without_personal_settings(
     layer: SettingsLayer,
     own: &PersonalSettings<'_>,
 ) -> (SettingsLayer, Vec<IgnoredSetting>) {

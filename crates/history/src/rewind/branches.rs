@@ -127,7 +127,7 @@ pub async fn changes_of(runtime: &dyn Runtime, session: &SessionId) -> Result<Ve
     let history = history_of(runtime, session).await?;
     let mut files = Vec::new();
     for (path, trail) in history.files() {
-        let (before, after) = (trail.before(0), trail.end());
+        let (before, after) = (trail.version_before(0), trail.end());
         if before == after && *before != FileVersion::Unknown {
             continue;
         }
@@ -176,7 +176,7 @@ impl BranchRead {
         let theirs = other.history.files().get(path);
         match (own, theirs) {
             (Some(trail), _) => trail.end_without(&self.ways_back(part_after)).clone(),
-            (None, Some(trail)) => trail.before(part_after + 1).clone(),
+            (None, Some(trail)) => trail.version_before(part_after + 1).clone(),
             (None, None) => FileVersion::Unknown,
         }
     }

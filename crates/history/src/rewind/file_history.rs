@@ -76,7 +76,7 @@ impl FileHistory {
     }
 
     /// Returns the state before this event, as far as the session knows.
-    pub fn before(&self, seq: u64) -> &FileVersion {
+    pub fn version_before(&self, seq: u64) -> &FileVersion {
         match self.changes.iter().find(|change| change.seq >= seq) {
             Some(change) => &change.before,
             None => self.end(),

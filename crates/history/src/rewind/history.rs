@@ -349,7 +349,7 @@ impl SessionHistory {
     }
 
     /// Returns the effects at this event or later that a rewind does not undo.
-    pub fn beyond(&self, seq: u64) -> impl Iterator<Item = &IrreversibleEffect> {
+    pub fn irreversible_since(&self, seq: u64) -> impl Iterator<Item = &IrreversibleEffect> {
         self.beyond.iter().filter(move |done| done.seq >= seq)
     }
 
@@ -360,7 +360,7 @@ impl SessionHistory {
             inputs: self.inputs.iter().filter(|input| input.seq >= seq).count(),
             messages: self.messages.iter().filter(|message| **message >= seq).count(),
             files: touched.map(|(path, _)| path.clone()).collect(),
-            beyond: self.beyond(seq).count(),
+            beyond: self.irreversible_since(seq).count(),
         }
     }
 

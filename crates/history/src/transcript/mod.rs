@@ -122,7 +122,7 @@ pub async fn beginning(
     };
     let mut reading = TranscriptReading::default();
     let mut left = bytes;
-    let is_all = each_fact_while(runtime, session, |fact, events| {
+    let is_all = read_facts_while(runtime, session, |fact, events| {
         let known = transcript.entries.len();
         reading.take(&mut transcript, fact, events);
         if bytes < usize::MAX {
@@ -155,7 +155,7 @@ pub async fn each_fact(
     session: &SessionId,
     mut take: impl FnMut(&Envelope<EnvironmentEvent>, &[Envelope<RuntimeEvent>]),
 ) -> Result<(), RuntimeError> {
-    let all = each_fact_while(runtime, session, |fact, events| {
+    let all = read_facts_while(runtime, session, |fact, events| {
         take(fact, events);
         true
     });
@@ -163,7 +163,7 @@ pub async fn each_fact(
 }
 
 /// Does the same until `take` returns `false`. Returns whether it came to the last fact.
-async fn each_fact_while(
+async fn read_facts_while(
     runtime: &dyn Runtime,
     session: &SessionId,
     mut take: impl FnMut(&Envelope<EnvironmentEvent>, &[Envelope<RuntimeEvent>]) -> bool,

@@ -104,7 +104,7 @@ fn turns<'a>(
             Role::User | Role::Tool | Role::System => ("user", user_content(message, blobs)),
         };
         if role == "assistant" && !blocks.is_empty() {
-            turns.extend(go_on_after(turns.last(), options));
+            turns.extend(continuation_message(turns.last(), options));
         }
         match turns.last_mut() {
             _ if blocks.is_empty() => {}
@@ -116,7 +116,7 @@ fn turns<'a>(
             _ => turns.push(MessageTurn { role, blocks }),
         }
     }
-    turns.extend(go_on_after(turns.last(), options));
+    turns.extend(continuation_message(turns.last(), options));
     if let Some(last) = turns.last_mut() {
         without_blanks_at_the_end(last);
     }
@@ -137,7 +137,10 @@ fn turns<'a>(
 /// would be a prefill, which models with adaptive thinking (4.6 and later) reject
 /// (<https://github.com/cloudflare/agents/pull/1618>). Later requests keep the message, so that they begin
 /// alike.
-fn go_on_after<'a>(last: Option<&MessageTurn<'_>>, options: &AnthropicOptions) -> Option<MessageTurn<'a>> {
+fn continuation_message<'a>(
+    last: Option<&MessageTurn<'_>>,
+    options: &AnthropicOptions,
+) -> Option<MessageTurn<'a>> {
     let last = last.filter(|turn| turn.role == "assistant" && options.thinking == ThinkingMode::Adaptive)?;
     let goes_on = last.has_block("server_tool_use") || last.has_block("tool_use");
     let blocks = vec![object! {"type": "text", "text": "(Go on.)"}];

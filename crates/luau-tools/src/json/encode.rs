@@ -53,13 +53,13 @@ impl Encoding {
             let Some(open) = self.open.pop() else {
                 return Some(std::mem::take(&mut self.out));
             };
-            self.go_on(open);
+            self.write_piece(open);
         }
         None
     }
 
     /// Writes a piece of the innermost value that is open.
-    fn go_on(&mut self, open: UnfinishedValue) {
+    fn write_piece(&mut self, open: UnfinishedValue) {
         match open {
             UnfinishedValue::Items(mut items, is_first) => match items.next() {
                 Some(item) => {

@@ -65,7 +65,7 @@ impl LongWork {
     }
 
     /// Does a piece of the work with this number.
-    pub(crate) fn go_on(&self, number: u64) -> Piece {
+    pub(crate) fn continue_work(&self, number: u64) -> Piece {
         let mut there = self.work.borrow_mut();
         let Some((_, work)) = there.as_mut().filter(|(there, _)| *there == number) else {
             return Piece::Gone;

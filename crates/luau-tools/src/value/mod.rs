@@ -147,7 +147,7 @@ impl Problem {
     }
 
     /// The same problem, seen from the value around it.
-    fn inside(mut self, step: impl FnOnce() -> String) -> Self {
+    fn within_value(mut self, step: impl FnOnce() -> String) -> Self {
         if self.1.len() < 8 {
             self.1.push(step());
         }
@@ -263,7 +263,7 @@ impl ToJson<'_> {
                 places.come_by(place);
                 self.into.push(FlatPart::Whole(place));
                 let made = self.at(stack, pair.value, depth);
-                return made.map_err(|problem| problem.inside(|| format!("[{place}]")));
+                return made.map_err(|problem| problem.within_value(|| format!("[{place}]")));
             }
             names += 1;
             self.field(stack, pair, depth)
@@ -294,7 +294,7 @@ impl ToJson<'_> {
         let made = self.at(stack, pair.value, depth);
         made.map_err(|problem| {
             let name = String::from_utf8_lossy(stack.as_bytes(pair.key));
-            problem.inside(|| format!(".{name}"))
+            problem.within_value(|| format!(".{name}"))
         })
     }
 }

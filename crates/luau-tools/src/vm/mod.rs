@@ -174,7 +174,7 @@ impl Vm {
     }
 
     /// Begins a run: creates its globals, its arguments and its main task, and gives it its first turn.
-    /// Returns the table for [`Vm::go_on`] if it did not end.
+    /// Returns the table for [`Vm::resume`] if it did not end.
     pub(crate) fn start(
         &self,
         run: &Rc<ScriptRun>,

@@ -193,7 +193,7 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
         encode(lua, shared, value, at_once)
     })?;
     to.add("go_on", |lua, shared, (number, text, keep)| {
-        go_on(lua, shared, number, text, keep)
+        continue_value(lua, shared, number, text, keep)
     })?;
     to.add("decode_whole", |_, shared, text: mlua::LuaString| {
         let bytes = text.as_bytes();
@@ -223,7 +223,7 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
 }
 
 /// Reads a JSON text, and returns `true` and the value, or `false` and the error. Unless `at_once` is set, a
-/// large text is only begun: then `nil` and a number are returned, with which [`go_on`] continues.
+/// large text is only begun: then `nil` and a number are returned, with which [`continue_value`] continues.
 fn decode(
     lua: &Lua,
     shared: &VmShared,
@@ -256,7 +256,7 @@ fn encode(lua: &Lua, shared: &VmShared, value: Luau, at_once: bool) -> mlua::Res
 }
 
 /// Continues with a large value. Returns `nil` and its number while there is more to do.
-fn go_on(
+fn continue_value(
     lua: &Lua,
     shared: &VmShared,
     number: u64,
@@ -264,7 +264,7 @@ fn go_on(
     keep: Option<bool>,
 ) -> mlua::Result<MultiValue> {
     exchange::look_soon();
-    match shared.run()?.pieces.go_on(number) {
+    match shared.run()?.pieces.continue_work(number) {
         Piece::On => (Luau::Nil, number).into_lua_multi(lua),
         Piece::Read(flat) => (true, shared.luau(flat, keep == Some(true))?).into_lua_multi(lua),
         Piece::Written(text) => (true, lua.create_string(text)?).into_lua_multi(lua),

@@ -291,7 +291,7 @@ impl<'a> Attempt<'a> {
         let error = decode_error(response.status().as_u16(), &headers, &body, now);
         failed(AttemptFailure::from_provider(
             self.about_request(error),
-            &self.endpoint.who(),
+            &self.endpoint.server_name(),
         ))
     }
 
@@ -319,7 +319,7 @@ impl<'a> Attempt<'a> {
     /// page of HTML instead of an answer would come again: the address is wrong.
     fn misunderstood(&self, error: StreamError, hopeless: bool) -> CallEnd {
         let wrong_place = hopeless && matches!(error, StreamError::NotAStream { .. });
-        let who = self.endpoint.who();
+        let who = self.endpoint.server_name();
         let mut failure = match error {
             StreamError::Provider(error) => AttemptFailure::from_provider(self.about_request(error), &who),
             other => AttemptFailure::misunderstood(other.into_model_error(), &who),

@@ -145,7 +145,7 @@ impl Endpoint {
     }
 
     /// Returns a short name of the server: `local at 127.0.0.1:8080`, `api.openai.com`.
-    pub fn who(&self) -> String {
+    pub fn server_name(&self) -> String {
         let name = &self.provider.name;
         let Some(host) = self.url().and_then(Url::host_str) else {
             return name.clone();
@@ -364,7 +364,7 @@ mod tests {
         let endpoint = endpoint("http://user:hunter22@h.test", Some("sk-secret-1"))
             .with_header("x-org", Secret::new("org-value"));
         assert_eq!(endpoint.place(), "http://h.test/v1/messages");
-        assert_eq!(endpoint.who(), "anthropic at h.test");
+        assert_eq!(endpoint.server_name(), "anthropic at h.test");
         let said = endpoint.scrub("key sk-secret-1, password hunter22, org-value, sk-other");
         assert_eq!(said, "key <hidden>, password <hidden>, <hidden>, sk-other");
         let debug = format!("{endpoint:?} {:?}", endpoint.headers());

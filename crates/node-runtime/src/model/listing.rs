@@ -74,7 +74,7 @@ pub async fn models_of_server(
 async fn ask(endpoint: &Endpoint) -> Result<Vec<String>, ModelListError> {
     let in_words = |failure: AttemptFailure| ModelListError::Failed(failure.message);
     let url = list_of(&endpoint.checked_url().map_err(ModelListError::Failed)?);
-    let place = endpoint.who();
+    let place = endpoint.server_name();
     let clients = ModelClients::new(PATIENCE);
     let client = clients.get(&url).await.map_err(in_words)?;
     let mut request = Request::new(Method::GET, url);

@@ -215,7 +215,7 @@ impl ConnectionDriver {
         let mut frames = Vec::new();
         loop {
             while let Some(command) = self.machine.next_command() {
-                if !self.comes_with_the_last(&command) {
+                if !self.extends_last_fact(&command) {
                     self.forward().await;
                 }
                 self.perform(command, &mut frames)?;
@@ -235,7 +235,7 @@ impl ConnectionDriver {
     }
 
     /// Returns whether a command only adds a fact to those that are passed on together.
-    fn comes_with_the_last(&self, command: &MachineCommand) -> bool {
+    fn extends_last_fact(&self, command: &MachineCommand) -> bool {
         match (command, self.came.last()) {
             (MachineCommand::Deliver(fact, _), Some((last, _))) => fact.session_id == last.session_id,
             (MachineCommand::Deliver(..), None) => true,

@@ -222,7 +222,7 @@ impl MirrorKeeper {
                 }
                 () = stop.cancelled() => break,
             }
-            self.adopt_what_came().await?;
+            self.store_fetched_rows().await?;
         }
         self.finish(&mut waiting, &mut events).await
     }

@@ -161,7 +161,7 @@ impl MirrorKeeper {
     }
 
     /// Stores fetched rows, once their facts are here.
-    pub(super) async fn adopt_what_came(&mut self) -> Result<(), RuntimeError> {
+    pub(super) async fn store_fetched_rows(&mut self) -> Result<(), RuntimeError> {
         let seq = self.kept.seq;
         match self.rows.came.take_if(|came| came.last_seq() <= seq) {
             Some(came) => self.adopt(came).await,

@@ -6,8 +6,8 @@ mod patterns;
 use std::path::Path;
 
 use agentx_agent::approval::{
-    Verdict, covers, describe, explain_decision, is_outside_workspace, not_covered_reason,
-    refused_where_it_leads, rules_of, suggested,
+    Verdict, covers, describe, explain_decision, is_outside_workspace, link_refusal, not_covered_reason,
+    rules_of, suggested,
 };
 use agentx_agent::link_targets;
 use agentx_agent::pattern::{fits, normalize};
@@ -111,7 +111,7 @@ pub fn refused_by_the_tool(
     if !real.starts_with(root) && !is_outside_workspace(config, tool, input) {
         return Some(format!("it leads to {place}, outside the workspace"));
     }
-    refused_where_it_leads(config, tool, input, &place)
+    link_refusal(config, tool, input, &place)
 }
 
 /// The reason why a tool would refuse to run a command line: `word` in it leads to `real` through a link. `real` is

@@ -60,14 +60,14 @@ impl<'a> Work<'_, 'a> {
                     }
                 }
             } else {
-                self.inside(fields, key, part, value, depth + 1)?;
+                self.add_inner_work(fields, key, part, value, depth + 1)?;
             }
         }
         Ok(())
     }
 
     /// The work of a keyword about the parts of the value, or of a comparison.
-    fn inside(
+    fn add_inner_work(
         &mut self,
         fields: &'a Map<String, Value>,
         key: &str,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_agent::approval::{Verdict, decide_nested, refused_where_it_leads, rules_of};
+use agentx_agent::approval::{Verdict, decide_nested, link_refusal, rules_of};
 use agentx_agent::pattern::normalize;
 use agentx_types::{
     ContentPart, EnvironmentEvent, JobEnded, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec,
@@ -111,7 +111,7 @@ impl ToolContext {
         }
         let argument = spec.path_argument.clone()?;
         let input = Value::Object([(argument, path.into())].into_iter().collect());
-        refused_where_it_leads(config, spec, &input, &real)
+        link_refusal(config, spec, &input, &real)
     }
 
     /// The reason why this call of `tool` may not run its command line `line`: `word` in it leads to `real`,

@@ -204,7 +204,7 @@ impl NewRoot {
             self.directory(path)?;
         } else {
             self.directory(path.parent().unwrap_or(Path::new("/")))?;
-            File::create_new(self.inside(path)).map_err(|error| SandboxError::path(path, error))?;
+            File::create_new(self.path_in_root(path)).map_err(|error| SandboxError::path(path, error))?;
         }
         self.open(path)
     }
@@ -225,7 +225,7 @@ impl NewRoot {
             .map_err(|error| SandboxError::path(path, error))
     }
 
-    fn inside(&self, path: &Path) -> PathBuf {
+    fn path_in_root(&self, path: &Path) -> PathBuf {
         self.at.join(path.strip_prefix("/").unwrap_or(path))
     }
 
@@ -233,7 +233,7 @@ impl NewRoot {
         let made = fs::DirBuilder::new()
             .recursive(true)
             .mode(0o755)
-            .create(self.inside(path));
+            .create(self.path_in_root(path));
         made.map_err(|error| SandboxError::path(path, error))
     }
 
@@ -255,7 +255,13 @@ impl NewRoot {
         ] {
             self.directory(Path::new(path))?;
             let flags = MsFlags::MS_NOSUID | MsFlags::MS_NOEXEC;
-            mount_plain(Some(kind), self.inside(Path::new(path)), Some(options), flags).map_err(failed)?;
+            mount_plain(
+                Some(kind),
+                self.path_in_root(Path::new(path)),
+                Some(options),
+                flags,
+            )
+            .map_err(failed)?;
         }
         for (name, to) in [
             ("ptmx", "pts/ptmx"),
@@ -264,7 +270,7 @@ impl NewRoot {
             ("stdout", "/proc/self/fd/1"),
             ("stderr", "/proc/self/fd/2"),
         ] {
-            symlink(to, self.inside(Path::new("/dev")).join(name)).map_err(failed)?;
+            symlink(to, self.path_in_root(Path::new("/dev")).join(name)).map_err(failed)?;
         }
         Ok(())
     }
@@ -275,7 +281,7 @@ impl NewRoot {
         let path = Path::new("/proc");
         self.directory(path)?;
         let flags = MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC;
-        mount_plain(Some("proc"), self.inside(path), None, flags).map_err(failed)?;
+        mount_plain(Some("proc"), self.path_in_root(path), None, flags).map_err(failed)?;
         for part in PROC_READ_ONLY.map(|part| path.join(part)) {
             let Ok(from) = self.open(&part) else { continue };
             self.bind(&Binding {
@@ -307,7 +313,7 @@ impl NewRoot {
     /// Links on the way to what is bound. One whose place is taken already is not needed.
     fn links(&self, paths: &SandboxPaths) -> Result<(), SandboxError> {
         for link in &paths.links {
-            let at = self.inside(&link.at);
+            let at = self.path_in_root(&link.at);
             if let Some(above) = link.at.parent()
                 && self.directory(above).is_ok()
                 && fs::symlink_metadata(&at).is_err()

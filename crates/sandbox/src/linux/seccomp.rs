@@ -138,7 +138,7 @@ pub(crate) fn filter(rules: FilterRules) -> Vec<Instruction> {
         result(REFUSE),
         result(ALLOW),
     ];
-    when(&mut program, libc::SYS_clone, &clone);
+    add_decision(&mut program, libc::SYS_clone, &clone);
     let mut ioctl = vec![load(argument(1))];
     ioctl.extend(
         TYPING
@@ -146,10 +146,10 @@ pub(crate) fn filter(rules: FilterRules) -> Vec<Instruction> {
             .flat_map(|request| [jump(JUMP_EQUAL, request, 0, 1), result(REFUSE)]),
     );
     ioctl.push(result(ALLOW));
-    when(&mut program, libc::SYS_ioctl, &ioctl);
-    when(&mut program, libc::SYS_socket, &families(rules));
+    add_decision(&mut program, libc::SYS_ioctl, &ioctl);
+    add_decision(&mut program, libc::SYS_socket, &families(rules));
     // `socketpair` reaches no other process.
-    when(
+    add_decision(
         &mut program,
         libc::SYS_socketpair,
         &families(FilterRules { unix: true, ..rules }),
@@ -161,10 +161,10 @@ pub(crate) fn filter(rules: FilterRules) -> Vec<Instruction> {
         result(REFUSE),
         result(ALLOW),
     ];
-    when(&mut program, libc::SYS_prlimit64, &limits);
-    when(&mut program, libc::SYS_mknodat, &no_device(2));
+    add_decision(&mut program, libc::SYS_prlimit64, &limits);
+    add_decision(&mut program, libc::SYS_mknodat, &no_device(2));
     #[cfg(target_arch = "x86_64")]
-    when(&mut program, libc::SYS_mknod, &no_device(1));
+    add_decision(&mut program, libc::SYS_mknod, &no_device(1));
     program.push(result(ALLOW));
     program
 }
@@ -203,7 +203,7 @@ fn no_device(kind: u32) -> Vec<Instruction> {
 
 /// Adds a part that decides about one system call. It ends with a result, and the parts behind it see the
 /// number of the call again.
-fn when(program: &mut Vec<Instruction>, number: c_long, part: &[Instruction]) {
+fn add_decision(program: &mut Vec<Instruction>, number: c_long, part: &[Instruction]) {
     // A part is shorter than a jump can be long.
     let over = u8::try_from(part.len()).unwrap_or(u8::MAX);
     program.push(jump(JUMP_EQUAL, word(number), 0, over));

@@ -236,7 +236,7 @@ impl AuthorizedSession {
                 return Ok(seq);
             }
             self.check_room(input.mode == InputMode::Interrupt, false).await?;
-            self.room.condense_from_here_on(&settings.condensing).await?;
+            self.room.enable_condensing(&settings.condensing).await?;
             session.send(input).await
         })
         .await

@@ -156,7 +156,7 @@ impl FeedReader {
                 self.replay = None;
                 Ok(())
             }
-            Err(mark) => replay.go_on_to(mark, &self.start.session),
+            Err(mark) => replay.advance_to(mark, &self.start.session),
         }
     }
 

@@ -100,7 +100,7 @@ impl Replay {
     }
 
     /// Continues to a later fact.
-    pub(super) fn go_on_to(&mut self, mark: u64, session: &SessionId) -> Result<(), RuntimeError> {
+    pub(super) fn advance_to(&mut self, mark: u64, session: &SessionId) -> Result<(), RuntimeError> {
         self.upto = self.upto.max(mark);
         if !self.is_short {
             return Ok(());

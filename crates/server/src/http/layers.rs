@@ -25,7 +25,7 @@ const ANSWER: Duration = Duration::from_secs(60);
 const WORTH_BYTES: u64 = 1024;
 
 /// Wraps the router in all layers.
-pub(crate) fn around(router: Router<HandlerState>, app: &HandlerState) -> Router<HandlerState> {
+pub(crate) fn with_layers(router: Router<HandlerState>, app: &HandlerState) -> Router<HandlerState> {
     let limit = app.state.options().limits.body_bytes;
     router
         .layer(DefaultBodyLimit::max(limit))

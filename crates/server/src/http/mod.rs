@@ -52,7 +52,7 @@ pub fn router(state: Arc<ServerState>) -> Router {
         .method_not_allowed_fallback(|| async {
             ApiError::new("method_not_allowed", "this path does not support this method")
         });
-    layers::around(router, &app).with_state(app)
+    layers::with_layers(router, &app).with_state(app)
 }
 
 /// Returns a problem as a response.

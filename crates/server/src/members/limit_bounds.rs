@@ -35,15 +35,19 @@ pub(crate) fn limits_of_change(
 
 /// Returns the first limit that is wider than `most`, with its bound, as text.
 pub(crate) fn wider_than(most: Limits, after: Limits) -> Option<String> {
-    let rounds = beyond(after.max_iterations, most.max_iterations).map(u64::from);
-    let cost = beyond(after.max_cost, most.max_cost).map(|most| most.0);
+    let rounds = exceeded_bound(after.max_iterations, most.max_iterations).map(u64::from);
+    let cost = exceeded_bound(after.max_cost, most.max_cost).map(|most| most.0);
     let found = [
         ("max_iterations", rounds, ""),
-        ("max_tokens", beyond(after.max_tokens, most.max_tokens), ""),
+        (
+            "max_tokens",
+            exceeded_bound(after.max_tokens, most.max_tokens),
+            "",
+        ),
         ("max_cost", cost, " billionths of a dollar"),
         (
             "max_wall_ms",
-            beyond(after.max_wall_ms, most.max_wall_ms),
+            exceeded_bound(after.max_wall_ms, most.max_wall_ms),
             " milliseconds",
         ),
     ];
@@ -67,13 +71,13 @@ pub(crate) fn longer_answers(before: &AgentConfig, after: Option<u64>) -> Option
         None => Some(format!(
             "{MORE_TOKENS}: `params.max_output_tokens` is not set, so the model's server bounds an answer, perhaps by less"
         )),
-        Some(most) => beyond(after, Some(most))
+        Some(most) => exceeded_bound(after, Some(most))
             .map(|most| format!("{MORE_TOKENS}: `params.max_output_tokens` is at most {most}")),
     }
 }
 
 /// Returns the bound of a limit that is wider than it.
-fn beyond<T: Ord + Copy>(after: Option<T>, most: Option<T>) -> Option<T> {
+fn exceeded_bound<T: Ord + Copy>(after: Option<T>, most: Option<T>) -> Option<T> {
     most.filter(|most| after.is_none_or(|after| after > *most))
 }
 

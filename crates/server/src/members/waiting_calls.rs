@@ -137,7 +137,7 @@ pub(crate) async fn announce(state: Arc<ServerState>) {
             delivery = questions.recv() => delivery,
             () = async { sleep_until(next.unwrap_or_else(Instant::now)).await }, if next.is_some() => {
                 for session in announced.take_due(Instant::now()) {
-                    say_who_waits(&state, &session).await;
+                    announce_waiting_calls(&state, &session).await;
                 }
                 continue;
             }
@@ -150,14 +150,14 @@ pub(crate) async fn announce(state: Arc<ServerState>) {
             continue;
         };
         if announced.asks(&event.session_id, Instant::now()) {
-            say_who_waits(&state, &event.session_id).await;
+            announce_waiting_calls(&state, &event.session_id).await;
         }
     }
 }
 
 /// Announces that calls of an open session wait for a decision. The first one is named; approvers who open
 /// the session see all.
-pub(crate) async fn say_who_waits(state: &ServerState, session: &SessionId) {
+pub(crate) async fn announce_waiting_calls(state: &ServerState, session: &SessionId) {
     let Some(room) = state.rooms().find(session).await else {
         return;
     };

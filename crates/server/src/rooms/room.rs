@@ -141,7 +141,7 @@ impl Room {
 
     /// Turns on condensing in an older session. The caller holds the gate and is about to send a message;
     /// readers change nothing.
-    pub(crate) async fn condense_from_here_on(&self, condensing: &Condensing) -> Result<(), RuntimeError> {
+    pub(crate) async fn enable_condensing(&self, condensing: &Condensing) -> Result<(), RuntimeError> {
         if let Some(session) = self.session()
             && self.predates_condensing.load(Ordering::Relaxed)
         {

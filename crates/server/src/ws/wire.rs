@@ -56,13 +56,13 @@ pub(super) struct Sink<W = WriteHalf<TokioIo<Upgraded>>> {
 impl<W: AsyncWrite + Unpin> Sink<W> {
     /// Sends everything. If it is cancelled, the rest is sent before the next batch.
     pub(super) async fn send(&mut self, batch: FrameBatch) -> io::Result<()> {
-        self.go_on().await?;
+        self.send_pending().await?;
         self.pieces = batch.into_pieces();
-        self.go_on().await?;
+        self.send_pending().await?;
         self.to.flush().await
     }
 
-    async fn go_on(&mut self) -> io::Result<()> {
+    async fn send_pending(&mut self) -> io::Result<()> {
         while let Some(piece) = self.pieces.front() {
             while self.left < piece.len() {
                 match self.to.write(&piece[self.left..]).await? {

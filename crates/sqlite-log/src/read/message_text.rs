@@ -24,14 +24,14 @@ pub(crate) fn text_of(
         EnvironmentEvent::UserMessage(message) => Some(text_in(&message.content)),
         EnvironmentEvent::ToolResult(_) if preview.is_empty() => None,
         // The last result completes the messages of all calls that were requested together.
-        EnvironmentEvent::ToolResult(_) => before(connection, session, seq, |facts, _| {
+        EnvironmentEvent::ToolResult(_) => search_back(connection, session, seq, |facts, _| {
             let mut texts = facts.iter().rev().filter_map(|fact| match &fact.event {
                 EnvironmentEvent::ToolResult(result) => Some(text_in(&result.result)),
                 _ => None,
             });
             texts.find(|text| text.starts_with(preview))
         }),
-        _ => before(connection, session, seq, |facts, is_last| {
+        _ => search_back(connection, session, seq, |facts, is_last| {
             answer_in(facts, agent, is_last)
         }),
     }
@@ -39,7 +39,7 @@ pub(crate) fn text_of(
 
 /// Searches the facts up to `seq`: first the latest of them, then more. In the last search, `found` gets the
 /// information that there are no others.
-fn before(
+fn search_back(
     connection: &Connection,
     session: &SessionId,
     seq: u64,

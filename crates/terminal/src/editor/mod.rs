@@ -192,7 +192,7 @@ impl Editor {
             KeyCode::Enter => self.enter(),
             KeyCode::Left if control || alt => self.go(motion::word_before(&self.text, self.cursor)),
             KeyCode::Right if control || alt => self.go(motion::word_after(&self.text, self.cursor)),
-            KeyCode::Left => self.go(self.before()),
+            KeyCode::Left => self.go(self.previous_grapheme()),
             KeyCode::Right => self.go(self.next_grapheme()),
             KeyCode::Home => self.go(motion::row_start(&self.text, self.cursor)),
             KeyCode::End => self.go(motion::row_end(&self.text, self.cursor)),
@@ -202,7 +202,7 @@ impl Editor {
             KeyCode::Backspace if alt || control => {
                 self.kill(motion::word_before(&self.text, self.cursor), self.cursor)
             }
-            KeyCode::Backspace => self.delete(self.before(), self.cursor),
+            KeyCode::Backspace => self.delete(self.previous_grapheme(), self.cursor),
             KeyCode::Delete => self.delete(self.cursor, self.next_grapheme()),
             KeyCode::Esc => EditOutcome::Escape,
             _ => EditOutcome::Nothing,
@@ -220,14 +220,14 @@ impl Editor {
             'd' => self.delete(self.cursor, self.next_grapheme()),
             'a' => self.go(start),
             'e' => self.go(end),
-            'b' => self.go(self.before()),
+            'b' => self.go(self.previous_grapheme()),
             'f' => self.go(self.next_grapheme()),
-            'h' => self.delete(self.before(), self.cursor),
+            'h' => self.delete(self.previous_grapheme(), self.cursor),
             'j' => self.type_in("\n"),
             // A cut at the end or the beginning of a row takes the line end there.
             'k' if self.cursor == end => self.kill(end, (end + 1).min(self.text.len())),
             'k' => self.kill(self.cursor, end),
-            'u' if self.cursor == start => self.kill(self.before(), start),
+            'u' if self.cursor == start => self.kill(self.previous_grapheme(), start),
             'u' => self.kill(start, self.cursor),
             'w' => self.kill(motion::word_before(&self.text, self.cursor), self.cursor),
             'y' => self.yank(),
@@ -382,8 +382,8 @@ impl Editor {
         self.text = text;
     }
 
-    fn before(&self) -> usize {
-        let to = motion::before(&self.text, self.cursor);
+    fn previous_grapheme(&self) -> usize {
+        let to = motion::previous_grapheme(&self.text, self.cursor);
         self.pastes.landed(&self.text, self.cursor, to)
     }
 

@@ -18,7 +18,7 @@ pub(super) fn snapped(text: &str, at: usize) -> usize {
 }
 
 /// Returns the place one grapheme back.
-pub(super) fn before(text: &str, at: usize) -> usize {
+pub(super) fn previous_grapheme(text: &str, at: usize) -> usize {
     let before = text[..at].grapheme_indices(true).next_back();
     before.map_or(0, |(start, _)| start)
 }
@@ -126,8 +126,8 @@ fn past(text: &str, mut at: usize, of: CharClass, big: bool) -> usize {
 
 /// Moves back from `at` over characters of this class.
 fn back_over(text: &str, mut at: usize, of: CharClass, big: bool) -> usize {
-    while at > 0 && kind_at(text, before(text, at), big) == Some(of) {
-        at = before(text, at);
+    while at > 0 && kind_at(text, previous_grapheme(text, at), big) == Some(of) {
+        at = previous_grapheme(text, at);
     }
     at
 }
@@ -144,7 +144,7 @@ pub(super) fn next_word(text: &str, at: usize, big: bool) -> usize {
 pub(super) fn word_back(text: &str, at: usize, big: bool) -> usize {
     let at = back_over(text, at, CharClass::Blank, big);
     match at.checked_sub(1) {
-        Some(_) => match kind_at(text, before(text, at), big) {
+        Some(_) => match kind_at(text, previous_grapheme(text, at), big) {
             Some(of) => back_over(text, at, of, big),
             None => at,
         },
@@ -156,8 +156,8 @@ pub(super) fn word_back(text: &str, at: usize, big: bool) -> usize {
 pub(super) fn word_end(text: &str, at: usize, big: bool) -> usize {
     let from = past(text, next_grapheme(text, at), CharClass::Blank, big);
     match kind_at(text, from, big) {
-        Some(of) => before(text, past(text, from, of, big)),
-        None => before(text, text.len()).max(at),
+        Some(of) => previous_grapheme(text, past(text, from, of, big)),
+        None => previous_grapheme(text, text.len()).max(at),
     }
 }
 
@@ -266,6 +266,10 @@ pub(super) fn find(
         let end = row_end(text, at).max(from);
         let mut found = text[from..end].grapheme_indices(true).filter(|(_, g)| is_it(g));
         let (i, _) = found.nth(count.saturating_sub(1))?;
-        Some(if till { before(text, from + i) } else { from + i })
+        Some(if till {
+            previous_grapheme(text, from + i)
+        } else {
+            from + i
+        })
     }
 }

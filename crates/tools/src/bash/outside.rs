@@ -47,7 +47,7 @@ impl OutsideOffer<'_> {
         let journal = &context.journal;
         let config = journal.config_now();
         let may_ask =
-            config.is_some_and(|config| asks_about_it(config.approval, config.server_rules.as_deref()));
+            config.is_some_and(|config| asks_about_sandbox(config.approval, config.server_rules.as_deref()));
         if journal.session().is_none() || !may_ask {
             return OutsideAnswer::None;
         }
@@ -108,7 +108,7 @@ impl OutsideOffer<'_> {
 }
 
 /// Returns whether a person of a session is asked about its sandbox.
-fn asks_about_it(approval: ApprovalMode, server: Option<&ServerRules>) -> bool {
+fn asks_about_sandbox(approval: ApprovalMode, server: Option<&ServerRules>) -> bool {
     let is_of_member = server.is_some_and(|rules| rules.member_directory.is_some());
     approval == ApprovalMode::Ask && !is_of_member
 }
@@ -135,7 +135,7 @@ mod tests {
             (ApprovalMode::Deny, None, false),
         ] {
             assert_eq!(
-                asks_about_it(approval, server),
+                asks_about_sandbox(approval, server),
                 expected,
                 "{approval:?} {server:?}"
             );

@@ -99,7 +99,9 @@ fn check_place(
             "{path} belongs to AgentX itself; no query opens it."
         )));
     }
-    let linked = BESIDE.iter().find(|ending| is_link(&beside(real, ending)));
+    let linked = BESIDE
+        .iter()
+        .find(|ending| is_link(&companion_path(real, ending)));
     match linked {
         Some(ending) => Err(ToolFailure::denied(format!(
             "{path}{ending} is a symbolic link, and SQLite would use the file that it leads to; the database is not opened."
@@ -120,7 +122,7 @@ fn is_refused(refused: &Path, real: &Path, metadata: &Metadata, workspace: &Path
     is_same || (real.starts_with(&refused) && !in_workspace)
 }
 
-fn beside(real: &Path, ending: &str) -> PathBuf {
+fn companion_path(real: &Path, ending: &str) -> PathBuf {
     let mut name = OsString::from(real);
     name.push(ending);
     name.into()

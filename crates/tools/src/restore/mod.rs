@@ -85,7 +85,7 @@ async fn planned(
     to_seq: u64,
     blobs: &dyn BlobStore,
 ) -> Option<PlannedFile> {
-    let target = trail.before(to_seq);
+    let target = trail.version_before(to_seq);
     let RestoredFile {
         present,
         seen,
@@ -173,7 +173,7 @@ fn during(history: &SessionHistory, trail: &FileHistory, at: Timestamp) -> Optio
     const STEP_US: i64 = 10_000;
     let last = trail.changes().last().map_or(0, |last| last.seq);
     let ran = |done: &&IrreversibleEffect| done.from.0 - STEP_US <= at.0 && at.0 <= done.until.0;
-    let done = history.beyond(last).find(ran)?;
+    let done = history.irreversible_since(last).find(ran)?;
     let said = done.input.get("command").and_then(serde_json::Value::as_str);
     Some(match said {
         Some(command) => format!("{}: {command}", done.tool),
@@ -251,7 +251,7 @@ async fn replacements(
             report.failed.push(fail("this session never changed it".into()));
             continue;
         };
-        let target = trail.before(wish.to_seq).clone();
+        let target = trail.version_before(wish.to_seq).clone();
         let standing = on_disk(&file.path).await;
         if let Some(why) = standing.blocked {
             report.failed.push(fail(why));

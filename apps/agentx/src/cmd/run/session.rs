@@ -14,7 +14,7 @@ use crate::connection_watch::{ConnectionWatch, OutageTimer};
 use crate::console::Console;
 use crate::default_model;
 use crate::error::ChatError;
-use crate::headless::{self, Approver, RemoteApprovals, deny_where_it_would_ask};
+use crate::headless::{self, Approver, RemoteApprovals, deny_instead_of_asking};
 use crate::logging;
 use crate::other_directory::place_of;
 use crate::run_result::RunResult;
@@ -61,7 +61,7 @@ pub(crate) async fn run(
     // A session that someone set to refuse stays so; one that refuses only because this run has no terminal
     // does not.
     let told_now = target == Target::New || args.agent.approve.is_some();
-    let asked_before = !has_person && deny_where_it_would_ask(&session, would_ask && told_now).await?;
+    let asked_before = !has_person && deny_instead_of_asking(&session, would_ask && told_now).await?;
     // In the mode `auto` rules may still ask, but nobody can answer.
     let is_auto = session.state().await?.config.approval == ApprovalMode::Auto;
     let no_terminal = asked_before || (!has_person && is_auto);

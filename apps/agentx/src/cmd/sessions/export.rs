@@ -108,7 +108,7 @@ pub(crate) async fn import(
             ));
         }
         let command = place.command(&format!("resume {id}"));
-        console.say(&conversation::go_on_with(&command, console.terminal.width));
+        console.say(&conversation::continue_hint(&command, console.terminal.width));
     }
     match &imported[..] {
         [] => Ok(()),

@@ -84,7 +84,7 @@ impl MatchAgent {
             return self.handle_unmatched(message, step);
         };
         match &mut self.at_work {
-            Some(work) if !work.leaving && work.rule == first.rule => self.go_on_with(tasks, step),
+            Some(work) if !work.leaving && work.rule == first.rule => self.start_tasks(tasks, step),
             Some(work) => {
                 let is_news = !std::mem::replace(&mut work.leaving, true);
                 let child = work.child.clone();
@@ -98,7 +98,7 @@ impl MatchAgent {
     }
 
     /// Sends the first task to the working child and queues the others.
-    fn go_on_with(&mut self, mut tasks: VecDeque<ChildTask>, step: &mut RunStep<'_>) {
+    fn start_tasks(&mut self, mut tasks: VecDeque<ChildTask>, step: &mut RunStep<'_>) {
         if let Some(first) = tasks.pop_front() {
             self.forward(&first, step);
         }

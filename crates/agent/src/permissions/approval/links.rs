@@ -25,7 +25,7 @@ use crate::permissions::call_subject::CallSubject;
 /// `None` also if the tool has no path argument.
 ///
 /// ```
-/// use agentx_agent::{approval::refused_where_it_leads, fixtures};
+/// use agentx_agent::{approval::link_refusal, fixtures};
 /// use agentx_types::{ApprovalMode, Rule, RuleEffect};
 ///
 /// let mut config = fixtures::config();
@@ -35,16 +35,11 @@ use crate::permissions::call_subject::CallSubject;
 ///     effect: RuleEffect::Deny, tool: "look".into(), argument: None, path, workspace: None, origin: None,
 /// }];
 /// let written = serde_json::json!({"path": "notes"});
-/// let refused = |real: &str| refused_where_it_leads(&config, &config.tools[0], &written, real);
+/// let refused = |real: &str| link_refusal(&config, &config.tools[0], &written, real);
 /// assert_eq!(refused("/ws/docs/notes"), None);
 /// assert!(refused("/ws/secret/notes").is_some_and(|why| why.starts_with("it leads to /ws/secret/notes, and ")));
 /// ```
-pub fn refused_where_it_leads(
-    config: &AgentConfig,
-    tool: &ToolSpec,
-    input: &Value,
-    real: &str,
-) -> Option<String> {
+pub fn link_refusal(config: &AgentConfig, tool: &ToolSpec, input: &Value, real: &str) -> Option<String> {
     let mut there = input.clone();
     let argument = tool.path_argument.as_ref()?;
     there.as_object_mut()?.insert(argument.clone(), real.into());

@@ -4,7 +4,7 @@
 //! The first that applies decides: calls that no rule can allow (the program's own files, the loss of a
 //! system or a home); plan mode; `deny` rules; calls that always need a question; `ask` rules, and calls that may evade
 //! a rule; `allow` rules; the defaults; the approval mode. It looks only at text (note 007): the tool finds
-//! out where a path leads, and calls [`refused_where_it_leads`]. Everything is a function of the logged
+//! out where a path leads, and calls [`link_refusal`]. Everything is a function of the logged
 //! configuration and the call, under the version of the rules that the session uses.
 
 mod links;
@@ -12,7 +12,7 @@ mod mode;
 mod oversized;
 mod verdict;
 
-pub use links::refused_where_it_leads;
+pub use links::link_refusal;
 pub use verdict::{ExplainedVerdict, Question, Verdict};
 
 use std::borrow::Cow;
@@ -166,7 +166,7 @@ fn judge_by(
     if subject.is_too_much_for(rules) {
         return oversized::judge(config, &subject, rules, mode);
     }
-    if let Some(index) = subject.rule_that(RuleEffect::Deny, rules) {
+    if let Some(index) = subject.first_rule_with(RuleEffect::Deny, rules) {
         let reason = if is_read_only(config, tool, &rules[index]) {
             READ_ONLY.to_owned()
         } else {
@@ -177,7 +177,7 @@ fn judge_by(
     if let Some(why) = subject.asked_whatever_rules_say(rules) {
         return asked_by_mode(config, &subject, mode, &why, Vec::new());
     }
-    let asking = match subject.rule_that(RuleEffect::Ask, rules) {
+    let asking = match subject.first_rule_with(RuleEffect::Ask, rules) {
         Some(index) => Some((
             format!("the rule {} asks", in_reason(&rules[index], version)),
             vec![index],
@@ -278,7 +278,7 @@ pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> b
     let rules = std::slice::from_ref(rule);
     match rule.effect {
         RuleEffect::Allow => subject.allowed_by(rules).is_some(),
-        effect => subject.rule_that(effect, rules).is_some(),
+        effect => subject.first_rule_with(effect, rules).is_some(),
     }
 }
 

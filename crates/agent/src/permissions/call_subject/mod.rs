@@ -6,7 +6,7 @@
 //! unnecessary question, never an unwanted permission.
 //!
 //! Nothing here reads the disk: the tool checks links and the values of variables
-//! ([`refused_where_it_leads`](crate::permissions::approval::refused_where_it_leads), decision 007 in `issues/`).
+//! ([`link_refusal`](crate::permissions::approval::link_refusal), decision 007 in `issues/`).
 //! `version` is that of the rules (`RULES_VERSION`): a session with an earlier version skips later checks.
 
 mod everyday;
@@ -160,7 +160,7 @@ impl<'a> CallSubject<'a> {
     }
 
     /// The first rule with this effect (`deny` or `ask`) that touches any part of the call.
-    pub(crate) fn rule_that(&self, effect: RuleEffect, rules: &[Rule]) -> Option<usize> {
+    pub(crate) fn first_rule_with(&self, effect: RuleEffect, rules: &[Rule]) -> Option<usize> {
         rules
             .iter()
             .position(|rule| rule.effect == effect && self.touched_by(rule))
@@ -345,7 +345,7 @@ impl<'a> CallSubject<'a> {
             );
         }
         if let Some(path) = self.secret() {
-            let path = remembered_rule::inside(self.workspace, path);
+            let path = remembered_rule::relative_to(self.workspace, path);
             return format!("{path} may hold secrets, and only a rule that names it allows it");
         }
         if let Some(named) = self.git_runs() {

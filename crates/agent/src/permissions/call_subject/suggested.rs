@@ -31,7 +31,7 @@ impl CallSubject<'_> {
             Access::Change if !self.is_outside() && self.secret().is_none() && !self.changes_what_runs() => {
                 remembered_rule::folder_as(self.workspace, path, self.version)
             }
-            _ => literal(remembered_rule::inside(self.workspace, path)),
+            _ => literal(remembered_rule::relative_to(self.workspace, path)),
         });
         let argument = match (self.runs_commands(), self.tool.access) {
             (true, _) if self.secret().is_some() || self.has_variables() || self.git_runs().is_some() => {

@@ -18,7 +18,7 @@ use crate::commands::command_split::{CommandLine, in_front, take_apart_as};
 use crate::commands::question_grade::{Grade, of_listed};
 use crate::commands::severity::{is_of_build_tool, may_become_an_option};
 use crate::pattern::fits;
-use crate::permissions::remembered_rule::inside;
+use crate::permissions::remembered_rule::relative_to;
 use crate::permissions::rule_words::in_reason;
 
 /// The reason for a line that cannot be parsed.
@@ -214,7 +214,7 @@ pub fn not_covered_reason(
         return None;
     }
     if let Some(pattern) = &rule.path {
-        let path = inside(&config.workspace, subject.path.as_deref()?);
+        let path = relative_to(&config.workspace, subject.path.as_deref()?);
         return Some(if subject.changes_what_runs() {
             format!("only a rule for exactly {path} does")
         } else {

@@ -38,7 +38,7 @@ impl Chat<'_> {
         let may_answer = self.question().is_some();
         match self.status.question().cloned() {
             Some(question) if Some(&question.tool_call_id) != before => {
-                let file = self.before(&question).await;
+                let file = self.file_before_change(&question).await;
                 let mut answers = self.answers_to(&question).await.to(&question);
                 let keeps_rule = !self.is_asked_each_time(&question).await;
                 if !keeps_rule {
@@ -138,9 +138,9 @@ impl Chat<'_> {
     }
 
     /// Returns the whole change that is asked about, if the question shows only its beginning.
-    pub(in crate::chat) async fn all_that_is_asked(&self) -> Option<String> {
+    pub(in crate::chat) async fn whole_asked_change(&self) -> Option<String> {
         let question = self.status.question()?;
-        let file = self.before(question).await;
+        let file = self.file_before_change(question).await;
         approval::whole_change(question, &file, self.display.style())
     }
 

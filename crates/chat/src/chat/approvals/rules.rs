@@ -16,7 +16,10 @@ use crate::rules::{self, no_rule, remove_from_file};
 
 impl Chat<'_> {
     /// Returns the current content of the file that a call is about to change.
-    pub(in crate::chat) async fn before(&self, question: &ApprovalRequested) -> FileChangePreview {
+    pub(in crate::chat) async fn file_before_change(
+        &self,
+        question: &ApprovalRequested,
+    ) -> FileChangePreview {
         let Some(session) = self.connection.session() else {
             return FileChangePreview::default();
         };
@@ -26,7 +29,7 @@ impl Chat<'_> {
 
     /// Returns the answer that counts. If AgentX asks about such a call each time, no rule is kept, and a
     /// note says so.
-    pub(in crate::chat) async fn as_it_counts(
+    pub(in crate::chat) async fn effective_answer(
         &mut self,
         question: &ApprovalRequested,
         mut answer: ApprovalReply,

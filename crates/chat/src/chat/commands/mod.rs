@@ -82,7 +82,7 @@ impl Chat<'_> {
             Slash::Plan(command) => self.plan(command).await,
             Slash::Sessions => self.sessions().await,
             Slash::Title(title) => self.title(title).await,
-            Slash::Who => Ok(self.who()),
+            Slash::Who => Ok(self.list_participants()),
             Slash::Wheel(wish) => self.wheel(wish).await,
             Slash::Steer(text) => self.steer(&text).await,
             Slash::Queue(wish) => self.queue_wish(wish).await,
@@ -289,8 +289,8 @@ impl Chat<'_> {
         Ok(list_text(runtime, &list, names, width).await)
     }
 
-    pub(super) fn who(&self) -> String {
-        match self.connection.company.who() {
+    pub(super) fn list_participants(&self) -> String {
+        match self.connection.company.people_rows() {
             Some(rows) => table(&rows, self.display.width()),
             None => "you are alone with this session; `agentx serve` lets others join".to_owned(),
         }
@@ -298,7 +298,10 @@ impl Chat<'_> {
 
     /// Returns a notice about who drives, as far as the chat knows.
     pub(super) fn wheel_notice(&self) -> String {
-        self.connection.company.wheel().unwrap_or_else(|| self.who())
+        self.connection
+            .company
+            .wheel()
+            .unwrap_or_else(|| self.list_participants())
     }
 
     async fn wheel(&mut self, wish: WheelCommand) -> Result<String, ChatError> {

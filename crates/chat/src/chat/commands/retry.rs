@@ -68,7 +68,7 @@ impl Chat<'_> {
             return Ok("nothing to retry: no message of this session has text to send again".to_owned());
         };
         let before = last.seq.saturating_sub(1);
-        self.go_on_in_a_copy(Some(before)).await?;
+        self.switch_to_copy(Some(before)).await?;
         let note = format!("· asked again in a copy; the first answer stays in {id} (/resume {id})");
         self.display.transcript.aside(&self.display.style().dim(&note));
         // A message never leaves the chat.

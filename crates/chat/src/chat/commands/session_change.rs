@@ -202,7 +202,7 @@ impl Chat<'_> {
         self.switch_status(state);
         // Show the last messages before any question.
         self.show_past(past).await;
-        self.say_what_is_left(past);
+        self.announce_leftovers(past);
     }
 
     /// Takes another seat and closes the session before. Returns the command that goes back to it.

@@ -26,7 +26,7 @@ impl Chat<'_> {
         Ok(match command {
             Slash::Help(about) => self.help(about.as_deref()),
             Slash::Todo => self.display.todo_list(),
-            Slash::Who => self.who(),
+            Slash::Who => self.list_participants(),
             Slash::Wheel(WheelCommand::Know) => self.wheel_notice(),
             Slash::Jobs(None) => self.programs.jobs.list(units::now(), self.display.width()),
             Slash::Queue(QueueCommand::List) if !self.status.queue.is_empty() => {

@@ -204,14 +204,14 @@ impl Chat<'_> {
 
     /// Prints, on leaving, what happens to the calls without an answer. If nothing can be saved any more,
     /// their questions stay open.
-    pub(in crate::chat) async fn say_what_was_not_answered(&mut self) {
+    pub(in crate::chat) async fn announce_unanswered_calls(&mut self) {
         if self.status.is_busy() && self.connection.lost.is_none() && self.status.question().is_none() {
             let note = match self.waits_until().await {
                 Some(at) => format!(
                     "· it waits until {}; `agentx waits run` continues it then",
                     at.rfc3339()
                 ),
-                None => format!("· {} stopped", self.status.activity.what_runs()),
+                None => format!("· {} stopped", self.status.activity.running_activity()),
             };
             self.display.transcript.aside(&self.display.style().warn(&note));
         }
@@ -249,7 +249,7 @@ impl Chat<'_> {
 
     /// Prints what an earlier program left behind in the session: commands that were ended, and queued
     /// messages.
-    pub(in crate::chat) fn say_what_is_left(&mut self, past: &PastTurns) {
+    pub(in crate::chat) fn announce_leftovers(&mut self, past: &PastTurns) {
         let style = self.display.style();
         if let Some(note) = past.ended_on_opening() {
             self.display.transcript.note(&style.warn(&note));

@@ -240,7 +240,7 @@ impl Participants {
     }
 
     /// Returns the participants as rows of a table.
-    pub(crate) fn who(&self) -> Option<Vec<Vec<String>>> {
+    pub(crate) fn people_rows(&self) -> Option<Vec<Vec<String>>> {
         let (presence, (_, me)) = (self.presence.as_ref()?, self.server.as_ref()?);
         Some(words::people_table(&presence.now().present, me, &self.names))
     }

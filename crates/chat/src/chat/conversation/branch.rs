@@ -20,7 +20,7 @@ impl Chat<'_> {
             return Ok(warning);
         }
         let (Some(at), ConversationSite::Open { session, .. }) = (at, &self.connection.site) else {
-            return self.go_on_in_a_copy(None).await;
+            return self.switch_to_copy(None).await;
         };
         if self.status.is_busy() {
             return Ok(BUSY.to_owned());
@@ -28,13 +28,13 @@ impl Chat<'_> {
         let (id, runtime) = (session.id().clone(), self.place.shared());
         let history = self.wait_for(history_of(&*runtime, &id)).await?;
         if at == 0 || at > history.last_seq() || history.undone(at + 1).files.is_empty() {
-            return self.go_on_in_a_copy(Some(at)).await;
+            return self.switch_to_copy(Some(at)).await;
         }
         self.put_the_question(&history, at + 1, None, true).await
     }
 
     /// Continues in a copy of the session, complete or up to an event.
-    pub(in crate::chat) async fn go_on_in_a_copy(&mut self, at: Option<u64>) -> Result<String, ChatError> {
+    pub(in crate::chat) async fn switch_to_copy(&mut self, at: Option<u64>) -> Result<String, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok("there is nothing to fork yet".to_owned());
         };

@@ -94,7 +94,7 @@ impl Chat<'_> {
     /// change.
     pub(in crate::chat) async fn output(&mut self, n: usize) -> Result<String, ChatError> {
         if n == 1
-            && let Some(asked) = self.all_that_is_asked().await
+            && let Some(asked) = self.whole_asked_change().await
         {
             return Ok(asked);
         }

@@ -374,7 +374,7 @@ impl Chat<'_> {
             }
         }
         if going.conversation {
-            told.push_str(&self.go_on_in_a_copy(Some(going.to_seq.saturating_sub(1))).await?);
+            told.push_str(&self.switch_to_copy(Some(going.to_seq.saturating_sub(1))).await?);
             if let (Some(words), false) = (&going.words, going.fork_only) {
                 self.composer.editor.clear();
                 // These are the person's own words, which a paste is not.

@@ -71,7 +71,7 @@ impl Chat<'_> {
         } else {
             QueuedDelivery::AfterTheRun
         };
-        let (line, beside) = (self.input_line(asked), self.beside(asked));
+        let (line, beside) = (self.input_line(asked), self.activity_rows(asked));
         let menu = if asked { Vec::new() } else { self.menu_rows() };
         let (width, style) = (self.display.width(), self.display.style());
         let ChatInterface::Editor { screen, .. } = &mut self.display.face else {
@@ -124,7 +124,7 @@ impl Chat<'_> {
 
     /// Returns the rows about current activities. A row between an open question and the line that answers it makes
     /// the screen show the question once more, so what can do without one has none then.
-    fn beside(&self, asked: bool) -> Vec<String> {
+    fn activity_rows(&self, asked: bool) -> Vec<String> {
         let question = self.status.question().filter(|_| asked);
         // Without a connection the activity is unknown.
         let mut beside = if self.status.is_busy() && !self.connection.company.is_cut_off() {
@@ -143,16 +143,16 @@ impl Chat<'_> {
         );
         if let Some(own) = &self.programs.running {
             beside.extend(own.rows(self.display.width(), self.display.style()));
-            beside.extend(self.rows_that_wait(" · sent when it has ended"));
+            beside.extend(self.waiting_line_rows(" · sent when it has ended"));
         } else if self.connection.company.is_cut_off() {
-            beside.extend(self.rows_that_wait(" · sent when the server is back"));
+            beside.extend(self.waiting_line_rows(" · sent when the server is back"));
         }
         beside.extend(self.rows_of_later());
         beside
     }
 
     /// Returns rows for the lines that wait to be sent. `rest`, at the end of each row, says until when.
-    fn rows_that_wait(&self, rest: &str) -> Vec<String> {
+    fn waiting_line_rows(&self, rest: &str) -> Vec<String> {
         let (style, width) = (self.display.style(), self.display.width());
         let room = width.saturating_sub(rest.len() + 4);
         let row = |line: &String| style.dim(&format!("  … {}{rest}", cut(&visible(line), room)));
@@ -179,7 +179,7 @@ impl Chat<'_> {
     pub async fn close(mut self) -> Result<Option<DepartedSession>, ChatError> {
         if self.place.remote().is_none() {
             self.display.transcript.stop_calls();
-            self.say_what_was_not_answered().await;
+            self.announce_unanswered_calls().await;
         }
         self.display.cast.end_lines(&mut self.display.transcript);
         self.display.transcript.end_calls();

@@ -19,7 +19,7 @@ impl Prompt {
     }
 
     /// Returns a text to print, with the prompt behind it if the chat waits for a line.
-    fn around(&mut self, text: String, waits: bool) -> String {
+    fn with_prompt(&mut self, text: String, waits: bool) -> String {
         let mut all = String::with_capacity(text.len() + 4);
         if self.stands && !text.is_empty() {
             all.push('\n');
@@ -62,7 +62,7 @@ impl Chat<'_> {
             && !terminal.words;
         let is_free = !self.status.is_busy() || self.question().is_some();
         let waits = is_seen && is_free && self.programs.running.is_none() && !self.composer.ended;
-        self.display.prompt.around(text, waits)
+        self.display.prompt.with_prompt(text, waits)
     }
 }
 
@@ -73,14 +73,14 @@ mod tests {
     #[test]
     fn the_prompt_stands_on_a_row_of_its_own_while_the_chat_waits() {
         let mut prompt = Prompt::default();
-        let mut out = prompt.around("hello\n".into(), true);
-        out += &prompt.around(String::new(), true);
+        let mut out = prompt.with_prompt("hello\n".into(), true);
+        out += &prompt.with_prompt(String::new(), true);
         prompt.answered();
-        out += &prompt.around("an answer".into(), false);
-        out += &prompt.around(String::new(), true);
-        out += &prompt.around("news\n".into(), true);
+        out += &prompt.with_prompt("an answer".into(), false);
+        out += &prompt.with_prompt(String::new(), true);
+        out += &prompt.with_prompt("news\n".into(), true);
         assert_eq!(out, "hello\n› an answer\n› \nnews\n› ");
-        let asked = prompt.around("\nallow? y · n ›\n".into(), true);
+        let asked = prompt.with_prompt("\nallow? y · n ›\n".into(), true);
         assert_eq!(asked, "\n\nallow? y · n › ");
         assert_eq!(prompt.leave(String::new()), "\n");
         prompt.answered();

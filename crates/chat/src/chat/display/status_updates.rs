@@ -24,7 +24,7 @@ const OWN_JOBS: Duration = Duration::from_secs(1);
 impl Chat<'_> {
     /// Reads, at the end of a run, the cost and whether an input waits. An input that was dropped with a
     /// stopped run begins no new run.
-    pub(in crate::chat) async fn ask_how_it_stands(&mut self) -> Result<(), ChatError> {
+    pub(in crate::chat) async fn refresh_status(&mut self) -> Result<(), ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok(());
         };
@@ -120,7 +120,7 @@ impl Chat<'_> {
     }
 
     /// Tells a screen reader about a long activity at intervals.
-    pub(in crate::chat) fn say_what_is_waited_for(&mut self) {
+    pub(in crate::chat) fn announce_long_activity(&mut self) {
         if self.display.console.terminal.words
             && matches!(self.display.face, ChatInterface::Lines { .. })
             && let Some(what) = self.status.activity.waits_for(Instant::now(), None)

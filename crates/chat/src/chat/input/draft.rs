@@ -52,7 +52,7 @@ impl Chat<'_> {
             }
             self.bring_draft_back(&texts);
         }
-        self.note_what_draft_follows().await;
+        self.note_sent_before_draft().await;
         let unsent = self.composer.unsent();
         self.composer.draft.note(unsent, Instant::now());
     }
@@ -62,7 +62,7 @@ impl Chat<'_> {
     pub(in crate::chat) async fn keep_draft_at_once(&mut self) {
         self.keep_draft().await;
         if self.composer.draft.is_due() {
-            self.note_what_draft_follows().await;
+            self.note_sent_before_draft().await;
             let unsent = self.composer.unsent();
             self.composer.draft.write(unsent, Instant::now());
         }
@@ -80,7 +80,7 @@ impl Chat<'_> {
 
     /// Tells the draft what its place has already, so that a later message with the same words counts as the draft, and an
     /// earlier one does not. No clock of this machine counts: it may be wrong, or a server's may be another one.
-    async fn note_what_draft_follows(&mut self) {
+    async fn note_sent_before_draft(&mut self) {
         match &self.connection.site {
             ConversationSite::Open { events, .. } => {
                 self.composer.draft.set_after(Some(events.seq()));

@@ -349,7 +349,7 @@ impl Chat<'_> {
                 .print_notice(&self.display.style().warn(&note));
             return Ok(ChatFlow::Continue);
         }
-        let answer = self.as_it_counts(&question, answer).await;
+        let answer = self.effective_answer(&question, answer).await;
         let Some(kept) = self.rules_of(&question, &answer).await else {
             return Ok(ChatFlow::Continue);
         };

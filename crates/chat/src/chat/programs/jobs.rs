@@ -59,7 +59,7 @@ impl JobList {
     }
 
     /// Forgets the jobs of the user that have ended, and returns their names.
-    pub(crate) fn own_that_ended(&mut self) -> Vec<String> {
+    pub(crate) fn take_ended_names(&mut self) -> Vec<String> {
         let is_over = |job: &mut ShownJob| job.left.as_ref().is_some_and(|left| !left.still_runs());
         self.running
             .extract_if(.., is_over)
@@ -199,7 +199,7 @@ impl JobList {
     /// Returns a warning, once, before a `command` that ends jobs of which the person may not know. Jobs of a
     /// server continue there.
     pub(crate) fn warning(&mut self, command: &str, is_here: bool) -> Option<String> {
-        let ends: Vec<&ShownJob> = self.that_end(is_here).collect();
+        let ends: Vec<&ShownJob> = self.ending_with_chat(is_here).collect();
         let warning = self.warning_about(command, &ends)?;
         self.warned = Some(command.to_owned());
         Some(warning)
@@ -237,11 +237,11 @@ impl JobList {
 
     /// Returns the text about jobs that ended together with the chat.
     pub(crate) fn ended_with_the_chat(&self, is_here: bool) -> Option<String> {
-        ended_jobs_notice(self.that_end(is_here)).map(|told| told + "\n")
+        ended_jobs_notice(self.ending_with_chat(is_here)).map(|told| told + "\n")
     }
 
     /// Returns the jobs that end with the chat.
-    fn that_end(&self, is_here: bool) -> impl Iterator<Item = &ShownJob> {
+    fn ending_with_chat(&self, is_here: bool) -> impl Iterator<Item = &ShownJob> {
         self.running
             .iter()
             .filter(move |job| is_here || job.left.is_some())
@@ -268,7 +268,7 @@ pub(crate) fn jobs_at_server(commands: &[String]) -> Option<String> {
 }
 
 /// Returns the text about commands that end with this program, or `None` if there are none.
-pub(crate) fn jobs_that_end(commands: &[String]) -> Option<String> {
+pub(crate) fn ended_jobs_text(commands: &[String]) -> Option<String> {
     let end = if commands.len() == 1 { "ends" } else { "end" };
     let names = listed(commands.iter().map(String::as_str));
     (!commands.is_empty()).then(|| {

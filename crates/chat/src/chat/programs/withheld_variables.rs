@@ -133,7 +133,7 @@ impl Chat<'_> {
 
     /// Prints which jobs of the user have ended.
     pub(in crate::chat) fn tell_of_own_jobs(&mut self) {
-        for note in self.programs.jobs.own_that_ended() {
+        for note in self.programs.jobs.take_ended_names() {
             let note = self.display.style().dim(&format!("· {note}"));
             self.display.transcript.print_notice(&note);
         }

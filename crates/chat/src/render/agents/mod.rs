@@ -140,7 +140,7 @@ impl LiveAgents {
     /// Frees the names of agents that are gone.
     fn lets_go(&mut self, envelope: &Envelope<RuntimeEvent>) {
         if let (Some(id), RuntimeEvent::AgentDestroyed(_)) = (&envelope.agent_state_id, &envelope.event) {
-            self.names.goes(id);
+            self.names.remove(id);
         }
     }
 
@@ -216,7 +216,7 @@ impl LiveAgents {
     }
 
     fn admit(&mut self, id: &AgentStateId, name: &str, is_child: bool) {
-        let name = self.names.comes(id, &visible(name));
+        let name = self.names.add(id, &visible(name));
         let label_width = name.width() + 3;
         let room = self.width.saturating_sub(label_width);
         let colour = self.colours.of(&name);

@@ -80,13 +80,13 @@ impl TranscriptRenderer {
                 let tokens = units::count(range.summary_tokens);
                 let line = format!(
                     "condensed {} to {tokens}; /compact undo takes it back",
-                    what(range)
+                    range_size(range)
                 );
                 self.style.dim(&line)
             }
-            ContextChange::Restored(range) => {
-                self.style.dim(&format!("{} are restored in full", what(range)))
-            }
+            ContextChange::Restored(range) => self
+                .style
+                .dim(&format!("{} are restored in full", range_size(range))),
             ContextChange::Repaired(part) => {
                 // The provider's error was handled.
                 let failure = self.problems.failure.take();
@@ -244,7 +244,7 @@ fn tools_left_out(tools: &[String]) -> String {
 /// Maximum number of names to list.
 const LISTED_TOOLS: usize = 8;
 
-fn what(range: &ContextRange) -> String {
+fn range_size(range: &ContextRange) -> String {
     let messages = units::counted(range.messages, "message");
     format!("{messages}, {} tokens,", units::count(range.tokens))
 }

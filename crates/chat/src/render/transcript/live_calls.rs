@@ -64,7 +64,7 @@ impl TranscriptRenderer {
                     .iter()
                     .take(SHOWN_CALLS)
                     .filter_map(|id| self.calls.get(id));
-                calls.map(|call| self.beside(call, now)).collect()
+                calls.map(|call| self.live_row(call, now)).collect()
             }
         };
         if calls.len() > SHOWN_CALLS {
@@ -91,7 +91,7 @@ impl TranscriptRenderer {
         rows
     }
 
-    fn beside(&self, call: &CallView, now: Timestamp) -> String {
+    fn live_row(&self, call: &CallView, now: Timestamp) -> String {
         let seconds = call.since.map_or(0, |since| now.millis_since(since) / 1000);
         let time = units::duration(seconds * 1000).replace(".0s", "s");
         let held = || call.held.last().map(|line| Cow::Borrowed(line.as_str()));

@@ -376,7 +376,7 @@ impl Activity {
     }
 
     /// Names the running activity, for the notice that leaving stops it.
-    pub(crate) fn what_runs(&self) -> String {
+    pub(crate) fn running_activity(&self) -> String {
         match self.names().as_str() {
             "" => "the answer was".to_owned(),
             names if names.contains(", ") => format!("{names} were"),

@@ -41,7 +41,7 @@ pub(super) fn find<'a>(
         session_id: stored.id().clone(),
         seq: message.seq,
         role: message.role,
-        snippet: around(&message.text, at),
+        snippet: snippet_at(&message.text, at),
     })
     .collect()
 }
@@ -62,7 +62,7 @@ fn place_of(text: &str, words: &[String]) -> Option<usize> {
 }
 
 /// Returns the text on both sides of a place, on one line.
-fn around(text: &str, at: usize) -> String {
+fn snippet_at(text: &str, at: usize) -> String {
     let from = at.saturating_sub(AROUND);
     let shown: String = text.chars().skip(from).take(at - from + AROUND).collect();
     shown.replace(['\n', '\r'], " ").trim().to_owned()

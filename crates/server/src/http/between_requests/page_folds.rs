@@ -23,7 +23,7 @@ pub(crate) struct PageFolds {
 
 impl PageFolds {
     /// Returns the latest remembered fold that is not after `after`.
-    pub(crate) fn before(&self, session: &SessionId, view: WireView, after: u64) -> Option<ViewFold> {
+    pub(crate) fn latest_up_to(&self, session: &SessionId, view: WireView, after: u64) -> Option<ViewFold> {
         let found = {
             let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
             let fits = |(_, (of, fold)): &(usize, &(SessionId, Arc<ViewFold>))| {
@@ -83,7 +83,7 @@ mod tests {
         }
         folds.keep(&one, fold(&one, WireView::Environment, 150));
         let at = |session, view, after| {
-            let found = folds.before(session, view, after);
+            let found = folds.latest_up_to(session, view, after);
             found.map(|fold| fold.at())
         };
         for (after, found) in [(99, None), (100, Some(100)), (250, Some(200)), (1_000, Some(300))] {
@@ -104,7 +104,10 @@ mod tests {
         for n in 1..3 * REMEMBERED as u64 {
             folds.keep(&session, fold(&session, WireView::Runtime, first + n));
             assert_eq!(
-                folds.before(&session, WireView::Runtime, first).unwrap().at(),
+                folds
+                    .latest_up_to(&session, WireView::Runtime, first)
+                    .unwrap()
+                    .at(),
                 first
             );
         }

@@ -60,7 +60,7 @@ pub(crate) async fn get(
     let (from, to, status) = match part {
         RangePart::Whole => (0, size, StatusCode::OK),
         RangePart::Range(from, to) => (from, to, StatusCode::PARTIAL_CONTENT),
-        RangePart::Beyond => return Ok(Bytestream(beyond(size))),
+        RangePart::Beyond => return Ok(Bytestream(bad_range(size))),
     };
     let mut response = (status, body(access.runtime, blob, from, to)).into_response();
     let headers = response.headers_mut();
@@ -86,7 +86,7 @@ fn insert(headers: &mut HeaderMap, name: axum::http::HeaderName, value: &str) {
     }
 }
 
-fn beyond(size: u64) -> Response {
+fn bad_range(size: u64) -> Response {
     let failure =
         ApiError::new("bad_range", format!("the blob has {size} bytes")).with(json!({"bytes": size}));
     let mut response = failure.into_response();

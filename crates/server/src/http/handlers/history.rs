@@ -60,7 +60,7 @@ async fn page(
     let queue = app.state.history_turns().queue(&at.caller.line);
     let head = runtime.info(session).await?.last_seq;
     let after = query.after_seq.min(head);
-    let known = app.folds.before(session, query.view, after);
+    let known = app.folds.latest_up_to(session, query.view, after);
     let mut fold = known.unwrap_or_else(|| ViewFold::new(session, &at.access.owner, query.view));
     fold.skip_to(after);
     let mut page = EventPageWriter {

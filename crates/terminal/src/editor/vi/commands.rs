@@ -129,7 +129,8 @@ impl Editor {
         };
         let big = c.is_ascii_uppercase();
         match c {
-            'h' => before(many(&|at| motion::before(text, at).max(start))).filter(|motion| motion.to < at),
+            'h' => before(many(&|at| motion::previous_grapheme(text, at).max(start)))
+                .filter(|motion| motion.to < at),
             'l' | ' ' => {
                 before(many(&|at| motion::next_grapheme(text, at).min(end))).filter(|motion| motion.to > at)
             }

@@ -150,7 +150,7 @@ impl Editor {
             return self.command_key(key);
         }
         if key.code == KeyCode::Esc {
-            let before = motion::before(&self.text, self.cursor);
+            let before = motion::previous_grapheme(&self.text, self.cursor);
             let before = self.pastes.landed(&self.text, self.cursor, before);
             self.cursor = before.max(motion::row_start(&self.text, self.cursor));
             self.undo.release();
@@ -259,7 +259,7 @@ impl Editor {
         }
         let start = motion::row_start(&self.text, self.cursor);
         if self.cursor > start && self.cursor == motion::row_end(&self.text, self.cursor) {
-            self.cursor = self.before();
+            self.cursor = self.previous_grapheme();
         }
     }
 

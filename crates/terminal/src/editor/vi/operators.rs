@@ -115,7 +115,7 @@ impl Editor {
     }
 
     fn graphemes_back(&self, times: usize) -> usize {
-        (0..times).fold(self.cursor, |at, _| motion::before(&self.text, at))
+        (0..times).fold(self.cursor, |at, _| motion::previous_grapheme(&self.text, at))
     }
 
     fn insert_at(&mut self, at: usize) -> EditOutcome {
@@ -161,7 +161,7 @@ impl Editor {
                 self.cursor
             };
             self.insert(&text.repeat(times));
-            self.cursor = self.before();
+            self.cursor = self.previous_grapheme();
         }
         self.settled();
         EditOutcome::Changed

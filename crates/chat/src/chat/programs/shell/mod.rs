@@ -105,7 +105,7 @@ impl Chat<'_> {
         let leader = child.id();
         let mut group = ShellProcessGroup(leader);
         self.programs.running = Some(ShellCommand::new(command, Instant::now()));
-        let ended = self.while_it_runs(&mut child).await;
+        let ended = self.read_until_end(&mut child).await;
         let mut left = None;
         if matches!(ended, Ok(ShellEnd::By(_))) {
             // Processes in the background are meant to continue.
@@ -209,7 +209,7 @@ impl Chat<'_> {
     }
 
     /// Reads the output of the command until it ends. The chat continues meanwhile, and sent lines wait.
-    async fn while_it_runs(&mut self, child: &mut Child) -> Result<ShellEnd, ChatError> {
+    async fn read_until_end(&mut self, child: &mut Child) -> Result<ShellEnd, ChatError> {
         let (mut out, mut status) = (child.stdout.take(), None);
         let (mut buffer, mut until) = (vec![0; 8 << 10], Instant::now() + LONGEST);
         self.paint()?;
