@@ -1,6 +1,7 @@
-//! One name, one sense: a public type name stands in one crate alone, so that a reader, a search or an import
-//! finds one thing; a function that is named like a question answers it; and one that is named like a
-//! question or a check changes nothing.
+//! One name, one sense: a public type name stands in one crate alone, and any type name in at most two files,
+//! so that a reader, a search or an import finds one thing; no function has a preposition or half a sentence as
+//! its name; a function that is named like a question answers it; and one that is named like a question or a
+//! check changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +13,12 @@ use crate::source::{Source, sources};
 /// Names that stand in several crates all the same, each with its reason.
 const MAY_REPEAT: &[(&str, &str)] = &[];
 
+/// The number of files in which a type name may stand.
+const FILES_OF_A_NAME: usize = 2;
+
+/// Type names that stand in more files all the same, each with its reason.
+const MAY_STAND_IN_MORE_FILES: &[(&str, &str)] = &[];
+
 /// The name of the type that a line declares for others than its own module.
 fn public_type(line: &str) -> Option<&str> {
     let rest = line.trim_start().strip_prefix("pub")?;
@@ -19,7 +26,23 @@ fn public_type(line: &str) -> Option<&str> {
         Some(inside) => inside.split_once(')')?.1,
         None => rest,
     };
-    let mut words = rest.strip_prefix(' ')?.split_whitespace();
+    declared_name(rest.strip_prefix(' ')?)
+}
+
+/// The name of the type that a line declares, for its own module too. An indented `type` that is not public is
+/// an associated type, which has the name that its trait gives.
+fn any_type(line: &str) -> Option<&str> {
+    let text = line.trim_start();
+    let is_associated = text.len() < line.len() && text.starts_with("type ");
+    if is_associated {
+        return None;
+    }
+    public_type(line).or_else(|| declared_name(text))
+}
+
+/// The name in a declaration of a type without its visibility.
+fn declared_name(declaration: &str) -> Option<&str> {
+    let mut words = declaration.split_whitespace();
     let keyword = words.find(|word| *word != "unsafe")?;
     if !["struct", "enum", "trait", "type", "union"].contains(&keyword) {
         return None;
@@ -36,42 +59,83 @@ fn package(source: &Source) -> String {
     parts.join("/")
 }
 
-/// The packages that declare each public type name.
-fn declared() -> BTreeMap<String, BTreeSet<String>> {
+/// The places, such as packages, that declare each type name.
+fn declared(
+    type_in: impl Fn(&str) -> Option<&str>,
+    place: impl Fn(&Source) -> String,
+) -> BTreeMap<String, BTreeSet<String>> {
     let mut declared: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for source in sources(&workspace_root()) {
-        for name in source.production().filter_map(|(_, line)| public_type(line)) {
-            let packages = declared.entry(name.to_owned()).or_default();
-            packages.insert(package(&source));
+        for name in source.production().filter_map(|(_, line)| type_in(line)) {
+            let places = declared.entry(name.to_owned()).or_default();
+            places.insert(place(&source));
         }
     }
     declared
 }
 
-#[test]
-fn a_public_type_name_stands_in_one_crate_alone() {
-    let declared = declared();
-    assert!(declared.len() > 500, "only {} types were found", declared.len());
-    let repeated: BTreeMap<_, _> = declared
+/// The names that stand in more than `most` places and are not listed, and the listed ones that do not.
+fn repeated(
+    declared: &BTreeMap<String, BTreeSet<String>>,
+    most: usize,
+    listed: &[(&str, &str)],
+) -> Vec<String> {
+    let repeated: BTreeMap<&str, &BTreeSet<String>> = declared
         .iter()
-        .filter(|(_, packages)| packages.len() > 1)
+        .filter(|(_, places)| places.len() > most)
+        .map(|(name, places)| (name.as_str(), places))
         .collect();
-    let may = |name: &str| MAY_REPEAT.iter().any(|(listed, _)| *listed == name);
+    let may = |name: &str| listed.iter().any(|(listed, _)| *listed == name);
     let mut wrong: Vec<String> = repeated
         .iter()
         .filter(|(name, _)| !may(name))
-        .map(|(name, packages)| {
-            let packages: Vec<&str> = packages.iter().map(String::as_str).collect();
-            format!("{name} in {}", packages.join(", "))
+        .map(|(name, places)| {
+            let places: Vec<&str> = places.iter().map(String::as_str).collect();
+            format!("{name} in {}", places.join(", "))
         })
         .collect();
-    let alone = MAY_REPEAT
-        .iter()
-        .filter(|(name, _)| !repeated.contains_key(&(*name).to_owned()));
-    wrong.extend(alone.map(|(name, _)| format!("{name} stands in one crate alone: take it off the list")));
+    let rare = listed.iter().filter(|(name, _)| !repeated.contains_key(name));
+    wrong.extend(
+        rare.map(|(name, _)| {
+            format!("{name} does not stand in more than {most} places: take it off the list")
+        }),
+    );
+    wrong
+}
+
+#[test]
+fn a_public_type_name_stands_in_one_crate_alone() {
+    let declared = declared(public_type, package);
+    assert!(declared.len() > 500, "only {} types were found", declared.len());
     none(
-        &wrong,
+        &repeated(&declared, 1, MAY_REPEAT),
         "public type names in several crates: give each sense a name of its own, or list why it repeats",
+    );
+}
+
+#[test]
+fn a_type_name_stands_in_few_files() {
+    let declared = declared(any_type, |source| source.path.clone());
+    assert!(declared.len() > 2_000, "only {} types were found", declared.len());
+    none(
+        &repeated(&declared, FILES_OF_A_NAME, MAY_STAND_IN_MORE_FILES),
+        "type names in more than two files: give each sense a name of its own, or list why it repeats",
+    );
+}
+
+#[test]
+fn repeated_names_are_found_and_stale_exceptions_too() {
+    let places =
+        |places: &[&str]| -> BTreeSet<String> { places.iter().map(|place| (*place).to_owned()).collect() };
+    let declared = BTreeMap::from([
+        ("Kind".to_owned(), places(&["a.rs", "b.rs", "c.rs"])),
+        ("Head".to_owned(), places(&["a.rs", "b.rs"])),
+    ]);
+    assert_eq!(repeated(&declared, 2, &[]), ["Kind in a.rs, b.rs, c.rs"]);
+    assert!(repeated(&declared, 2, &[("Kind", "why")]).is_empty());
+    assert_eq!(
+        repeated(&declared, 2, &[("Kind", "why"), ("Head", "why")]).len(),
+        1
     );
 }
 
@@ -209,17 +273,87 @@ const MAY_CHANGE: &[(&str, &str, &str)] = &[
     ("crates/testing/src/vendors/", "check", STRICT_SERVER),
 ];
 
-/// Returns the name of the function that a line declares, for its own module too, if the name promises to
-/// look.
-fn looking_function(line: &str) -> Option<&str> {
+/// Returns the name of the function that a line declares, for its own module too.
+fn declared_function(line: &str) -> Option<&str> {
     let (before, rest) = line.trim_start().split_once("fn ")?;
     let is_keyword =
         |word: &str| ["pub", "const", "async", "unsafe"].contains(&word) || word.starts_with("pub(");
     let mut words = before.split_whitespace().filter(|word| !word.ends_with(')'));
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_')?;
-    let name = &rest[..end];
-    let looks = name == "check" || LOOKS.iter().any(|start| name.starts_with(start));
-    (looks && words.all(is_keyword)).then_some(name)
+    words.all(is_keyword).then_some(&rest[..end])
+}
+
+/// Returns the name of the function that a line declares, for its own module too, if the name promises to
+/// look.
+fn looking_function(line: &str) -> Option<&str> {
+    declared_function(line)
+        .filter(|name| *name == "check" || LOOKS.iter().any(|start| name.starts_with(start)))
+}
+
+/// Words that say nothing as the whole name of a function: prepositions, question words, and verbs without
+/// their object.
+const NO_NAMES: &[&str] = &[
+    "after", "again", "along", "among", "apart", "around", "before", "behind", "below", "beside", "beyond",
+    "come", "comes", "does", "during", "go_on", "goes", "gone", "heard", "here", "inside", "like", "near",
+    "over", "said", "says", "that_end", "there", "told", "towards", "until", "up_to", "what", "when", "who",
+    "within", "without",
+];
+
+/// Functions that have such a name all the same: the path, the name, and the reason.
+const MAY_BE_CALLED: &[(&str, &str, &str)] = &[(
+    "crates/session/src/session_reader/event_cursor.rs",
+    "after",
+    "a constructor, which is read with its type: `EventCursor::after(7)`",
+)];
+
+#[test]
+fn no_function_is_named_by_a_preposition_alone() {
+    let (mut functions, mut wrong) = (0, Vec::new());
+    let mut used = BTreeSet::new();
+    for source in sources(&workspace_root()) {
+        for (at, line) in source.production() {
+            let Some(name) = declared_function(line) else {
+                continue;
+            };
+            functions += 1;
+            if !NO_NAMES.contains(&name) {
+                continue;
+            }
+            let listed = MAY_BE_CALLED
+                .iter()
+                .position(|(path, listed, _)| source.path == *path && *listed == name);
+            match listed {
+                Some(listed) => {
+                    used.insert(listed);
+                }
+                None => wrong.push(format!("{}:{}: {name}", source.path, at + 1)),
+            }
+        }
+    }
+    assert!(functions > 10_000, "only {functions} were found");
+    let unused = MAY_BE_CALLED
+        .iter()
+        .enumerate()
+        .filter(|(listed, _)| !used.contains(listed));
+    wrong.extend(unused.map(|(_, (path, name, _))| format!("{path}: take {name} off the list")));
+    none(
+        &wrong,
+        "functions whose name does not tell what they do: name them by a verb, or by what they return",
+    );
+}
+
+#[test]
+fn declared_functions_are_told_from_other_lines() {
+    for (line, name) in [
+        ("    fn after(&self) -> usize {", Some("after")),
+        ("    pub(in crate::chat) async fn over(&mut self) {", Some("over")),
+        ("pub const unsafe fn said(", Some("said")),
+        ("fn after_prefix<'a>(text: &'a str) {", Some("after_prefix")),
+        ("    let next = self.after();", None),
+        ("    after: fn (u8) -> u8,", None),
+    ] {
+        assert_eq!(declared_function(line), name, "{line}");
+    }
 }
 
 /// Returns the parameters of the function whose declaration begins `lines`.
@@ -369,5 +503,16 @@ fn public_types_are_told_from_other_lines() {
         ("pub struct $name(String);", None),
     ] {
         assert_eq!(public_type(line), name, "{line}");
+    }
+    for (line, name) in [
+        ("pub(super) enum Kind<'a> {", Some("Kind")),
+        ("struct Draft {", Some("Draft")),
+        ("    struct ContentVisitor;", Some("ContentVisitor")),
+        ("type Page<T> = Vec<T>;", Some("Page")),
+        ("    type Item = Draft;", None),
+        ("    structure.kind", None),
+        ("struct $name(String);", None),
+    ] {
+        assert_eq!(any_type(line), name, "{line}");
     }
 }

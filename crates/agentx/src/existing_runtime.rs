@@ -75,20 +75,20 @@ impl WorkDirs {
             return here
                 .iter()
                 .chain(&of_place)
-                .try_for_each(|door| apart(door, ".remote(..)", server));
+                .try_for_each(|door| check_not_combined(door, ".remote(..)", server));
         }
         if self.runtime.is_some() {
             let runtime = "that runtime keeps the session and has the settings";
             return here
                 .iter()
-                .try_for_each(|door| apart(door, ".runtime(..)", runtime));
+                .try_for_each(|door| check_not_combined(door, ".runtime(..)", runtime));
         }
         let _ = of_place;
         Ok(())
     }
 }
 
-fn apart((used, door): &(bool, &str), elsewhere: &str, why: &str) -> Result<(), AgentError> {
+fn check_not_combined((used, door): &(bool, &str), elsewhere: &str, why: &str) -> Result<(), AgentError> {
     if *used {
         Err(AgentError::Setup(format!(
             "`{door}` and `{elsewhere}` cannot be combined: {why}. Remove one of them"

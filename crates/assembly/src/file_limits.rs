@@ -17,7 +17,7 @@ pub(crate) fn tighten_approval(config: &mut AgentConfig, approval: &Approval) {
 
 /// Applies a file's limits.
 pub(crate) fn tighten_limits(limits: Limits, file: &AgentLimits) -> Limits {
-    limits.within(file.of_run())
+    limits.stricter_limits(file.of_run())
 }
 
 #[cfg(test)]

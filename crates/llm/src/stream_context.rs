@@ -42,7 +42,7 @@ impl StreamContext {
     /// Sets the ids of the session that the conversation no longer shows: those of messages that were left
     /// out of the window or condensed, and of attempts that broke off.
     #[must_use]
-    pub fn without(mut self, taken: Arc<UsedIds>) -> Self {
+    pub fn taken_ids(mut self, taken: Arc<UsedIds>) -> Self {
         self.taken = taken;
         self
     }

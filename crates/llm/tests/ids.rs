@@ -49,7 +49,7 @@ fn anthropic(ids: &[&str]) -> String {
 }
 
 fn decode(api: Api, own: &str, taken: &Arc<UsedIds>, body: &str) -> Vec<EnvironmentEvent> {
-    let mut decoder = StreamDecoder::new(api, StreamContext::new(own, 1).without(taken.clone()));
+    let mut decoder = StreamDecoder::new(api, StreamContext::new(own, 1).taken_ids(taken.clone()));
     let mut events = Vec::new();
     decoder.push(body.as_bytes(), &mut events).expect("a good stream");
     decoder.finish(&mut events).expect("a whole stream");

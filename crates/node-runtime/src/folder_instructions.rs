@@ -120,7 +120,7 @@ async fn instructions(
     if told.has(agent, &folder) {
         return Vec::new();
     }
-    let found = tokio::task::spawn_blocking(move || towards(&settings, &file)).await;
+    let found = tokio::task::spawn_blocking(move || instructions_above(&settings, &file)).await;
     let Ok(Some(mut found)) = found else {
         return Vec::new();
     };
@@ -130,7 +130,7 @@ async fn instructions(
 }
 
 /// The instructions towards a file, without the file itself; `None` if it is a folder or cannot be found.
-fn towards(settings: &Settings, file: &Path) -> Option<Vec<Instructions>> {
+fn instructions_above(settings: &Settings, file: &Path) -> Option<Vec<Instructions>> {
     let real: PathBuf = std::fs::canonicalize(file).ok()?;
     if !real.is_file() {
         return None;

@@ -84,7 +84,7 @@ impl LogError {
     }
 
     /// Makes the error of a log that does not keep this.
-    pub(crate) fn without(what: &str) -> Self {
+    pub(crate) fn unsupported(what: &str) -> Self {
         Self::Store {
             path: "the session log".into(),
             what: format!("it does not support {what}"),

@@ -31,11 +31,11 @@ pub(crate) fn grapheme_width(grapheme: &str) -> usize {
 /// width differs accordingly.
 pub(crate) fn is_sure(grapheme: &str) -> bool {
     let flag = |c: char| ('\u{1f1e6}'..='\u{1f1ff}').contains(&c);
-    apart(grapheme) == grapheme_width(grapheme) && !grapheme.contains(flag)
+    uncomposed_width(grapheme) == grapheme_width(grapheme) && !grapheme.contains(flag)
 }
 
 /// Returns the width of a grapheme in a terminal that does not compose it.
-pub(crate) fn apart(grapheme: &str) -> usize {
+pub(crate) fn uncomposed_width(grapheme: &str) -> usize {
     grapheme.chars().filter_map(UnicodeWidthChar::width).sum()
 }
 

@@ -2,7 +2,7 @@
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::text::{Line, Row, Span, apart, grapheme_width, is_plain};
+use crate::text::{Line, Row, Span, grapheme_width, is_plain, uncomposed_width};
 
 impl Line {
     /// The rows that it takes on a terminal of so many columns; at least one.
@@ -118,7 +118,7 @@ impl WrappedRows<'_> {
     /// Returns the maximum width of a text, in columns, on any terminal: a row that is too long would take
     /// two. In a narrow terminal, composed signs count as one.
     fn room(&self, text: &str) -> usize {
-        let most = |sign: &str| grapheme_width(sign).max(apart(sign).min(self.columns / 4));
+        let most = |sign: &str| grapheme_width(sign).max(uncomposed_width(sign).min(self.columns / 4));
         if is_plain(text) {
             text.len()
         } else {

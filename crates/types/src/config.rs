@@ -258,7 +258,7 @@ pub struct Limits {
 impl Limits {
     /// The stricter limit of each pair.
     #[must_use]
-    pub fn within(self, other: Self) -> Self {
+    pub fn stricter_limits(self, other: Self) -> Self {
         Self {
             max_iterations: stricter_limit(self.max_iterations, other.max_iterations),
             max_tokens: stricter_limit(self.max_tokens, other.max_tokens),

@@ -16,7 +16,7 @@ pub(crate) fn check(loading: &mut Loading<'_>, index: usize) {
     for granted in &entry.read.findings.granted {
         let name = granted.text.strip_prefix("tool:").unwrap_or(&granted.text);
         if !name.contains('*') && !loading.knows(RefKind::Tool, name) && !is_inline(loading, name) {
-            let hint = loading.near(RefKind::Tool, name);
+            let hint = loading.nearest_name(RefKind::Tool, name);
             found.push((granted.at, format!("`tools`: there is no tool `{name}`"), hint));
         }
     }

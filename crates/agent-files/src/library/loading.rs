@@ -199,7 +199,7 @@ impl<'a> Loading<'a> {
     }
 
     /// Returns the nearest name of a kind.
-    pub(crate) fn near(&self, kind: RefKind, name: &str) -> Option<String> {
+    pub(crate) fn nearest_name(&self, kind: RefKind, name: &str) -> Option<String> {
         let given: &[&str] = match kind {
             RefKind::Tool => self.options.tools,
             RefKind::Agent => self.options.agents,

@@ -120,7 +120,7 @@ pub(crate) fn links(loading: &mut Loading<'_>, index: usize) {
         if link.kind == RefKind::Context {
             contexts::by_name(loading, index, &link);
         } else if !loading.knows(link.kind, &link.name) {
-            let hint = loading.near(link.kind, &link.name);
+            let hint = loading.nearest_name(link.kind, &link.name);
             loading.wrong_at(
                 index,
                 link.at,

@@ -57,7 +57,7 @@ impl WordIndex {
     }
 
     /// The templates with one of `ends`, which become longer and longer.
-    fn among<'a>(&'a self, ends: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a usize> {
+    fn lookup<'a>(&'a self, ends: impl Iterator<Item = &'a str>) -> impl Iterator<Item = &'a usize> {
         ends.take_while(|end| end.len() <= self.longest)
             .filter_map(|end| self.places.get(end))
             .flatten()
@@ -145,7 +145,7 @@ impl FastPath {
             .char_indices()
             .filter_map(|(at, c)| text.get(..at + c.len_utf8()));
         let ends = text.char_indices().rev().filter_map(|(at, _)| text.get(at..));
-        let by_words = self.by_first.among(beginnings).chain(self.by_last.among(ends));
+        let by_words = self.by_first.lookup(beginnings).chain(self.by_last.lookup(ends));
         let mut readings = Vec::new();
         for index in by_words.chain(&self.open) {
             match self.templates.get(*index)?.fit(&plain, input) {
@@ -179,7 +179,7 @@ impl FastPath {
         let beginnings = beginnings.filter(|words| before.allows(words));
         let mut templates = self
             .by_first
-            .among(beginnings)
+            .lookup(beginnings)
             .filter_map(|index| self.templates.get(*index));
         templates.any(|template| !matches!(template.fit(&Plain::new(rest, self.kana), rest), Fit::Not))
     }

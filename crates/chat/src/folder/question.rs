@@ -35,7 +35,7 @@ pub fn ask(loaded: &Loaded, console: &mut Console) -> Result<FolderDecision, Cha
     let brings = folder_contents(&loaded.settings);
     match loaded.settings.folder.trust {
         FolderTrust::Unknown => first(loaded, &brings, console),
-        FolderTrust::Trusted if has_changed(&brings) => again(loaded, &brings, console),
+        FolderTrust::Trusted if has_changed(&brings) => ask_again(loaded, &brings, console),
         FolderTrust::Trusted | FolderTrust::Restricted | FolderTrust::ReadOnly => {
             Ok(FolderDecision::NotAsked)
         }
@@ -164,7 +164,7 @@ fn wants_instructions(
     }
 }
 
-fn again(
+fn ask_again(
     loaded: &Loaded,
     brings: &FolderContents,
     console: &mut Console,

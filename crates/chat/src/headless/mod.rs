@@ -147,7 +147,8 @@ impl Headless {
         console: &Console,
     ) -> Self {
         let words = AnswerOutput::choose(manner, console);
-        let cast = LiveAgents::new(console.err_style(), console.terminal.width).apart(manner.streams);
+        let cast =
+            LiveAgents::new(console.err_style(), console.terminal.width).show_separately(manner.streams);
         Self {
             session,
             transcript: TranscriptRenderer::new(console.err_style(), console.terminal.width)

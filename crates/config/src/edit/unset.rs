@@ -31,11 +31,13 @@ pub(crate) fn unset_at(
     let locked = LockedFile::open_below(&request.places.workspace_root, file)?;
     let text = locked.text()?.unwrap_or_default();
     let changed = match parse(&text) {
-        Ok(root) => without(&text, &root, &written_path(&root, &path)).ok_or_else(|| ConfigError::Edit {
-            path: file.to_owned(),
-            what: format!("`{path}` cannot be removed here without changing other parts of the file"),
-            text: format!("remove `{path}`"),
-        })?,
+        Ok(root) => {
+            without_key(&text, &root, &written_path(&root, &path)).ok_or_else(|| ConfigError::Edit {
+                path: file.to_owned(),
+                what: format!("`{path}` cannot be removed here without changing other parts of the file"),
+                text: format!("remove `{path}`"),
+            })?
+        }
         // The load below reports its mistakes with their places.
         Err(_) => text.clone(),
     };
@@ -53,7 +55,7 @@ pub(crate) fn unset_at(
 }
 
 /// The text without the key: the same text if it has none; `None` if that would change something else.
-fn without(text: &str, root: &YamlNode, path: &SettingPath) -> Option<String> {
+fn without_key(text: &str, root: &YamlNode, path: &SettingPath) -> Option<String> {
     let mut map = match &root.value {
         Yaml::Map(map) => map,
         Yaml::Null => return Some(text.to_owned()),

@@ -142,7 +142,7 @@ impl<W: EffectPerformer> Host for RecordingHost<W> {
         match shared.prior(&effect, &asked) {
             Replayed::Diverged => Box::pin(std::future::pending()),
             Replayed::Ended(outcome) => Box::pin(std::future::ready(outcome)),
-            Replayed::Began(recorded) => shared.again(effect, manner, &recorded),
+            Replayed::Began(recorded) => shared.perform_again(effect, manner, &recorded),
             Replayed::Nothing => shared.anew(effect, manner, asked),
         }
     }
@@ -303,7 +303,7 @@ impl<W: EffectPerformer> RecorderShared<W> {
     }
 
     /// Performs a step that a crash cut off, if that is harmless.
-    fn again(
+    fn perform_again(
         self: Arc<Self>,
         effect: HostEffect,
         manner: RecordMode,

@@ -150,7 +150,7 @@ impl VmShared {
     pub(crate) fn decoding(&self, text: &mlua::LuaString) -> Result<Decoding, String> {
         let run = self.run().map_err(|error| error.to_string())?;
         let limits = run.limits();
-        let bytes = within(text, limits)?;
+        let bytes = bounded_bytes(text, limits)?;
         Ok(Decoding::of(bytes.to_vec(), limits.json_depth, limits.json))
     }
 
@@ -197,7 +197,7 @@ impl VmShared {
     pub(crate) fn decode(&self, text: &mlua::LuaString) -> Result<FlatValue, String> {
         let run = self.run().map_err(|error| error.to_string())?;
         let limits = run.limits();
-        let bytes = within(text, limits)?;
+        let bytes = bounded_bytes(text, limits)?;
         let value: Value = serde_json::from_slice(&bytes).map_err(|error| error.to_string())?;
         FlatValue::of(&value, limits.json_depth, limits.json)
     }
@@ -209,7 +209,7 @@ fn not_ready() -> mlua::Error {
 }
 
 /// The bytes of a text, if it is one that may be read.
-fn within(text: &mlua::LuaString, limits: &ScriptLimits) -> Result<mlua::BorrowedBytes, String> {
+fn bounded_bytes(text: &mlua::LuaString, limits: &ScriptLimits) -> Result<mlua::BorrowedBytes, String> {
     let bytes = text.as_bytes();
     if bytes.len() > limits.json {
         let most = crate::limits::Bytes(limits.json);

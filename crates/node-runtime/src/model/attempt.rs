@@ -296,12 +296,12 @@ impl<'a> Attempt<'a> {
     }
 
     async fn chunk(&self, incoming: &mut IncomingBody, until: Instant) -> Step<Option<Vec<u8>>> {
-        let received = self.within(until, incoming.chunk()).await?;
+        let received = self.wait_until(until, incoming.chunk()).await?;
         received.map_err(|unreadable| failed(unreadable.into_failure(&self.endpoint.place())))
     }
 
     /// Waits for `future` until a point in time, or until the call is to stop.
-    pub(super) async fn within<T>(&self, until: Instant, future: impl Future<Output = T>) -> Step<T> {
+    pub(super) async fn wait_until<T>(&self, until: Instant, future: impl Future<Output = T>) -> Step<T> {
         let total = self.call.parts.limits.total.map(|total| self.began + total);
         let ends = total.filter(|total| *total <= until);
         tokio::select! {
@@ -384,7 +384,7 @@ impl<'a> Attempt<'a> {
     fn context(&self) -> StreamContext {
         StreamContext::new(self.message_id().as_str(), self.number)
             .avoid_ids_of(self.call.request.clone())
-            .without(self.taken.clone())
+            .taken_ids(self.taken.clone())
     }
 }
 

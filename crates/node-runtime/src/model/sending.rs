@@ -34,14 +34,14 @@ impl Attempt<'_> {
             .ok_or_else(|| failed(AttemptFailure::setup("the request cannot be repeated".into())))?;
         let clock = self.call.parts.clock.as_ref();
         let authorized = self.endpoint.authorize(&mut request, clock);
-        self.within(first_byte, authorized).await?.map_err(failed)?;
+        self.wait_until(first_byte, authorized).await?.map_err(failed)?;
         let sent_with = request.headers().get(AUTHORIZATION).cloned();
         let url = request.url().clone();
         let client = self
-            .within(first_byte, self.call.clients.get(&url))
+            .wait_until(first_byte, self.call.clients.get(&url))
             .await?
             .map_err(failed)?;
-        let sent = self.within(first_byte, client.execute(request)).await?;
+        let sent = self.wait_until(first_byte, client.execute(request)).await?;
         let response = sent.map_err(|error| self.lost(&error))?;
         let is_refused = response.status() == StatusCode::UNAUTHORIZED;
         let refused = sent_with.filter(|_| is_refused);

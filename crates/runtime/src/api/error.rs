@@ -19,7 +19,7 @@ pub enum RuntimeError {
         ids: Vec<String>,
     },
     /// The model is not known.
-    #[error("unknown model {model:?}{}", near(.nearest))]
+    #[error("unknown model {model:?}{}", suggestion(.nearest))]
     UnknownModel {
         /// The requested model.
         model: String,
@@ -27,7 +27,7 @@ pub enum RuntimeError {
         nearest: Vec<String>,
     },
     /// No file describes an agent of this name.
-    #[error("there is no agent {agent:?}{}", near(.nearest))]
+    #[error("there is no agent {agent:?}{}", suggestion(.nearest))]
     UnknownAgent {
         /// The requested agent.
         agent: String,
@@ -132,7 +132,7 @@ fn count_in_words(named: usize) -> String {
     }
 }
 
-fn near(names: &[String]) -> String {
+fn suggestion(names: &[String]) -> String {
     if names.is_empty() {
         String::new()
     } else {

@@ -230,7 +230,7 @@ pub trait SessionLog: BlobStore {
         limit: usize,
     ) -> BoxFuture<'_, Result<Vec<SearchHit>, LogError>> {
         let _ = (owner, words, limit);
-        Box::pin(ready(Err(LogError::without("an index of words"))))
+        Box::pin(ready(Err(LogError::unsupported("an index of words"))))
     }
 
     /// Returns the sum of the spending in the owner's sessions. Only a log that keeps a ledger knows it.
@@ -239,7 +239,7 @@ pub trait SessionLog: BlobStore {
     /// Returns an error if the store cannot be read, or keeps none.
     fn usage(&self, query: UsageQuery) -> BoxFuture<'_, Result<Vec<UsageRow>, LogError>> {
         let _ = query;
-        Box::pin(ready(Err(LogError::without("a ledger"))))
+        Box::pin(ready(Err(LogError::unsupported("a ledger"))))
     }
 
     /// Returns the stored size of a session, or of all sessions of its owner.
@@ -252,7 +252,7 @@ pub trait SessionLog: BlobStore {
         session: Option<&SessionId>,
     ) -> BoxFuture<'_, Result<StoredSize, LogError>> {
         let _ = (owner, session);
-        Box::pin(ready(Err(LogError::without("sizes"))))
+        Box::pin(ready(Err(LogError::unsupported("sizes"))))
     }
 
     /// Returns the blobs that a session names, or all sessions of its owner, with their sizes; none if the log does not
@@ -283,7 +283,7 @@ pub trait SessionLog: BlobStore {
         most_bytes: usize,
     ) -> BoxFuture<'_, Result<LogRows, LogError>> {
         let _ = (session, after_seq, most_bytes);
-        Box::pin(ready(Err(LogError::without("rows"))))
+        Box::pin(ready(Err(LogError::unsupported("rows"))))
     }
 
     /// Replaces this log's rows by those of another log for the same facts, up to the last fact here: all of
@@ -296,7 +296,7 @@ pub trait SessionLog: BlobStore {
     /// the facts here; [`LogError::NoBlob`] if they need a missing blob.
     fn adopt(&self, writer: &Writer, adoption: Arc<Adoption>) -> BoxFuture<'_, Result<u64, LogError>> {
         let _ = (writer, adoption);
-        Box::pin(ready(Err(LogError::without("rows"))))
+        Box::pin(ready(Err(LogError::unsupported("rows"))))
     }
 
     /// Checks every stored byte of a session: hashes, order, blobs. A log without hashes returns an error.
@@ -305,7 +305,7 @@ pub trait SessionLog: BlobStore {
     /// Returns an error if the store cannot be opened; damage inside a session is in the report.
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, LogError>> {
         let _ = session;
-        Box::pin(ready(Err(LogError::without("hashes to check"))))
+        Box::pin(ready(Err(LogError::unsupported("hashes to check"))))
     }
 
     /// Returns what it would replace to store these facts in place of those with the same numbers. Changes
@@ -319,7 +319,7 @@ pub trait SessionLog: BlobStore {
         facts: Vec<Fact>,
     ) -> BoxFuture<'_, Result<RedactionPlan, LogError>> {
         let _ = (session, facts);
-        Box::pin(ready(Err(LogError::without("redactions"))))
+        Box::pin(ready(Err(LogError::unsupported("redactions"))))
     }
 
     /// Replaces facts, in one step: the segments of the [plan](Self::plan_redaction), their blobs, the read
@@ -330,7 +330,7 @@ pub trait SessionLog: BlobStore {
     /// cases nothing is changed.
     fn redact(&self, redaction: Redaction) -> BoxFuture<'_, Result<(), LogError>> {
         let _ = redaction;
-        Box::pin(ready(Err(LogError::without("redactions"))))
+        Box::pin(ready(Err(LogError::unsupported("redactions"))))
     }
 
     /// Overwrites what removed data left behind: free space in the store, words in its index, and its

@@ -20,7 +20,11 @@ pub(crate) fn limits_of_change(
     settings: Limits,
     sent: Limits,
 ) -> Result<Limits, String> {
-    let most = if owns { settings } else { before.within(settings) };
+    let most = if owns {
+        settings
+    } else {
+        before.stricter_limits(settings)
+    };
     if let Some(what) = wider_than(most, or_those_of(sent, most)) {
         return Err(what);
     }

@@ -130,7 +130,7 @@ impl MemberBounds {
             workspace: self.workspace.clone(),
             tools: tools.into(),
             rules,
-            limits: config.limits.within(self.limits),
+            limits: config.limits.stricter_limits(self.limits),
             rules_version: RULES_VERSION,
             guard: self.guard.clone(),
             server_rules: self.server_rules.clone(),

@@ -64,18 +64,24 @@ pub(super) fn row_text(text: &str, at: usize) -> usize {
 pub(super) fn row_above(text: &str, at: usize) -> Option<usize> {
     let start = row_start(text, at);
     let above = start.checked_sub(1)?;
-    Some(along(text, row_start(text, above), above, start, at))
+    Some(same_column(text, row_start(text, above), above, start, at))
 }
 
 /// The place below, if there is a row below.
 pub(super) fn row_below(text: &str, at: usize) -> Option<usize> {
     let below = Some(row_end(text, at) + 1).filter(|below| *below <= text.len())?;
-    Some(along(text, below, row_end(text, below), row_start(text, at), at))
+    Some(same_column(
+        text,
+        below,
+        row_end(text, below),
+        row_start(text, at),
+        at,
+    ))
 }
 
 /// Returns the position in the row `from..to` that is as many graphemes from its start as `at` is from
 /// `start`.
-fn along(text: &str, from: usize, to: usize, start: usize, at: usize) -> usize {
+fn same_column(text: &str, from: usize, to: usize, start: usize, at: usize) -> usize {
     let along = text[start..at].graphemes(true).count();
     let mut places = text[from..to].grapheme_indices(true);
     places.nth(along).map_or(to, |(place, _)| from + place)
@@ -200,7 +206,13 @@ pub(super) fn quoted_at(text: &str, at: usize, sign: char, around: bool) -> Opti
 }
 
 /// Returns the range between the brackets around the place; with `around`, including the brackets.
-pub(super) fn within(text: &str, at: usize, open: char, close: char, around: bool) -> Option<(usize, usize)> {
+pub(super) fn between_brackets(
+    text: &str,
+    at: usize,
+    open: char,
+    close: char,
+    around: bool,
+) -> Option<(usize, usize)> {
     let mut depth = 0_usize;
     let here = text[at..].chars().next();
     let opens = |(i, c): (usize, char)| {

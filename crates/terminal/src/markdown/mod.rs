@@ -101,7 +101,7 @@ impl Markdown {
             }
             _ => self.lines(&block),
         };
-        let mut live = without(self.rows(&lines), self.frozen);
+        let mut live = rows_after(self.rows(&lines), self.frozen);
         if self.begins(&block) {
             live.insert(0, Row::default());
         }
@@ -143,7 +143,7 @@ impl Markdown {
             _ => self.lines(block),
         };
         let rows = self.rows(&lines);
-        self.done.extend(without(rows, self.frozen));
+        self.done.extend(rows_after(rows, self.frozen));
         (self.frozen, self.continued, self.looked_at) = (0, false, 0);
         self.ends.clear();
         self.before = Some(block.kind);
@@ -180,7 +180,7 @@ impl Markdown {
             return;
         };
         self.looked_at = self.blocks.live_len();
-        let rows = without(self.rows(&self.lines(&block)), self.frozen);
+        let rows = rows_after(self.rows(&self.lines(&block)), self.frozen);
         // A link that has begun may look otherwise when its end comes; one that never ends keeps nothing for
         // ever.
         let most = if cut::is_open(&block.text) {
@@ -234,7 +234,7 @@ fn letters(row: &Row) -> usize {
 
 /// Returns the rows after this number of letters. If a row is partly final, because the terminal changed its
 /// width, returns its rest.
-fn without(rows: Vec<Row>, mut letters_done: usize) -> Vec<Row> {
+fn rows_after(rows: Vec<Row>, mut letters_done: usize) -> Vec<Row> {
     let mut left = Vec::new();
     for row in rows {
         let count = letters(&row);

@@ -22,7 +22,7 @@ pub(super) const PROMISES: &[(&str, ContractCheck)] = &[
     ),
     (
         "what a fork writes is its own, and so is what its parent writes",
-        |store| Box::pin(apart(store)),
+        |store| Box::pin(appended_apart(store)),
     ),
     (
         "`attach` gives the session to one writer at a time, and another one `LogError::Busy`",
@@ -109,7 +109,7 @@ async fn fork(store: TestedLog) -> CheckResult {
     same("writer.last_seq of the fork", writer.last_seq, 3)
 }
 
-async fn apart(store: TestedLog) -> CheckResult {
+async fn appended_apart(store: TestedLog) -> CheckResult {
     store.with_facts("ses_1", 2).await?;
     store.fork("ses_2", "ses_1", 2).await?;
     let (one, two) = (store.attach("ses_1").await?, store.attach("ses_2").await?);

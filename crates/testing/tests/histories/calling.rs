@@ -61,7 +61,7 @@ impl History {
                 let id = format!("msg_{}_{}", call.action.action_id, call.attempt);
                 let context = StreamContext::new(id, call.attempt)
                     .avoid_ids_of(request.clone())
-                    .without(taken.clone());
+                    .taken_ids(taken.clone());
                 call.stream = Some(Stream {
                     bytes: stream,
                     at: 0,

@@ -145,7 +145,7 @@ fn doubt(
         }
         let at = present.map(|present| changed_at(&present.metadata));
         return Some(RestoreConflict::ChangedSince {
-            during: at.and_then(|at| during(history, trail, at)),
+            during: at.and_then(|at| running_call(history, trail, at)),
             at,
         });
     }
@@ -169,7 +169,7 @@ fn changed_at(metadata: &std::fs::Metadata) -> Timestamp {
 
 /// Returns the call of the session that ran when the file was changed. File systems round times: a little
 /// before its start counts too.
-fn during(history: &SessionHistory, trail: &FileHistory, at: Timestamp) -> Option<String> {
+fn running_call(history: &SessionHistory, trail: &FileHistory, at: Timestamp) -> Option<String> {
     const STEP_US: i64 = 10_000;
     let last = trail.changes().last().map_or(0, |last| last.seq);
     let ran = |done: &&IrreversibleEffect| done.from.0 - STEP_US <= at.0 && at.0 <= done.until.0;

@@ -242,12 +242,12 @@ const WITH_SUBCOMMAND: &[&str] = &[
 /// command itself if that would be too wide.
 ///
 /// ```
-/// use agentx_agent::command_split::like;
-/// assert_eq!(like("uname -a"), "uname *");
-/// assert_eq!(like("git status -s"), "git status *");
-/// assert_eq!(like("rm -r build"), "rm -r build");
+/// use agentx_agent::command_split::similar_commands;
+/// assert_eq!(similar_commands("uname -a"), "uname *");
+/// assert_eq!(similar_commands("git status -s"), "git status *");
+/// assert_eq!(similar_commands("rm -r build"), "rm -r build");
 /// ```
-pub fn like(line: &str) -> String {
+pub fn similar_commands(line: &str) -> String {
     let apart = take_apart(line);
     let single = apart.certain && apart.commands.len() == 1;
     let mut words = line.split_whitespace();

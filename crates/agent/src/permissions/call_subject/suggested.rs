@@ -15,7 +15,7 @@
 use agentx_types::{Access, Rule, RuleEffect, since};
 
 use super::CallSubject;
-use crate::commands::command_split::like;
+use crate::commands::command_split::similar_commands;
 use crate::pattern::literal;
 use crate::permissions::remembered_rule;
 use crate::permissions::wildcards::names_all_variables;
@@ -70,7 +70,7 @@ impl CallSubject<'_> {
         Rule {
             effect: RuleEffect::Allow,
             tool: self.tool.name.clone(),
-            argument: self.runs_commands().then(|| like(&self.argument)),
+            argument: self.runs_commands().then(|| similar_commands(&self.argument)),
             path,
             workspace: None,
             origin: None,

@@ -73,11 +73,11 @@ fn fits_by(
     if matches!(whole, Cow::Owned(_)) && fits(pattern, &whole) {
         return true;
     }
-    let wanted = apart(pattern, version);
+    let wanted = split_short_options(pattern, version);
     if wanted.letters.is_empty() {
         return false;
     }
-    let command = apart(&whole, version);
+    let command = split_short_options(&whole, version);
     wanted.letters.iter().all(|letter| has(&command.letters, letter)) && fits(&wanted.words, &command.words)
 }
 
@@ -110,11 +110,11 @@ fn expand_long_options<'c>(pattern: &str, command: &'c str) -> Cow<'c, str> {
 }
 
 /// Splits a command into its words and the letters of its options. `-R` of `rm` counts as `-r`.
-fn apart(command: &str, version: u32) -> ShortOptions<'_> {
+fn split_short_options(command: &str, version: u32) -> ShortOptions<'_> {
     split_options(command, version, false)
 }
 
-/// Splits a command as [`apart`] does; with `all`, long options are split, too.
+/// Splits a command as [`split_short_options`] does; with `all`, long options are split, too.
 fn split_options(command: &str, version: u32, all: bool) -> ShortOptions<'_> {
     let shortest = if version >= since::SHORTENED_OPTIONS { 3 } else { 4 };
     let program = command.split([' ', ANYTHING]).next().unwrap_or_default();

@@ -71,7 +71,7 @@ impl Chat<'_> {
 
     /// The `n`th reasoning from the end, whole.
     pub(in crate::chat) async fn thinking(&mut self, n: usize) -> Result<String, ChatError> {
-        let again = self.again(|again| again.thoughts.len() >= n.max(1)).await?;
+        let again = self.read_again(|again| again.thoughts.len() >= n.max(1)).await?;
         let Some(thought) = from_the_end(&again.thoughts, n) else {
             return Ok(match again.thoughts.len() {
                 0 => "the model has not shown any reasoning in this session".to_owned(),
@@ -98,7 +98,7 @@ impl Chat<'_> {
         {
             return Ok(asked);
         }
-        let again = self.again(|again| again.calls.len() >= n.max(1)).await?;
+        let again = self.read_again(|again| again.calls.len() >= n.max(1)).await?;
         let Some(call) = from_the_end(&again.calls, n) else {
             return Ok(match again.calls.len() {
                 0 => "no tool has run in this session".to_owned(),
@@ -145,7 +145,10 @@ impl Chat<'_> {
 
     /// Returns the items that can be read again: from the last events, or from all events if those are not
     /// enough.
-    async fn again(&mut self, is_enough: impl Fn(&ReadableItem) -> bool) -> Result<ReadableItem, ChatError> {
+    async fn read_again(
+        &mut self,
+        is_enough: impl Fn(&ReadableItem) -> bool,
+    ) -> Result<ReadableItem, ChatError> {
         let Some(session) = self.connection.session() else {
             return Ok(ReadableItem::default());
         };

@@ -76,7 +76,7 @@ impl LiveAgents {
     }
 
     /// Sets whether every agent, also the first one, is shown separately.
-    pub fn apart(mut self, apart: bool) -> Self {
+    pub fn show_separately(mut self, apart: bool) -> Self {
         self.apart = apart;
         self
     }

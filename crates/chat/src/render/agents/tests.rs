@@ -221,7 +221,7 @@ fn agents_of_one_name_are_told_apart_while_they_are_there() {
 #[test]
 fn all_of_them_apart() {
     let shown = show(
-        &mut LiveAgents::new(AnsiStyle::default(), 80).apart(true),
+        &mut LiveAgents::new(AnsiStyle::default(), 80).show_separately(true),
         AnsiStyle::default(),
     );
     assert!(shown.iter().all(|piece| piece.region == TextRegion::Answer));
@@ -239,7 +239,7 @@ fn all_of_them_apart() {
 #[test]
 fn who_spoke_before_it_said_its_name_has_it() {
     let mut cast = LiveAgents::new(AnsiStyle::default(), 80)
-        .apart(true)
+        .show_separately(true)
         .with_first("main");
     let mut main = TranscriptRenderer::new(AnsiStyle::default(), 80);
     cast.event(&mut main, &envelope("a", text("One.\n")));

@@ -85,5 +85,5 @@ fn add(row: &mut UsageRow, spent: &PaidCall) {
 
 /// The answer to a question about days.
 fn without_calendar() -> LogError {
-    LogError::without("a calendar: ask by session, model or cause, or keep sessions on disk")
+    LogError::unsupported("a calendar: ask by session, model or cause, or keep sessions on disk")
 }

@@ -250,10 +250,10 @@ impl Editor {
             'w' => Some(motion::word_at(text, at, false, around)),
             'W' => Some(motion::word_at(text, at, true, around)),
             '"' | '\'' | '`' => motion::quoted_at(text, at, c, around),
-            '(' | ')' | 'b' => motion::within(text, at, '(', ')', around),
-            '[' | ']' => motion::within(text, at, '[', ']', around),
-            '{' | '}' | 'B' => motion::within(text, at, '{', '}', around),
-            '<' | '>' => motion::within(text, at, '<', '>', around),
+            '(' | ')' | 'b' => motion::between_brackets(text, at, '(', ')', around),
+            '[' | ']' => motion::between_brackets(text, at, '[', ']', around),
+            '{' | '}' | 'B' => motion::between_brackets(text, at, '{', '}', around),
+            '<' | '>' => motion::between_brackets(text, at, '<', '>', around),
             _ => None,
         };
         let operator = self.vi.as_ref().and_then(|vi| vi.operator);
@@ -287,6 +287,6 @@ fn partner(text: &str, at: usize) -> Option<usize> {
     let (open, close) = PAIRS
         .into_iter()
         .find(|(open, close)| c == *open || c == *close)?;
-    let (start, end) = motion::within(text, at + i, open, close, true)?;
+    let (start, end) = motion::between_brackets(text, at + i, open, close, true)?;
     Some(if c == open { end - 1 } else { start })
 }

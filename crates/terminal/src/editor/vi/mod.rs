@@ -264,7 +264,7 @@ impl Editor {
     }
 
     /// Does the last change again.
-    fn again(&mut self) -> EditOutcome {
+    fn repeat_change(&mut self) -> EditOutcome {
         let Some(vi) = &mut self.vi else {
             return EditOutcome::Nothing;
         };

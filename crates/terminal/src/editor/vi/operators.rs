@@ -94,7 +94,7 @@ impl Editor {
             '~' => self.other_case(times),
             'J' => self.join(times),
             'u' => self.counted(|editor| editor.take_back(false)),
-            '.' => self.again(),
+            '.' => self.repeat_change(),
             '/' => {
                 self.settled();
                 self.begin_search()

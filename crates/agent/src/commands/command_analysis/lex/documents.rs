@@ -69,7 +69,7 @@ impl Lexer<'_> {
     /// Reads the alternatives, behind their parenthesis. The sign before it belongs to them.
     pub(crate) fn alternatives(&mut self) {
         let end = end_of_substitution(self.rest);
-        let inside = self.up_to(end);
+        let inside = self.read_up_to(end);
         let plain: String = inside.chars().filter(|c| !"'\"\\".contains(*c)).collect();
         let mut shape = String::from(BRACE);
         for alternative in plain.split('|') {

@@ -302,11 +302,11 @@ impl Lexer<'_> {
             return self.read_until('}');
         }
         let end = end_of_parameter(self.rest);
-        self.up_to(end)
+        self.read_up_to(end)
     }
 
     /// Reads the text before the bracket at `end`, and skips the bracket. Without one, the line is unclosed.
-    fn up_to(&mut self, end: Option<usize>) -> String {
+    fn read_up_to(&mut self, end: Option<usize>) -> String {
         self.lexed.unclosed |= end.is_none();
         let (inside, rest) = match end {
             Some(end) => (&self.rest[..end], &self.rest[end + 1..]),
@@ -333,7 +333,7 @@ impl Lexer<'_> {
     /// Reads the text of a substitution, after the opening parenthesis.
     fn substitution(&mut self, kind: InnerKind) {
         let end = end_of_substitution(self.rest);
-        let inside = self.up_to(end);
+        let inside = self.read_up_to(end);
         self.note_inner(inside, kind);
         self.word().push_dynamic("");
     }
