@@ -1,7 +1,7 @@
 //! One name, one sense: a public type name stands in one crate alone, and any type name in at most two files,
-//! so that a reader, a search or an import finds one thing; no function has a preposition or half a sentence as
-//! its name; a function that is named like a question answers it; and one that is named like a question or a
-//! check changes nothing.
+//! so that a reader, a search or an import finds one thing; no function has a preposition or half a sentence
+//! as its name; a function that is named like a question answers it; and one that is named like a question or
+//! a check changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,8 +29,8 @@ fn public_type(line: &str) -> Option<&str> {
     declared_name(rest.strip_prefix(' ')?)
 }
 
-/// The name of the type that a line declares, for its own module too. An indented `type` that is not public is
-/// an associated type, which has the name that its trait gives.
+/// The name of the type that a line declares, for its own module too. An indented `type` that is not public
+/// is an associated type, which has the name that its trait gives.
 fn any_type(line: &str) -> Option<&str> {
     let text = line.trim_start();
     let is_associated = text.len() < line.len() && text.starts_with("type ");
