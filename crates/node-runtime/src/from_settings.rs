@@ -131,19 +131,19 @@ impl NodeParts {
 /// The built-in tools, with those that the settings configure.
 fn all_tools(options: ToolOptions, settings: &Settings) -> Toolbox {
     let own = own_tools(options, query_options(settings));
-    let of_the_web = with_search(with_extract(own, settings), settings);
+    let of_the_web = with_search(with_extract(own, &settings.local_web_hosts, settings.robots_txt), settings);
     with_databases(of_the_web, settings)
 }
 
 /// Adds the tool `web_extract` if this program can be its own helper for documents.
-fn with_extract(mut tools: Toolbox, settings: &Settings) -> Toolbox {
+fn with_extract(mut tools: Toolbox, local_hosts: &[String], robots_txt: bool) -> Toolbox {
     let Some(helper) = DocumentHelper::of_this_program() else {
         return tools;
     };
     let options = WebExtractOptions {
         helper,
-        local_hosts: settings.local_web_hosts.clone(),
-        robots_txt: settings.robots_txt,
+        local_hosts: local_hosts.to_vec(),
+        robots_txt,
     };
     // No built-in tool has this name, so there is nothing to replace.
     if let Err(taken) = tools.add(WebExtractTool::new(options)) {
@@ -239,7 +239,7 @@ pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
 /// The tools that the program has itself, whether settings offer them or not.
 pub fn built_in_tools() -> Arc<[ToolSpec]> {
     let own = own_tools(ToolOptions::default(), QueryOptions::default());
-    with_extract(own, &[]).specs()
+    with_extract(own, &[], true).specs()
 }
 
 /// The built-in tools, those that are off by default included.
