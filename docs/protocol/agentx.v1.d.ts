@@ -1220,6 +1220,11 @@ export interface AgentConfig {
    * this field.
    */
   wait?: boolean;
+  /**
+   * Whether a run that reaches a limit of rounds, tokens or cost asks a person before it ends; `false` in
+   * logs older than this field.
+   */
+  asks_at_limits?: boolean;
   /** The conditions under which the agent counts as stuck in a loop; `None` if never, and in logs older than this field. */
   stuck?: StuckSettings | null;
   /**

@@ -106,6 +106,7 @@ pub fn config() -> AgentConfig {
         tool_search: None,
         ask_user: None,
         wait: false,
+        asks_at_limits: false,
         plan_mode: None,
         stuck: None,
         answer_schema: None,

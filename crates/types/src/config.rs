@@ -100,6 +100,10 @@ pub struct AgentConfig {
     /// this field.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wait: bool,
+    /// Whether a run that reaches a limit of rounds, tokens or cost asks a person before it ends; `false` in
+    /// logs older than this field.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks_at_limits: bool,
     /// The conditions under which the agent counts as stuck in a loop; `None` if never, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck: Option<StuckSettings>,
@@ -146,6 +150,7 @@ impl AgentConfig {
             answer_schema: None,
             ask_user: None,
             wait: false,
+            asks_at_limits: false,
             plan_mode: None,
             stuck: None,
             context_sources: Vec::new(),

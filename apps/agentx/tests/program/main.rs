@@ -33,6 +33,7 @@ mod imported;
 mod instructions;
 mod left_behind;
 mod left_queued;
+mod limit_question;
 #[cfg(unix)]
 mod mcp;
 mod mcp_login;

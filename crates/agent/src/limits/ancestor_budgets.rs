@@ -16,10 +16,11 @@
 
 use std::sync::Arc;
 
-use agentx_types::{AgentConfig, MAX_AGENTS_AT_ONCE, MAX_AGENTS_MADE, RunStatus};
+use agentx_types::{AgentConfig, Limits, MAX_AGENTS_AT_ONCE, MAX_AGENTS_MADE, RunStatus};
 
 use crate::limits::stop_cause::StopCause;
 use crate::limits::{self, RunSpending};
+use crate::run_lifecycle::Run;
 
 /// The budgets that an agent shares, the nearest first.
 ///
@@ -36,24 +37,23 @@ pub struct AncestorBudgets {
 /// The limits of an agent above, and its spending until now.
 #[derive(Clone, Debug, PartialEq)]
 struct AncestorBudget {
-    /// The agent's configuration; only the limits and the name matter.
+    /// The agent's configuration; only the name matters.
     of: Arc<AgentConfig>,
+    /// The limits of its run.
+    limits: Limits,
     /// The spending of its run before this fact.
     spent: RunSpending,
 }
 
 impl AncestorBudgets {
     /// Counts in the run of the next agent above, and the cause for which it is being stopped, if it is.
-    pub(crate) fn add_run(
-        &mut self,
-        config: &Arc<AgentConfig>,
-        spent: RunSpending,
-        stop: Option<&StopCause>,
-    ) {
+    pub(crate) fn add_run(&mut self, config: &Arc<AgentConfig>, run: &Run) {
+        let stop = run.pending.stop.as_ref();
         if config.limits.max_tokens.is_some() || config.limits.max_cost.is_some() {
             self.budgets.push(AncestorBudget {
                 of: Arc::clone(config),
-                spent,
+                limits: run.raised.over(config.limits),
+                spent: run.spent(),
             });
         }
         if let Some(cause) =
@@ -72,7 +72,7 @@ impl AncestorBudgets {
             let mut with_this_step = budget.spent;
             with_this_step.usage += spent.usage;
             with_this_step.cost += spent.cost;
-            limits::used_up(&budget.of.limits, &with_this_step, Some(budget.of.name.as_str()))
+            limits::used_up(&budget.limits, &with_this_step, Some(budget.of.name.as_str()))
         };
         self.budgets
             .iter()

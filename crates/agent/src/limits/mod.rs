@@ -6,6 +6,7 @@
 //! a run.
 
 pub(crate) mod ancestor_budgets;
+pub(crate) mod raise;
 pub(crate) mod stop_cause;
 
 use agentx_types::{Limits, NanoUsd, Usage};

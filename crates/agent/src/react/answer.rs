@@ -21,7 +21,6 @@ use serde_json::Value;
 use super::ReactAgent;
 use super::stop::because_stopped;
 use crate::ledger::CallStage;
-use crate::limits;
 use crate::run_lifecycle::{RunStep, StopCause};
 
 /// Maximum number of consecutive paused answers; after them the model is not asked to continue. A provider
@@ -164,7 +163,7 @@ impl ReactAgent {
     /// Asks the model to continue after a pause. No tool caused this call, so it counts as a round; otherwise
     /// it could continue forever.
     fn resume_after_pause(&mut self, step: &mut RunStep<'_>) {
-        let limits = self.config.limits;
+        let reached = self.reached_limit();
         let Some(run) = self.lifecycle.active() else {
             return;
         };
@@ -172,7 +171,7 @@ impl ReactAgent {
             let message = format!("the model paused its answer {PAUSES} times in a row and never ended it");
             return self.fail("endless_pause", &message, step);
         }
-        if let Some(limit) = limits::reached(&limits, &run.spent()) {
+        if let Some(limit) = reached {
             self.begin_stop(StopCause::limit(&limit), step);
             return;
         }
@@ -224,20 +223,22 @@ impl ReactAgent {
 
     /// Decides about each call, in the model's order.
     ///
-    /// All of them run at once, if they may. If a limit is reached none does and all are answered, because a
-    /// provider refuses a conversation with a call that has no result. The last call is not whole if the answer was
-    /// cut off in it, at the place `cut_off`.
+    /// All of them run at once, if they may. If a limit is reached none does: all wait for a person, or are
+    /// answered, because a provider refuses a conversation with a call that has no result. The last call is
+    /// not whole if the answer was cut off in it, at the place `cut_off`.
     pub(super) fn take_up(
         &mut self,
         mut calls: Vec<RequestedCall>,
         cut_off: Option<&str>,
         step: &mut RunStep<'_>,
     ) {
-        let limits = self.config.limits;
+        if self.asks_at_limit(&calls, cut_off, step) {
+            return self.hold_at_limit(calls, step);
+        }
+        let own = self.reached_limit().map(|limit| StopCause::limit(&limit));
         let Some(run) = self.lifecycle.active() else {
             return;
         };
-        let own = limits::reached(&limits, &run.spent()).map(|limit| StopCause::limit(&limit));
         if let Some(cause) = own.or_else(|| step.used_up_above()) {
             let text = format!("not run: {}", cause.message);
             let why = because_stopped(&cause);

@@ -20,7 +20,6 @@ use agentx_types::{
 
 use super::ReactAgent;
 use super::cut_off::SETTING;
-use crate::limits;
 use crate::run_lifecycle::{PendingCheck, RunStep, StopCause};
 
 impl ReactAgent {
@@ -81,7 +80,7 @@ impl ReactAgent {
         let repairs = self
             .answer_schema()
             .map_or(0, |schema| schema.repairs.min(MAX_ANSWER_REPAIRS));
-        let limits = self.config.limits;
+        let reached = self.reached_limit();
         let Some(run) = self.lifecycle.active() else {
             return;
         };
@@ -122,7 +121,7 @@ impl ReactAgent {
         let Some(run) = self.lifecycle.active() else {
             return;
         };
-        if let Some(limit) = limits::reached(&limits, &run.spent()) {
+        if let Some(limit) = reached {
             return self.begin_stop(StopCause::limit(&limit), step);
         }
         // A round like that of a tool: the model is answered.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use agentx_types::{
     ActionBody, AnswerCall, CallTool, CallingAgent, ContentPart, Envelope, EnvironmentEvent, Message,
     MessageId, MessageOutput, RequestedCall, Role, RunStatus, StateOutput, StreamOutput, ToolCallId,
-    ToolResult, ToolResultPart, ToolStatus, since,
+    ToolResult, ToolResultPart, ToolSpec, ToolStatus, since,
 };
 
 use super::ReactAgent;
@@ -36,28 +36,11 @@ impl ReactAgent {
     /// The result describes the error to the model, so that it can send another call; that is not an error of
     /// the run.
     pub(super) fn decide_call(&mut self, call: RequestedCall, step: &mut RunStep<'_>) {
-        if let Some(invalid) = &call.invalid {
-            let text = format!(
-                "The arguments of this call are not valid JSON ({}). Send the call again with a JSON object.",
-                invalid.error
-            );
-            self.answer_new(call, ToolStatus::Invalid, text, step);
-            return;
-        }
         let own = self.own_tool(&call.name);
-        let Some(tool) = own.as_ref().or_else(|| self.tool(&call.name)) else {
-            let text = format!(
-                "There is no tool {:?}. The tools are: {}.",
-                call.name,
-                self.names_of_tools()
-            );
-            self.answer_new(call, ToolStatus::Invalid, text, step);
-            return;
+        let tool = match self.tool_for(&call, own.as_ref()) {
+            Ok(tool) => tool,
+            Err(text) => return self.answer_new(call, ToolStatus::Invalid, text, step),
         };
-        if let Some(text) = arguments::argument_error(tool, &call.input) {
-            self.answer_new(call, ToolStatus::Invalid, text, step);
-            return;
-        }
         let verdict = match approval::decide(&self.config, tool, &call.input) {
             Verdict::Ask(_) if self.is_question(&call.name) => Verdict::Allow {
                 outside_workspace: false,
@@ -83,6 +66,35 @@ impl ReactAgent {
                 step.request_approval(&call, &question);
                 self.ledger.add(call, CallStage::AwaitingApproval(question));
             }
+        }
+    }
+
+    /// Returns the tool of a call: `own`, if that is the machine's own tool of this name, or the one on offer.
+    ///
+    /// # Errors
+    /// Returns the message to the model if the call is a mistake: its arguments are not valid JSON or do
+    /// not fit, or no tool has its name.
+    pub(super) fn tool_for<'a>(
+        &'a self,
+        call: &RequestedCall,
+        own: Option<&'a ToolSpec>,
+    ) -> Result<&'a ToolSpec, String> {
+        if let Some(invalid) = &call.invalid {
+            return Err(format!(
+                "The arguments of this call are not valid JSON ({}). Send the call again with a JSON object.",
+                invalid.error
+            ));
+        }
+        let Some(tool) = own.or_else(|| self.tool(&call.name)) else {
+            return Err(format!(
+                "There is no tool {:?}. The tools are: {}.",
+                call.name,
+                self.names_of_tools()
+            ));
+        };
+        match arguments::argument_error(tool, &call.input) {
+            Some(text) => Err(text),
+            None => Ok(tool),
         }
     }
 
@@ -243,7 +255,7 @@ impl ReactAgent {
     /// round unless the model will not be asked again.
     pub(super) fn close_round(&mut self, step: &mut RunStep<'_>) {
         let entries = self.ledger.drain();
-        let limits = self.config.limits;
+        let limits = self.limits_of_run();
         let Some(run) = self.lifecycle.active() else {
             return;
         };

@@ -44,6 +44,10 @@ impl ReactAgent {
         }
         let call = entry.call.clone();
         let by_rule = self.is_closed_by_rule(approval);
+        if !by_rule && self.answer_limit_question(index, approval, step) {
+            self.update_waiting_status(step);
+            return;
+        }
         if (by_rule || approval.decision != ApprovalDecision::Deny)
             && let Some(mut reason) = self.denied_meanwhile(&call)
         {
@@ -169,7 +173,11 @@ impl ReactAgent {
         for index in 0..self.ledger.entries().len() {
             let by_server = self.is_asked_by_server(&self.ledger.entries()[index].call);
             if let CallStage::AwaitingApproval(question) = &mut self.ledger.entries_mut()[index].stage {
-                question.by_server = by_server && question.asked.is_none();
+                question.by_server = if question.is_about_limit {
+                    server.is_some()
+                } else {
+                    by_server && question.asked.is_none()
+                };
             }
         }
         self.bind_inner();

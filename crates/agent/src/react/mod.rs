@@ -45,6 +45,7 @@ mod config_change;
 mod cut_off;
 mod decisions;
 mod fallback;
+mod limit_question;
 mod nested_calls;
 mod overflow;
 mod own_tools;

@@ -105,6 +105,7 @@ fn judge_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, form: &V
             form: Some(Box::new(form.clone())),
             asked: None,
             is_about_loop: false,
+            is_about_limit: false,
         }),
         ApprovalMode::Auto | ApprovalMode::Deny => Verdict::Deny {
             reason: "nobody is asked in this session".to_owned(),

@@ -70,6 +70,7 @@ impl ReactAgent {
             form: None,
             asked: Some(asked),
             is_about_loop: false,
+            is_about_limit: false,
         };
         step.request_approval(call, &question);
         Ok(CallStage::AwaitingApproval(question))
@@ -163,6 +164,8 @@ impl ReactAgent {
             );
         } else if self.is_left_in_loop(index) {
             self.stop_for_loop("", step);
+        } else if self.is_held_at_limit(index) {
+            self.reconsider_limit(step);
         } else if self.is_question(&self.ledger.entries()[index].call.name)
             && ask_user::is_unattended(&self.config)
         {

@@ -184,7 +184,7 @@ impl ReactAgent {
     }
 
     /// Keeps a note that the model reads with its next call; it begins no run.
-    fn note_for_model(&mut self, text: String, step: &mut RunStep<'_>) {
+    pub(super) fn note_for_model(&mut self, text: String, step: &mut RunStep<'_>) {
         let message = Message {
             message_id: MessageId::with_suffix(format_args!("ended_{}", step.seq)),
             role: Role::User,

@@ -92,8 +92,8 @@ impl ReactAgent {
             .filter(|settings| settings.mode != StuckMode::Off)
     }
 
-    /// Returns whether anybody may answer a question about a loop.
-    fn is_attended(&self) -> bool {
+    /// Returns whether anybody may answer a question about a loop or a limit.
+    pub(super) fn is_attended(&self) -> bool {
         match self.config.approval {
             ApprovalMode::Ask => true,
             ApprovalMode::Auto => self.config.ask_user.is_some(),
@@ -289,6 +289,7 @@ impl ReactAgent {
             form: None,
             asked: Some(Box::new(asked)),
             is_about_loop: true,
+            is_about_limit: false,
         };
         let found = found.clone();
         Some(LoopQuestion { found, question })

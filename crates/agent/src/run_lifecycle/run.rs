@@ -15,9 +15,7 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use crate::context::{HeardBy, StepContext, Transition};
-use crate::limits::RunSpending;
-use crate::limits::ancestor_budgets::Census;
-use crate::limits::stop_cause::StopCause;
+use crate::limits::{RunSpending, ancestor_budgets::Census, raise::LimitRaise, stop_cause::StopCause};
 use crate::permissions::approval::Question;
 
 use super::refused_request::RefusedRequest;
@@ -59,6 +57,9 @@ pub struct Run {
     /// continues, and background agents after its end.
     #[serde(default, skip_serializing_if = "RunCost::is_nothing")]
     pub beside: RunCost,
+    /// The amounts that people added to its limits when it asked.
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
+    pub(crate) raised: LimitRaise,
     /// The action that it waits for, and the way in which it will end.
     pub pending: PendingRun,
     /// The schema that its answer has to match, if its input has its own.
@@ -173,6 +174,7 @@ impl Run {
             asked_ms: 0,
             bill: RunCost::default(),
             beside: RunCost::default(),
+            raised: LimitRaise::default(),
             pending: PendingRun::default(),
             answer_schema: None,
             checked_answers: 0,
@@ -192,10 +194,11 @@ impl Run {
         spent
     }
 
-    /// Takes over the spent tokens and money of the run before. Iterations begin again, because the new run
-    /// has its own input.
+    /// Takes over the spent tokens and money of the run before, and what was added to their limits. Iterations
+    /// begin again, because the new run has its own input.
     pub(super) fn inherit_usage(&mut self, before: &Self) {
         let RunSpending { usage, cost, .. } = before.spent();
+        self.raised = before.raised.without_iterations();
         self.beside = RunCost {
             usage,
             cost,

@@ -23,7 +23,7 @@ use agentx_types::{
     ActionBody, Envelope, EnvironmentEvent, ErrorOccurred, Limits, Report, RunStatus, Source, Timestamp,
 };
 
-use crate::limits;
+use crate::limits::{self, RunSpending};
 
 use super::{Run, RunLifecycle, RunStep, StopCause, StopRecord};
 
@@ -136,7 +136,8 @@ impl RunLifecycle {
     /// The limit that forbids another model call in this run: its own first, then that of an agent above.
     /// `None` if it may.
     pub(crate) fn used_up(&mut self, limits: &Limits, step: &RunStep<'_>) -> Option<StopCause> {
-        let own = limits::used_up(limits, &self.active()?.spent(), None);
+        let run = self.active()?;
+        let own = limits::used_up(&run.raised.over(*limits), &run.spent(), None);
         own.map(|limit| StopCause::limit(&limit))
             .or_else(|| step.used_up_above())
     }
@@ -144,8 +145,11 @@ impl RunLifecycle {
     /// Returns whether a run that continues for the last one could ask no model, because that one has used up
     /// the limits.
     pub(crate) fn is_used_up(&self, limits: &Limits, step: &RunStep<'_>) -> bool {
-        let spent = self.run.as_ref().map(Run::spent).unwrap_or_default();
-        limits::used_up(limits, &spent, None).is_some() || step.used_up_above().is_some()
+        let own = match &self.run {
+            Some(run) => limits::used_up(&run.raised.over(*limits), &run.spent(), None),
+            None => limits::used_up(limits, &RunSpending::default(), None),
+        };
+        own.is_some() || step.used_up_above().is_some()
     }
 
     /// The session continues as a copy, without the work in progress of the original: the run ends as interrupted,

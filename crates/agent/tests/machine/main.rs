@@ -37,6 +37,7 @@ mod harness;
 mod hidden;
 #[cfg(test)]
 mod histories;
+mod limit_questions;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]

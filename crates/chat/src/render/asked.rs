@@ -1,5 +1,5 @@
 //! Renders a question that is answered in words, and reads the answer from a typed line. The model asks it
-//! (`ask_user`) or presents its plan (`present_plan`), or the agent repeats itself.
+//! (`ask_user`) or presents its plan (`present_plan`), the agent repeats itself, or its run is at a limit.
 //!
 //! The model writes the words, so they are shown without control characters, and each line of them begins with
 //! a bar: no line of a question can look like one of the program's own.
@@ -15,19 +15,24 @@ use crate::exit::exit_words::leaves;
 
 /// The tool by which the model asks.
 const ASK_USER: &str = "ask_user";
+/// The reason of a question about a run that has reached a limit.
+const AT_LIMIT: &str = "a limit of the run is reached";
 /// Maximum length of the call in a question, in characters.
 const LONGEST_CALL: usize = 200;
 /// The line that gives no answer.
 const NO_ANSWER: &str = "-";
 
-/// The question with its choices, each with its number. A question about a call that repeats others shows
-/// the call.
+/// The question with its choices, each with its number. A question about a call of another tool, because it
+/// repeats others or because of a limit, shows the call.
 pub(crate) fn text(request: &ApprovalRequested, asked: &AskedQuestion, style: AnsiStyle) -> String {
-    let is_of_model = request.name == ASK_USER || asked.is_plan;
+    let is_at_limit = request.reason == AT_LIMIT;
+    let is_of_model = (request.name == ASK_USER && !is_at_limit) || asked.is_plan;
     let heading = if asked.is_plan {
         "the model presents its plan"
     } else if is_of_model {
         "the model asks you"
+    } else if is_at_limit {
+        AT_LIMIT
     } else {
         "the agent repeats itself"
     };
@@ -166,6 +171,27 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("cargo test") && !text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn a_question_at_a_limit_names_the_limit_and_shows_the_call() {
+        let asked = with_choices(&["continue with 20 tool rounds more", "stop"]);
+        for name in ["bash", ASK_USER] {
+            let mut request = request(name);
+            request.reason = AT_LIMIT.into();
+            let text = text(&request, &asked, AnsiStyle::default());
+            assert!(
+                text.contains(AT_LIMIT) && text.contains(&format!("│ {name} ")),
+                "{text}"
+            );
+            assert!(!text.contains("repeats itself"), "{text}");
+        }
+        let note = |line: &str| reply(line, &asked).and_then(|reply| reply.note);
+        assert_eq!(
+            note("2 more").as_deref(),
+            Some("2 more"),
+            "an amount is no choice"
+        );
     }
 
     #[test]

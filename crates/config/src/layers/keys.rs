@@ -114,6 +114,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("limits.max_tokens", ValueKind::OrNone(&ValueKind::Count), Tighten, None, "maximum number of tokens in one run, input and output"),
     key("limits.max_cost", ValueKind::OrNone(&ValueKind::Money), Tighten, None, "maximum cost of one run in US dollars; a run that reaches it makes no further model call. A call costs its tokens at the prices of the model, or the amount that its server reports, whichever is more"),
     key("limits.timeout", ValueKind::OrNone(&ValueKind::Duration), Tighten, None, "maximum time for one run, counted while a program works on it"),
+    key("limits.ask", ValueKind::Choice(YES_OR_NO), Never, Some("true"), "whether a run that reaches a limit of rounds, tokens or cost asks you whether to continue; if nobody can answer, it ends"),
     key("context.environment", ValueKind::Choice(YES_OR_NO), Tighten, Some("true"), "whether the model gets the directory, the state of Git, the date, the system and the shell at the start of a session"),
     key("condense.at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("80"), "how full the model's context window may get, in percent, before the older part of the conversation is condensed; `none` to condense only on request"),
     key("condense.keep", ValueKind::Count, SetIfTrusted, Some("8"), "number of latest exchanges that are never condensed, as long as they fit into a quarter of the window and a third of what instructions and tools leave of it"),

@@ -56,6 +56,7 @@ pub(crate) fn settings(
             thinking_tokens: get.count("params.thinking_tokens").filter(|tokens| *tokens > 0),
         },
         limits: get.limits(),
+        asks_at_limits: get.text("limits.ask").as_deref() != Some("false"),
         environment_context: get.text("context.environment").as_deref() != Some("false"),
         condensing: condense::condensing(&get, &catalog, mistakes),
         stuck: stuck::settings(&get),

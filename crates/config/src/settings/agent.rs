@@ -162,6 +162,7 @@ impl Settings {
             approval: self.approval,
             rules,
             limits: self.limits,
+            asks_at_limits: self.asks_at_limits,
             condensing: Some(Box::new(self.condensing.clone())),
             guard: Some(self.guard()),
             all_tools: true,

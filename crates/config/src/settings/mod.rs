@@ -47,6 +47,8 @@ pub struct Settings {
     pub params: ModelParams,
     /// The limits of a run.
     pub limits: Limits,
+    /// Whether a run that reaches a limit asks before it ends.
+    pub asks_at_limits: bool,
     /// Whether the model gets the facts of its environment.
     pub environment_context: bool,
     /// The settings of condensing.

@@ -170,6 +170,8 @@ impl MemberBounds {
             answer_schema: _,
             ask_user: _,
             wait: _,
+            // A run in the session of a member ends at its limits: nobody is asked.
+            asks_at_limits: _,
             stuck: _,
             plan_mode,
             context_sources: _,

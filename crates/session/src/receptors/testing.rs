@@ -81,6 +81,7 @@ pub(super) fn config() -> AgentConfig {
         tool_search: None,
         ask_user: None,
         wait: false,
+        asks_at_limits: false,
         plan_mode: None,
         stuck: None,
         context_sources: Vec::new(),

@@ -267,3 +267,6 @@ pub const SUSPENDED_CALLS_CONTINUE: u32 = 9;
 
 /// Rules may apply only after text from the web has entered the conversation (`origin: web`).
 pub const WEB_TEXT_IS_SEEN: u32 = 9;
+
+/// A run that reaches a limit of rounds, tokens or cost asks a person before it ends, if its agent is set so.
+pub const LIMITS_ASK: u32 = 9;

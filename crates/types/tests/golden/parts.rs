@@ -352,6 +352,7 @@ fn childless() -> AgentConfig {
         answer_schema: None,
         ask_user: Some(AskUser::Decide),
         wait: true,
+        asks_at_limits: true,
         plan_mode: Some(true),
         stuck: Some(StuckSettings::default()),
         context_sources: vec![ContextSource {
@@ -388,6 +389,7 @@ pub(crate) fn small_config() -> AgentConfig {
         tool_search: None,
         ask_user: None,
         wait: false,
+        asks_at_limits: false,
         plan_mode: None,
         stuck: None,
         context_sources: Vec::new(),

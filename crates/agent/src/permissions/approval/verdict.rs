@@ -44,12 +44,16 @@ pub struct Question {
     /// For a question to a person: the JSON Schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Box<Value>>,
-    /// Set if the person answers in words: the call is the model's own question (`ask_user`), or a loop.
+    /// Set if the person answers in words: the call is the model's own question (`ask_user`),
+    /// continues a loop, or waits at a limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Box<AskedQuestion>>,
     /// Whether it asks whether a loop may go on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_about_loop: bool,
+    /// Whether it asks whether a run that reached a limit may continue.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_about_limit: bool,
 }
 
 /// A verdict, and its reasons.
@@ -73,6 +77,7 @@ pub(super) fn asked(subject: &CallSubject<'_>, reason: String, rules: Vec<usize>
             form: None,
             asked: None,
             is_about_loop: false,
+            is_about_limit: false,
         }),
         rules,
         reason,
