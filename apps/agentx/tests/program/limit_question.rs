@@ -34,16 +34,21 @@ fn a_chat_asks_at_a_limit_and_continues_or_ends_as_the_person_says() {
     chat.keys("1 more\r");
     chat.wait_for("All three ran.");
     chat.wait_for_last("›");
-    chat.keys("go\r");
-    chat.wait_for("the limit of 1 tool round");
-    chat.keys("stop\r");
-    chat.wait_for("limit reached: the limit of 1 tool rounds in one run is reached; a person stopped it");
-    chat.wait_for_last("›");
     chat.keys("\u{4}");
     assert_eq!(chat.end(), Some(0));
     let id = crate::rewind::id_of(&sandbox, 0);
     let replayed = sandbox.run(&["replay", &id]);
     assert_eq!(replayed.code, Some(0), "{replayed}");
+
+    let mut chat = Pty::start(&sandbox, &["chat", "--yes"], 100, 50);
+    chat.wait_for_last("›");
+    chat.keys("go\r");
+    chat.wait_for("1–2 or your own words");
+    chat.keys("stop\r");
+    chat.wait_for("limit reached: the limit of 1 tool rounds in one run is reached; a person stopped it");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
 }
 
 #[test]

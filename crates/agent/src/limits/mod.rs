@@ -119,9 +119,71 @@ pub(crate) fn warning(left: u32) -> String {
     format!("[{rounds} left in this run, then no more tools can be used. Finish what matters and answer.]")
 }
 
+/// The note to the model about tokens, money and time that are nearly used up: what is left of each limit of
+/// which at most a fifth is left. `None` if none is so near, or it is reached. `used_ms` is the time of the run.
+///
+/// | `max_tokens` | used | note |
+/// | --- | --- | --- |
+/// | 100 | 79 | `None` |
+/// | 100 | 80 | `20 of 100 tokens are left …` |
+/// | 100 | 100 | `None` |
+pub(crate) fn budget_note(limits: &Limits, spent: &RunSpending, used_ms: u64) -> Option<String> {
+    let left = |max: Option<u64>, used: u64| {
+        let max = max?;
+        let left = max
+            .checked_sub(used)
+            .filter(|left| *left > 0 && *left <= max / 5)?;
+        Some((left, max))
+    };
+    let usd = |nano: u64| NanoUsd(nano).as_usd();
+    let tokens = left(limits.max_tokens, spent.usage.context_tokens())
+        .map(|(left, max)| format!("{left} of {max} tokens"));
+    let cost = left(limits.max_cost.map(|max| max.0), spent.cost.0)
+        .map(|(left, max)| format!("{:.4} of {:.4} dollars", usd(left), usd(max)));
+    let time = left(limits.max_wall_ms, used_ms)
+        .map(|(left, max)| format!("{} of {} seconds", left.div_ceil(1_000), max.div_ceil(1_000)));
+    let all: Vec<String> = tokens.into_iter().chain(cost).chain(time).collect();
+    (!all.is_empty()).then(|| {
+        format!(
+            "[{} are left in this run, and no model is asked beyond that. Finish what matters and answer.]",
+            all.join(" and ")
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_fifth_of_each_budget_is_told() {
+        let limits = Limits {
+            max_tokens: Some(100),
+            max_cost: Some(NanoUsd(1_000_000_000)),
+            max_wall_ms: Some(60_000),
+            ..Limits::default()
+        };
+        let told = |tokens, cost, used_ms| {
+            let spent = RunSpending {
+                iterations: 0,
+                usage: Usage {
+                    input_tokens: tokens,
+                    ..Usage::default()
+                },
+                cost: NanoUsd(cost),
+            };
+            budget_note(&limits, &spent, used_ms).unwrap_or_default()
+        };
+        assert_eq!(told(79, 0, 0), "");
+        assert!(told(80, 0, 0).starts_with("[20 of 100 tokens are left in this run"));
+        assert_eq!(told(100, 0, 0), "", "a limit that is reached ends the run");
+        let all = told(99, 900_000_000, 48_000);
+        assert!(
+            all.starts_with("[1 of 100 tokens and 0.1000 of 1.0000 dollars and 12 of 60 seconds are left"),
+            "{all}"
+        );
+        assert!(budget_note(&Limits::default(), &RunSpending::default(), 9).is_none());
+    }
 
     #[test]
     fn the_round_after_the_last_is_refused() {

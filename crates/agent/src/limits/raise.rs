@@ -1,7 +1,7 @@
 //! The amounts that people add to the limits of one run, when it has reached them and asks.
 //!
-//! They belong to the run: the limits of the configuration stay as they are, and so the next run has the usual
-//! ones. All sums saturate.
+//! They belong to the run: the limits of the configuration stay as they are, and so the next run has the
+//! usual ones. All sums saturate.
 
 use agentx_types::{Limits, NanoUsd};
 use serde::{Deserialize, Serialize};

@@ -69,7 +69,8 @@ impl ReactAgent {
         }
     }
 
-    /// Returns the tool of a call: `own`, if that is the machine's own tool of this name, or the one on offer.
+    /// Returns the tool of a call: `own`, if that is the machine's own tool of this name, or the one on
+    /// offer.
     ///
     /// # Errors
     /// Returns the message to the model if the call is a mistake: its arguments are not valid JSON or do
@@ -259,7 +260,7 @@ impl ReactAgent {
         let Some(run) = self.lifecycle.active() else {
             return;
         };
-        let mut warning = None;
+        let (mut warning, mut budget) = (None, None);
         if run.pending.stop.is_none() {
             run.iterations = run.iterations.saturating_add(1);
             let near = limits::near_end(&limits, run.iterations);
@@ -267,9 +268,12 @@ impl ReactAgent {
                 run.pending.warned_of = limits.max_iterations;
                 warning = near.map(limits::warning);
             }
+            if self.config.rules_version >= since::BUDGETS_LEFT_ARE_TOLD {
+                budget = limits::budget_note(&limits, &run.spent(), run.used_ms(step.at));
+            }
         }
         let is_stopping = run.pending.stop.is_some();
-        let mut notes = Vec::from_iter(warning);
+        let mut notes: Vec<String> = warning.into_iter().chain(budget).collect();
         if !is_stopping && !entries.iter().any(|entry| self.quits(entry)) {
             notes.extend(self.watch_results(&entries, step));
         }

@@ -221,8 +221,8 @@ fn question(limit: &ReachedLimit, set: &Limits) -> AskedQuestion {
     let more = in_words(limit.code, as_much_again(limit.code, set));
     AskedQuestion {
         question: format!(
-            "The run stops here, because {}. Shall it continue? An answer such as `{example}` adds that much, for this \
-             run only.",
+            "The run stops here, because {}. Shall it continue? An answer such as `{example}` adds that \
+             much, for this run only.",
             limit.message
         ),
         choices: vec![format!("continue with {more} more"), STOP.to_owned()],
@@ -230,8 +230,8 @@ fn question(limit: &ReachedLimit, set: &Limits) -> AskedQuestion {
     }
 }
 
-/// Reads a person's answer; `code` is that of the limit that is reached. `None` if it says nothing. Words that
-/// are no choice end the run: nothing that a person did not mean raises a limit.
+/// Reads a person's answer; `code` is that of the limit that is reached. `None` if it says nothing. Words
+/// that are no choice end the run: nothing that a person did not mean raises a limit.
 fn answer(asked: &AskedQuestion, approval: &Approval, code: Option<&str>) -> Option<LimitAnswer> {
     let is_refused = approval.decision == ApprovalDecision::Deny;
     let note = approval.note.as_deref().map_or("", str::trim);

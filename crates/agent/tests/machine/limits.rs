@@ -141,6 +141,32 @@ fn tokens_and_money() {
 }
 
 #[test]
+fn the_model_is_told_what_is_left_of_its_last_tokens() {
+    for (version, expected) in [(RULES_VERSION, [false, true, true]), (8, [false, false, false])] {
+        let mut session = Session::started_with_rules(version, |config| {
+            config.limits.max_tokens = Some(100);
+        });
+        let mut told = Vec::new();
+        for (id, tokens) in [("c1", 70), ("c2", 15), ("c3", 5)] {
+            session.model(stream(
+                [usage(tokens, 0), call(id, "look", json!({}))],
+                StopReason::ToolUse,
+            ));
+            session.result(id, "ok");
+            told.push(
+                session
+                    .sent()
+                    .last()
+                    .unwrap()
+                    .contains("of 100 tokens are left in this run"),
+            );
+        }
+        assert_eq!(told, expected, "rules of version {version}");
+        session.check_replay();
+    }
+}
+
+#[test]
 fn a_call_costs_what_its_server_reports_if_that_is_more() {
     let reported = |cost: u64| {
         let usage = Usage {

@@ -116,6 +116,40 @@ fn who_is_further_below_ends_too_and_each_call_has_its_result() {
 }
 
 #[test]
+fn only_the_agent_that_people_talk_to_asks_at_its_limit() {
+    let asking = |config: AgentConfig| AgentConfig {
+        limits: Limits {
+            max_iterations: Some(0),
+            ..Limits::default()
+        },
+        ask_user: Some(AskUser::Decide),
+        asks_at_limits: true,
+        rules_version: RULES_VERSION,
+        ..config
+    };
+    let mut family = Family::new(asking(boss("boss", vec![asking(agent("worker"))])));
+    family.say("go");
+    let call = family.calls("boss", "delegate", order("worker", false));
+    assert!(
+        family.ends().is_empty() && family.open.is_empty(),
+        "the boss waits"
+    );
+    let approval = Approval {
+        tool_call_id: call.clone(),
+        decision: ApprovalDecision::Once,
+        note: Some("continue".into()),
+        rule: None,
+        by: None,
+        limited: false,
+    };
+    family.fact(Some(Family::root()), None, approval);
+    let looked = family.calls("worker", "look", json!({"path": "a"}));
+    assert_eq!(family.result(&looked).0, ToolStatus::Refused);
+    assert_eq!(family.result(&call).0, ToolStatus::TimedOut);
+    family.check_replay();
+}
+
+#[test]
 fn who_finishes_what_it_was_at_asks_no_more() {
     let mut family = office(tokens(55));
     family.say("go");

@@ -270,3 +270,7 @@ pub const WEB_TEXT_IS_SEEN: u32 = 9;
 
 /// A run that reaches a limit of rounds, tokens or cost asks a person before it ends, if its agent is set so.
 pub const LIMITS_ASK: u32 = 9;
+
+/// A model is told after each round of tools what is left of a budget of tokens, money or time, if that is at
+/// most a fifth.
+pub const BUDGETS_LEFT_ARE_TOLD: u32 = 9;
