@@ -14,13 +14,18 @@ pub(crate) const DATABASE: &str = "flows.db";
 const BUSY: Duration = Duration::from_secs(5);
 const BETWEEN_ATTEMPTS: Duration = Duration::from_millis(2);
 
-/// `places` has the name under which a folder's values are stored.
+/// `places` has the name under which a folder's values are stored, and `answered` the calls with a key of
+/// their own.
 const SCHEMA: &str = "CREATE TABLE IF NOT EXISTS kv (
     owner TEXT NOT NULL, space TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
     PRIMARY KEY (owner, space, key)) WITHOUT ROWID, STRICT;
     CREATE TABLE IF NOT EXISTS places (
     path TEXT NOT NULL, id TEXT NOT NULL, name TEXT NOT NULL,
-    PRIMARY KEY (path, id)) WITHOUT ROWID, STRICT";
+    PRIMARY KEY (path, id)) WITHOUT ROWID, STRICT;
+    CREATE TABLE IF NOT EXISTS answered (
+    owner TEXT NOT NULL, space TEXT NOT NULL, key TEXT NOT NULL, arguments TEXT NOT NULL,
+    holder TEXT NOT NULL, outcome TEXT, at INTEGER NOT NULL,
+    PRIMARY KEY (owner, space, key)) WITHOUT ROWID, STRICT";
 
 const OF_FOLDER: &str = "FROM kv WHERE substr(space, 1, length(?1)) = ?1";
 
@@ -178,8 +183,8 @@ pub(crate) fn bytes_of(database: &Connection, owner: &str) -> rusqlite::Result<u
     query.query_row([owner], |row| row.get::<_, i64>(0).map(i64::unsigned_abs))
 }
 
-/// Removes the values of the tools of the folder that is at a path `now`; those of an earlier folder at this
-/// path stay.
+/// Removes the values of the tools of the folder that is at a path `now`, and the keys of their calls; those
+/// of an earlier folder at this path stay.
 ///
 /// # Errors
 /// Returns an error if the database cannot be written.
@@ -187,9 +192,9 @@ pub fn forget_values(data_dir: &Path, folder: &Path, now: Option<&CurrentFolder>
     let Some((database, start)) = existing(data_dir, folder, now)? else {
         return Ok(());
     };
-    database
-        .execute(&format!("DELETE {OF_FOLDER}"), [start])
-        .map(drop)
+    database.execute(&format!("DELETE {OF_FOLDER}"), [&start])?;
+    let of_folder = "DELETE FROM answered WHERE substr(space, 1, length(?1)) = ?1";
+    database.execute(of_folder, [&start]).map(drop)
 }
 
 /// Returns the database, if there is one, with the prefix of the folder's key spaces, if it has one.

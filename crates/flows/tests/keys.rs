@@ -8,7 +8,7 @@ use crate::support::{Place, luau};
 use agentx_agent_files::definition::ToolDefinition;
 use agentx_flows::{forget_values, kept_bytes, kept_values};
 use agentx_testing::{FaultyLog, ModelScript};
-use agentx_types::{CurrentFolder, FolderId, OwnerId};
+use agentx_types::{CurrentFolder, FolderId, OwnerId, ToolStatus};
 use serde_json::{Value, json};
 
 const KEEPER: &str = "function invoke(ctx, args)
@@ -198,4 +198,81 @@ async fn a_host_bounds_what_is_kept() {
         "{refused}"
     );
     assert!(kept_bytes(data.path(), &OwnerId::new("own_test")).unwrap() <= 3_500);
+}
+
+const PAYS: &str = "function invoke(ctx, args)
+    local paid = (ctx.kv.get('notes/paid') or 0) + 1
+    ctx.kv.set('notes/paid', paid)
+    return 'paid ' .. tostring(paid)
+end";
+
+/// Returns the result of a call of a tool whose key is its argument `order`, in a session of its own.
+async fn paid(data: &Path, call: &str, args: Value) -> (ToolStatus, String) {
+    let answers = [ModelScript::call(call, "pay", args), ModelScript::text("Done.")];
+    let place = Place::with(FaultyLog::new(), answers, |mut parts| {
+        parts.data_dir = Some(data.to_owned());
+        parts
+    });
+    let order = json!({"order": {"type": "string"}, "amount": {"type": "integer"}});
+    place.tool(ToolDefinition {
+        params: Some(json!({"type": "object", "properties": order, "required": ["order"]})),
+        idempotency_key: Some("order".into()),
+        ..luau("pay", PAYS, json!({"kv": ["notes"]}))
+    });
+    let session = place.open().await;
+    place.ask(&session, "go").await;
+    place.result(call)
+}
+
+#[tokio::test]
+async fn a_key_is_used_for_one_call_in_all_sessions() {
+    let data = tempfile::tempdir().unwrap();
+    let data = data.path();
+    let success = |text: &str| (ToolStatus::Success, text.to_owned());
+    let (a, b) = (json!({"order": "a"}), json!({"order": "b"}));
+    assert_eq!(paid(data, "call_1", a.clone()).await, success("paid 1"));
+    assert_eq!(
+        paid(data, "call_2", a).await,
+        success("paid 1"),
+        "from the first call"
+    );
+    assert_eq!(paid(data, "call_3", b.clone()).await, success("paid 2"));
+    let (status, told) = paid(data, "call_4", json!({"order": "a", "amount": 3})).await;
+    assert!(
+        status == ToolStatus::Invalid && told.contains("other arguments"),
+        "{told}"
+    );
+    let (status, told) = paid(data, "call_5", json!({"order": "two words"})).await;
+    assert!(
+        status == ToolStatus::Invalid && told.contains("visible ASCII"),
+        "{told}"
+    );
+
+    // As if the program had died while the call with the key `b` ran.
+    let database = rusqlite::Connection::open(data.join("flows.db")).unwrap();
+    database
+        .execute("UPDATE answered SET outcome = NULL WHERE key = 'b'", [])
+        .unwrap();
+    let (status, told) = paid(data, "call_6", b.clone()).await;
+    assert!(
+        status == ToolStatus::Unknown && told.contains("outcome is unknown"),
+        "{told}"
+    );
+    assert_eq!(
+        paid(data, "call_3", b).await,
+        success("paid 3"),
+        "the call itself continues"
+    );
+}
+
+#[test]
+fn a_key_has_to_be_an_argument() {
+    let place = Place::new([]);
+    let refused = place.flows.tool(&ToolDefinition {
+        params: Some(json!({"type": "object", "properties": {"order": {"type": "string"}}})),
+        idempotency_key: Some("oder".into()),
+        ..luau("pay", PAYS, json!({"kv": ["notes"]}))
+    });
+    let refused = refused.err().unwrap().to_string();
+    assert!(refused.contains("`idempotency_key` names \"oder\""), "{refused}");
 }

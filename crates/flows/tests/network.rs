@@ -315,6 +315,30 @@ async fn a_request_from_a_file() {
 }
 
 #[tokio::test]
+async fn the_key_of_a_call_is_sent_to_its_server() {
+    let replies = [(); 2].map(|()| ServerReply::body(200, "text/plain", "paid"));
+    let server = TestServer::start(replies).await;
+    let pay = |headers: Value| {
+        definition(json!({
+            "name": "pay", "type": "http", "method": "POST", "endpoint": server.url(), "headers": headers,
+            "idempotency_key": "order", "params": {"type": "object", "properties": {"order": {"type": "string"}}},
+        }))
+    };
+    for (headers, sent) in [
+        (json!({}), "order-7"),
+        (json!({"idempotency-key": "its own"}), "its own"),
+    ] {
+        let (status, text, _) = call(pay(headers), json!({"order": "order-7"})).await;
+        assert_eq!((status, text.as_str()), (ToolStatus::Success, "paid"));
+        let requests = server.requests();
+        let last = requests
+            .last()
+            .and_then(|request| request.header("idempotency-key"));
+        assert_eq!(last, Some(sent));
+    }
+}
+
+#[tokio::test]
 async fn a_secret_in_base64_is_not_written_either() {
     let server = TestServer::start([ServerReply::body(200, "text/plain", "ok")]).await;
     let file = json!({

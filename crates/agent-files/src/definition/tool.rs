@@ -25,6 +25,9 @@ pub struct ToolDefinition {
     /// Whether a second call has no further effect.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub idempotent: bool,
+    /// The argument that is the key of a call: each key is used for one call, in all sessions of an owner.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotency_key: Option<String>,
     /// Whether a successful call ends the agent's run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quit: bool,

@@ -31,6 +31,7 @@ macro_rules! tool {
             may("params", Shape::Params, "the arguments: `city: {type: string, description: …}`, or a complete JSON Schema"),
             may("access", ACCESS, "what the tool accesses, for the approval rules"),
             may("idempotent", Shape::Bool, "whether running it twice has the same effect as once"),
+            may("idempotency_key", Shape::Text, "the argument that is the key of a call: a second call with the same key gets the result of the first"),
             may("quit", Shape::Bool, "whether a successful call ends the agent"),
             $($key,)*
         ])

@@ -144,6 +144,7 @@ fn looks_like_keys(words: &str) -> bool {
         "access",
         "quit",
         "idempotent",
+        "idempotency_key",
     ];
     words.lines().any(|line| {
         let key = line.split_once(':').map(|(key, _)| key.trim());

@@ -12,6 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 
+use super::keyed::key_in;
 use super::run::{RunningTool, SharedToolParts, failed};
 use super::spec::spec;
 use crate::grants::Grants;
@@ -24,6 +25,9 @@ const SHOWN_CHARS: usize = 2_000;
 /// The name under which the log has a secret in base64.
 const AUTHORIZATION: &str = "authorization";
 
+/// The header by which a server knows a repeated request.
+const KEY_HEADER: &str = "Idempotency-Key";
+
 struct HttpRunner {
     spec: ToolSpec,
     request: Arc<HttpCall>,
@@ -32,6 +36,8 @@ struct HttpRunner {
 
 struct HttpCall {
     definition: HttpTool,
+    /// The argument with the key of the call.
+    key: Option<String>,
     makes_body: Option<JqFilter>,
     makes_result: Option<JqFilter>,
 }
@@ -46,6 +52,7 @@ pub(super) fn tool(
         makes_body: filter(&http.req_body_jq).map_err(|error| format!("req_body_jq: {error}"))?,
         makes_result: filter(&http.resp_body_jq).map_err(|error| format!("resp_body_jq: {error}"))?,
         definition: http.clone(),
+        key: definition.idempotency_key.clone(),
     };
     let variables: Vec<String> = http.variables().into_iter().map(str::to_owned).collect();
     let endpoint = filled(&http.endpoint, shared).unwrap_or_default();
@@ -144,6 +151,11 @@ impl HttpCall {
         let mut headers = Map::new();
         for (name, value) in &http.headers {
             headers.insert(name.clone(), Value::String(filled(value, shared)?));
+        }
+        let has_own = headers.keys().any(|name| name.eq_ignore_ascii_case(KEY_HEADER));
+        let key = self.key.as_deref().filter(|_| !has_own);
+        if let Some(key) = key.and_then(|field| key_in(input, field)) {
+            headers.insert(KEY_HEADER.to_owned(), Value::String(key));
         }
         if let Some(auth) = &http.auth {
             let token = filled(&auth.token, shared)?;

@@ -3,6 +3,7 @@
 mod composite;
 mod generator;
 mod http;
+mod keyed;
 mod luau;
 mod run;
 mod schema_check;
@@ -62,10 +63,17 @@ impl ToolFactory {
             ToolBody::Generator(generator) => generator::tool(shared, definition, generator),
             ToolBody::TextProcessor(processor) => generator::processor(shared, definition, processor),
             ToolBody::Composite(composite) => composite::tool(self, definition, composite),
+            ToolBody::BuiltIn if definition.idempotency_key.is_some() => {
+                Err("a tool that the program provides takes no `idempotency_key`".to_owned())
+            }
             ToolBody::BuiltIn => match shared.tool(&definition.name) {
                 Some(tool) => return Ok(tool),
                 None => Err("the program has no built-in tool of this name".to_owned()),
             },
+        };
+        let tool = match &definition.idempotency_key {
+            Some(field) => tool.and_then(|tool| keyed::keyed(tool, definition, field, shared)),
+            None => tool,
         };
         let tool = match definition.params {
             Some(_) => tool.and_then(schema_check::checked),

@@ -4,6 +4,7 @@
 mod agent_spec;
 pub(crate) mod agents;
 mod answer_delivery;
+mod answered_keys;
 mod call_permission;
 mod invoke;
 mod json;
@@ -28,10 +29,12 @@ use tokio_util::sync::CancellationToken;
 use crate::grants::Grants;
 use crate::record::{EffectPerformer, PerformedEffect, RecorderHandle, milliseconds};
 pub(crate) use agents::{Children, end_all};
+pub(crate) use answered_keys::{KeyState, KeyedCall};
 pub(crate) use call_permission::CallPermits;
 pub(crate) use network::Network;
 pub(crate) use shared::ToolsShared;
 pub use shared::{ToolFactoryParts, ToolSurroundings};
+pub(crate) use store::KeyOwner;
 pub(crate) use streams::CallStreams;
 
 /// Performs the effects of one call. Clones share the same state.

@@ -94,7 +94,7 @@ impl ToolStore {
 
     /// Runs `work` with the database and the key space of a place: tools of each folder have their own, apart
     /// from those of the person's tools.
-    fn with<T>(
+    pub(super) fn with<T>(
         &self,
         place: &KeyOwner,
         work: impl FnOnce(&Connection, &str) -> rusqlite::Result<T>,
@@ -192,11 +192,11 @@ fn too_much(most: u64) -> EffectError {
 }
 
 /// The owner of a key.
-struct KeyOwner {
-    owner: String,
-    space: String,
-    of_folder: bool,
-    key: String,
+pub(crate) struct KeyOwner {
+    pub(crate) owner: String,
+    pub(crate) space: String,
+    pub(crate) of_folder: bool,
+    pub(crate) key: String,
 }
 
 /// `kv_get`, `kv_set`, `kv_delete`, `kv_list`.

@@ -42,6 +42,7 @@ pub fn luau(name: &str, script: &str, capabilities: Value) -> ToolDefinition {
         params: None,
         access: None,
         idempotent: false,
+        idempotency_key: None,
         quit: false,
         of_folder: false,
         known: Default::default(),
