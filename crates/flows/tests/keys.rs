@@ -237,6 +237,16 @@ async fn a_key_is_used_for_one_call_in_all_sessions() {
         "from the first call"
     );
     assert_eq!(paid(data, "call_3", b.clone()).await, success("paid 2"));
+    let (first, again) = (
+        json!({"order": "c", "amount": 1}),
+        json!({"amount": 1, "order": "c"}),
+    );
+    assert_eq!(paid(data, "call_7", first).await, success("paid 3"));
+    assert_eq!(
+        paid(data, "call_8", again).await,
+        success("paid 3"),
+        "in another order"
+    );
     let (status, told) = paid(data, "call_4", json!({"order": "a", "amount": 3})).await;
     assert!(
         status == ToolStatus::Invalid && told.contains("other arguments"),
@@ -260,7 +270,7 @@ async fn a_key_is_used_for_one_call_in_all_sessions() {
     );
     assert_eq!(
         paid(data, "call_3", b).await,
-        success("paid 3"),
+        success("paid 4"),
         "the call itself continues"
     );
 }

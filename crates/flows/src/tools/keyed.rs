@@ -103,7 +103,7 @@ impl Tool for KeyedTool {
                         of_folder,
                         key,
                     },
-                    arguments: blake3::hash(input.to_string().as_bytes()).to_hex().to_string(),
+                    arguments: hash_of(&input),
                     holder: holder_of(&context),
                 });
                 let state = begin(&shared, &call).await?;
@@ -136,6 +136,13 @@ async fn owner_of(context: &ToolContext) -> Result<String, EffectError> {
         let problem = format!("the owner of this session cannot be read: {error}");
         EffectError::new("failed", problem)
     })
+}
+
+/// Returns a hash of arguments, whatever the order of their fields.
+fn hash_of(input: &Value) -> String {
+    let mut sorted = input.clone();
+    sorted.sort_all_objects();
+    blake3::hash(sorted.to_string().as_bytes()).to_hex().to_string()
 }
 
 /// Returns what distinguishes a call from all others, and stays the same after a crash.
