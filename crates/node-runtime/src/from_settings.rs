@@ -131,7 +131,10 @@ impl NodeParts {
 /// The built-in tools, with those that the settings configure.
 fn all_tools(options: ToolOptions, settings: &Settings) -> Toolbox {
     let own = own_tools(options, query_options(settings));
-    let of_the_web = with_search(with_extract(own, &settings.local_web_hosts, settings.robots_txt), settings);
+    let of_the_web = with_search(
+        with_extract(own, &settings.local_web_hosts, settings.robots_txt),
+        settings,
+    );
     with_databases(of_the_web, settings)
 }
 

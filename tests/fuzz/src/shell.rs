@@ -13,7 +13,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use agentx_agent::approval::{Verdict, explain_decision};
 use agentx_agent::command_analysis::read_as;
-use agentx_agent::command_split::{like, take_apart};
+use agentx_agent::command_split::{similar_commands, take_apart};
 use agentx_agent::fixtures;
 use agentx_types::{Access, AgentConfig, ApprovalMode, RULES_VERSION, Rule, RuleEffect, ToolSpec};
 use serde_json::json;
@@ -79,7 +79,7 @@ fn read_only(line: &str) {
     }
     let apart = take_apart(line);
     assert!(apart.fed.iter().all(|fed| *fed < apart.commands.len()));
-    let _ = like(line);
+    let _ = similar_commands(line);
 }
 
 fn judged(line: &str) {

@@ -107,6 +107,7 @@ impl ReactAgent {
                     effect: RuleEffect::Allow,
                     tool: call.name.clone(),
                     argument: None,
+                    origin: None,
                     path: None,
                     workspace: None,
                 },

@@ -170,6 +170,7 @@ fn one_answer_settles_all_calls_and_each_is_decided_as_usual() {
             effect: RuleEffect::Deny,
             tool: "change".into(),
             argument: None,
+            origin: None,
             path: None,
             workspace: None,
         });

@@ -71,13 +71,13 @@ mod tests {
     #[test]
     fn what_was_looked_for_is_in_what_is_shown() {
         let text = "one two three four five six seven eight nine ten eleven twelve thirteen";
-        let shown = around(text, "TWELVE", 30);
+        let shown = excerpt_around(text, "TWELVE", 30);
         assert!(shown.contains("twelve") && shown.width() <= 30, "{shown}");
         assert!(shown.starts_with('…'), "{shown}");
-        assert_eq!(around(text, "one", 12), "one two thr…");
-        assert_eq!(around(text, "nowhere", 12), "one two thr…");
-        assert_eq!(around("short", "short", 12), "short");
-        let shown = around(&"船在港口里等着潮水".repeat(9), "潮水", 16);
+        assert_eq!(excerpt_around(text, "one", 12), "one two thr…");
+        assert_eq!(excerpt_around(text, "nowhere", 12), "one two thr…");
+        assert_eq!(excerpt_around("short", "short", 12), "short");
+        let shown = excerpt_around(&"船在港口里等着潮水".repeat(9), "潮水", 16);
         assert!(shown.contains("潮水") && shown.width() <= 16, "{shown}");
     }
 }

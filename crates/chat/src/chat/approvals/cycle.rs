@@ -115,7 +115,7 @@ mod tests {
             ("auto", "ask"),
         ] {
             let choice = ORDER.into_iter().find(|choice| word(*choice) == now);
-            let after: Vec<&str> = choice.into_iter().flat_map(after).map(word).collect();
+            let after: Vec<&str> = choice.into_iter().flat_map(choices_after).map(word).collect();
             assert_eq!(after[0], next);
             assert!(after.len() == 3 && !after.contains(&now));
         }
