@@ -5,7 +5,7 @@ mod tests {
     use agentx_chat::other_programs::COMMAND_LINE;
 
     use crate::args::Cli;
-    use crate::chat::slash::{self, FOREIGN_COMMANDS};
+    use crate::chat::slash::FOREIGN_COMMANDS;
     use clap::CommandFactory as _;
 
     #[test]
@@ -22,7 +22,12 @@ mod tests {
             }
         }
         for (words, _) in FOREIGN_COMMANDS {
-            assert!(words.iter().all(|word| !slash::NAMES.contains(word)), "{words:?}");
+            assert!(
+                words
+                    .iter()
+                    .all(|word| !agentx_chat::slash_names::NAMES.contains(word)),
+                "{words:?}"
+            );
         }
     }
 
@@ -40,7 +45,10 @@ mod tests {
             }
             for named in hint.split(' ').filter_map(|word| word.strip_prefix('/')) {
                 let name = named.trim_end_matches([',', '.', ';', ':']);
-                assert!(slash::NAMES.contains(&name), "/{name} of {hint:?}");
+                assert!(
+                    agentx_chat::slash_names::NAMES.contains(&name),
+                    "/{name} of {hint:?}"
+                );
             }
         }
     }

@@ -71,6 +71,7 @@ pub mod session_opening;
 mod session_status;
 mod sessions;
 pub mod show;
+pub mod slash_names;
 pub mod spectator;
 pub mod terminal;
 #[cfg(test)]

@@ -338,7 +338,7 @@ async fn a_script_that_was_changed_does_not_go_on() {
     again.until_done(&session, 0).await;
     let (status, text) = again.result("call_1");
     assert_eq!(status, ToolStatus::Failed);
-    assert!(text.contains("it was changed since"), "{text}");
+    assert!(text.contains("was changed after this call began"), "{text}");
 }
 
 #[tokio::test]

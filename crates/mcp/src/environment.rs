@@ -14,11 +14,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::described_tool::DescribedTool;
 use crate::failure::McpFailure;
-use crate::host::{McpLaunchContext, McpServerState, ServerHost};
+use crate::host::{McpLaunchContext, ServerHost};
 use crate::known_servers::KnownServer;
 use crate::login::McpLogin;
 use crate::oauth::PendingLogin;
 use crate::offered_names::offered_names;
+use crate::server_state::McpServerState;
 use crate::server_tool::ServerTool;
 use crate::tool::{McpTool, spec_of};
 

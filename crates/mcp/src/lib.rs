@@ -35,6 +35,7 @@ mod sampling;
 mod server_process;
 mod server_requests;
 mod server_start;
+mod server_state;
 mod server_tool;
 mod servers;
 mod serving;
@@ -45,11 +46,12 @@ mod tool;
 
 pub use environment::McpEnvironment;
 pub use failure::McpFailure;
-pub use host::{McpLaunchContext, McpServerState};
+pub use host::McpLaunchContext;
 pub use known_servers::{KnownServer, KnownServers, ServerIdentity};
 pub use limits::McpLimits;
 pub use login::McpLogin;
 pub use oauth::PendingLogin;
+pub use server_state::McpServerState;
 pub use server_tool::{LeftOutTool, ServerTool};
 pub use servers::McpServers;
 pub use serving::{

@@ -42,6 +42,12 @@ struct KnownBlob {
 
 /// The blobs that results for one person named within an hour. Clones share them. By default there are none, and nobody
 /// counts what calls store.
+///
+/// At most 256 blobs are known; the oldest one makes room for a further one. A blob of more than 4 MiB has no address,
+/// because a client reads a resource as a whole; of a longer text it gets the beginning, with a note. The addresses
+/// begin with `agentx://blob/` and mean nothing to another person or after a restart.
+///
+/// Give one value to each person: whoever has it can read what it knows.
 #[derive(Clone, Default)]
 pub struct ClientBlobs {
     known: Arc<Mutex<VecDeque<KnownBlob>>>,
@@ -176,7 +182,7 @@ impl CallBlobs {
     /// Returns the outcome as a client gets it: with the bytes of its media as far as there is room, and with a link to
     /// each blob that it names.
     pub(crate) async fn for_client(&self, outcome: ToolOutcome) -> ToolOutcome {
-        let mut outcome = with_media(outcome, &*self.log, &self.client).await;
+        let mut outcome = with_media(outcome, &*self.log, |id, size| self.client.offer(id, size)).await;
         let stored = std::mem::take(&mut *self.stored());
         for blob in stored {
             let mut texts = outcome.content.iter().filter_map(ContentPart::as_text);

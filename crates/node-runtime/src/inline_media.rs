@@ -6,19 +6,17 @@
 
 use agentx_llm::base64;
 use agentx_runtime::{BlobStore, ToolOutcome};
-use agentx_types::{ContentPart, MediaSource};
-
-use crate::client_blobs::ClientBlobs;
+use agentx_types::{BlobId, ContentPart, MediaSource};
 
 /// The maximum number of bytes of all media of one result.
 const MEDIA_BYTES: u64 = 4 << 20;
 
-/// Returns the outcome with the bytes of its media. A medium that finds no room becomes a link for the client, and one that
-/// is gone, or larger than a client can read, stays a reference.
+/// Returns the outcome with the bytes of its media. A medium that finds no room becomes a link with the address that
+/// `offer` returns for it and its size in bytes; one that is gone, or has no address, stays a reference.
 pub(crate) async fn with_media<B: BlobStore + ?Sized>(
     mut outcome: ToolOutcome,
     blobs: &B,
-    client: &ClientBlobs,
+    offer: impl Fn(&BlobId, u64) -> Option<String>,
 ) -> ToolOutcome {
     let mut room = MEDIA_BYTES;
     for part in &mut outcome.content {
@@ -32,7 +30,7 @@ pub(crate) async fn with_media<B: BlobStore + ?Sized>(
             continue;
         };
         if size > room {
-            if let Some(address) = client.offer(id, size) {
+            if let Some(address) = offer(id, size) {
                 media.source = MediaSource::Url(address);
             }
             continue;
@@ -49,7 +47,7 @@ pub(crate) async fn with_media<B: BlobStore + ?Sized>(
 #[cfg(test)]
 mod tests {
     use agentx_runtime::MemoryLog;
-    use agentx_types::{BlobId, MediaPart, ToolStatus};
+    use agentx_types::{MediaPart, ToolStatus};
 
     use super::*;
 
@@ -77,8 +75,8 @@ mod tests {
             status: ToolStatus::Success,
             details: None,
         };
-        let client = ClientBlobs::default();
-        let found = with_media(outcome, &log, &client).await.content;
+        let offer = |id: &BlobId, size| (size <= MEDIA_BYTES).then(|| format!("agentx://blob/{id}"));
+        let found = with_media(outcome, &log, offer).await.content;
         let expected = [
             MediaSource::Base64("YWJj".into()),
             MediaSource::Url(format!("agentx://blob/{large}")),

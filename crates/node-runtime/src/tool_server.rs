@@ -16,9 +16,13 @@ use tokio_util::sync::CancellationToken;
 
 use crate::NodeRuntime;
 use crate::client_blobs::{CallBlobs, ClientBlobs};
-use crate::try_tool::{Answers, tried};
+use crate::try_tool::{QuestionAnswers, tried};
 
 /// The tools of a runtime for clients outside of any session, such as programs that speak MCP.
+///
+/// A server is cheap to make, and clones share the runtime. Calls are decided by the rules of the agent that each
+/// call names; a call that the rules ask about runs only if its `approver` allows it. Nothing is recorded: a client
+/// keeps its own history. What a call stores is readable for the client through [`blob`](Self::blob) for an hour.
 #[derive(Clone)]
 pub struct ToolServer {
     runtime: Arc<NodeRuntime>,
@@ -176,7 +180,7 @@ impl NodeRuntime {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         call.tool_call_id = ToolCallId::new(format!("call_{number}"));
-        let answers = Answers {
+        let answers = QuestionAnswers {
             allows_asked: false,
             approver,
         };

@@ -27,14 +27,14 @@ use tokio_util::sync::CancellationToken;
 use crate::NodeRuntime;
 
 /// The answers to questions about calls that a call outside of any session makes.
-pub(crate) struct Answers {
+pub(crate) struct QuestionAnswers {
     /// Whether a person agreed to all of them in advance.
     pub(crate) allows_asked: bool,
     /// The approver of each call, if somebody can be asked.
     pub(crate) approver: Option<Arc<dyn CallApprover>>,
 }
 
-impl Answers {
+impl QuestionAnswers {
     fn without_approver(allows_asked: bool) -> Self {
         Self {
             allows_asked,
@@ -69,7 +69,7 @@ impl NodeRuntime {
             .outside_session(
                 call,
                 None,
-                Answers::without_approver(allows_asked),
+                QuestionAnswers::without_approver(allows_asked),
                 self.blobs_of_none(),
                 cancel,
                 hears,
@@ -99,7 +99,7 @@ impl NodeRuntime {
             .outside_session(
                 call,
                 Some(tool),
-                Answers::without_approver(allows_asked),
+                QuestionAnswers::without_approver(allows_asked),
                 self.blobs_of_none(),
                 cancel,
                 hears,
@@ -132,7 +132,7 @@ impl NodeRuntime {
         &self,
         call: CallTool,
         foreign: Option<Arc<dyn Tool>>,
-        answers: Answers,
+        answers: QuestionAnswers,
         blobs: Arc<dyn BlobStore>,
         cancel: CancellationToken,
         mut hears: impl FnMut(&EnvironmentEvent),

@@ -240,8 +240,8 @@ async fn no_error_has_the_password_of_an_address() {
             "postgres://me:made-up-secret@127.0.0.1:1/shop",
             "cannot be reached",
         ),
-        ("postgres://me:made-up-secret@", "no address of PostgreSQL"),
-        ("mysql://me:made-up-secret@h/shop", "no address of PostgreSQL"),
+        ("postgres://me:made-up-secret@", "not a PostgreSQL address"),
+        ("mysql://me:made-up-secret@h/shop", "not a PostgreSQL address"),
     ] {
         let reads = tool(address, DatabaseQueryOptions::default());
         let said = says(&reads, "SELECT 1", ToolStatus::Failed).await;

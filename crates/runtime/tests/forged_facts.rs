@@ -19,7 +19,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-/// What the responder of a tool call offers to its session.
+/// The facts that the responder of a tool call offers to its session.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Offer {
     Output,

@@ -4,6 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
+use crate::command_place::CommandPlace;
 use crate::helper::can_be_helper;
 use crate::temporary::{directory_of, occupy};
 use crate::{HELPER, SandboxError, SandboxMode, SandboxPolicy, SandboxProfile, SandboxStep, SandboxSupport};
@@ -21,15 +22,6 @@ struct LauncherInner {
     mode: SandboxMode,
     profile: SandboxProfile,
     support: OnceLock<SandboxSupport>,
-}
-
-/// The directories and the session of a command.
-#[derive(Clone, Copy, Debug)]
-pub struct CommandPlace<'a> {
-    /// The directory that it may write.
-    pub workspace: &'a Path,
-    /// The session, whose commands in one workspace share a directory for temporary files.
-    pub session: &'a str,
 }
 
 /// The process to start instead of a command. Start it without the variables of

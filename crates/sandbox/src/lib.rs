@@ -10,6 +10,7 @@
 //! work, the helper exits with [`HELPER_FAILED`] and the reason, unless the policy is best effort.
 
 mod caches;
+mod command_place;
 mod found_paths;
 mod helper;
 mod landlock_version;
@@ -27,8 +28,9 @@ mod temporary;
 mod tool_settings;
 
 pub use caches::caches_in_variables;
+pub use command_place::CommandPlace;
 pub use helper::{HELPER, act_as_helper};
-pub use launcher::{CommandPlace, SandboxLauncher, SandboxedCommand};
+pub use launcher::{SandboxLauncher, SandboxedCommand};
 pub use policy::{SandboxLimits, SandboxPaths, SandboxPolicy, SymbolicLink};
 pub use probe::SandboxSupport;
 pub use profile::{SandboxProfile, hidden_variables};

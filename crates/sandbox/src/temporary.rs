@@ -10,7 +10,8 @@ use std::sync::{Mutex, Once, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime};
 
-use crate::{CommandPlace, SandboxError};
+use crate::command_place::CommandPlace;
+use crate::step::SandboxError;
 
 /// The time without a change after which an unlocked directory counts as left: a command that outlived its program
 /// may still use a younger one.

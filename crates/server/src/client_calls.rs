@@ -9,7 +9,7 @@ use agentx_node_runtime::ClientBlobs;
 use agentx_types::OwnerId;
 use tokio_util::sync::CancellationToken;
 
-use crate::auth::mcp_tokens::McpLogin;
+use crate::auth::mcp_tokens::McpTokenLogin;
 
 /// Maximum number of people whose log level is kept; those beyond hear no log messages by `logging/setLevel`.
 const LEVELS: usize = 10_000;
@@ -41,7 +41,7 @@ struct PersonCalls {
 /// A tool that runs for a client.
 struct RunningTool {
     /// The credential with which its caller opened `/mcp`.
-    login: McpLogin,
+    login: McpTokenLogin,
     stop: CancellationToken,
 }
 
@@ -53,7 +53,7 @@ impl ClientCalls {
 
     /// Begins a tool of a person, whose call may be suspended and so outlive its request. Returns its number, and what ends
     /// it; [`Self::end_tool`] counts it no more.
-    pub(crate) fn begin_tool(&self, person: &OwnerId, login: McpLogin) -> (u64, CancellationToken) {
+    pub(crate) fn begin_tool(&self, person: &OwnerId, login: McpTokenLogin) -> (u64, CancellationToken) {
         let mut running = self.lock();
         let calls = running.entry(person.clone()).or_default();
         calls.last += 1;
@@ -68,11 +68,13 @@ impl ClientCalls {
 
     /// Ends a tool that [`Self::begin_tool`] counted.
     pub(crate) fn end_tool(&self, person: &OwnerId, number: u64) {
-        self.end_one(person, |calls| drop(calls.tools.remove(&number)));
+        self.end_one(person, |calls| {
+            let _ = calls.tools.remove(&number);
+        });
     }
 
     /// Ends the tools whose caller `may_go_on` does not hold for. It is called without a lock.
-    pub(crate) fn stop_all_but(&self, may_go_on: impl Fn(&McpLogin) -> bool) {
+    pub(crate) fn stop_all_but(&self, may_go_on: impl Fn(&McpTokenLogin) -> bool) {
         let running = self.lock();
         let tools = running.values().flat_map(|calls| calls.tools.values());
         let tools: Vec<_> = tools
@@ -163,7 +165,7 @@ mod tests {
         let calls = ClientCalls::default();
         let ann = OwnerId::new("own_ann");
         assert!(calls.begin(&ann, 1) && !calls.begin(&ann, 1));
-        let begin_tool = |token: &str| calls.begin_tool(&ann, McpLogin::of_token(token));
+        let begin_tool = |token: &str| calls.begin_tool(&ann, McpTokenLogin::of_token(token));
         let (first, stop) = begin_tool("tok_1");
         calls.end(&ann);
         assert!(!calls.is_idle(), "its commands go on");

@@ -289,7 +289,7 @@ async fn places_are_checked_before_anything_is_opened() {
         (
             "notes.txt",
             Failed,
-            "notes.txt: file is not a database (the file does not begin",
+            "notes.txt: file is not a database (the file does not start",
         ),
         ("", Invalid, "path is empty"),
     ] {
@@ -590,7 +590,7 @@ async fn a_person_has_two_turns_of_the_four() {
     };
     let waits = call(&ann).await;
     assert_eq!(waits.status, Failed);
-    has(&text(&waits), &["Other queries were at work"]);
+    has(&text(&waits), &["Other queries were running"]);
     assert_eq!(call(&bob).await.status, ToolStatus::Success);
     drop(second);
     assert_eq!(call(&ann).await.status, ToolStatus::Success);

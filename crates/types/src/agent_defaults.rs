@@ -1,4 +1,4 @@
-//! What a new agent has if nobody says otherwise. The settings of the program, the builder of the library and
+//! The defaults of a new agent. The settings of the program, the builder of the library and
 //! imported logs begin with these values and name what differs, so that an agent behaves alike however it is
 //! made.
 

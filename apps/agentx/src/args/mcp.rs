@@ -33,7 +33,7 @@ pub(crate) enum McpCommand {
         /// The server
         name: String,
     },
-    /// Create a token with which another program uses the /mcp of a server as you; it is shown once
+    /// Create a token with which another program uses the /mcp of a server as you
     Token(TokenArgs),
     /// Start a server once, list its tools and store the list
     Try {

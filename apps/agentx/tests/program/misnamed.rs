@@ -145,7 +145,7 @@ fn a_rule_that_can_never_match_is_a_warning() {
         ),
         (
             "{effect: deny, tool: read, argument: 'x/**'}",
-            Some("begin with `{`"),
+            Some("start with `{`"),
         ),
         (
             "{effect: allow, tool: bash, path: 'x/**'}",

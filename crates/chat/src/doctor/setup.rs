@@ -7,7 +7,6 @@ use agentx::node::command_sandbox;
 use agentx::sandbox::{SandboxMode, SandboxStep};
 
 use super::DoctorCheck;
-use crate::chat::slash::NAMES;
 use crate::configuration::{check_tools, to_use_ignored};
 use crate::demo::is_demo;
 use crate::error::ChatError;
@@ -153,7 +152,7 @@ pub(super) fn prompts(settings: &Settings) -> Option<DoctorCheck> {
         .chain(&files.remarks)
         .map(ToString::to_string);
     let mut taken = files.commands();
-    taken.retain(|file| NAMES.contains(&file.name.as_str()));
+    taken.retain(|file| crate::slash_names::NAMES.contains(&file.name.as_str()));
     let taken = taken.into_iter().map(|file| {
         let (file, name) = (file.file.display(), &file.name);
         format!("{file}: a command of AgentX has this name, so /{name} does not send it")

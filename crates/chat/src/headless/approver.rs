@@ -15,6 +15,7 @@ use crate::pending_change;
 use crate::render::answers::Answers;
 use crate::render::approval;
 use crate::render::approval_reply::ApprovalReply;
+use crate::sessions::refused_calls::NOT_HERE;
 use crate::terminal::console::Console;
 
 /// Answers the approvals of a run without a chat.
@@ -44,9 +45,6 @@ pub struct Questions {
     lines: mpsc::Receiver<String>,
     wanted: mpsc::Sender<()>,
 }
-
-/// The note for a question although the session refuses such calls.
-pub(super) const NOT_HERE: &str = "nobody can answer questions in this run; `--yes` answers them with yes";
 
 impl Approver {
     /// Creates the approver for a run. `yes` means that `--yes` was given; `no_terminal` means that the

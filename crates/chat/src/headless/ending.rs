@@ -3,7 +3,7 @@
 use agentx::runtime::Session;
 use agentx::types::{
     Eof, NanoUsd, RunFinished, RunId, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, ToolFailed,
-    ToolStatus, host_name, shell_word,
+    host_name, shell_word,
 };
 use serde_json::Value;
 
@@ -11,21 +11,12 @@ use crate::chat::programs::jobs::{JobList, ended_jobs_text, jobs_at_server};
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::exit::run_failure::{CUT_OFF, EMPTY, exit_of};
-use crate::headless::approver::NOT_HERE;
 use crate::place::Place;
 use crate::render::units;
 use crate::render::written_call::{WRITTEN_CALL, is_written_call};
 use crate::run_result::RunResult;
+use crate::sessions::refused_calls::nobody_was_asked;
 use crate::terminal::console::Console;
-
-/// The reasons that the agent, or the answer of a run without a person, gives for refusing a call that it would
-/// have asked about; sessions of earlier programs have the first two.
-const NOBODY: [&str; 4] = [
-    "nobody is there to be asked",
-    "in the approval mode `deny` nobody is asked",
-    "nobody can be asked: there is no terminal",
-    NOT_HERE,
-];
 
 /// The longest argument that a hint repeats.
 const MOST_SHOWN: usize = 200;
@@ -282,11 +273,6 @@ impl RunOutcomeCollector {
     }
 }
 
-/// Returns whether a call was refused because nobody could be asked about it.
-pub(crate) fn nobody_was_asked(failed: &ToolFailed) -> bool {
-    failed.status == ToolStatus::Denied && NOBODY.iter().any(|why| failed.error.contains(why))
-}
-
 /// The command that adds a rule for this call and this folder, as it is typed into a shell.
 pub(crate) fn command_that_allows(tool: &str, input: &Value) -> String {
     let text = |key: &str| {
@@ -384,6 +370,8 @@ fn error(exit: Exit, code: &str, message: &str) -> ChatError {
 
 #[cfg(test)]
 mod tests {
+    use agentx::types::ToolStatus;
+
     use super::*;
     use agentx::types::{ErrorRaised, MessageStart, MessageStop, Usage};
     use serde_json::json;
@@ -437,7 +425,7 @@ mod tests {
             tool_call_id: "call_1".into(),
             name: "bash".into(),
             status: ToolStatus::Denied,
-            error: NOBODY[1].into(),
+            error: crate::sessions::refused_calls::NOBODY[1].into(),
             duration_ms: 0,
             details: None,
         });

@@ -33,7 +33,7 @@ use crate::terminal::console::Console;
 use crate::terminal::signals::Signals;
 pub use approver::{Approver, deny_instead_of_asking};
 pub use ending::leave;
-pub(crate) use ending::{RunOutcomeCollector, command_that_allows, nobody_was_asked};
+pub(crate) use ending::{RunOutcomeCollector, command_that_allows};
 use facts::{drain, next_fact};
 pub use operator::RemoteApprovals;
 pub use output_options::{Format, OutputOptions};

@@ -10,7 +10,7 @@ pub(super) const HEAD_LINES: usize = 12;
 /// The number of lines that are shown from the end of the omitted text.
 const TAIL_LINES: usize = 4;
 
-/// How a person sees the omitted lines, in a chat at a terminal.
+/// The way to see the omitted lines, in a chat at a terminal.
 pub(crate) const KEY_FOR_MORE: &str = " (Ctrl-O shows more)";
 
 /// The lines of a text that are not shown yet, and the number of those that were.

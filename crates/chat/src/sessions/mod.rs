@@ -5,7 +5,7 @@ pub mod cache_why;
 pub mod export;
 pub mod import;
 pub mod redacting;
-mod refused_calls;
+pub(crate) mod refused_calls;
 pub mod secret_scan;
 pub mod seen_notes;
 pub mod sessions_here;

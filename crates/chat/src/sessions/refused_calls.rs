@@ -4,10 +4,18 @@
 use std::collections::BTreeSet;
 
 use agentx::runtime::{Delivery, Runtime, SessionInfo, View};
-use agentx::types::{RunStatus, RuntimeEvent, SessionId};
+use agentx::types::{RunStatus, RuntimeEvent, SessionId, ToolFailed, ToolStatus};
 
-use crate::headless::nobody_was_asked;
-
+/// The note for a question although the session refuses such calls.
+pub(crate) const NOT_HERE: &str = "nobody can answer questions in this run; `--yes` answers them with yes";
+/// The reasons that the agent, or the answer of a run without a person, gives for refusing a call that it would
+/// have asked about; sessions of earlier programs have the first two.
+pub(crate) const NOBODY: [&str; 4] = [
+    "nobody is there to be asked",
+    "in the approval mode `deny` nobody is asked",
+    "nobody can be asked: there is no terminal",
+    NOT_HERE,
+];
 /// The number of sessions that are read, the latest first, so that a list stays fast.
 const MOST_SESSIONS: usize = 20;
 /// Sessions with more events are not read.
@@ -50,4 +58,9 @@ async fn was_refused(runtime: &dyn Runtime, session: &SessionId) -> bool {
         }
     }
     refused.is_some() && refused == ended
+}
+
+/// Returns whether a call was refused because nobody could be asked about it.
+pub(crate) fn nobody_was_asked(failed: &ToolFailed) -> bool {
+    failed.status == ToolStatus::Denied && NOBODY.iter().any(|why| failed.error.contains(why))
 }

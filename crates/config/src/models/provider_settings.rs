@@ -55,7 +55,7 @@ impl ProviderSettings {
         }
     }
 
-    /// Why the credentials of a cloud that were found cannot be used; `None` if they can, or there are none.
+    /// The reason why the credentials of a cloud that were found cannot be used; `None` if they can, or there are none.
     pub fn cloud_problem(&self) -> Option<&str> {
         let cloud = self.cloud.as_ref()?;
         cloud.credentials.as_ref().err().map(String::as_str)

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use agentx_agent::closed_files::guarded;
 use agentx_types::Guard;
 
+use super::directory::{entries, mistake};
 use super::subdirectories::{SEPARATOR, command_files};
-use crate::mistake::{ConfigMistake, MistakeLocation};
-use crate::origin::SourceLocation;
+use crate::mistake::ConfigMistake;
 use crate::settings::Settings;
 use crate::symlinks::leads_out;
 
@@ -19,8 +19,6 @@ use crate::symlinks::leads_out;
 pub(super) const MAX_BYTES: u64 = 256 << 10;
 /// Maximum number of commands, and of skills, in one directory.
 const MAX_FILES: usize = 200;
-/// Maximum number of entries of a directory that are looked at.
-const MAX_ENTRIES: usize = 5_000;
 /// Maximum length of a name, in characters; that of skills is in their standard.
 const MAX_NAME: usize = 64;
 /// The file of a skill in its directory.
@@ -271,33 +269,6 @@ impl Settings {
         };
         let (path, workspace) = (real.to_string_lossy(), self.workspace.to_string_lossy());
         guarded(&guard, &path, &workspace).is_some()
-    }
-}
-
-/// The names in a directory that are UTF-8 and not hidden, sorted.
-pub(super) fn entries(directory: &Path) -> Vec<String> {
-    let Ok(read) = std::fs::read_dir(directory) else {
-        return Vec::new();
-    };
-    let names = read
-        .take(MAX_ENTRIES)
-        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
-    let mut names: Vec<String> = names.filter(|name| !name.starts_with('.')).collect();
-    names.sort();
-    names
-}
-
-/// A mistake in a line of a file.
-pub(super) fn mistake(file: &Path, line: u64, what: String) -> ConfigMistake {
-    ConfigMistake {
-        at: MistakeLocation::File(SourceLocation {
-            file: file.into(),
-            line,
-            column: 1,
-        }),
-        key: String::new(),
-        what,
-        nearest: None,
     }
 }
 

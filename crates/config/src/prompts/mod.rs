@@ -8,6 +8,7 @@
 
 mod arguments;
 mod catalogue;
+mod directory;
 pub(crate) mod environment_context;
 mod find;
 pub(crate) mod folder_instructions;

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use super::PromptFiles;
 use super::arguments::{has_placeholder, with_arguments};
-use super::find::{FoundPrompt, FoundPrompts, PromptKind, mistake};
+use super::directory::mistake;
+use super::find::{FoundPrompt, FoundPrompts, PromptKind};
 use super::front_matter::FrontMatter;
 use crate::mistake::ConfigMistake;
 

@@ -5,7 +5,8 @@ use std::path::{Component, Path, PathBuf};
 use agentx_types::nearest;
 
 use super::PromptFile;
-use super::find::{SKILL_FILE, entries};
+use super::directory::entries;
+use super::find::SKILL_FILE;
 use crate::settings::Settings;
 
 /// Maximum length of the result, in bytes.

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::find::{entries, mistake};
-use crate::{ConfigMistake, leads_out};
+use super::directory::{entries, mistake};
+use crate::mistake::ConfigMistake;
+use crate::symlinks::leads_out;
 
 /// The sign between a subdirectory and what is in it, in the name of a command.
 pub(super) const SEPARATOR: char = ':';

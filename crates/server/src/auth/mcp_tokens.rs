@@ -33,12 +33,12 @@ struct McpTokensRead {
 /// The sender of a request to `/mcp`.
 pub(crate) struct FoundMcpCaller {
     pub(crate) caller: Caller,
-    pub(crate) login: McpLogin,
+    pub(crate) login: McpTokenLogin,
 }
 
 /// The credential with which a caller opened `/mcp`. Streams and calls last longer than their requests, so it is checked while they do.
 #[derive(Clone)]
-pub(crate) struct McpLogin {
+pub(crate) struct McpTokenLogin {
     identity: Identity,
     /// The id of the token that opens `/mcp` alone, if they came with one.
     token: Option<String>,
@@ -142,7 +142,7 @@ impl Authenticator {
             let (identity, client) = self.sender_of(headers, channel, now_ms)?;
             return Ok(FoundMcpCaller {
                 caller: identity.at(client, address),
-                login: McpLogin {
+                login: McpTokenLogin {
                     identity,
                     token: None,
                 },
@@ -162,7 +162,7 @@ impl Authenticator {
         })?;
         Ok(FoundMcpCaller {
             caller: identity.at(client, address),
-            login: McpLogin {
+            login: McpTokenLogin {
                 identity,
                 token: Some(id),
             },
@@ -170,7 +170,7 @@ impl Authenticator {
     }
 
     /// Returns why what opened `/mcp` to somebody does not open it any more; `None` if it does.
-    pub(crate) fn closed_mcp(&self, login: &McpLogin, now_ms: u64) -> Option<&'static str> {
+    pub(crate) fn closed_mcp(&self, login: &McpTokenLogin, now_ms: u64) -> Option<&'static str> {
         if !self.still_knows(&login.identity) {
             return Some(
                 "this server no longer trusts you, or in another role than before; ask its operator",
@@ -216,7 +216,7 @@ fn kept_nowhere(error: &dyn std::error::Error) -> Box<Problem> {
 }
 
 #[cfg(test)]
-impl McpLogin {
+impl McpTokenLogin {
     /// The token with this id, of nobody.
     pub(crate) fn of_token(id: &str) -> Self {
         Self {

@@ -18,7 +18,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::caller::Caller;
-use crate::auth::mcp_tokens::McpLogin;
+use crate::auth::mcp_tokens::McpTokenLogin;
 use crate::mcp::client_call_costs::{AdmittedCall, ClientCallCosts};
 use crate::mcp::running_call::RunningToolCall;
 use crate::members::trust::{choose, default_agent, of_server};
@@ -69,7 +69,7 @@ pub(crate) struct CallerParts {
     agent: AgentConfig,
     log_level: Option<Arc<ClientLogLevel>>,
     /// The credential with which the caller opened `/mcp`.
-    login: McpLogin,
+    login: McpTokenLogin,
 }
 
 impl CallerParts {
@@ -77,7 +77,11 @@ impl CallerParts {
     ///
     /// # Errors
     /// Returns an error if the model of the settings is not known, or the caller's directory cannot be made.
-    pub(crate) fn of(state: Arc<ServerState>, caller: Caller, login: McpLogin) -> Result<Self, RuntimeError> {
+    pub(crate) fn of(
+        state: Arc<ServerState>,
+        caller: Caller,
+        login: McpTokenLogin,
+    ) -> Result<Self, RuntimeError> {
         let agent = default_agent(&state, &caller)?;
         let agent = of_server(&state, &caller, agent)?;
         let log_level = state.client_calls.log_level(&caller.person);

@@ -9,7 +9,7 @@ use agentx_types::OwnerId;
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::caller::Caller;
-use crate::auth::mcp_tokens::McpLogin;
+use crate::auth::mcp_tokens::McpTokenLogin;
 use crate::state::ServerState;
 
 /// Maximum number of the operator's calls that run or are suspended at once, and the limit of a member if
@@ -61,7 +61,7 @@ pub(crate) struct RunningToolCall {
 
 impl RunningToolCall {
     /// Begins a tool of a person to whom `login` opened `/mcp`.
-    pub(crate) fn begin(state: &Arc<ServerState>, person: &OwnerId, login: &McpLogin) -> Self {
+    pub(crate) fn begin(state: &Arc<ServerState>, person: &OwnerId, login: &McpTokenLogin) -> Self {
         let (number, stop) = state.client_calls.begin_tool(person, login.clone());
         Self {
             state: state.clone(),

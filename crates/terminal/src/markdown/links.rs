@@ -1,4 +1,4 @@
-//! Which links the terminal may follow.
+//! The links that the terminal may follow.
 
 /// Maximum length of the address of a link.
 const LONGEST_LINK: usize = 2_000;

@@ -9,13 +9,14 @@ use agentx::runtime::SessionQuery;
 use crate::attach::files::{files, named_so};
 use crate::attach::{escaped, last_word, unescaped};
 use crate::chat::commands::session_change::EVERYWHERE;
-use crate::chat::slash::{NAMES, about};
+use crate::chat::slash::about;
 use crate::chat::{Chat, ConversationSite};
 use crate::picker;
 use crate::render::clean::visible;
 use crate::render::table::cut;
 use crate::render::units;
 use crate::session_opening;
+use crate::slash_names::NAMES;
 
 /// Maximum number of latest sessions to search.
 const KNOWN_SESSIONS: usize = 200;

@@ -3,7 +3,7 @@
 use agentx::config::nearest;
 use agentx_terminal::Line;
 
-use super::NAMES;
+use crate::slash_names::NAMES;
 
 /// The column of the descriptions of commands; in a narrow terminal they stand below the command.
 const DOES: usize = 26;

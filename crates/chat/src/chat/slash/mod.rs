@@ -16,6 +16,7 @@ pub use foreign_commands::FOREIGN_COMMANDS;
 use foreign_commands::{instead_of, instead_of_slash};
 
 use super::plan_mode::PlanCommand;
+use crate::slash_names::NAMES;
 pub(crate) use help::about;
 
 /// A command that a person types with a slash, with its arguments read.
@@ -125,49 +126,6 @@ pub(crate) enum WheelCommand {
     /// Releases the wheel.
     Release,
 }
-
-/// The names of all commands, those that are used most first.
-pub const NAMES: &[&str] = &[
-    "help",
-    "model",
-    "new",
-    "resume",
-    "copy",
-    "retry",
-    "rewind",
-    "clear",
-    "compact",
-    "effort",
-    "init",
-    "export",
-    "config",
-    "doctor",
-    "mcp",
-    "memory",
-    "secret",
-    "quit",
-    "exit",
-    "status",
-    "usage",
-    "context",
-    "thinking",
-    "output",
-    "jobs",
-    "todo",
-    "approve-mode",
-    "plan",
-    "sessions",
-    "title",
-    "who",
-    "wheel",
-    "steer",
-    "queue",
-    "fork",
-    "diff",
-    "approvals",
-    "pin",
-    "unpin",
-];
 
 /// Reads a line: a command, a mistake in one, or `None` for words of the agent, as a path or a doubled slash.
 pub(crate) fn parse(line: &str) -> Option<Result<Slash, String>> {

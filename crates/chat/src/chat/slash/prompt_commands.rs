@@ -5,10 +5,11 @@ use std::path::PathBuf;
 use agentx::config::{FolderTrust, PromptFile, PromptFiles, PromptKind, Settings, nearest};
 
 use super::help::{help, in_rows, is_about};
-use super::{NAMES, unescaped};
+use super::unescaped;
 use crate::attach::attached;
 use crate::error::ChatError;
 use crate::render::clean::visible;
+use crate::slash_names::NAMES;
 
 /// The number of names that the error about an unknown command suggests.
 const NEAREST: usize = 3;

@@ -38,11 +38,11 @@ pub struct LiveAgents {
     rendering: Option<AnswerRendering>,
 }
 
-/// How answers of other agents are rendered on a screen.
+/// The way in which answers of other agents are rendered on a screen.
 #[derive(Clone, Copy, Debug)]
 struct AnswerRendering {
     theme: Theme,
-    /// How a person sees the lines that are left out of an agent's last answer; empty if they cannot.
+    /// The way to see the lines that are left out of an agent's last answer; empty if they cannot.
     more: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What a transcript knows beside the calls: the choices of its front end, the answer in progress, and the problems
+//! The state of a transcript beside the calls: the choices of its front end, the answer in progress, and the problems
 //! of the run.
 
 use agentx::config::ThinkingDisplay;

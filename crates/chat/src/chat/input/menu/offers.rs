@@ -9,12 +9,13 @@ use super::{MenuItem, MenuKind, MenuRequest, MenuStep};
 use crate::attach::file_search::FoundFiles;
 use crate::attach::{escaped, last_word, unescaped};
 use crate::chat::commands::effort::LEVELS;
-use crate::chat::slash::{NAMES, about};
+use crate::chat::slash::about;
 use crate::chat::{Chat, ChatInterface};
 use crate::error::ChatError;
 use crate::models::variable_of;
 use crate::render::clean::visible;
 use crate::render::units;
+use crate::slash_names::NAMES;
 use crate::terminal::TerminalInput;
 use agentx_terminal::EditOutcome;
 
