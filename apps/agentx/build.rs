@@ -7,8 +7,8 @@
 //! Relative relocations are packed (`DT_RELR`): the loader reads all of them at each start, and the plain
 //! form has 24 bytes for each.
 //!
-//! The functions that a run executes lie next to each other in an optimized program (`link/record.py` says why
-//! and makes the list). Without that, the program works as well and maps more memory.
+//! The functions that a run executes lie next to each other in an optimized program (`link/record.py` says
+//! why and makes the list). Without that, the program works as well and maps more memory.
 
 use std::env;
 use std::path::{Path, PathBuf};

@@ -147,8 +147,8 @@ export interface AnswerSchema {
   /** The JSON Schema (2020-12 unless it names another version). */
   schema: unknown;
   /**
-   * Maximum number of times in one run that the model is asked again because its answer does not fit: at most
-   * [`MAX_ANSWER_REPAIRS`]. The default is 2.
+   * Maximum number of times in one run that the model is asked again because its answer does not fit: at
+   * most [`MAX_ANSWER_REPAIRS`]. The default is 2.
    */
   repairs?: number;
 }
@@ -713,7 +713,10 @@ export interface Usage {
   cache_read_tokens?: number;
   /** Written into the provider's cache. */
   cache_write_tokens?: number;
-  /** The part of the tokens written into the cache that the provider keeps for an hour instead of 5 minutes. */
+  /**
+   * The part of the tokens written into the cache that the provider keeps for an hour instead of 5
+   * minutes.
+   */
   cache_write_1h_tokens?: number;
   /** The part of the output that was reasoning. */
   reasoning_tokens?: number;
@@ -848,8 +851,8 @@ export interface AttemptFailed {
    */
   most_media?: number | null;
   /**
-   * Whether the request had no reasoning of earlier answers, although the conversation may have some: then
-   * leaving it out changes nothing. Only said of a refusal that names no part.
+   * Whether the request had no reasoning of earlier answers, although the conversation may have some:
+   * then leaving it out changes nothing. Only said of a refusal that names no part.
    */
   no_thinking?: boolean;
 }
@@ -968,8 +971,8 @@ export interface InnerCallAsked {
    */
   form?: unknown;
   /**
-   * For a question to a person: whether only those may answer who decide for the operator of the server,
-   * because a yes loosens what the operator's settings say.
+   * For a question to a person: whether only those may answer who decide for the operator of the
+   * server, because a yes loosens what the operator's settings say.
    */
   for_operator?: boolean;
 }
@@ -989,8 +992,8 @@ export interface ToolSpec {
   /** The argument that holds a command line, if one does. */
   command_argument?: string | null;
   /**
-   * The argument that holds addresses (a text or a list of texts), if one does: rules and questions are then
-   * about the hosts in it.
+   * The argument that holds addresses (a text or a list of texts), if one does: rules and questions are
+   * then about the hosts in it.
    */
   address_argument?: string | null;
   /**
@@ -1041,8 +1044,8 @@ export interface ToolReach {
    */
   mcp?: string | null;
   /**
-   * Whether a folder's `.mcp.json` names that server. A rule that allows by name is then about it only if the rule is for a
-   * workspace, because another folder may give the name to another program.
+   * Whether a folder's `.mcp.json` names that server. A rule that allows by name is then about it only if
+   * the rule is for a workspace, because another folder may give the name to another program.
    */
   of_folder?: boolean;
   /**
@@ -1204,8 +1207,8 @@ export interface AgentConfig {
   /** Whether the agent gets every tool that the current program offers, not only `tools`. */
   all_tools?: boolean;
   /**
-   * The condition under which tools of MCP servers are found by searching instead of being listed in each request; `None` if
-   * all are always listed, and in logs older than this field.
+   * The condition under which tools of MCP servers are searched instead of listed; `None` if all are always
+   * listed, and in logs older than this field.
    */
   tool_search?: ToolSearch | null;
   /** The schema of the answer that ends each of its runs; the schema of an input takes precedence. */
@@ -1225,7 +1228,7 @@ export interface AgentConfig {
    * logs older than this field.
    */
   asks_at_limits?: boolean;
-  /** The conditions under which the agent counts as stuck in a loop; `None` if never, and in logs older than this field. */
+  /** The conditions under which the agent counts as stuck in a loop; `None` if never, and in older logs. */
   stuck?: StuckSettings | null;
   /**
    * Plan mode: while it is `true`, every call that changes files, runs a program or leaves the machine is
@@ -1272,8 +1275,8 @@ export interface ModelSpec {
    */
   server?: string | null;
   /**
-   * Whether `max_output_tokens` is only assumed, because nobody has said how long the model's answers may be. A
-   * length that a person sets is then requested as it is.
+   * Whether `max_output_tokens` is only assumed, because nobody has said how long the model's answers may
+   * be. A length that a person sets is then requested as it is.
    */
   assumes_output?: boolean;
   /**
@@ -1444,8 +1447,8 @@ export interface Guard {
 }
 
 /**
- * The remotes of the workspace's repository: no star of a rule stands for one that may be a path, because Git runs
- * the hooks of the repository there.
+ * The remotes of the workspace's repository: no star of a rule matches one that may be a path, because Git
+ * runs the hooks of the repository there.
  */
 export interface GitRemotes {
   /** The names of those that lead to other machines. */
@@ -1472,7 +1475,10 @@ export interface ServerRules {
   member_directory?: string | null;
 }
 
-/** The condition under which tools of MCP servers are found by searching instead of being listed in each request. */
+/**
+ * The condition under which tools of MCP servers are found by searching instead of being listed in each
+ * request.
+ */
 export interface ToolSearch {
   /**
    * The share of the model's context window, in percent, beyond which the tools are searched. Tokens are
@@ -2261,7 +2267,10 @@ export interface ApprovalRequested {
   reason: string;
   /** The rule that `session` or `always` would keep. */
   suggested: Rule;
-  /** For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once` is the answer, as text. */
+  /**
+   * For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once`
+   * is the answer, as text.
+   */
   form?: unknown;
   /**
    * Set if the call is a question of the model to the person: then the note of the approval is the
@@ -2379,8 +2388,8 @@ export interface TurnResponse {
   /** The last answer, as text. */
   text: string;
   /**
-   * Milliseconds from the start of the run to its end, without the time in which no program continued it or,
-   * from version 9 of the rules on, it waited for the answer of a person.
+   * Milliseconds from the start of the run to its end, without the time in which no program continued
+   * it or, from version 9 of the rules on, it waited for the answer of a person.
    */
   duration_ms: number;
   /** Tokens of all its model calls. */

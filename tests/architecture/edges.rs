@@ -37,7 +37,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
         "memory",
         &["types", "files", "agent", "runtime", "sqlite-log", "tools"],
     ),
-    // The search engine that the person chose and pages of the web, as tools; the helper that reads documents.
+    // The search engine that the person chose and pages of the web, as tools; the helper that reads
+    // documents.
     ("web", &["types", "http", "runtime", "tools"]),
     // PostgreSQL databases that the person named, as a tool.
     ("postgres", &["types", "runtime", "tools"]),

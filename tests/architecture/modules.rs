@@ -53,8 +53,8 @@ const DOCUMENTED: &[&str] = &[
 struct Modules<'s> {
     /// The production files by the path of their modules; `lib.rs` is the crate itself, and not among them.
     files: Vec<(Vec<&'s str>, &'s Source)>,
-    /// The paths of the names that `lib.rs` imports or exports. Whoever imports such a name from the crate knows the
-    /// module that has it.
+    /// The paths of the names that `lib.rs` imports or exports. Whoever imports such a name from the crate
+    /// knows the module that has it.
     in_crate: BTreeMap<&'s str, Vec<&'s str>>,
 }
 
@@ -160,8 +160,8 @@ fn paths<'c>(
     }
 }
 
-/// The names in `folder` that the code of `module` uses, in `use` and elsewhere: modules and other items. A name in the
-/// crate itself counts as its path in `in_crate`.
+/// The names in `folder` that the code of `module` uses, in `use` and elsewhere: modules and other items. A
+/// name in the crate itself counts as its path in `in_crate`.
 fn named(
     code: &str,
     module: &[&str],

@@ -103,8 +103,8 @@ fn every_file_says_why_it_exists() {
     none(&wrong, "files that do not open with //!");
 }
 
-/// The functions of a VM (`issues/027`) and some system calls (`issues/053`) have no other form; that each use
-/// says why it is sound is a lint.
+/// The functions of a VM (`issues/027`) and some system calls (`issues/053`) have no other form; that each
+/// use says why it is sound is a lint.
 const UNSAFE: [&str; 2] = [
     "crates/luau-tools/src/stack.rs",
     "crates/sandbox/src/linux/kernel.rs",

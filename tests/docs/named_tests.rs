@@ -31,8 +31,8 @@ fn named(document: &str) -> Vec<(String, String)> {
     tests.collect()
 }
 
-/// The names of tests behind a path that begins in no folder: `approvals::what_a_test_says`. A test's name has at
-/// least four words, so a function of the library is not taken for one.
+/// The names of tests behind a path that begins in no folder: `approvals::what_a_test_says`. A test's name
+/// has at least four words, so a function of the library is not taken for one.
 fn named_without_a_folder(document: &str) -> Vec<String> {
     let is_test = |name: &str| {
         let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';

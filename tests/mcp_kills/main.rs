@@ -1,5 +1,6 @@
-//! The program is killed (-9) at random points of calls of an MCP server, which writes its effects into a file. In the end each call is
-//! answered once, nothing was done twice, what is answered is true, and no process of a server is left.
+//! The program is killed (-9) at random points of calls of an MCP server, which writes its effects into a
+//! file. In the end each call is answered once, nothing was done twice, what is answered is true, and no
+//! process of a server is left.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 

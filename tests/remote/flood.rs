@@ -7,8 +7,8 @@ use std::process::Command;
 
 use agentx_tests::{program, workspace_root};
 
-/// The bar of 160 MiB, without the 26.6 MiB of an idle server of a release build (measured on 2026-11-28). The
-/// test holds what strangers add, because a debug build has another size when idle.
+/// The bar of 160 MiB, without the 26.6 MiB of an idle server of a release build (measured on 2026-11-28).
+/// The test holds what strangers add, because a debug build has another size when idle.
 const AT_MOST_MIB: f64 = 133.0;
 /// The least memory above that of the idle server: if it is less, the strangers did not get through.
 const AT_LEAST_MIB: f64 = 5.0;

@@ -15,8 +15,8 @@ use clap::{Parser, ValueEnum};
 ///
 /// It speaks the protocols of Anthropic (/v1/messages), OpenAI (/v1/chat/completions, /v1/responses), Gemini
 /// (/v1beta/models/NAME:streamGenerateContent, /v1beta/interactions) and Amazon Bedrock
-/// (/model/ID/invoke-with-response-stream), streamed. Its address is the one line of its standard output; each request is a line of its standard error. It ends on
-/// Ctrl-C or SIGTERM.
+/// (/model/ID/invoke-with-response-stream), streamed. Its address is the one line of its standard output;
+/// each request is a line of its standard error. It ends on Ctrl-C or SIGTERM.
 #[derive(Parser)]
 #[command(name = "agentx-mock", version, after_help = ANSWERS)]
 struct Args {

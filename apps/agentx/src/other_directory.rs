@@ -25,7 +25,8 @@ const MOST_MISTAKES: usize = 3;
 
 /// The place that the settings name. If the session that is meant works in another directory of this machine,
 /// settings and place become those of that directory, as if it had been named. Must be called inside an async
-/// runtime; a server that cannot be reached is tried again for as long as `patience`. Reports mistakes in the files of agents and tools there.
+/// runtime; a server that cannot be reached is tried again for as long as `patience`. Reports mistakes in the
+/// files of agents and tools there.
 pub(crate) async fn place_of(
     global: &Global,
     agent: &AgentArgs,

@@ -69,8 +69,8 @@ impl Agent {
     /// A fact that does not concern the agent gives an empty [`Transition`]; none is an error. `context` is
     /// the session's state at this moment, and must not be older than the fact.
     ///
-    /// The ids of the actions are `act_SEQ_INDEX`: the `seq` of the fact, and the place among all actions of the fact,
-    /// from 0. So they are the same in each replay:
+    /// The ids of the actions are `act_SEQ_INDEX`: the `seq` of the fact, and the place among all actions of
+    /// the fact, from 0. So they are the same in each replay:
     ///
     /// ```
     /// use agentx_agent::{Agent, HeardBy, StepContext, fixtures};
@@ -171,10 +171,10 @@ impl Agent {
     /// The configuration of an agent above changes by `change` to `maker`: applies the parts that also bind
     /// the agents below it.
     ///
-    /// Rules that deny or ask are added, the guard, plan mode and the version of the rules are taken over, and a model
-    /// of the same provider moves to the server that a person named. A rule that is removed above stays here,
-    /// because this agent may have it from its own file. Any other change concerns only the agent above, and
-    /// nothing follows.
+    /// Rules that deny or ask are added, the guard, plan mode and the version of the rules are taken over,
+    /// and a model of the same provider moves to the server that a person named. A rule that is removed above
+    /// stays here, because this agent may have it from its own file. Any other change concerns only the agent
+    /// above, and nothing follows.
     pub fn on_rules_above(
         &mut self,
         maker: &AgentConfig,
@@ -334,8 +334,8 @@ impl Agent {
     /// Calls that wait for a person's decision, with their questions: those of its model, then nested ones of
     /// its running tools.
     ///
-    /// The fact that answers a question is an `approval` with the `tool_call_id` of the call. A nested call has the id
-    /// of its outer call and the number of its step: `call_1/7`.
+    /// The fact that answers a question is an `approval` with the `tool_call_id` of the call. A nested call
+    /// has the id of its outer call and the number of its step: `call_1/7`.
     pub fn questions(&self) -> impl Iterator<Item = (&RequestedCall, &Question)> {
         let own = self.calls().iter().filter_map(|entry| match &entry.stage {
             CallStage::AwaitingApproval(question) => Some((&entry.call, question)),

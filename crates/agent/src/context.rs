@@ -74,8 +74,8 @@ pub enum HeardBy {
 
 /// Everything that follows from one fact.
 ///
-/// Empty if the fact does not concern the agent. The order of outputs and actions is that in which the step made them;
-/// the caller publishes the outputs and performs the actions after the fact is in the log.
+/// Empty if the fact does not concern the agent. The order of outputs and actions is that in which the step
+/// made them; the caller publishes the outputs and performs the actions after the fact is in the log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Transition {
     /// The outputs of the agent, in order.

@@ -33,8 +33,8 @@ const OWN: [&str; 6] = [AGENTS, ASK_USER, DELEGATE, FIND_TOOLS, PRESENT_PLAN, RE
 
 /// Removes everything that a document would allow, from this agent and from those that it may create.
 ///
-/// Each field is named here, so that a new one has to be decided. Applied again, it changes nothing. `workspace` is the
-/// directory of the program that imported the session.
+/// Each field is named here, so that a new one has to be decided. Applied again, it changes nothing.
+/// `workspace` is the directory of the program that imported the session.
 pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str>) {
     if let Some(workspace) = workspace {
         config.workspace = workspace.to_owned();

@@ -146,8 +146,8 @@ impl ToolLedger {
 
     /// Returns whether every call has its result. An empty ledger is settled.
     ///
-    /// The machine closes the round once this is true: it moves the results into the conversation, and asks the model
-    /// again or ends the run.
+    /// The machine closes the round once this is true: it moves the results into the conversation, and asks
+    /// the model again or ends the run.
     pub fn is_settled(&self) -> bool {
         self.entries
             .iter()

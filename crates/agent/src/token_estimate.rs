@@ -1,8 +1,8 @@
 //! The size of a conversation in tokens: an estimate, which the counts of a provider correct.
 //!
-//! Tokens are estimated, not counted: every vendor has its own tokenizer, and counting with the wrong one is not
-//! better than an estimate that the first answer corrects. These numbers decide when a window moves, so changing
-//! them requires a new version of the rules.
+//! Tokens are estimated, not counted: every vendor has its own tokenizer, and counting with the wrong one is
+//! not better than an estimate that the first answer corrects. These numbers decide when a window moves, so
+//! changing them requires a new version of the rules.
 
 use agentx_types::{AgentConfig, ContentPart, Message, ModelRequest, ToolSpec};
 

@@ -65,11 +65,12 @@ impl AgentBuilder {
         self
     }
 
-    /// The credentials of a cloud for the model's provider, in place of a key: an access key of AWS for `bedrock`, by
-    /// which each request is signed, or a service account or a person of Google for `vertex` and
-    /// `vertex-anthropic`, whose tokens are requested and renewed. [`AgentBuilder::base_url`] names the region:
-    /// [`bedrock::base_url`](crate::llm::bedrock::base_url) and
-    /// [`vertex_base_url`](crate::llm::google_auth::vertex_base_url) make it. Nothing is read from variables or files.
+    /// The credentials of a cloud for the model's provider, in place of a key: an access key of AWS for
+    /// `bedrock`, by which each request is signed, or a service account or a person of Google for `vertex`
+    /// and `vertex-anthropic`, whose tokens are requested and renewed. [`AgentBuilder::base_url`] names the
+    /// region: [`bedrock::base_url`](crate::llm::bedrock::base_url) and
+    /// [`vertex_base_url`](crate::llm::google_auth::vertex_base_url) make it. Nothing is read from variables
+    /// or files.
     pub fn cloud(mut self, credentials: CloudCredentials) -> Self {
         self.definition.door.cloud = Some(credentials);
         self

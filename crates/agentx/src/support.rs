@@ -1,5 +1,5 @@
-//! Support for the code that `#[agentx::tool]` and `agentx::replay_test!` generate, so that a crate that uses it depends on `agentx`
-//! alone.
+//! Support for the code that `#[agentx::tool]` and `agentx::replay_test!` generate, so that a crate that uses
+//! it depends on `agentx` alone.
 
 use std::fmt::Display;
 use std::future::Future;

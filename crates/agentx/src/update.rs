@@ -67,9 +67,9 @@ pub struct Answer {
     /// Money of all model calls of the run, in billionths of a US dollar; `cost.as_usd()` is in dollars. Zero
     /// if the model's price is unknown.
     pub cost: NanoUsd,
-    /// Time from the input to the answer, without the time in which no program continued the run, or it waited
-    /// for the answer of a person. After a crash, the time since the last event before it is left out, too,
-    /// because the time of the crash is not recorded.
+    /// Time from the input to the answer, without the time in which no program continued the run, or it
+    /// waited for the answer of a person. After a crash, the time since the last event before it is left out,
+    /// too, because the time of the crash is not recorded.
     pub duration: Duration,
     /// The number of model calls.
     pub model_calls: u32,

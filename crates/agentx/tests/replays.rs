@@ -1,5 +1,5 @@
-//! A recorded session as a test, by the macro that a user writes. The session is made up: a scripted model asks a question, and the
-//! person at the terminal answers it.
+//! A recorded session as a test, by the macro that a user writes. The session is made up: a scripted model
+//! asks a question, and the person at the terminal answers it.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

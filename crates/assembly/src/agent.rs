@@ -183,8 +183,8 @@ impl Assembly<'_> {
         others.map(spec).collect()
     }
 
-    /// Returns whether these tools name the machine's own `wait`: the settings turn it on, and no file describes a
-    /// tool of this name.
+    /// Returns whether these tools name the machine's own `wait`: the settings turn it on, and no file
+    /// describes a tool of this name.
     fn has_own_wait(&self, uses: &[ToolUse]) -> bool {
         let is_own = !self.base.tools.iter().any(|tool| tool.name == WAIT);
         is_own && self.base.wait && uses.iter().any(|used| used.name() == WAIT)

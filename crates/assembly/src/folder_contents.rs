@@ -25,8 +25,8 @@ pub struct FolderContents {
     pub tools: Vec<FileTool>,
     /// The agents by name, with the environment variables that their instructions use.
     pub agents: BTreeMap<String, BTreeSet<String>>,
-    /// The models that each of its agents asks, by the agent's name: those of its fallbacks and of agents that
-    /// are written inside it, too.
+    /// The models that each of its agents asks, by the agent's name: those of its fallbacks and of agents
+    /// that are written inside it, too.
     pub agent_models: BTreeMap<String, BTreeSet<String>>,
     /// The servers of the models that its tools and agents name: `big of vendor at https://api.example`.
     /// Models that only its own settings know are missing.

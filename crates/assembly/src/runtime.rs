@@ -52,8 +52,8 @@ pub(crate) fn load_library(settings: &Settings, tools: &[ToolSpec], files: &dyn 
     let (workspace, user) = (workspace_folder(settings), user_folder(settings));
     let root = |path, origin| Root { path, origin };
     let mut roots = vec![root(user.clone(), FileOrigin::User)];
-    // If the person's own folder is also the workspace's, it counts as theirs. Behind a link out of the folder
-    // are files that are not the folder's.
+    // If the person's own folder is also the workspace's, it counts as theirs. Behind a link out of the
+    // folder are files that are not the folder's.
     let is_own = std::fs::canonicalize(&workspace).ok() == std::fs::canonicalize(&user).ok() && user.exists();
     if !is_own && !leads_out(&settings.workspace_root, &workspace) {
         roots.insert(0, root(workspace, FileOrigin::Workspace));
@@ -166,8 +166,8 @@ pub fn runtime_with_files(
     })
 }
 
-/// Counts what tools from files keep for an owner in this directory. There may be values without any tool: the
-/// files may have been removed.
+/// Counts what tools from files keep for an owner in this directory. There may be values without any tool:
+/// the files may have been removed.
 fn kept_bytes_in(data_dir: PathBuf) -> KeptBytes {
     Arc::new(move |owner| {
         kept_bytes(&data_dir, owner)

@@ -91,8 +91,8 @@ pub(crate) fn with_settings(
     }
 }
 
-/// Returns whether a tool has a name that belongs to a tool of one of the person's own MCP servers: rules that
-/// allow it are about that one.
+/// Returns whether a tool has a name that belongs to a tool of one of the person's own MCP servers: rules
+/// that allow it are about that one.
 fn is_named_by_server(name: &str, settings: &Settings) -> bool {
     let mut own = settings.mcp.iter().filter(|server| !server.of_folder);
     own.any(|server| {

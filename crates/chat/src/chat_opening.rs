@@ -281,8 +281,8 @@ fn make_interface(
     Ok((ChatInterface::Editor { raw, screen }, history))
 }
 
-/// The lines that were typed before. Those of now are stored without secrets, and those of before lose the secrets that
-/// became known since.
+/// The lines that were typed before. Those of now are stored without secrets, and those of before lose the
+/// secrets that became known since.
 fn line_history(settings: &Settings) -> LineHistory {
     let Some(filter) = line_filter(settings) else {
         return LineHistory::load(&settings.data_dir);

@@ -77,8 +77,8 @@ impl SettingsRead {
         }
     }
 
-    /// Returns whether a command would read what this mistake in the file of a folder is about. A folder does not say
-    /// where sessions are stored.
+    /// Returns whether a command would read what this mistake in the file of a folder is about. A folder does
+    /// not say where sessions are stored.
     fn has_of_folder(self, mistake: &ConfigMistake) -> bool {
         self != Self::Stored && (mistake.key.is_empty() || self.has_key(&mistake.key))
     }

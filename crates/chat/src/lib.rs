@@ -5,8 +5,8 @@
 //! program that is built on this crate makes the runtime, reads the settings and parses its command line;
 //! [`session_opening::CommandLineOverrides`] is the part of that which a session takes over.
 //!
-//! The folders of the crate. The last column has the modules of a private folder, or of one with parts that other crates
-//! need, that are public under a name of their own.
+//! The folders of the crate. The last column has the modules of a private folder, or of one with parts that
+//! other crates need, that are public under a name of their own.
 //!
 //! | folder | what is in it | public as |
 //! | --- | --- | --- |
@@ -35,11 +35,12 @@
 //! | `tools` | tools, and what serves them, outside of a session | [`command_sandbox`], [`file_arguments`], [`parameter_names`], [`reactor_list`], [`sandbox_arguments`], [`script_output`] |
 //! | [`waits`] | sessions that wait for a time, and prompts that are run at set times | |
 //!
-//! Files beside them: [`chat_opening`] opens a chat at a place and prints the farewell, [`spectator`] shows a session that
-//! somebody else drives, [`mcp_serving`] is `agentx mcp serve`, [`demo`] answers if no model is connected,
-//! [`configuration`] has notes about settings, [`named_file`] opens files of a command line, `pending_change` finds the
-//! change that a call would make, [`run_result`] has the result of a run as programs read it, [`error`] has the errors of
-//! the front end, and [`unwritten`] those of files and streams that cannot be written.
+//! Files beside them: [`chat_opening`] opens a chat at a place and prints the farewell, [`spectator`] shows a
+//! session that somebody else drives, [`mcp_serving`] is `agentx mcp serve`, [`demo`] answers if no model is
+//! connected, [`configuration`] has notes about settings, [`named_file`] opens files of a command line,
+//! `pending_change` finds the change that a call would make, [`run_result`] has the result of a run as
+//! programs read it, [`error`] has the errors of the front end, and [`unwritten`] those of files and streams
+//! that cannot be written.
 
 pub mod attach;
 #[cfg(test)]

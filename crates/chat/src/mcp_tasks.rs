@@ -1,10 +1,11 @@
 //! Agents from files as tasks of `agentx mcp serve`: a task is a session whose first input has a special key,
 //! and its id is that of the session.
 //!
-//! All that is known of a task is in its session's log. So a server that was started again answers for it too: it reads
-//! the log, and opens the session if its run is not over, which goes on then. A question waits in the session until the
-//! client answers it, or a person does (`agentx resume`). Of a task that another living process runs, the state is known
-//! from the log too, with its questions; only that process takes answers, and stops it.
+//! All that is known of a task is in its session's log. So a server that was started again answers for it
+//! too: it reads the log, and opens the session if its run is not over, which goes on then. A question waits
+//! in the session until the client answers it, or a person does (`agentx resume`). Of a task that another
+//! living process runs, the state is known from the log too, with its questions; only that process takes
+//! answers, and stops it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -114,8 +115,8 @@ impl AgentTasks {
         Ok(Some(served(&info, state)))
     }
 
-    /// Gives answers to questions of a task; returns whether there is such a task. If another process runs it, that is an
-    /// error: the answers are not taken.
+    /// Gives answers to questions of a task; returns whether there is such a task. If another process runs
+    /// it, that is an error: the answers are not taken.
     pub(crate) async fn answer(
         &self,
         id: &str,

@@ -1,5 +1,5 @@
-//! Opens files that a person names on a command line. A named pipe is refused, because opening it would block until a
-//! process writes into it.
+//! Opens files that a person names on a command line. A named pipe is refused, because opening it would block
+//! until a process writes into it.
 
 use std::fs::File;
 use std::io;

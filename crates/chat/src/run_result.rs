@@ -94,8 +94,8 @@ impl RunResult {
         self.cost = NanoUsd(less(after.cost.0, before.cost.0));
     }
 
-    /// Fills in the cost of a run that did not report it and whose session cannot say it: that of its answers, at
-    /// the prices of this model.
+    /// Fills in the cost of a run that did not report it and whose session cannot say it: that of its
+    /// answers, at the prices of this model.
     pub fn fill_cost_of_answers(&mut self, model: &ModelSpec) {
         if self.usage == Usage::default() {
             self.usage = model.prices.marked(self.answered);
@@ -110,7 +110,8 @@ impl RunResult {
         (!is_unknown).then(|| self.cost.as_usd())
     }
 
-    /// Returns the result as the JSON object that docs/PROTOCOL.md describes; its hint names `server`, the address of the server.
+    /// Returns the result as the JSON object that docs/PROTOCOL.md describes; its hint names `server`, the
+    /// address of the server.
     pub fn to_json(&self, server: Option<&str>) -> Value {
         let status = match self.status {
             Some(status) => json!(status),

@@ -1,5 +1,5 @@
-//! Shows a session to a spectator. `watch` shows it like a chat if the terminal can, otherwise in lines or as events;
-//! `mirror` always uses lines or events.
+//! Shows a session to a spectator. `watch` shows it like a chat if the terminal can, otherwise in lines or as
+//! events; `mirror` always uses lines or events.
 
 use std::sync::Arc;
 

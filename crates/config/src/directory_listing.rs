@@ -43,8 +43,8 @@ pub(crate) fn name_of(directory: &Path, root: &Path) -> PathBuf {
 }
 
 impl Listing {
-    /// Reads a directory below `root`, and those of the folder that its links lead to; both are real paths. If there
-    /// are too many entries, the text is another one in every process.
+    /// Reads a directory below `root`, and those of the folder that its links lead to; both are real paths.
+    /// If there are too many entries, the text is another one in every process.
     pub(crate) fn of(directory: &Path, root: &Path) -> Self {
         let mut walk = Walk {
             root,
@@ -181,7 +181,8 @@ impl Walk<'_> {
         Some(())
     }
 
-    /// Notes where a link leads, with the contents of a file there. A directory of the folder is entered later.
+    /// Notes where a link leads, with the contents of a file there. A directory of the folder is entered
+    /// later.
     fn follow(&mut self, link: &Path, is_ignored: bool) {
         let Ok(real) = std::fs::canonicalize(link) else {
             return self.note(link, "leads nowhere");

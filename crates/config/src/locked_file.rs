@@ -23,8 +23,8 @@ pub(crate) struct LockedFile {
 }
 
 impl LockedFile {
-    /// Waits for the lock on `file`, and creates its directory, for its owner alone, if necessary. The file need not
-    /// exist.
+    /// Waits for the lock on `file`, and creates its directory, for its owner alone, if necessary. The file
+    /// need not exist.
     ///
     /// # Errors
     /// Returns an error if another writer is not done in time, or the directory cannot be written.
@@ -41,8 +41,8 @@ impl LockedFile {
         Ok(Self { named, real, lock })
     }
 
-    /// Opens a file as [`LockedFile::open`] does. If it is below the folder `root`, it may not be reached through
-    /// a link of the folder.
+    /// Opens a file as [`LockedFile::open`] does. If it is below the folder `root`, it may not be reached
+    /// through a link of the folder.
     ///
     /// # Errors
     /// Returns an error that names such a link, or that of [`LockedFile::open`].

@@ -1,6 +1,6 @@
-//! YAML as a tree in which every key and value knows its line and column, so that all mistakes of a file can be shown
-//! in one go. The size of the tree is bounded: a file of aliases of aliases is an error, and does not fill the
-//! memory.
+//! YAML as a tree in which every key and value knows its line and column, so that all mistakes of a file can
+//! be shown in one go. The size of the tree is bounded: a file of aliases of aliases is an error, and does
+//! not fill the memory.
 
 use std::fmt;
 

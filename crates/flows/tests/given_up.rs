@@ -23,8 +23,8 @@ use tokio_util::sync::CancellationToken;
 const READ: u64 = 100;
 const WRITTEN: u64 = 7;
 
-/// The agent's model answers from a list. The model `writer` writes some words and then nothing more until it is
-/// stopped, and counts what its vendor would bill.
+/// The agent's model answers from a list. The model `writer` writes some words and then nothing more until it
+/// is stopped, and counts what its vendor would bill.
 #[derive(Clone)]
 struct Metered {
     agent: ScriptedModel,
@@ -143,7 +143,8 @@ fn billed(place: &Place) -> Usage {
     billed
 }
 
-/// Checks that the bill is what the writer counted for `calls` calls, and that the limits of the session count it.
+/// Checks that the bill is what the writer counted for `calls` calls, and that the limits of the session
+/// count it.
 async fn check(outer: ToolDefinition, calls: u64, status: ToolStatus, interrupts: bool) {
     let (place, model) = place(outer);
     let session = place.open().await;

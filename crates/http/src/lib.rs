@@ -46,8 +46,8 @@ impl Certificates {
     }
 }
 
-/// Returns the builder of a client that names itself `agentx/VERSION` and follows no redirects. Time limits are up
-/// to the caller.
+/// Returns the builder of a client that names itself `agentx/VERSION` and follows no redirects. Time limits
+/// are up to the caller.
 pub fn client_builder(certificates: Certificates) -> ClientBuilder {
     // Another crate of the process may already have installed the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();

@@ -81,8 +81,8 @@ pub(crate) fn check_directory(_: &Path) -> Result<(), KeyringError> {
     Ok(())
 }
 
-/// Writes a file atomically, readable only by its owner, and waits until the disk has it. Only the holder of the
-/// lock may call it.
+/// Writes a file atomically, readable only by its owner, and waits until the disk has it. Only the holder of
+/// the lock may call it.
 pub(crate) fn replace(path: &Path, bytes: &[u8], lock: &FileLock) -> Result<(), KeyringError> {
     let options = ReplaceOptions {
         durable: true,

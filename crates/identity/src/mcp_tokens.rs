@@ -1,5 +1,5 @@
-//! The tokens with which programs of people use `/mcp` of the server of this directory: the file `mcp_tokens.json`. It
-//! has the hash of each token, never the token.
+//! The tokens with which programs of people use `/mcp` of the server of this directory: the file
+//! `mcp_tokens.json`. It has the hash of each token, never the token.
 
 use std::path::PathBuf;
 
@@ -73,7 +73,8 @@ impl Keyring {
         })
     }
 
-    /// Makes a token of `key` for the program `name`. Returns the entry, and the token itself, which is kept nowhere.
+    /// Makes a token of `key` for the program `name`. Returns the entry, and the token itself, which is kept
+    /// nowhere.
     ///
     /// # Errors
     /// Returns an error if the key has too many tokens, or the list cannot be read or written.
@@ -125,13 +126,14 @@ impl Keyring {
         self.retain_mcp_tokens(|known| known.id != id, &lock)
     }
 
-    /// Removes the tokens of keys that this directory does not trust any more, so that they do not count again when it
-    /// trusts such a key later. [`Keyring::untrust`] and [`Keyring::trust`] do so, too; this is for a list of people that
-    /// was edited as a file. Returns whether there were some. Without such a list nothing is removed, because an editor
-    /// may be replacing it.
+    /// Removes the tokens of keys that this directory does not trust any more, so that they do not count
+    /// again when it trusts such a key later. [`Keyring::untrust`] and [`Keyring::trust`] do so, too; this is
+    /// for a list of people that was edited as a file. Returns whether there were some. Without such a list
+    /// nothing is removed, because an editor may be replacing it.
     ///
     /// # Errors
-    /// Returns an error if the people, the identity or the tokens cannot be read, or the tokens cannot be written.
+    /// Returns an error if the people, the identity or the tokens cannot be read, or the tokens cannot be
+    /// written.
     pub fn remove_mcp_tokens_of_untrusted(&self) -> Result<bool, KeyringError> {
         if !self.people_file().exists() || !self.mcp_tokens_file().exists() {
             return Ok(false);
@@ -160,7 +162,8 @@ impl Keyring {
         Ok(were_others)
     }
 
-    /// Returns the state of the list: taken before it is read, it shows later whether it has to be read again.
+    /// Returns the state of the list: taken before it is read, it shows later whether it has to be read
+    /// again.
     pub fn mcp_tokens_stamp(&self) -> Stamp {
         Stamp::of([&self.mcp_tokens_file(), &self.people_file()])
     }

@@ -243,8 +243,8 @@ impl Emitter {
         }
     }
 
-    /// Emits a complete call. One without a name never began: nobody can run it, and a vendor would refuse the
-    /// conversation with it.
+    /// Emits a complete call. One without a name never began: nobody can run it, and a vendor would refuse
+    /// the conversation with it.
     pub(crate) fn tool_call(
         &mut self,
         id: ToolCallId,

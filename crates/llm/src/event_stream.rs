@@ -108,8 +108,8 @@ impl<A: EventAnswer> EventStream<A> {
     }
 }
 
-/// The last bytes of a stream, for an error that was written to it without the form of an event: Gemini ends a
-/// begun answer with the lines `{"error": {"code": 503, …}}`
+/// The last bytes of a stream, for an error that was written to it without the form of an event: Gemini ends
+/// a begun answer with the lines `{"error": {"code": 503, …}}`
 /// (<https://github.com/theopenco/llmgateway/issues/3616>).
 #[derive(Clone, Debug, Default)]
 struct Tail(Vec<u8>);

@@ -20,8 +20,8 @@ use crate::secret::Secret;
 pub const TOKEN_URI: &str = "https://oauth2.googleapis.com/token";
 
 /// Returns the address of a publisher's models in a project, as Anthropic's client makes it
-/// (<https://github.com/anthropics/anthropic-sdk-python>, `src/anthropic/lib/vertex/_client.py`). The region may be
-/// `global`, or `us` or `eu` for all regions there.
+/// (<https://github.com/anthropics/anthropic-sdk-python>, `src/anthropic/lib/vertex/_client.py`). The region
+/// may be `global`, or `us` or `eu` for all regions there.
 ///
 /// ```
 /// use agentx_llm::google_auth::vertex_base_url;

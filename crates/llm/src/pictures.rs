@@ -154,8 +154,8 @@ impl<'a> Pictures<'a> {
     }
 
     /// Leaves pictures out until the rest may be sent. If only a few are too large for a request of many
-    /// pictures, these go. Otherwise the oldest go, until there is room for further ones: not one with each new
-    /// picture, because each change of earlier messages invalidates the provider's cache. Pictures of the
+    /// pictures, these go. Otherwise the oldest go, until there is room for further ones: not one with each
+    /// new picture, because each change of earlier messages invalidates the provider's cache. Pictures of the
     /// message that is looked at stay as long as they fit.
     fn make_fit(&mut self, limits: &PictureLimits, kept: &mut Vec<PlacedPicture>) {
         if self.fit(kept, limits) {

@@ -1,4 +1,5 @@
-//! Builds requests: [`build`] selects the builder of a model's API, and shows it only the blobs that the model may see.
+//! Builds requests: [`build`] selects the builder of a model's API, and shows it only the blobs that the
+//! model may see.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -91,8 +92,8 @@ fn with_temperature<'a>(request: &'a ModelRequest, options: &WireOptions) -> Cow
     }
 }
 
-/// Returns whether the reasoning of earlier answers is in the body of a request. A conversation may have some that is
-/// not sent: that of another model, or any if the server has no field for it.
+/// Returns whether the reasoning of earlier answers is in the body of a request. A conversation may have some
+/// that is not sent: that of another model, or any if the server has no field for it.
 ///
 /// `true` for Gemini, whose signatures are on other parts too.
 pub fn sends_thinking(request: &ModelRequest, options: &WireOptions) -> bool {

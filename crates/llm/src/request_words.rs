@@ -1,9 +1,10 @@
-//! Small parts that the requests of all APIs share: texts that are joined, names of tools, the bound of an answer, the
-//! word for an effort.
+//! Small parts that the requests of all APIs share: texts that are joined, names of tools, the bound of an
+//! answer, the word for an effort.
 
 use agentx_types::ModelRequest;
 
-/// Returns the maximum number of tokens of the answer: see [`longest_answer`](agentx_types::ModelSpec::longest_answer).
+/// Returns the maximum number of tokens of the answer: see
+/// [`longest_answer`](agentx_types::ModelSpec::longest_answer).
 pub(crate) fn longest_answer(request: &ModelRequest) -> u64 {
     request.model.longest_answer(request.params.max_output_tokens)
 }

@@ -65,8 +65,8 @@ fn merged(schema: &Value) -> Option<Value> {
     })
 }
 
-/// One object for a schema and those that it combines: their properties together, and as required what all ways to
-/// fit it require.
+/// One object for a schema and those that it combines: their properties together, and as required what all
+/// ways to fit it require.
 fn flat(schema: &Value, root: &Value, depth: usize) -> Map<String, Value> {
     let Some(fields) = referred(schema, root, depth).as_object() else {
         return Map::new();
@@ -101,8 +101,8 @@ fn flat(schema: &Value, root: &Value, depth: usize) -> Map<String, Value> {
     out
 }
 
-/// The schema that a reference within the document names; any other schema itself. References further below may lead
-/// back, and are not followed.
+/// The schema that a reference within the document names; any other schema itself. References further below
+/// may lead back, and are not followed.
 fn referred<'a>(schema: &'a Value, root: &'a Value, depth: usize) -> &'a Value {
     let pointer = schema.get("$ref").and_then(Value::as_str).filter(|_| depth <= 1);
     let target = pointer.and_then(|pointer| root.pointer(pointer.strip_prefix('#')?));

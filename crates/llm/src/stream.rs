@@ -90,8 +90,8 @@ impl StreamDecoder {
     /// Decodes the next bytes of the body and adds the events to `out`. If it returns an error, `out` has the
     /// events before the error.
     ///
-    /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer, and after an
-    /// error, are ignored.
+    /// The bytes may be cut anywhere, also inside a character. Bytes after the end of the answer, and after
+    /// an error, are ignored.
     ///
     /// # Errors
     /// Returns [`StreamError::Provider`] if the provider reports an error or blocked the prompt,

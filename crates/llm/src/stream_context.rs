@@ -14,7 +14,8 @@ pub struct StreamContext {
     pub attempt: u32,
     /// The ids of the calls in the answer itself.
     calls: BTreeSet<ToolCallId>,
-    /// The request that is answered. Its ids are looked up when an answer has one, not collected for each call.
+    /// The request that is answered. Its ids are looked up when an answer has one, not collected for each
+    /// call.
     request: Option<Arc<ModelRequest>>,
     taken: Arc<UsedIds>,
 }

@@ -175,7 +175,8 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// Nobody has published a recording of Anthropic's models at Bedrock, so those of Anthropic itself are put into frames.
+/// Nobody has published a recording of Anthropic's models at Bedrock, so those of Anthropic itself are put
+/// into frames.
 #[test]
 fn recorded_streams_of_anthropic_in_frames_are_what_their_golden_files_say() {
     let Some(recordings) = common::recordings("streams of Anthropic in frames") else {

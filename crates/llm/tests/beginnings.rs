@@ -1,6 +1,6 @@
-//! Streams that end without having begun, and pieces of something that never began: gateways leave out or swap
-//! events. The answer is malformed, so the model is called again: an empty success would end the run, and a call
-//! without its arguments would run with none.
+//! Streams that end without having begun, and pieces of something that never began: gateways leave out or
+//! swap events. The answer is malformed, so the model is called again: an empty success would end the run,
+//! and a call without its arguments would run with none.
 
 use agentx_llm::StreamError;
 use agentx_types::{Api, ContentPart, EnvironmentEvent};
@@ -44,8 +44,8 @@ fn end() -> Vec<Value> {
     ]
 }
 
-/// Checks that the stream is malformed and ends nothing, with and without the mark of its end, and returns its
-/// number of calls.
+/// Checks that the stream is malformed and ends nothing, with and without the mark of its end, and returns
+/// its number of calls.
 fn is_malformed(api: Api, events: &[Value], why: &str) -> usize {
     let all = sse(events);
     let (events, result) = decode(api, [all.as_bytes()]);

@@ -498,8 +498,8 @@ fn calls_cost_what_the_price_lists_say() {
     }
 }
 
-/// The prices that the books are kept by, in dollars for a million tokens: what is read, written, and read from
-/// the cache. A change of the catalog changes this table too.
+/// The prices that the books are kept by, in dollars for a million tokens: what is read, written, and read
+/// from the cache. A change of the catalog changes this table too.
 #[test]
 fn deepseek_xai_and_mistral_cost_what_the_catalog_was_given() {
     for (model, input, output, cache_read) in [

@@ -56,8 +56,8 @@ thread_local! {
     };
 }
 
-/// From now on values of a run are given within its maximum nesting depth and its maximum size in bytes, and long
-/// work is charged to it.
+/// From now on values of a run are given within its maximum nesting depth and its maximum size in bytes, and
+/// long work is charged to it.
 pub(crate) fn enter(run: Weak<dyn WorkPermit>, depth: usize, bytes: usize) {
     HATCH.with(|hatch| {
         hatch.largest.set((depth, bytes));

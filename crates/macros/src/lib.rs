@@ -1,5 +1,5 @@
-//! `#[agentx::tool]`: an async function as a tool, and `agentx::replay_test!`: a recorded session as a test. The
-//! model reads the function's own documentation, so a parameter without any does not compile.
+//! `#[agentx::tool]`: an async function as a tool, and `agentx::replay_test!`: a recorded session as a test.
+//! The model reads the function's own documentation, so a parameter without any does not compile.
 //!
 //! The facade re-exports the macro and has its documentation, with examples; the code that it writes names
 //! the facade.

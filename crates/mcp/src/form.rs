@@ -1,7 +1,8 @@
 //! A form of a server: shows it to a person, and reads their text as the values of its fields. Pure.
 //!
-//! A form has fields of plain kinds (text, number, yes or no, one or several of a list), as the protocol allows them. A person writes
-//! the value of a single field as it is, those of several as `NAME=VALUE, NAME=VALUE`, and anything as a JSON object.
+//! A form has fields of plain kinds (text, number, yes or no, one or several of a list), as the protocol
+//! allows them. A person writes the value of a single field as it is, those of several as
+//! `NAME=VALUE, NAME=VALUE`, and anything as a JSON object.
 
 use serde_json::{Map, Value};
 

@@ -53,8 +53,8 @@ impl HiddenValues {
         })
     }
 
-    /// The text without them, if it was cut out of a longer one: a part of a value at its beginning or its end
-    /// is replaced too.
+    /// The text without them, if it was cut out of a longer one: a part of a value at its beginning or its
+    /// end is replaced too.
     pub(crate) fn removed_from_cut(&self, text: &str) -> String {
         let mut text = self.removed_from(text);
         for value in self.lock().iter() {

@@ -68,8 +68,8 @@ struct KnownHead {
 }
 
 impl KnownServer {
-    /// Returns the difference between a tool now and as it was accepted, cut to what a question shows; `None` if
-    /// there is none.
+    /// Returns the difference between a tool now and as it was accepted, cut to what a question shows; `None`
+    /// if there is none.
     pub fn change(&self, tool: &ServerTool) -> Option<String> {
         tool.short_difference(self.accepted.get(&tool.name)?)
     }

@@ -1,6 +1,6 @@
 //! Reports connections to servers on the bus of the runtime, so that a monitor there sees when a server is
-//! started, and when its connection ends. The end of a program is noticed by the next call, or when the server
-//! is detached, so it is reported then.
+//! started, and when its connection ends. The end of a program is noticed by the next call, or when the
+//! server is detached, so it is reported then.
 
 use agentx_runtime::{TransportChange, TransportReports};
 

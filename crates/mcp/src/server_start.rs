@@ -1,5 +1,5 @@
-//! Starts a server for a connection: its program, or the connection to its address, and the first exchange. A server
-//! that does not understand the newest version is started again for the handshake of older ones.
+//! Starts a server for a connection: its program, or the connection to its address, and the first exchange. A
+//! server that does not understand the newest version is started again for the handshake of older ones.
 
 use agentx_config::{McpServerSettings, McpTarget, Secret};
 use agentx_tools::ProgramEnvironment;

@@ -76,8 +76,9 @@ pub(crate) fn start(
     })
 }
 
-/// Returns the environment of a server's program: that of all programs, and the server's own variables. Python would
-/// change the folder of a folder's server with its caches, and any change of it has to be accepted.
+/// Returns the environment of a server's program: that of all programs, and the server's own variables.
+/// Python would change the folder of a folder's server with its caches, and any change of it has to be
+/// accepted.
 pub(crate) fn environment(
     usual: &ProgramEnvironment,
     own: &[McpValue],

@@ -292,7 +292,8 @@ async fn both_generations_of_the_protocol_are_spoken() {
     }
 }
 
-/// The tool is known from an earlier start, and the client that calls it has to know what its server wants all the same.
+/// The tool is known from an earlier start, and the client that calls it has to know what its server wants
+/// all the same.
 #[tokio::test]
 async fn a_call_repeats_the_arguments_that_its_server_wants_in_headers() {
     for (how, is_repeated) in [(How::Modern, true), (How::Legacy, false)] {

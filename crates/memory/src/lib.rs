@@ -2,9 +2,9 @@
 //!
 //! A model proposes a memory with the tool `remember`, or the person adds one. A proposal waits in the
 //! person's inbox, and only what the person accepted is ever given to a model. At the start of a run, the
-//! service [`MemoryContext`] answers the agent's request for context with the memories that fit the input. The
-//! answer is a fact in the session, so a replay needs no store, and a memory that is deleted later changes no
-//! old session.
+//! service [`MemoryContext`] answers the agent's request for context with the memories that fit the input.
+//! The answer is a fact in the session, so a replay needs no store, and a memory that is deleted later
+//! changes no old session.
 //!
 //! | part | file |
 //! | --- | --- |

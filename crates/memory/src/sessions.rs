@@ -78,8 +78,8 @@ impl Sessions {
     }
 }
 
-/// Returns whether another person did something in the session whose words may come into the conversation: an input, an
-/// answer, a command, instructions for a summary.
+/// Returns whether another person did something in the session whose words may come into the conversation: an
+/// input, an answer, a command, instructions for a summary.
 fn is_of_another_person(event: &EnvironmentEvent) -> bool {
     let by = match event {
         EnvironmentEvent::UserMessage(message) => &message.by,

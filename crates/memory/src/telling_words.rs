@@ -1,7 +1,7 @@
 //! The significant words of an input: those that few memories contain.
 //!
-//! Each word is counted first, up to a bound. Ranking reads every match, so words that very many memories have
-//! are left out; they would decide little anyway.
+//! Each word is counted first, up to a bound. Ranking reads every match, so words that very many memories
+//! have are left out; they would decide little anyway.
 
 use rusqlite::Connection;
 

@@ -1,9 +1,9 @@
 //! The blobs that calls outside of any session store, and those of them that a client may read afterwards.
 //!
-//! A call stores what is too long for its result, and the result names it. In a session, the log knows which blobs belong
-//! to the session. Here [`ClientBlobs`] knows the blobs that results for one person named: a later call of theirs may read
-//! them (`read {"blob": …}`), and the result has a link to each, as a resource (`agentx://blob/…`). It knows a bounded
-//! number, each for an hour. The log does not remove a blob earlier.
+//! A call stores what is too long for its result, and the result names it. In a session, the log knows which
+//! blobs belong to the session. Here [`ClientBlobs`] knows the blobs that results for one person named: a
+//! later call of theirs may read them (`read {"blob": …}`), and the result has a link to each, as a resource
+//! (`agentx://blob/…`). It knows a bounded number, each for an hour. The log does not remove a blob earlier.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -40,12 +40,12 @@ struct KnownBlob {
     since: Instant,
 }
 
-/// The blobs that results for one person named within an hour. Clones share them. By default there are none, and nobody
-/// counts what calls store.
+/// The blobs that results for one person named within an hour. Clones share them. By default there are none,
+/// and nobody counts what calls store.
 ///
-/// At most 256 blobs are known; the oldest one makes room for a further one. A blob of more than 4 MiB has no address,
-/// because a client reads a resource as a whole; of a longer text it gets the beginning, with a note. The addresses
-/// begin with `agentx://blob/` and mean nothing to another person or after a restart.
+/// At most 256 blobs are known; the oldest one makes room for a further one. A blob of more than 4 MiB has no
+/// address, because a client reads a resource as a whole; of a longer text it gets the beginning, with a
+/// note. The addresses begin with `agentx://blob/` and mean nothing to another person or after a restart.
 ///
 /// Give one value to each person: whoever has it can read what it knows.
 #[derive(Clone, Default)]
@@ -179,8 +179,8 @@ impl CallBlobs {
         }
     }
 
-    /// Returns the outcome as a client gets it: with the bytes of its media as far as there is room, and with a link to
-    /// each blob that it names.
+    /// Returns the outcome as a client gets it: with the bytes of its media as far as there is room, and with
+    /// a link to each blob that it names.
     pub(crate) async fn for_client(&self, outcome: ToolOutcome) -> ToolOutcome {
         let mut outcome = with_media(outcome, &*self.log, |id, size| self.client.offer(id, size)).await;
         let stored = std::mem::take(&mut *self.stored());

@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use agentx_config::Settings;
 use agentx_sandbox::{SandboxLauncher, SandboxMode, SandboxProfile, caches_in_variables};
 
-/// Returns what starts commands in a sandbox, in the step that `mode` names instead of the settings. The helper
-/// is this program, whose `main` has to begin with `act_as_helper`.
+/// Returns what starts commands in a sandbox, in the step that `mode` names instead of the settings. The
+/// helper is this program, whose `main` has to begin with `act_as_helper`.
 pub fn command_sandbox(settings: &Settings, mode: SandboxMode) -> SandboxLauncher {
     let variable = |name: &str| {
         std::env::var_os(name)

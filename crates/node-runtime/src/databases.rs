@@ -1,4 +1,5 @@
-//! The tool `query_database`, for the databases that the person configured, if this program has the feature `postgres`.
+//! The tool `query_database`, for the databases that the person configured, if this program has the feature
+//! `postgres`.
 //!
 //! | `databases` | feature `postgres` | tool |
 //! | --- | --- | --- |

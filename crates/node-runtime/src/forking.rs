@@ -46,8 +46,8 @@ impl NodeRuntime {
         Ok(ids.session_id)
     }
 
-    /// The event after `at_seq` by which the session was imported: a copy of the part before it would be allowed what
-    /// the imported document says.
+    /// The event after `at_seq` by which the session was imported: a copy of the part before it would be
+    /// allowed what the imported document says.
     ///
     /// A damaged event behind the copied part forbids no copy, and hides no import behind it.
     async fn import_after(

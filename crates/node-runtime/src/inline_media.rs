@@ -1,8 +1,9 @@
 //! Puts the bytes of media into the result of a call, for clients outside of any session.
 //!
-//! Within a session, the log has a reference to the blob, and whoever shows the result reads it. A client of MCP
-//! gets a result once and has no session to read from, so its pictures come with the result, in base64. All media of
-//! one result have at most 4 MiB. Each further medium that a client can read by itself becomes a link.
+//! Within a session, the log has a reference to the blob, and whoever shows the result reads it. A client of
+//! MCP gets a result once and has no session to read from, so its pictures come with the result, in base64.
+//! All media of one result have at most 4 MiB. Each further medium that a client can read by itself becomes a
+//! link.
 
 use agentx_llm::base64;
 use agentx_runtime::{BlobStore, ToolOutcome};
@@ -11,8 +12,9 @@ use agentx_types::{BlobId, ContentPart, MediaSource};
 /// The maximum number of bytes of all media of one result.
 const MEDIA_BYTES: u64 = 4 << 20;
 
-/// Returns the outcome with the bytes of its media. A medium that finds no room becomes a link with the address that
-/// `offer` returns for it and its size in bytes; one that is gone, or has no address, stays a reference.
+/// Returns the outcome with the bytes of its media. A medium that finds no room becomes a link with the
+/// address that `offer` returns for it and its size in bytes; one that is gone, or has no address, stays a
+/// reference.
 pub(crate) async fn with_media<B: BlobStore + ?Sized>(
     mut outcome: ToolOutcome,
     blobs: &B,

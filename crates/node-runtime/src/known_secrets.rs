@@ -1,5 +1,5 @@
-//! Gathers the secrets that this program can know: the keys of its settings, variables of the environment, and
-//! `.env` files of the workspace.
+//! Gathers the secrets that this program can know: the keys of its settings, variables of the environment,
+//! and `.env` files of the workspace.
 //!
 //! | source | which values |
 //! | --- | --- |

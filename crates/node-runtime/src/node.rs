@@ -115,8 +115,8 @@ impl NodeRuntime {
         }
     }
 
-    /// Returns this runtime with a function that tells what tools keep for an owner outside of the log; it counts
-    /// for what the owner stores.
+    /// Returns this runtime with a function that tells what tools keep for an owner outside of the log; it
+    /// counts for what the owner stores.
     #[must_use]
     pub fn with_kept_bytes(self, kept_bytes: KeptBytes) -> Self {
         Self { kept_bytes, ..self }
@@ -345,8 +345,8 @@ impl NodeRuntime {
         })
     }
 
-    /// Returns the last request of a session at or before `at_seq`, as the model gets it: its secrets are replaced,
-    /// those in the shown summaries, too.
+    /// Returns the last request of a session at or before `at_seq`, as the model gets it: its secrets are
+    /// replaced, those in the shown summaries, too.
     pub(crate) async fn context_at(
         &self,
         session: &SessionId,

@@ -74,8 +74,8 @@ pub(crate) async fn replay(log: &dyn SessionLog, session: &SessionId) -> Result<
     Ok(report)
 }
 
-/// Leaves out a difference that follows from a redaction: between the first event that it replaced and its record,
-/// digests were made with the texts before it.
+/// Leaves out a difference that follows from a redaction: between the first event that it replaced and its
+/// record, digests were made with the texts before it.
 fn excuse(report: &mut ReplayReport, record: &SessionRedacted, recorded_at: u64) {
     let Some(first) = record.events().min() else {
         return;

@@ -1,5 +1,5 @@
-//! The tools of a runtime for clients outside of any session, such as programs that speak MCP. Their calls run as those
-//! of [`NodeRuntime::try_tool`] do, under the rules of an agent.
+//! The tools of a runtime for clients outside of any session, such as programs that speak MCP. Their calls
+//! run as those of [`NodeRuntime::try_tool`] do, under the rules of an agent.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,9 +20,10 @@ use crate::try_tool::{QuestionAnswers, tried};
 
 /// The tools of a runtime for clients outside of any session, such as programs that speak MCP.
 ///
-/// A server is cheap to make, and clones share the runtime. Calls are decided by the rules of the agent that each
-/// call names; a call that the rules ask about runs only if its `approver` allows it. Nothing is recorded: a client
-/// keeps its own history. What a call stores is readable for the client through [`blob`](Self::blob) for an hour.
+/// A server is cheap to make, and clones share the runtime. Calls are decided by the rules of the agent that
+/// each call names; a call that the rules ask about runs only if its `approver` allows it. Nothing is
+/// recorded: a client keeps its own history. What a call stores is readable for the client through
+/// [`blob`](Self::blob) for an hour.
 #[derive(Clone)]
 pub struct ToolServer {
     runtime: Arc<NodeRuntime>,
@@ -37,9 +38,10 @@ impl ToolServer {
     }
 
     /// Runs a tool of this agent, as [`NodeRuntime::try_tool`] does, if the agent's rules allow the call
-    /// without a question, or `approver` allows the call. Calls may run at the same time. Commands that a call leaves
-    /// running stay until [`end`](Self::end). A client has no session to read blobs from, so the outcome has the bytes of
-    /// its media as base64, 4 MiB at most, and a link to each other blob that it names ([`blob`](Self::blob)).
+    /// without a question, or `approver` allows the call. Calls may run at the same time. Commands that a
+    /// call leaves running stay until [`end`](Self::end). A client has no session to read blobs from, so the
+    /// outcome has the bytes of its media as base64, 4 MiB at most, and a link to each other blob that it
+    /// names ([`blob`](Self::blob)).
     ///
     /// `approver` is also asked about calls that the tool itself makes.
     ///
@@ -100,17 +102,19 @@ impl ToolServer {
         self.runtime.toolbox().get(&tool.name)?.output_schema()
     }
 
-    /// Returns whether a call of this tool only puts words to a model, so that another program may do so, too.
+    /// Returns whether a call of this tool only puts words to a model, so that another program may do so,
+    /// too.
     pub fn is_prompt(&self, tool: &ToolSpec) -> bool {
         let known = self.runtime.toolbox().get(&tool.name);
         known.is_some_and(|known| known.prompt().is_some())
     }
 
-    /// Writes the words that a call of this tool puts to a model. Nothing runs, so a rule that asks about the call does
-    /// not ask.
+    /// Writes the words that a call of this tool puts to a model. Nothing runs, so a rule that asks about the
+    /// call does not ask.
     ///
     /// # Errors
-    /// Returns an error for people if the tool is no prompt, the arguments do not fit, or a rule denies the call.
+    /// Returns an error for people if the tool is no prompt, the arguments do not fit, or a rule denies the
+    /// call.
     pub fn prompt(&self, tool: &ToolSpec, input: &Value, agent: &AgentConfig) -> Result<String, String> {
         let known = self.runtime.toolbox().get(&tool.name);
         let write = known.and_then(|known| known.prompt());
@@ -133,16 +137,17 @@ impl ToolServer {
         self.runtime.end_client_calls().await;
     }
 
-    /// Sets the blobs that results of earlier calls named, and who counts those that calls store. By default a server knows
-    /// those of its own calls and of its clones.
+    /// Sets the blobs that results of earlier calls named, and who counts those that calls store. By default
+    /// a server knows those of its own calls and of its clones.
     #[must_use]
     pub fn with_blobs(mut self, blobs: ClientBlobs) -> Self {
         self.blobs = blobs;
         self
     }
 
-    /// Reads a blob that a result named within an hour, by the address `agentx://blob/ID` of its link: the bytes as base64,
-    /// of a text the first 4 MiB. `None` if there is none, or the address is of another kind.
+    /// Reads a blob that a result named within an hour, by the address `agentx://blob/ID` of its link: the
+    /// bytes as base64, of a text the first 4 MiB. `None` if there is none, or the address is of another
+    /// kind.
     ///
     /// # Errors
     /// Returns an error for people if it is not text and larger, or cannot be read.
@@ -167,8 +172,8 @@ impl ToolServer {
 impl NodeRuntime {
     /// Makes a call of a client outside of any session; calls may run at the same time.
     ///
-    /// The client gets no secrets: they are replaced in the events of the call, as they are in those of a session,
-    /// and in its outcome. A runtime without a redactor replaces nothing.
+    /// The client gets no secrets: they are replaced in the events of the call, as they are in those of a
+    /// session, and in its outcome. A runtime without a redactor replaces nothing.
     async fn serve_call(
         &self,
         mut call: CallTool,

@@ -1,11 +1,12 @@
 //! Runs a tool outside of any session, to try it. Its session values are forgotten, and nothing is recorded;
 //! its output is reported to the caller.
 //!
-//! The call has the id `call_1` in a session `ses_none_…` that no log has. Its journal has no earlier steps, so
-//! a tool that records its steps ([`Journal`]) performs every one of them. Blobs that it makes belong to no
-//! session: the next garbage collection of the log removes them, after an hour. When it ends, everything that it left
-//! running is ended with it; if the program is killed meanwhile, the next start finds the commands by
-//! [`NodeRuntime::has_leftover_commands`] and ends them with [`NodeRuntime::end_leftover_commands`].
+//! The call has the id `call_1` in a session `ses_none_…` that no log has. Its journal has no earlier steps,
+//! so a tool that records its steps ([`Journal`]) performs every one of them. Blobs that it makes belong to
+//! no session: the next garbage collection of the log removes them, after an hour. When it ends, everything
+//! that it left running is ended with it; if the program is killed meanwhile, the next start finds the
+//! commands by [`NodeRuntime::has_leftover_commands`] and ends them with
+//! [`NodeRuntime::end_leftover_commands`].
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::PathBuf;
@@ -47,8 +48,9 @@ impl NodeRuntime {
     /// Runs a tool with these arguments, as this agent would in its directory.
     ///
     /// An unknown tool, wrong arguments, and a call that the agent's rules deny are an outcome like any other
-    /// failure. Nobody is asked: a call about which a rule asks is refused unless `allows_asked`, and its details say
-    /// `needs_approval: true`. `hears` gets the events that the log of a session would have of the call.
+    /// failure. Nobody is asked: a call about which a rule asks is refused unless `allows_asked`, and its
+    /// details say `needs_approval: true`. `hears` gets the events that the log of a session would have of
+    /// the call.
     pub async fn try_tool(
         &self,
         name: &str,
@@ -109,8 +111,8 @@ impl NodeRuntime {
         outcome
     }
 
-    /// The placeholder for the session: another one for each data directory, because the commands of a session that is
-    /// gone are found by its name among all processes of the user.
+    /// The placeholder for the session: another one for each data directory, because the commands of a
+    /// session that is gone are found by its name among all processes of the user.
     pub(crate) fn no_session(&self) -> SessionId {
         let mut hasher = DefaultHasher::new();
         self.data_dir().hash(&mut hasher);

@@ -1,5 +1,5 @@
-//! The sessions of an owner that wait until a known time, read from their logs without opening them. The folds of
-//! sessions that have not changed since the last look are not made again.
+//! The sessions of an owner that wait until a known time, read from their logs without opening them. The
+//! folds of sessions that have not changed since the last look are not made again.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +10,8 @@ use crate::NodeRuntime;
 use crate::server_support::pass_over;
 
 impl NodeRuntime {
-    /// The owner's sessions that wait for a known time, those first that are due first. One that cannot be read is
-    /// logged and skipped.
+    /// The owner's sessions that wait for a known time, those first that are due first. One that cannot be
+    /// read is logged and skipped.
     pub(crate) async fn waiting_until(&self) -> Result<Vec<SessionWaits>, RuntimeError> {
         let (mut known, mut found) = (BTreeMap::new(), Vec::new());
         for session in self.under_way_of(&self.owner).await? {

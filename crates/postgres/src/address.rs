@@ -30,8 +30,9 @@ pub(crate) struct DatabaseAddress {
 }
 
 impl DatabaseAddress {
-    /// Reads an address such as `postgres://me:secret@db.example/shop`; `None` if it is none. A database on another machine
-    /// is read with TLS, unless the address says `sslmode=disable`; one on this machine only if it says `sslmode=require`.
+    /// Reads an address such as `postgres://me:secret@db.example/shop`; `None` if it is none. A database on
+    /// another machine is read with TLS, unless the address says `sslmode=disable`; one on this machine only
+    /// if it says `sslmode=require`.
     pub(crate) fn parse(address: &str) -> Option<Self> {
         // Certificates are always checked.
         let address = address

@@ -91,7 +91,8 @@ pub(crate) struct Encryption {
 }
 
 impl Encryption {
-    /// Returns the encryption for the server of this name. Reading the certificates of this machine blocks for milliseconds.
+    /// Returns the encryption for the server of this name. Reading the certificates of this machine blocks
+    /// for milliseconds.
     ///
     /// # Errors
     /// Returns an error if the machine has no certificates, or the name cannot be in one.

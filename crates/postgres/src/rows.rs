@@ -1,5 +1,5 @@
-//! Reads the rows of one statement, in a transaction that can change nothing, and writes them as text for the model: a JSON
-//! array with the names of the columns, and a JSON array for each row.
+//! Reads the rows of one statement, in a transaction that can change nothing, and writes them as text for the
+//! model: a JSON array with the names of the columns, and a JSON array for each row.
 
 use std::pin::pin;
 use std::time::Duration;

@@ -1,4 +1,5 @@
-//! `query_database` against a PostgreSQL server that the test starts. Where none is installed, it says so and ends well.
+//! `query_database` against a PostgreSQL server that the test starts. Where none is installed, it says so and
+//! ends well.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

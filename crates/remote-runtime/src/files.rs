@@ -36,7 +36,8 @@ impl RemoteRuntime {
         self.core().http.json(ask).await
     }
 
-    /// Restores files. If the answer is lost, the server is asked again with the same key, and says what it did.
+    /// Restores files. If the answer is lost, the server is asked again with the same key, and says what it
+    /// did.
     pub(crate) async fn put_back(
         &self,
         session: SessionId,

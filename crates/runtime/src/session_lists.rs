@@ -23,8 +23,8 @@ pub struct SessionInfo {
     pub status: Option<RunStatus>,
     /// The time at which it was made.
     pub created_at: Timestamp,
-    /// The time at which the last event was committed that counts as activity: a new title, other settings, a change of
-    /// access, and opening or leaving it do not.
+    /// The time at which the last event was committed that counts as activity: a new title, other settings, a
+    /// change of access, and opening or leaving it do not.
     pub updated_at: Timestamp,
     /// The `seq` of its last event.
     pub last_seq: u64,

@@ -1,5 +1,5 @@
-//! Changes of the connections that environments hold. A connection belongs to no session, so its changes are in
-//! no log and have no `seq`; a listener that comes later does not get them.
+//! Changes of the connections that environments hold. A connection belongs to no session, so its changes are
+//! in no log and have no `seq`; a listener that comes later does not get them.
 
 use agentx_types::{ConnectionEstablished, ConnectionLost, Heartbeat, Reconnecting, RuntimeEvent};
 

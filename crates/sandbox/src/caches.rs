@@ -1,6 +1,6 @@
-//! Caches that a toolchain makes when it is used for the first time. A command in a sandbox cannot make them, because
-//! the home directory around them cannot be written: so they are made before it starts, for the programs that are
-//! here.
+//! Caches that a toolchain makes when it is used for the first time. A command in a sandbox cannot make them,
+//! because the home directory around them cannot be written: so they are made before it starts, for the
+//! programs that are here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,8 @@ pub fn caches_in_variables(variable: impl Fn(&str) -> Option<PathBuf>) -> Vec<Pa
     named.collect()
 }
 
-/// Makes the caches that are missing, of the programs that are found in one of the `programs` directories. One that
-/// cannot be made is left out: the program then works without a cache, or says what it misses.
+/// Makes the caches that are missing, of the programs that are found in one of the `programs` directories.
+/// One that cannot be made is left out: the program then works without a cache, or says what it misses.
 pub(crate) fn make_caches(home: &Path, cargo_home: Option<&Path>, programs: &[PathBuf]) {
     let is_here = |program: &str| programs.iter().any(|directory| directory.join(program).is_file());
     let of_home = |cache: &&str| match (cargo_home, cache.strip_prefix(".cargo/")) {

@@ -22,8 +22,8 @@ pub(crate) struct FoundPaths {
 }
 
 impl FoundPaths {
-    /// Returns where these paths lead, except for those that a link in one of the `writable` directories leads
-    /// out of `inside`.
+    /// Returns where these paths lead, except for those that a link in one of the `writable` directories
+    /// leads out of `inside`.
     pub(crate) fn all(
         &mut self,
         paths: Vec<PathBuf>,

@@ -43,8 +43,9 @@ impl SandboxLauncher {
         Self::of(helper.into(), false, mode, profile)
     }
 
-    /// Creates a launcher whose helper is this very program, even if its file is replaced meanwhile. Its `main`
-    /// has to begin with [`act_as_helper`](crate::act_as_helper); if it does not, no step but `none` works.
+    /// Creates a launcher whose helper is this very program, even if its file is replaced meanwhile. Its
+    /// `main` has to begin with [`act_as_helper`](crate::act_as_helper); if it does not, no step but `none`
+    /// works.
     pub fn of_this_program(mode: SandboxMode, profile: SandboxProfile) -> Self {
         Self::of("/proc/self/exe".into(), true, mode, profile)
     }
@@ -89,8 +90,8 @@ impl SandboxLauncher {
             .choose(self.inner.mode, self.inner.profile.best_effort)
     }
 
-    /// The step that holds the next command in this directory. In the mode `everyday`, nothing holds commands in the
-    /// home directory and above it, where no sandbox can.
+    /// The step that holds the next command in this directory. In the mode `everyday`, nothing holds commands
+    /// in the home directory and above it, where no sandbox can.
     ///
     /// # Errors
     /// Returns an error if the wanted step does not work here.
@@ -112,8 +113,8 @@ impl SandboxLauncher {
             .policy(self.step()?, place.workspace, temporary)
     }
 
-    /// Returns what to start instead of `program`; `None` if nothing holds commands. Makes the directory for temporary
-    /// files, which [`remove_temporary_directories`](crate::remove_temporary_directories) removes.
+    /// Returns what to start instead of `program`; `None` if nothing holds commands. Makes the directory for
+    /// temporary files, which [`remove_temporary_directories`](crate::remove_temporary_directories) removes.
     ///
     /// # Errors
     /// Returns an error if the command cannot be held as it has to be.

@@ -34,8 +34,8 @@ pub struct SandboxPaths {
     pub hidden: Vec<PathBuf>,
     /// Symbolic links on the way to the others.
     pub links: Vec<SymbolicLink>,
-    /// The command's own directory for temporary files. `namespace` shows it as `/tmp` too, and there as well as here a
-    /// command and other programs find it at this path.
+    /// The command's own directory for temporary files. `namespace` shows it as `/tmp` too, and there as well
+    /// as here a command and other programs find it at this path.
     pub temporary: PathBuf,
     /// The home directory of the person, which is there and empty apart from the others.
     pub home: Option<PathBuf>,

@@ -84,8 +84,8 @@ impl SandboxSupport {
             .ok_or(SandboxError::Unsupported { step: wanted, why })
     }
 
-    /// The step that disturbs no everyday work. `landlock` is none: programs can open no Unix sockets, no terminals and no
-    /// files in `/tmp`.
+    /// The step that disturbs no everyday work. `landlock` is none: programs can open no Unix sockets, no
+    /// terminals and no files in `/tmp`.
     fn everyday(&self) -> SandboxStep {
         if self.namespaces.is_ok() {
             SandboxStep::Namespace

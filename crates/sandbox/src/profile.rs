@@ -192,7 +192,8 @@ pub struct SandboxProfile {
     pub rustup_home: Option<PathBuf>,
     /// The directories in which programs are looked up: they can be read, and `../lib` beside each.
     pub program_directories: Vec<PathBuf>,
-    /// Caches of toolchains at another place than usual: see [`caches_in_variables`](crate::caches_in_variables).
+    /// Caches of toolchains at another place than usual: see
+    /// [`caches_in_variables`](crate::caches_in_variables).
     pub caches: Vec<PathBuf>,
     /// More files and directories that can be read.
     pub read: Vec<PathBuf>,
@@ -267,7 +268,8 @@ impl SandboxProfile {
         })
     }
 
-    /// Makes the caches that the programs of this person make at their first use, so that commands can write them.
+    /// Makes the caches that the programs of this person make at their first use, so that commands can write
+    /// them.
     pub(crate) fn make_caches(&self) {
         if let Some(home) = &self.home {
             make_caches(home, self.cargo_home.as_deref(), &self.program_directories);

@@ -66,11 +66,11 @@ const AROUND: &[char] = &[
 ];
 
 impl SandboxPolicy {
-    /// Finds what the sandbox refused a command that ran in `workspace`, failed, and said `output`. Looks up files
-    /// that the output names, so it may block.
+    /// Finds what the sandbox refused a command that ran in `workspace`, failed, and said `output`. Looks up
+    /// files that the output names, so it may block.
     ///
-    /// Without a reason, the words alone are returned; words that many commands say without a sandbox ("No such
-    /// file") count only with one.
+    /// Without a reason, the words alone are returned; words that many commands say without a sandbox ("No
+    /// such file") count only with one.
     pub fn refusal(&self, output: &str, workspace: &Path) -> Option<SandboxRefusal> {
         if self.step == SandboxStep::None {
             return None;
@@ -101,8 +101,8 @@ impl SandboxPolicy {
         bare
     }
 
-    /// Says why a command cannot do at a path what this process can; `None` if it can, or if this process cannot
-    /// either.
+    /// Says why a command cannot do at a path what this process can; `None` if it can, or if this process
+    /// cannot either.
     fn refuses(&self, path: &Path, kind: RefusalKind) -> Option<String> {
         let path = real(path)?;
         let shown = path.display();
@@ -155,8 +155,8 @@ fn paths_in<'a>(
     })
 }
 
-/// Returns where a path leads: that of its deepest directory that is there, and the rest. `None` if it goes up behind
-/// that.
+/// Returns where a path leads: that of its deepest directory that is there, and the rest. `None` if it goes
+/// up behind that.
 fn real(path: &Path) -> Option<PathBuf> {
     let there = path
         .ancestors()

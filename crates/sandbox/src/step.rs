@@ -51,8 +51,8 @@ pub enum SandboxMode {
 }
 
 impl SandboxMode {
-    /// The words of the setting, loosest first; `everyday` and `landlock` cannot be compared, because the first is
-    /// stronger on some machines and the second on others.
+    /// The words of the setting, loosest first; `everyday` and `landlock` cannot be compared, because the
+    /// first is stronger on some machines and the second on others.
     pub const WORDS: &'static [&'static str] = &["none", "everyday", "landlock", "auto", "namespace"];
 
     /// Reads a word of the setting.

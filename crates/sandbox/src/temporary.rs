@@ -1,6 +1,6 @@
-//! Directories for temporary files: each session has one in each workspace, below a directory that belongs to this
-//! person alone. A process locks those that it uses and removes them at its end. A process that was killed leaves
-//! them, and a later process removes what is old and unlocked.
+//! Directories for temporary files: each session has one in each workspace, below a directory that belongs to
+//! this person alone. A process locks those that it uses and removes them at its end. A process that was
+//! killed leaves them, and a later process removes what is old and unlocked.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata, TryLockError};
@@ -13,8 +13,8 @@ use std::time::{Duration, SystemTime};
 use crate::command_place::CommandPlace;
 use crate::step::SandboxError;
 
-/// The time without a change after which an unlocked directory counts as left: a command that outlived its program
-/// may still use a younger one.
+/// The time without a change after which an unlocked directory counts as left: a command that outlived its
+/// program may still use a younger one.
 const LEFT_FOR: Duration = Duration::from_secs(24 * 3600);
 /// The most directories that are looked at for ones that were left.
 const MOST_LOOKED_AT: usize = 1_000;
@@ -29,7 +29,8 @@ const PAUSE: Duration = Duration::from_millis(3);
 /// The length of the hash at the end of each name.
 const HASH_DIGITS: usize = 16;
 
-/// The directories that this process uses, each with the file whose lock tells that to others, if it is locked.
+/// The directories that this process uses, each with the file whose lock tells that to others, if it is
+/// locked.
 static IN_USE: Mutex<BTreeMap<PathBuf, Option<File>>> = Mutex::new(BTreeMap::new());
 /// The thread that removes what others left.
 static REMOVING: Mutex<Option<JoinHandle<()>>> = Mutex::new(None);
@@ -47,8 +48,8 @@ pub(crate) fn directory_of(place: CommandPlace<'_>) -> Result<PathBuf, SandboxEr
     Ok(above.join(format!("agentx-{}", user())).join(name))
 }
 
-/// Makes a directory and locks it until this process ends or calls [`remove_temporary_directories`]. The first call
-/// also starts to remove what killed processes left.
+/// Makes a directory and locks it until this process ends or calls [`remove_temporary_directories`]. The
+/// first call also starts to remove what killed processes left.
 pub(crate) fn occupy(directory: &Path) -> Result<(), SandboxError> {
     let mut in_use = IN_USE.lock().unwrap_or_else(PoisonError::into_inner);
     let is_ready = match in_use.get(directory) {
@@ -71,9 +72,9 @@ pub(crate) fn occupy(directory: &Path) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Removes the directories for temporary files that this process made for commands in a sandbox, and waits until those
-/// are removed that killed processes left. Call it at the end of the program, when no command runs any more; a
-/// directory that another process uses too stays.
+/// Removes the directories for temporary files that this process made for commands in a sandbox, and waits
+/// until those are removed that killed processes left. Call it at the end of the program, when no command
+/// runs any more; a directory that another process uses too stays.
 ///
 /// What cannot be removed stays as well: a later process tries again.
 pub fn remove_temporary_directories() {

@@ -1,6 +1,6 @@
-//! Settings of package managers in the home directory. They name registries, proxies and caches, without which an
-//! install takes packages from elsewhere than the person wants; and they may hold passwords. So a command may read
-//! one that holds none.
+//! Settings of package managers in the home directory. They name registries, proxies and caches, without
+//! which an install takes packages from elsewhere than the person wants; and they may hold passwords. So a
+//! command may read one that holds none.
 
 use std::fs;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! Attempts to get out: each is a line of the shell that succeeds if it got out. The table says in which steps
-//! nothing is promised against it; in all others it has to fail.
+//! Attempts to get out: each is a line of the shell that succeeds if it got out. The table says in which
+//! steps nothing is promised against it; in all others it has to fail.
 
 use std::io::Read as _;
 use std::net::TcpListener;
@@ -17,8 +17,8 @@ use crate::held::{HELD, SECRET, World, said, steps};
 struct Attempt {
     name: &'static str,
     line: &'static str,
-    /// Steps that promise nothing against it, in which it has to succeed, so that the table stays true. `Bare`
-    /// for an attempt that is tried without a sandbox as well: it shows that the line would get out.
+    /// Steps that promise nothing against it, in which it has to succeed, so that the table stays true.
+    /// `Bare` for an attempt that is tried without a sandbox as well: it shows that the line would get out.
     open: &'static [SandboxStep],
 }
 
@@ -30,8 +30,9 @@ const BARE: &[SandboxStep] = &[Bare];
 const BARE_AND_LANDLOCK: &[SandboxStep] = &[Bare, Landlock];
 /// Without a sandbox, only root gets out by it: it is tried so where the tests run as root.
 const AS_ROOT: &[SandboxStep] = &[Bare, Bare];
-/// Never tried without a sandbox, so no test shows that the line would get out: it would change or end something
-/// of this machine, or what it does unheld depends on the machine (its kernel, its devices, its limits).
+/// Never tried without a sandbox, so no test shows that the line would get out: it would change or end
+/// something of this machine, or what it does unheld depends on the machine (its kernel, its devices, its
+/// limits).
 const NEVER: &[SandboxStep] = &[];
 
 /// Files that may not be read or changed.
@@ -269,8 +270,8 @@ const SOCKETS_WITH_NETWORK: &[Attempt] = &[
     attempt("raw packets", "py 's(17, 3)'", AS_ROOT),
 ];
 
-/// Mounts, devices, privileges, the kernel. None is tried without a sandbox. Numbers of system calls are those
-/// of x86-64; a call with arguments that make no sense would fail otherwise than by being refused.
+/// Mounts, devices, privileges, the kernel. None is tried without a sandbox. Numbers of system calls are
+/// those of x86-64; a call with arguments that make no sense would fail otherwise than by being refused.
 const KERNEL: &[Attempt] = &[
     attempt("a user namespace", "unshare -U true", NEVER),
     attempt("a mount namespace", "unshare -m true", NEVER),
@@ -321,8 +322,8 @@ const KERNEL: &[Attempt] = &[
     ),
 ];
 
-/// The meaning of `py` in an attempt: `c` a system call that has to succeed, `r` one that has to be anything but
-/// refused, `n` one that has to fail otherwise than so, `s` a socket.
+/// The meaning of `py` in an attempt: `c` a system call that has to succeed, `r` one that has to be anything
+/// but refused, `n` one that has to fail otherwise than so, `s` a socket.
 const PYTHON: &str = r#"
 import ctypes, os, socket, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -583,7 +584,8 @@ fn shared_directories_are_not_shared() {
     }
 }
 
-/// A file that a command leaves in its directory for temporary files is found by the next command and, at the same path, by other programs. A command that puts something else in the way leads nobody astray.
+/// A file that a command leaves in its directory for temporary files is found by the next command and, at the
+/// same path, by other programs. A command that puts something else in the way leads nobody astray.
 #[test]
 fn temporary_files_are_found_outside_by_the_path_in_the_environment() {
     for step in steps() {

@@ -15,8 +15,8 @@ pub(crate) const SECRET: &str = "planted-secret-4711";
 /// The steps that hold something and work here. One that does not is named on standard error.
 ///
 /// # Panics
-/// Panics on CI if none works, unless `tests/run.sh` found that none can and names that: tests that try nothing
-/// must not look like tests that passed.
+/// Panics on CI if none works, unless `tests/run.sh` found that none can and names that: tests that try
+/// nothing must not look like tests that passed.
 pub(crate) fn steps() -> Vec<SandboxStep> {
     let support = SandboxSupport::of_machine(Path::new(HELD));
     let works = |step: &SandboxStep| match support.why_not(*step) {

@@ -1,4 +1,5 @@
-//! Prompts that are run at set times (`agentx schedule`): when they are due, and which process begins which run.
+//! Prompts that are run at set times (`agentx schedule`): when they are due, and which process begins which
+//! run.
 //!
 //! | type | is |
 //! | --- | --- |

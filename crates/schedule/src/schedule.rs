@@ -76,7 +76,8 @@ impl Schedule {
         }
     }
 
-    /// The time for which it is due now, with the number of earlier times that were missed; `None` if it is not due.
+    /// The time for which it is due now, with the number of earlier times that were missed; `None` if it is
+    /// not due.
     ///
     /// # Errors
     /// Returns an error for the same reasons as [`Self::timetable`].

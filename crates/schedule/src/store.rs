@@ -53,7 +53,8 @@ impl ScheduleStore {
     /// Adds a schedule.
     ///
     /// # Errors
-    /// Returns an error if it cannot be used, its name is taken, there are too many, or the file cannot be changed.
+    /// Returns an error if it cannot be used, its name is taken, there are too many, or the file cannot be
+    /// changed.
     pub fn add(&self, schedule: Schedule) -> Result<(), ScheduleError> {
         check_schedule(&schedule)?;
         self.change(|schedules| {
@@ -80,8 +81,8 @@ impl ScheduleStore {
         })
     }
 
-    /// Reads the schedules, changes them, and writes them if they are different, under one lock. Nothing is written
-    /// after an error.
+    /// Reads the schedules, changes them, and writes them if they are different, under one lock. Nothing is
+    /// written after an error.
     pub(crate) fn change<R>(
         &self,
         work: impl FnOnce(&mut Vec<Schedule>) -> Result<R, ScheduleError>,

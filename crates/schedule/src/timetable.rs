@@ -1,5 +1,5 @@
-//! A cron pattern in a time zone. The pattern is searched on the wall clock of the zone, and the zone says which moment
-//! a time of that clock is:
+//! A cron pattern in a time zone. The pattern is searched on the wall clock of the zone, and the zone says
+//! which moment a time of that clock is:
 //!
 //! | the clock | a time of the pattern is |
 //! | --- | --- |
@@ -26,8 +26,8 @@ pub struct Timetable {
 }
 
 impl Timetable {
-    /// Reads a pattern of five fields (minute, hour, day of the month, month, day of the week) or a word such as
-    /// `@daily`, and a zone by its name in the IANA database (`Europe/Berlin`, `UTC`).
+    /// Reads a pattern of five fields (minute, hour, day of the month, month, day of the week) or a word such
+    /// as `@daily`, and a zone by its name in the IANA database (`Europe/Berlin`, `UTC`).
     ///
     /// # Errors
     /// Returns an error if the pattern is none, or this machine does not know the zone.

@@ -5,15 +5,16 @@
 //! dies: the lock ends with the process ─▶ the next one that takes the turn gets the same time, `is_again`
 //! ```
 //!
-//! The lock lets one process run a schedule at a time. The time in the file is what no other process begins again.
+//! The lock lets one process run a schedule at a time. The time in the file is what no other process begins
+//! again.
 
 use agentx_files::FileLock;
 use agentx_types::{SessionId, Timestamp};
 
 use crate::{BegunTime, Schedule, ScheduleError, ScheduleStore};
 
-/// The right of this process to run a schedule for one time. It ends when this value is dropped, or the process dies;
-/// if [`finish`](Self::finish) was not called, the next process gets the same time.
+/// The right of this process to run a schedule for one time. It ends when this value is dropped, or the
+/// process dies; if [`finish`](Self::finish) was not called, the next process gets the same time.
 #[derive(Debug)]
 pub struct ScheduleTurn {
     store: ScheduleStore,
@@ -25,10 +26,12 @@ pub struct ScheduleTurn {
 }
 
 impl ScheduleStore {
-    /// Takes the turn of a schedule, if it is due. `None` if it is not, does not exist, or another process runs it.
+    /// Takes the turn of a schedule, if it is due. `None` if it is not, does not exist, or another process
+    /// runs it.
     ///
     /// # Errors
-    /// Returns an error if its pattern or its zone cannot be used, or the files cannot be read, written or locked.
+    /// Returns an error if its pattern or its zone cannot be used, or the files cannot be read, written or
+    /// locked.
     pub fn take_turn(&self, name: &str, now: Timestamp) -> Result<Option<ScheduleTurn>, ScheduleError> {
         let path = self.turn_lock(name);
         let lock = FileLock::take(&path).map_err(|error| ScheduleError::file(&path, error))?;

@@ -11,7 +11,8 @@ use crate::secret_set::SecretSet;
 use crate::stream::StreamRedactor;
 use crate::word_tables::{NamedForms, Tables, WordAutomaton};
 
-/// Replaces secrets in text by `[secret NAME]`. Clones share the same tables, and [learn](Self::learn) together.
+/// Replaces secrets in text by `[secret NAME]`. Clones share the same tables, and [learn](Self::learn)
+/// together.
 ///
 /// It finds each known value unchanged, in base64 (at each alignment, in both alphabets), percent-encoded,
 /// escaped for JSON (once and twice) and in hexadecimal, and keys by their published form. Its time is linear

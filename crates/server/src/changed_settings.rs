@@ -1,5 +1,5 @@
-//! Applies changed settings to a running server. Rules apply in open sessions too. If the settings of parts that
-//! stay as they were at the start (models, tools, addresses) differ by now, the server logs which.
+//! Applies changed settings to a running server. Rules apply in open sessions too. If the settings of parts
+//! that stay as they were at the start (models, tools, addresses) differ by now, the server logs which.
 
 use std::sync::Arc;
 
@@ -75,7 +75,8 @@ impl SettingsTaker for ServerState {
 }
 
 impl ServerState {
-    /// Reads the settings again if they have changed, and applies changed rules to what waits in open sessions.
+    /// Reads the settings again if they have changed, and applies changed rules to what waits in open
+    /// sessions.
     pub(crate) async fn look_at_settings(&self) {
         let source = self.live().source();
         source.look().await;
@@ -101,8 +102,8 @@ impl ServerState {
         }
     }
 
-    /// Records in an open session the rules that bind its calls from now on, if it has not taken them itself, and
-    /// closes the questions that they answer.
+    /// Records in an open session the rules that bind its calls from now on, if it has not taken them itself,
+    /// and closes the questions that they answer.
     async fn bind(&self, room: &Room) -> Result<(), RuntimeError> {
         let Some(session) = room.session() else {
             return Ok(());

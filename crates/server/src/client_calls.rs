@@ -1,5 +1,5 @@
-//! The calls of MCP clients that run or are suspended: how many each person has, what ends them, what they log for whom, and
-//! which blobs their results named.
+//! The calls of MCP clients that run or are suspended: how many each person has, what ends them, what they
+//! log for whom, and which blobs their results named.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,8 +16,8 @@ const LEVELS: usize = 10_000;
 /// Maximum number of people whose blobs are known; those beyond cannot read what their results name.
 const READERS: usize = 1024;
 
-/// The calls that run, by person, the log levels that people have set for all their clients, and the blobs that results
-/// for them named.
+/// The calls that run, by person, the log levels that people have set for all their clients, and the blobs
+/// that results for them named.
 #[derive(Default)]
 pub(crate) struct ClientCalls {
     running: Mutex<HashMap<OwnerId, PersonCalls>>,
@@ -51,8 +51,8 @@ impl ClientCalls {
         self.lock().keys().cloned().collect()
     }
 
-    /// Begins a tool of a person, whose call may be suspended and so outlive its request. Returns its number, and what ends
-    /// it; [`Self::end_tool`] counts it no more.
+    /// Begins a tool of a person, whose call may be suspended and so outlive its request. Returns its number,
+    /// and what ends it; [`Self::end_tool`] counts it no more.
     pub(crate) fn begin_tool(&self, person: &OwnerId, login: McpTokenLogin) -> (u64, CancellationToken) {
         let mut running = self.lock();
         let calls = running.entry(person.clone()).or_default();
@@ -95,7 +95,8 @@ impl ClientCalls {
         }
     }
 
-    /// Returns the log level of a person's clients. `/mcp` has no sessions of the protocol, so it is one for all of them.
+    /// Returns the log level of a person's clients. `/mcp` has no sessions of the protocol, so it is one for
+    /// all of them.
     pub(crate) fn log_level(&self, person: &OwnerId) -> Option<Arc<ClientLogLevel>> {
         let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(level) = levels.get(person) {
@@ -120,7 +121,8 @@ impl ClientCalls {
         own
     }
 
-    /// Counts one more request of a person, if fewer than `most` run. Returns whether it counts; then [`Self::end`] ends it.
+    /// Counts one more request of a person, if fewer than `most` run. Returns whether it counts; then
+    /// [`Self::end`] ends it.
     pub(crate) fn begin(&self, person: &OwnerId, most: usize) -> bool {
         let mut running = self.lock();
         let count = running.get(person).map_or(0, |calls| calls.count);

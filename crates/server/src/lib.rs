@@ -1,9 +1,9 @@
 //! The HTTP and WebSocket front of a runtime that acts.
 //!
 //! Callers authenticate with a signed challenge ([`auth`]); sessions are opened on demand and closed when
-//! idle ([`rooms`]); the events of a session are encoded once for all readers ([`feed`]); actions on a session go through
-//! the same functions (`actions/session_actions.rs`), whether they come as a frame or as a request ([`http`]). A program that
-//! serves its own sessions calls [`open`] and runs the result.
+//! idle ([`rooms`]); the events of a session are encoded once for all readers ([`feed`]); actions on a
+//! session go through the same functions (`actions/session_actions.rs`), whether they come as a frame or as a
+//! request ([`http`]). A program that serves its own sessions calls [`open`] and runs the result.
 
 mod actions;
 pub mod auth;

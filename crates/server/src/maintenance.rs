@@ -1,6 +1,6 @@
 //! The chores of a server: it resumes interrupted sessions, closes idle ones, ends runs of members whose
-//! money is used up and calls of people who are no longer let in, removes blobs whose time is over, and reloads
-//! settings that its operator changes.
+//! money is used up and calls of people who are no longer let in, removes blobs whose time is over, and
+//! reloads settings that its operator changes.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -71,8 +71,8 @@ async fn remove_tokens_of_untrusted(state: &Arc<ServerState>) {
     let _ = removed.await;
 }
 
-/// Begins to remove what deleted sessions and calls at `/mcp` left on the disk when the time is over for which it
-/// counts. Otherwise it would stay until somebody deletes a session, and count for nobody.
+/// Begins to remove what deleted sessions and calls at `/mcp` left on the disk when the time is over for
+/// which it counts. Otherwise it would stay until somebody deletes a session, and count for nobody.
 fn collect_expired_blobs(state: &Arc<ServerState>, collection: &mut Option<JoinHandle<()>>) {
     let is_running = collection.as_ref().is_some_and(|running| !running.is_finished());
     if is_running || !state.kept.deleted.take_expired(state.now()) {

@@ -122,8 +122,8 @@ impl Server {
         &self.url
     }
 
-    /// Adds settings that are read again when their files have changed: before each batch of facts of a session, and once a
-    /// second if no session does anything. Only the first call counts.
+    /// Adds settings that are read again when their files have changed: before each batch of facts of a
+    /// session, and once a second if no session does anything. Only the first call counts.
     #[must_use]
     pub fn reloading(self, reload: Reload) -> Self {
         let taker: Weak<ServerState> = Arc::downgrade(&self.state);

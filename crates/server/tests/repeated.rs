@@ -1,5 +1,5 @@
-//! A request whose answer was lost is sent again, with the same key. It is carried out once, whatever happened
-//! in between and whichever server gets it.
+//! A request whose answer was lost is sent again, with the same key. It is carried out once, whatever
+//! happened in between and whichever server gets it.
 #![allow(missing_docs, clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 use agentx_types::{ApprovalMode, SessionId};

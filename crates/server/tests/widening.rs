@@ -414,8 +414,8 @@ struct World<'t> {
     tally: &'t Tally,
 }
 
-/// Returns whether a request may ask for, or get, a longer answer than before. It says nothing about a change of the
-/// model.
+/// Returns whether a request may ask for, or get, a longer answer than before. It says nothing about a change
+/// of the model.
 fn is_longer(before: &AgentConfig, after: &AgentConfig) -> bool {
     let (had, has) = (before.params.max_output_tokens, after.params.max_output_tokens);
     let usual = |config: &AgentConfig| {

@@ -6,8 +6,8 @@ use agentx_types::{AgentStateId, AskedQuestion, RunStatus, ToolCallId};
 use crate::SessionFold;
 
 impl SessionFold {
-    /// The tools of unfinished calls that have recorded steps, by which they would continue. Calls of a run that
-    /// is being stopped do not continue.
+    /// The tools of unfinished calls that have recorded steps, by which they would continue. Calls of a run
+    /// that is being stopped do not continue.
     pub fn tools_with_steps(&self) -> impl Iterator<Item = &str> {
         let stops = |agent: &&Agent| agent.run().is_some_and(|run| run.status == RunStatus::Stopping);
         let calls = self

@@ -63,8 +63,8 @@ fn person_of(key: &str) -> Option<&str> {
     person.starts_with("own_").then_some(person)
 }
 
-/// Adds a fact, and forgets the oldest one of the same person beyond [`REMEMBERED`]: nobody makes the requests of
-/// another forgotten.
+/// Adds a fact, and forgets the oldest one of the same person beyond [`REMEMBERED`]: nobody makes the
+/// requests of another forgotten.
 fn remember<T: Clone>(known: &mut VecDeque<(u64, T)>, seq: u64, event: &T, person: fn(&T) -> Option<&str>) {
     let is_of_person = |(_, other): &(u64, T)| person(other) == person(event);
     if known.iter().filter(|known| is_of_person(known)).count() == REMEMBERED {

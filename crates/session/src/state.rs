@@ -173,7 +173,8 @@ pub struct PendingApproval {
     /// The answers that count from the person who requested this state from a server; absent if all do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answers: Option<Vec<ApprovalDecision>>,
-    /// For a question to a person: the JSON Schema of the answer. The note of an approval with `once` is the answer, as text.
+    /// For a question to a person: the JSON Schema of the answer. The note of an approval with `once` is the
+    /// answer, as text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Box<Value>>,
     /// Set if the call is a question of the model to the person: then the note of the approval is the answer.

@@ -83,8 +83,8 @@ impl DatabaseFile {
     }
 }
 
-/// Returns whether the disk is full. If there is no room for the index of the write-ahead log, SQLite reports an
-/// input/output error instead.
+/// Returns whether the disk is full. If there is no room for the index of the write-ahead log, SQLite reports
+/// an input/output error instead.
 pub fn is_disk_full(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::DiskFull)
         || error.sqlite_extended_error_code() == Some(rusqlite::ffi::SQLITE_IOERR_SHMSIZE)

@@ -48,8 +48,8 @@ pub fn pieces(words: &str) -> Vec<String> {
     pieces
 }
 
-/// Returns the FTS5 query for a piece of [`pieces`]: words may continue if `more` is `*`, phrases of dense scripts may not.
-/// A single character of such a script is the beginning of a pair.
+/// Returns the FTS5 query for a piece of [`pieces`]: words may continue if `more` is `*`, phrases of dense
+/// scripts may not. A single character of such a script is the beginning of a pair.
 pub fn match_expression(piece: &str, more: &str) -> String {
     let chars: Vec<char> = piece.chars().collect();
     match chars.as_slice() {

@@ -1,5 +1,5 @@
-//! The file of typed lines: all chats of a data directory append to it, and commands that take secrets out of it
-//! replace it. Both hold its lock, so that no line is appended to a file that was just replaced.
+//! The file of typed lines: all chats of a data directory append to it, and commands that take secrets out of
+//! it replace it. Both hold its lock, so that no line is appended to a file that was just replaced.
 
 use std::fmt;
 use std::io::{self, Write as _};
@@ -10,7 +10,8 @@ use std::time::Duration;
 use agentx_files::{FileLock, ReplaceOptions, private_options, remove_leftovers, replace_locked};
 
 const FILE: &str = "history";
-/// Maximum time to wait for another process that writes the file. Nobody holds its lock for longer than a write.
+/// Maximum time to wait for another process that writes the file. Nobody holds its lock for longer than a
+/// write.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Returns a line as it may be written to a file, without what must not be there.
@@ -72,11 +73,12 @@ impl HistoryFile {
         String::from_utf8_lossy(&bytes).lines().map(unescape).collect()
     }
 
-    /// Replaces each line by what `filter` returns for it. Returns the number of lines that changed. If none does,
-    /// the file stays as it is.
+    /// Replaces each line by what `filter` returns for it. Returns the number of lines that changed. If none
+    /// does, the file stays as it is.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be replaced, or another process holds its lock for more than a second.
+    /// Returns an error if the file cannot be replaced, or another process holds its lock for more than a
+    /// second.
     pub fn filter(&self, filter: &LineFilter) -> io::Result<usize> {
         if !self.path.exists() {
             return Ok(0);

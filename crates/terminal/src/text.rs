@@ -83,8 +83,8 @@ impl Row {
         }
     }
 
-    /// Returns the row as text with control sequences for looks, which [`Row::from_ansi`] reads. Links are left
-    /// out.
+    /// Returns the row as text with control sequences for looks, which [`Row::from_ansi`] reads. Links are
+    /// left out.
     ///
     /// ```
     /// use agentx_terminal::{Row, Style};

@@ -1,4 +1,5 @@
-//! Whole values for tests in one line: models, configurations, messages, requests, actions and contexts of calls.
+//! Whole values for tests in one line: models, configurations, messages, requests, actions and contexts of
+//! calls.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -212,8 +213,8 @@ pub fn call_tool(id: &str, name: &str, input: Value) -> Arc<Action> {
     }))
 }
 
-/// Returns the context of a call with the id `call_1` that works in this directory. Its output and its steps are
-/// discarded, its blobs are kept in memory, and nobody cancels it.
+/// Returns the context of a call with the id `call_1` that works in this directory. Its output and its steps
+/// are discarded, its blobs are kept in memory, and nobody cancels it.
 pub fn tool_context(workspace: impl Into<PathBuf>) -> ToolContext {
     ToolContext {
         tool_call_id: ToolCallId::new("call_1"),

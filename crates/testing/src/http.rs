@@ -44,7 +44,8 @@ impl HttpRequest {
                 return None;
             }
             if !buffer.starts_with(b"P") && !buffer.starts_with(b"G") && !buffer.starts_with(b"C") {
-                // Neither POST nor GET, nor CONNECT to a proxy: TLS, for example. Servers answer in plain text.
+                // Neither POST nor GET, nor CONNECT to a proxy: TLS, for example. Servers answer in plain
+                // text.
                 stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.ok()?;
                 return None;
             }

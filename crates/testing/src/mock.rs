@@ -193,8 +193,9 @@ fn words_of(content: &Value, words: &mut String) {
 }
 
 /// A model server: it has the protocols of Anthropic (`/v1/messages`), OpenAI (`/v1/chat/completions`,
-/// `/v1/responses`), Gemini (`/v1beta/models/NAME:streamGenerateContent`, `/v1beta/interactions`) and Amazon Bedrock
-/// (`/model/ID/invoke-with-response-stream`, with any key and any signature), refuses the same requests as the vendors, and answers from a file.
+/// `/v1/responses`), Gemini (`/v1beta/models/NAME:streamGenerateContent`, `/v1beta/interactions`) and Amazon
+/// Bedrock (`/model/ID/invoke-with-response-stream`, with any key and any signature), refuses the same
+/// requests as the vendors, and answers from a file.
 #[derive(Debug)]
 pub struct Mock {
     answers: MockAnswers,

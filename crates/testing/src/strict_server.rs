@@ -101,8 +101,8 @@ impl StrictServer {
         .await
     }
 
-    /// Starts a server for Anthropic's models at Amazon Bedrock. `answers` returns the model's answer to an accepted
-    /// request, whose signature has to be of the last five minutes.
+    /// Starts a server for Anthropic's models at Amazon Bedrock. `answers` returns the model's answer to an
+    /// accepted request, whose signature has to be of the last five minutes.
     ///
     /// # Panics
     /// Panics if no port is free.
@@ -122,8 +122,8 @@ impl StrictServer {
         .await
     }
 
-    /// Starts a server for Anthropic's models at Vertex AI, which is Google's server of tokens, too (`/token`).
-    /// `answers` returns the model's answer to an accepted request.
+    /// Starts a server for Anthropic's models at Vertex AI, which is Google's server of tokens, too
+    /// (`/token`). `answers` returns the model's answer to an accepted request.
     ///
     /// # Panics
     /// Panics if no port is free.

@@ -29,9 +29,9 @@ pub trait Background: Send + Sync {
     /// Ends one job on request of a person. Returns whether it ran.
     fn stop<'a>(&'a self, session: &'a SessionId, job: &'a str) -> BoxFuture<'a, bool>;
 
-    /// Returns the sandbox step that holds the next command in this directory, as a word of settings: "none" if the
-    /// settings let it run although no sandbox works, or "unavailable" if it will not run for that. `None` if there is no
-    /// sandbox.
+    /// Returns the sandbox step that holds the next command in this directory, as a word of settings: "none"
+    /// if the settings let it run although no sandbox works, or "unavailable" if it will not run for that.
+    /// `None` if there is no sandbox.
     fn sandbox(&self, _workspace: &Path) -> Option<String> {
         None
     }

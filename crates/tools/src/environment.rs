@@ -144,7 +144,8 @@ impl ProgramEnvironment {
         secrets
     }
 
-    /// Returns whether a variable is kept from commands: it looks like a secret by its name or value, or is hidden.
+    /// Returns whether a variable is kept from commands: it looks like a secret by its name or value, or is
+    /// hidden.
     pub fn withholds(&self, name: &str, value: &str) -> bool {
         !self.passes(OsStr::new(name), OsStr::new(value))
     }

@@ -109,8 +109,8 @@ pub(crate) fn has_token(text: &str) -> bool {
         || words.any(|word| is_token(word) || word.split('.').any(is_token))
 }
 
-/// Returns whether a text begins like a token and is nothing else: one of the prefixes, and only letters, digits,
-/// `-` and `_` behind it, at least as many as a token has.
+/// Returns whether a text begins like a token and is nothing else: one of the prefixes, and only letters,
+/// digits, `-` and `_` behind it, at least as many as a token has.
 pub(crate) fn is_like_token(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let mut rests = BEGINNINGS

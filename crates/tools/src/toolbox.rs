@@ -80,8 +80,8 @@ impl Toolbox {
         self
     }
 
-    /// Gives the tools whose names `wanted` accepts to every agent with all tools, also those that are only for
-    /// agents that name them.
+    /// Gives the tools whose names `wanted` accepts to every agent with all tools, also those that are only
+    /// for agents that name them.
     #[must_use]
     pub fn give_to_all_agents(mut self, wanted: impl Fn(&str) -> bool) -> Self {
         for (spec, _) in self.tools.iter_mut().filter(|(spec, _)| wanted(&spec.name)) {

@@ -20,8 +20,8 @@ pub const MAX_SCHEMA_BYTES: usize = 256 << 10;
 pub struct AnswerSchema {
     /// The JSON Schema (2020-12 unless it names another version).
     pub schema: Value,
-    /// Maximum number of times in one run that the model is asked again because its answer does not fit: at most
-    /// [`MAX_ANSWER_REPAIRS`]. The default is 2.
+    /// Maximum number of times in one run that the model is asked again because its answer does not fit: at
+    /// most [`MAX_ANSWER_REPAIRS`]. The default is 2.
     #[serde(default = "default_repairs")]
     pub repairs: u32,
 }

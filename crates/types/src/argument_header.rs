@@ -1,5 +1,5 @@
-//! The arguments of a tool that clients of the Model Context Protocol repeat in HTTP headers, as its schema names them
-//! with `x-mcp-header`. The check of files and the server both read them here, so that they agree.
+//! The arguments of a tool that clients of the Model Context Protocol repeat in HTTP headers, as its schema
+//! names them with `x-mcp-header`. The check of files and the server both read them here, so that they agree.
 
 use serde_json::{Map, Value};
 

@@ -15,8 +15,8 @@ pub enum AskUser {
     Wait,
 }
 
-/// The result of a question that nobody can answer. A front end that has nobody to ask refuses with this as the
-/// note.
+/// The result of a question that nobody can answer. A front end that has nobody to ask refuses with this as
+/// the note.
 pub const NOBODY_ANSWERS: &str =
     "Nobody is here to answer. Decide yourself, and say in your answer what you assumed.";
 

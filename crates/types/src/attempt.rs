@@ -39,8 +39,8 @@ payloads! {
         /// refuses the request for their number.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         most_media: Option<u16>,
-        /// Whether the request had no reasoning of earlier answers, although the conversation may have some: then
-        /// leaving it out changes nothing. Only said of a refusal that names no part.
+        /// Whether the request had no reasoning of earlier answers, although the conversation may have some:
+        /// then leaving it out changes nothing. Only said of a refusal that names no part.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         no_thinking: bool,
     }

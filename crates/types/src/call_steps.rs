@@ -44,7 +44,8 @@ pub struct EffectBill {
 }
 
 impl EffectBill {
-    /// Returns the bill for a model that was asked on behalf of an agent. Tokens without a known price are marked.
+    /// Returns the bill for a model that was asked on behalf of an agent. Tokens without a known price are
+    /// marked.
     ///
     /// ```
     /// use agentx_types::{Api, EffectBill, ModelSpec, Usage};
@@ -127,8 +128,8 @@ payloads! {
         /// answer, as text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<Box<Value>>,
-        /// For a question to a person: whether only those may answer who decide for the operator of the server,
-        /// because a yes loosens what the operator's settings say.
+        /// For a question to a person: whether only those may answer who decide for the operator of the
+        /// server, because a yes loosens what the operator's settings say.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         for_operator: bool,
     }

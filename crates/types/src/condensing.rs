@@ -196,8 +196,8 @@ pub enum ContextChange {
         /// The size of the model's window from now on, in tokens.
         window: u64,
     },
-    /// The window of the model is a guess from now on, because its server refused a conversation as too long without a
-    /// size: smaller than before, or larger again after requests near it were answered.
+    /// The window of the model is a guess from now on, because its server refused a conversation as too long
+    /// without a size: smaller than before, or larger again after requests near it were answered.
     WindowGuessed {
         /// The size of the model's window from now on, in tokens.
         window: u64,

@@ -85,8 +85,8 @@ pub struct AgentConfig {
     /// Whether the agent gets every tool that the current program offers, not only `tools`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all_tools: bool,
-    /// The condition under which tools of MCP servers are found by searching instead of being listed in each request; `None` if
-    /// all are always listed, and in logs older than this field.
+    /// The condition under which tools of MCP servers are searched instead of listed; `None` if all are always
+    /// listed, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_search: Option<ToolSearch>,
     /// The schema of the answer that ends each of its runs; the schema of an input takes precedence.
@@ -104,7 +104,7 @@ pub struct AgentConfig {
     /// logs older than this field.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks_at_limits: bool,
-    /// The conditions under which the agent counts as stuck in a loop; `None` if never, and in logs older than this field.
+    /// The conditions under which the agent counts as stuck in a loop; `None` if never, and in older logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stuck: Option<StuckSettings>,
     /// Plan mode: while it is `true`, every call that changes files, runs a program or leaves the machine is
@@ -186,8 +186,8 @@ pub struct Guard {
     pub read_only: bool,
 }
 
-/// The remotes of the workspace's repository: no star of a rule stands for one that may be a path, because Git runs
-/// the hooks of the repository there.
+/// The remotes of the workspace's repository: no star of a rule matches one that may be a path, because Git
+/// runs the hooks of the repository there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GitRemotes {

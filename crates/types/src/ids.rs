@@ -104,8 +104,8 @@ ids! {
 
 /// The letters of minted ids: letters and digits that cannot be taken for one another.
 const ID_ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
-/// The number of letters of a minted id after its prefix. 60 bits: among a million sessions, two ids are equal
-/// with a probability of one in two million.
+/// The number of letters of a minted id after its prefix. 60 bits: among a million sessions, two ids are
+/// equal with a probability of one in two million.
 const ID_LETTERS: usize = 12;
 
 /// The part of a minted id after its prefix, from random bytes: short, and easy to read aloud.

@@ -80,8 +80,8 @@ pub struct ModelSpec {
     /// never connected to: a request is refused if the provider's address has changed meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
-    /// Whether `max_output_tokens` is only assumed, because nobody has said how long the model's answers may be. A
-    /// length that a person sets is then requested as it is.
+    /// Whether `max_output_tokens` is only assumed, because nobody has said how long the model's answers may
+    /// be. A length that a person sets is then requested as it is.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub assumes_output: bool,
     /// A person's own name for the model, if it differs from the id. It distinguishes models of a provider
@@ -105,8 +105,8 @@ impl ModelSpec {
         wished.unwrap_or(most).clamp(1, most)
     }
 
-    /// Returns the name with that of the provider: `provider/id`, or `provider/name` if a person calls the model
-    /// otherwise.
+    /// Returns the name with that of the provider: `provider/id`, or `provider/name` if a person calls the
+    /// model otherwise.
     pub fn reference(&self) -> String {
         format!("{}/{}", self.provider, self.called())
     }
@@ -201,8 +201,8 @@ pub struct ToolSpec {
     /// The argument that holds a command line, if one does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub command_argument: Option<String>,
-    /// The argument that holds addresses (a text or a list of texts), if one does: rules and questions are then
-    /// about the hosts in it.
+    /// The argument that holds addresses (a text or a list of texts), if one does: rules and questions are
+    /// then about the hosts in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub address_argument: Option<String>,
     /// Whether a call can safely be repeated: then it is made again after a crash. Any other is answered with
@@ -342,8 +342,8 @@ pub struct ToolReach {
     /// names it so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mcp: Option<String>,
-    /// Whether a folder's `.mcp.json` names that server. A rule that allows by name is then about it only if the rule is for a
-    /// workspace, because another folder may give the name to another program.
+    /// Whether a folder's `.mcp.json` names that server. A rule that allows by name is then about it only if
+    /// the rule is for a workspace, because another folder may give the name to another program.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_folder: bool,
     /// The difference, if the server's description of the tool is not the accepted one. Then only a rule for

@@ -177,7 +177,8 @@ pub enum StateOutput {
         reason: String,
         /// The rule that `session` or `always` would keep.
         suggested: Rule,
-        /// For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once` is the answer, as text.
+        /// For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once`
+        /// is the answer, as text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<Box<Value>>,
         /// Set if the call is a question of the model to the person.
@@ -266,8 +267,8 @@ pub enum TurnOutput {
         run_id: RunId,
         /// The last answer.
         text: String,
-        /// Milliseconds in which the run was worked on: not those in which no program continued it or, from version 9
-        /// of the rules on, it waited for the answer of a person.
+        /// Milliseconds in which the run was worked on: not those in which no program continued it or, from
+        /// version 9 of the rules on, it waited for the answer of a person.
         duration_ms: u64,
         /// Tokens of all its model calls.
         usage: Usage,

@@ -1,5 +1,5 @@
-//! The limits of vendors for the pictures of a request: requests are built by them, and a message whose own pictures
-//! fit in no request is refused before anything is sent.
+//! The limits of vendors for the pictures of a request: requests are built by them, and a message whose own
+//! pictures fit in no request is refused before anything is sent.
 
 use crate::{Api, ContentPart, MediaSource, ModelSpec};
 
@@ -19,7 +19,8 @@ pub struct PictureLimits {
 }
 
 /// OpenAI: 50 MB and 500 pictures a request (<https://platform.openai.com/docs/guides/images-vision>); larger
-/// pictures are scaled there. Other servers with this protocol document nothing or less, so the sum is smaller.
+/// pictures are scaled there. Other servers with this protocol document nothing or less, so the sum is
+/// smaller.
 const CHAT: PictureLimits = PictureLimits {
     side: u32::MAX,
     bytes: 20 << 20,
@@ -33,22 +34,24 @@ impl PictureLimits {
     pub fn of(model: &ModelSpec) -> Self {
         match model.api {
             Api::Anthropic => Self::of_claude(model, 26 << 20),
-            // 20 MB a request: <https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html>.
+            // 20 MB a request:
+            // <https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html>.
             Api::Bedrock => Self::of_claude(model, 16 << 20),
             Api::VertexAnthropic => Self::of_claude(model, 20 << 20),
             _ => CHAT,
         }
     }
 
-    /// The limits of a gateway that hands requests on to a model of Anthropic's. Its own limit of bytes is not known.
+    /// The limits of a gateway that hands requests on to a model of Anthropic's. Its own limit of bytes is
+    /// not known.
     pub fn of_gateway_to_claude(model: &ModelSpec) -> Self {
         Self::of_claude(model, CHAT.all_bytes)
     }
 
-    /// Anthropic: 8,000 pixels a side, 2,000 in a request of more than 20 pictures, 100 pictures (600 for windows
-    /// over 200,000 tokens), 32 MB a request, of which words get the rest:
-    /// <https://platform.claude.com/docs/en/build-with-claude/vision>. 10 MB of base64 a picture, 5 MB on other
-    /// platforms: <https://platform.claude.com/docs/en/api/overview>. Both read 2026-11-22.
+    /// Anthropic: 8,000 pixels a side, 2,000 in a request of more than 20 pictures, 100 pictures (600 for
+    /// windows over 200,000 tokens), 32 MB a request, of which words get the rest:
+    /// <https://platform.claude.com/docs/en/build-with-claude/vision>. 10 MB of base64 a picture, 5 MB on
+    /// other platforms: <https://platform.claude.com/docs/en/api/overview>. Both read 2026-11-22.
     fn of_claude(model: &ModelSpec, all_bytes: usize) -> Self {
         Self {
             side: 8_000,
@@ -70,8 +73,8 @@ impl PictureLimits {
         }
     }
 
-    /// The reason why the pictures of one message fit in no request; `None` if they do. Those that are stored already
-    /// or that the vendor fetches have no known size.
+    /// The reason why the pictures of one message fit in no request; `None` if they do. Those that are stored
+    /// already or that the vendor fetches have no known size.
     pub fn excess(&self, content: &[ContentPart]) -> Option<String> {
         let sizes = content.iter().filter_map(|part| match part {
             ContentPart::Image(picture) => Some(match &picture.source {

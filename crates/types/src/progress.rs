@@ -34,8 +34,8 @@ impl EnvironmentEvent {
         matches!(self.progress(), EventProgress::Delta | EventProgress::PartEnd)
     }
 
-    /// Returns whether somebody or something did anything in the session. Its title, its settings, who has access or
-    /// drives, and that it was opened, joined or left do not make the session count as more recent.
+    /// Returns whether somebody or something did anything in the session. Its title, its settings, who has
+    /// access or drives, and that it was opened, joined or left do not make the session count as more recent.
     ///
     /// ```
     /// use agentx_types::{EnvironmentEvent, SessionTitled, TextChunk};

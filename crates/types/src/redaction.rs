@@ -1,7 +1,9 @@
-//! The record of a redaction: texts were taken out of a recorded session, and its chain of hashes still holds.
+//! The record of a redaction: texts were taken out of a recorded session, and its chain of hashes still
+//! holds.
 //!
-//! The facts of a segment with such a text are stored anew without it, next to the hash that the chain goes on
-//! from. This fact names both hashes, so that a check accepts exactly these facts in place of the earlier ones.
+//! The facts of a segment with such a text are stored anew without it, next to the hash that the chain goes
+//! on from. This fact names both hashes, so that a check accepts exactly these facts in place of the earlier
+//! ones.
 
 use serde::{Deserialize, Serialize};
 

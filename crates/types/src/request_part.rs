@@ -69,9 +69,11 @@ pub enum RequestPart {
     ThinkingDisplay,
     /// Anthropic's `thinking` of the type `adaptive`: reasoning is requested with a budget instead.
     AdaptiveThinking,
-    /// Anthropic's `thinking` of the type `enabled`, with a budget: reasoning is requested as `adaptive` instead.
+    /// Anthropic's `thinking` of the type `enabled`, with a budget: reasoning is requested as `adaptive`
+    /// instead.
     ThinkingBudget,
-    /// Gemini's `parametersJsonSchema` in the description of each tool: its parameters are sent as `parameters`.
+    /// Gemini's `parametersJsonSchema` in the description of each tool: its parameters are sent as
+    /// `parameters`.
     ToolJsonSchema,
     /// The provider does not say which.
     Unknown,

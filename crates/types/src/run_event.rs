@@ -99,7 +99,8 @@ payloads! {
         reason: String,
         /// The rule that `session` or `always` would keep.
         suggested: crate::Rule,
-        /// For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once` is the answer, as text.
+        /// For a question to a person: the JSON Schema of the answer. The note of an `approval` with `once`
+        /// is the answer, as text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         form: Option<Box<Value>>,
         /// Set if the call is a question of the model to the person: then the note of the approval is the
@@ -180,8 +181,8 @@ payloads! {
         run_id: RunId,
         /// The last answer, as text.
         text: String,
-        /// Milliseconds from the start of the run to its end, without the time in which no program continued it or,
-        /// from version 9 of the rules on, it waited for the answer of a person.
+        /// Milliseconds from the start of the run to its end, without the time in which no program continued
+        /// it or, from version 9 of the rules on, it waited for the answer of a person.
         duration_ms: u64,
         /// Tokens of all its model calls.
         usage: Usage,

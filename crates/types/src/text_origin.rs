@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TextOrigin {
-    /// Results of tools that leave the machine ([`Access::Network`](crate::Access::Network)): pages, searches,
-    /// MCP servers, databases.
+    /// Results of tools that leave the machine ([`Access::Network`](crate::Access::Network)): pages,
+    /// searches, MCP servers, databases.
     Web,
     /// An origin from a newer version. Rules that deny or ask always apply, and rules that allow never do.
     Unknown,

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The condition under which tools of MCP servers are found by searching instead of being listed in each request.
+/// The condition under which tools of MCP servers are found by searching instead of being listed in each
+/// request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolSearch {

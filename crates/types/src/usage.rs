@@ -19,7 +19,8 @@ pub struct Usage {
     /// Written into the provider's cache.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub cache_write_tokens: u64,
-    /// The part of the tokens written into the cache that the provider keeps for an hour instead of 5 minutes.
+    /// The part of the tokens written into the cache that the provider keeps for an hour instead of 5
+    /// minutes.
     #[serde(default, skip_serializing_if = "crate::is_default")]
     pub cache_write_1h_tokens: u64,
     /// The part of the output that was reasoning.
@@ -177,9 +178,9 @@ impl Prices {
         }
     }
 
-    /// Returns the cost of one call with this usage: at these prices or as the provider reports it, whichever is
-    /// more. A person's limit of costs must hold although a price has risen, and what a server reports makes no call
-    /// cheaper. (Several calls are summed one by one: each has its own prices.)
+    /// Returns the cost of one call with this usage: at these prices or as the provider reports it, whichever
+    /// is more. A person's limit of costs must hold although a price has risen, and what a server reports
+    /// makes no call cheaper. (Several calls are summed one by one: each has its own prices.)
     ///
     /// ```
     /// use agentx_types::{NanoUsd, Prices, Usage};
@@ -193,8 +194,8 @@ impl Prices {
         self.listed_cost(usage).max(usage.reported_cost)
     }
 
-    /// Returns the cost of one call with this usage at these prices, or, if there are none, as the provider reports
-    /// it: the cost in sessions with rules before
+    /// Returns the cost of one call with this usage at these prices, or, if there are none, as the provider
+    /// reports it: the cost in sessions with rules before
     /// [`since::REPORTED_COSTS_COUNT`](crate::since::REPORTED_COSTS_COUNT).
     pub fn listed_cost(&self, usage: &Usage) -> NanoUsd {
         if self.is_unknown() {

@@ -76,8 +76,8 @@ impl Role {
     }
 }
 
-/// The program under which the server is run, to look into it: for example a profiler. Its memory and CPU are those of that
-/// program then.
+/// The program under which the server is run, to look into it: for example a profiler. Its memory and CPU are
+/// those of that program then.
 fn wrapping(name: &str) -> Vec<String> {
     let wanted = std::env::var("AGENTX_BENCH_WRAP").ok().filter(|_| name == "host");
     let words = wanted.iter().flat_map(|text| text.split_whitespace());

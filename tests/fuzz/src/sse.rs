@@ -10,7 +10,8 @@ const LIMITS: SseLimits = SseLimits {
     max_line: 64,
     max_event: 96,
 };
-/// The events of an answer have at most this many bytes for each byte of the stream, and `BESIDES` bytes more.
+/// The events of an answer have at most this many bytes for each byte of the stream, and `BESIDES` bytes
+/// more.
 const GROWTH: usize = 64;
 const BESIDES: usize = 4096;
 

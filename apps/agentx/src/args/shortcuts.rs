@@ -1,5 +1,5 @@
-//! Command lines without a command, as people know them from other programs: `agentx "PROMPT"`, `agentx -p "PROMPT"`, `agentx -c`,
-//! `agentx -r ID`; and flags of a command in front of it.
+//! Command lines without a command, as people know them from other programs: `agentx "PROMPT"`,
+//! `agentx -p "PROMPT"`, `agentx -c`, `agentx -r ID`; and flags of a command in front of it.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,5 @@
-//! `agentx mcp`: lists, shows, adds, tries and removes MCP servers, logs in at them, and makes tokens for `/mcp`.
+//! `agentx mcp`: lists, shows, adds, tries and removes MCP servers, logs in at them, and makes tokens for
+//! `/mcp`.
 
 use std::time::Duration;
 

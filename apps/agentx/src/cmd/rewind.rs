@@ -289,8 +289,8 @@ async fn undo(
     Ok(exit_of(report.as_ref()))
 }
 
-/// Says that the last restore is undone. A script that repeats its undo, because it was killed before it knew the end,
-/// would otherwise take the undo back.
+/// Says that the last restore is undone. A script that repeats its undo, because it was killed before it knew
+/// the end, would otherwise take the undo back.
 fn undone_already(
     session: &SessionId,
     restoring: &Restoring,

@@ -119,7 +119,8 @@ impl CommandTarget {
         let mut options = ConnectOptions::new(address, key, client.clone());
         options.known_servers = Some(keyring.clone());
         options.reach_within = patience;
-        // A line that went silent is noticed after 30 seconds: what was sent over it is then sent again, and answered.
+        // A line that went silent is noticed after 30 seconds: what was sent over it is then sent again, and
+        // answered.
         options.answer_within = options.answer_within.max(patience);
         options.allow_plain_http = allows_plain(settings, address);
         let known = |place: &str| keyring.server_at(place).ok().flatten();

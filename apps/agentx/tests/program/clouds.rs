@@ -1,5 +1,5 @@
-//! Anthropic's models at clouds through the program: tools, thinking that is sent back, and credentials that neither
-//! commands nor errors show.
+//! Anthropic's models at clouds through the program: tools, thinking that is sent back, and credentials that
+//! neither commands nor errors show.
 
 use agentx_testing::StrictServer;
 use agentx_testing::vendors::{

@@ -84,8 +84,8 @@ fn what_does_not_read_the_damaged_part_works() {
     }
 }
 
-/// A copy of a session that is damaged in the middle could not be opened, so there is none. Its intact beginning
-/// can be copied.
+/// A copy of a session that is damaged in the middle could not be opened, so there is none. Its intact
+/// beginning can be copied.
 #[test]
 fn a_session_that_is_damaged_in_the_middle_is_not_copied() {
     let sandbox = Sandbox::new();

@@ -1,5 +1,5 @@
-//! `query` through the program: a database is read without a question and changed only by a person's word, and
-//! tools that are off by default are offered to those who name them.
+//! `query` through the program: a database is read without a question and changed only by a person's word,
+//! and tools that are off by default are offered to those who name them.
 #![allow(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 
 use rusqlite::Connection;

@@ -19,8 +19,8 @@ fn ok(ran: Ran) -> Ran {
     ran
 }
 
-/// The export of a session whose agent called `touch acted`, cut off before the call began, with an `approval` that
-/// nobody gave, in a session that a server had.
+/// The export of a session whose agent called `touch acted`, cut off before the call began, with an
+/// `approval` that nobody gave, in a session that a server had.
 fn forged(sandbox: &Sandbox) -> (String, String) {
     ok(sandbox.run(&["run", "--yes", "--quiet", "run touch acted"]));
     std::fs::remove_file(sandbox.path("ws/acted")).unwrap();

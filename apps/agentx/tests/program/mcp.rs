@@ -1,5 +1,5 @@
-//! MCP servers as their users have them: added, known without being started, called by a model after a person or
-//! a rule allowed it. The server is `crates/mcp/tests/servers/server.sh`.
+//! MCP servers as their users have them: added, known without being started, called by a model after a person
+//! or a rule allowed it. The server is `crates/mcp/tests/servers/server.sh`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
 use serde_json::Value;
@@ -526,8 +526,8 @@ fn what_is_served_is_known_called_and_refused_by_the_rules() {
         "{tried}"
     );
     let ran = ask(&sandbox, &["--yes"]);
-    // The script says so only after the refusal: the person's `--yes` is not that of the server, and answers no
-    // question of it.
+    // The script says so only after the refusal: the person's `--yes` is not that of the server, and answers
+    // no question of it.
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "done\n"), "{ran}");
 }
 

@@ -1,5 +1,5 @@
-//! A login at an MCP server as a person makes it: added, refused, agreed in a browser, used, and taken back. The
-//! servers are those of the tests of `crates/mcp`.
+//! A login at an MCP server as a person makes it: added, refused, agreed in a browser, used, and taken back.
+//! The servers are those of the tests of `crates/mcp`.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};

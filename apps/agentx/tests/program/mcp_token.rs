@@ -1,4 +1,5 @@
-//! A token with which another program uses `/mcp` of a server as its owner. The other program is this one, as a client.
+//! A token with which another program uses `/mcp` of a server as its owner. The other program is this one, as
+//! a client.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 

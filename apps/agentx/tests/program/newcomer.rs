@@ -1,5 +1,5 @@
-//! Lines that a person types in their first hours without having read anything: bare commands, short ids, flags
-//! where other programs take them.
+//! Lines that a person types in their first hours without having read anything: bare commands, short ids,
+//! flags where other programs take them.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
 use crate::common::Sandbox;

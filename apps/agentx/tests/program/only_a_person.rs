@@ -1,5 +1,5 @@
-//! Actions that only a person takes: no tool changes settings or starts an agent, whatever the command line hides, and
-//! nothing is written through the links of a folder.
+//! Actions that only a person takes: no tool changes settings or starts an agent, whatever the command line
+//! hides, and nothing is written through the links of a folder.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

@@ -140,7 +140,8 @@ fn damaged_logs_are_refused_with_the_place() {
     );
 }
 
-/// A folder may come from a stranger: what its links lead to is the person's, and would become part of a session.
+/// A folder may come from a stranger: what its links lead to is the person's, and would become part of a
+/// session.
 #[test]
 fn links_that_lead_out_of_a_folder_are_not_read() {
     let sandbox = Sandbox::new();

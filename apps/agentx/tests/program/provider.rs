@@ -387,7 +387,8 @@ fn the_default_model_of_a_provider_is_asked_whatever_its_server_lists() {
                 let shown = sandbox.run(&["sessions", "export", &sandbox.latest_id([]), "--format", "json"]);
                 assert!(shown.stdout.contains(&id), "{case}");
             }
-            // This server answers everything with 404, so the request itself fails: not the choice of a model.
+            // This server answers everything with 404, so the request itself fails: not the choice of a
+            // model.
             None => assert_eq!(ran.code, Some(5), "{case}"),
         }
     }

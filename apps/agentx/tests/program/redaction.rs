@@ -1,5 +1,5 @@
-//! Secrets that a person marks are replaced from then on; recorded ones are taken out of a session, which still
-//! verifies, and of every byte of the database.
+//! Secrets that a person marks are replaced from then on; recorded ones are taken out of a session, which
+//! still verifies, and of every byte of the database.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
 use serde_json::Value;

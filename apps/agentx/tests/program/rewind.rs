@@ -403,8 +403,8 @@ fn what_a_script_wrote_goes_back_with_the_directories_that_it_made() {
     );
 }
 
-/// A rule that a person removed in a chat stays removed in the copies that the chat makes, although they begin before
-/// that and the settings were read before.
+/// A rule that a person removed in a chat stays removed in the copies that the chat makes, although they
+/// begin before that and the settings were read before.
 #[test]
 fn a_removed_rule_stays_removed_in_every_copy_of_the_chat() {
     let sandbox = Sandbox::new();

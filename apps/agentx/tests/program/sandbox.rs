@@ -1,5 +1,5 @@
-//! The sandbox of commands through the program: the settings, the fact with each call, jobs, and a step that does
-//! not work. On a machine where no step works, the tests say so.
+//! The sandbox of commands through the program: the settings, the fact with each call, jobs, and a step that
+//! does not work. On a machine where no step works, the tests say so.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 

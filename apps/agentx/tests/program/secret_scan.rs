@@ -1,4 +1,5 @@
-//! `agentx sessions scan`: secrets that sessions recorded before the program knew them are found, and not shown.
+//! `agentx sessions scan`: secrets that sessions recorded before the program knew them are found, and not
+//! shown.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 
 use serde_json::{Value, json};

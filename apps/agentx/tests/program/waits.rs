@@ -1,5 +1,5 @@
-//! Runs that wait for a time, and prompts that are run at set times: each goes on once, whatever dies, and however many
-//! processes look for what is due.
+//! Runs that wait for a time, and prompts that are run at set times: each goes on once, whatever dies, and
+//! however many processes look for what is due.
 #![allow(
     clippy::unwrap_used,
     clippy::disallowed_methods,

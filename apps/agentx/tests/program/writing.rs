@@ -267,8 +267,8 @@ fn a_draft_that_was_sent_after_all_or_whose_session_is_deleted_does_not_come_bac
         let lines = format!("{{\"at\":{at:?}{after}}}\n{texts:?}\n");
         sandbox.write(&format!("home/.local/share/agentx/drafts/{name}"), lines);
     };
-    // A kill between the acceptance of a message and the end of its draft, or after a part was written. Files of earlier
-    // versions do not say after which event they were written.
+    // A kill between the acceptance of a message and the end of its draft, or after a part was written. Files
+    // of earlier versions do not say after which event they were written.
     let workspace = sandbox.path("ws").display().to_string();
     for after in ["", ",\"after\":0"] {
         draft("1", &id, after, &["hello the"]);
@@ -283,7 +283,8 @@ fn a_draft_that_was_sent_after_all_or_whose_session_is_deleted_does_not_come_bac
         }
         assert!(!drafts.join("1").exists() && !drafts.join("2").exists());
     }
-    // The same words, typed after that message, also in a new chat; and a text behind one that was sent meanwhile.
+    // The same words, typed after that message, also in a new chat; and a text behind one that was sent
+    // meanwhile.
     let later = ",\"after\":9000000000000000";
     type Typed<'a> = (&'a str, &'a str, &'a [&'a str], &'a [&'a str], &'a str);
     let typed: [Typed<'_>; 3] = [

@@ -59,8 +59,8 @@ impl Shots {
         }
     }
 
-    /// Keeps the lower part of the screen, and the cursor's place in these rows. The row on the whole screen depends on how far it
-    /// has scrolled: a live part that was taller for one frame scrolls it for good.
+    /// Keeps the lower part of the screen, and the cursor's place in these rows. The row on the whole screen
+    /// depends on how far it has scrolled: a live part that was taller for one frame scrolls it for good.
     fn now(&mut self, what: &str, stage: &stage::Stage<'_>) {
         let (row, column) = stage.terminal.cursor();
         let screen = stage.screen();

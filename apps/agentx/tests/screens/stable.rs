@@ -1,5 +1,6 @@
-//! Replaces parts of screens that differ from run to run: directories, ids, times, what turns. Each is as long
-//! as it was, so that columns stay columns; but for the home, whose path ends its row wherever it is shown.
+//! Replaces parts of screens that differ from run to run: directories, ids, times, what turns. Each is as
+//! long as it was, so that columns stay columns; but for the home, whose path ends its row wherever it is
+//! shown.
 
 /// The name of a world's folder has this number of letters, so that rows always break at the same place.
 pub(crate) const ROOT: usize = "/tmp/ax123456".len();

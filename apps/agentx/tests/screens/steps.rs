@@ -1,5 +1,5 @@
-//! A journey of several commands and chats as text: what each of them printed, one below the other, 80 columns
-//! wide.
+//! A journey of several commands and chats as text: what each of them printed, one below the other, 80
+//! columns wide.
 
 use crate::common::Ran;
 use crate::stable::row_of;

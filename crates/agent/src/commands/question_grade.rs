@@ -3,9 +3,9 @@
 //! Rules read `DESTROYS` and `NETWORK`, so a change of these needs a new version of the rules. The other
 //! lists are only for the text of a question.
 //!
-//! Grades are only shown; they decide nothing. They come from lists of the beginnings of commands, which are compared
-//! with every command that the line may run, so `sudo rm` and `cd x && rm` are found like `rm`. A command on no list
-//! has the lowest grade.
+//! Grades are only shown; they decide nothing. They come from lists of the beginnings of commands, which are
+//! compared with every command that the line may run, so `sudo rm` and `cd x && rm` are found like `rm`. A
+//! command on no list has the lowest grade.
 
 use crate::commands::command_analysis::read;
 

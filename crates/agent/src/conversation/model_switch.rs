@@ -2,8 +2,8 @@
 //! refused, because the new one may read pictures, or its template may support tools. The agent remembers
 //! which pictures a model refused, because it would refuse them again.
 //!
-//! The parts return, and the refused pictures are remembered, when `config_changed` names another model or provider
-//! (`another_model`).
+//! The parts return, and the refused pictures are remembered, when `config_changed` names another model or
+//! provider (`another_model`).
 
 use agentx_types::{AgentConfig, ModelSpec, since};
 

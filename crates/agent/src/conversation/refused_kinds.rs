@@ -30,8 +30,8 @@ impl Conversation {
         }
     }
 
-    /// Leaves out the reasoning of the conversation after a refusal that shows nothing about later reasoning: servers
-    /// also answer with a 500 each time while they fail.
+    /// Leaves out the reasoning of the conversation after a refusal that shows nothing about later reasoning:
+    /// servers also answer with a 500 each time while they fail.
     pub(super) fn leave_out_thinking_for_now(&mut self, config: &AgentConfig) {
         let latest = self.latest();
         let repairs = &mut self.repairs;
@@ -64,8 +64,8 @@ impl Conversation {
         }
     }
 
-    /// Sends parts of later answers again if they are to stay out since the last answer of the model, and the request
-    /// without them is refused, too: something else is refused.
+    /// Sends parts of later answers again if they are to stay out since the last answer of the model, and the
+    /// request without them is refused, too: something else is refused.
     pub(super) fn send_later_ones_again(&mut self) {
         let latest = self.latest();
         let Some(before) = &self.before_repairs else {
@@ -79,8 +79,8 @@ impl Conversation {
         }
     }
 
-    /// The event up to which a refused kind of part is left out: the latest, or [`ALL`] if that kind was refused
-    /// before (`refused` is the latest event then) and just one answer had it since.
+    /// The event up to which a refused kind of part is left out: the latest, or [`ALL`] if that kind was
+    /// refused before (`refused` is the latest event then) and just one answer had it since.
     fn left_out_until(&self, refused: u64, kind: fn(&ContentPart) -> bool, config: &AgentConfig) -> u64 {
         let has_it = |entry: &&Entry| entry.seq > refused && entry.message.content.iter().any(kind);
         let is_next = config.rules_version >= since::REFUSED_KINDS_STAY_OUT

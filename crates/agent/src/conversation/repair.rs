@@ -23,12 +23,13 @@ use super::{Conversation, Entry};
 pub(crate) struct Refusal {
     /// The part that it names.
     pub(crate) part: RequestPart,
-    /// The maximum number of tokens of an answer, or of pictures of a request, if the provider refuses more and names
-    /// it.
+    /// The maximum number of tokens of an answer, or of pictures of a request, if the provider refuses more
+    /// and names it.
     pub(crate) most: Option<u64>,
     /// Whether it is an HTTP 500 that came in each attempt: it shows nothing about later requests.
     pub(crate) is_repeated: bool,
-    /// Whether the request had no reasoning, although the conversation may have some that its server is not sent.
+    /// Whether the request had no reasoning, although the conversation may have some that its server is not
+    /// sent.
     pub(crate) no_thinking: bool,
 }
 
@@ -328,9 +329,9 @@ impl Conversation {
         }
     }
 
-    /// Returns whether calls were written in words before, and the refused request has those of just one answer
-    /// since: so the provider took none, and refuses the next ones too. It may have refused a single call
-    /// otherwise.
+    /// Returns whether calls were written in words before, and the refused request has those of just one
+    /// answer since: so the provider took none, and refuses the next ones too. It may have refused a single
+    /// call otherwise.
     fn refuses_next_calls(&self, config: &AgentConfig) -> bool {
         let in_words = self.repairs.tool_calls;
         let has_calls = |entry: &&Entry| {

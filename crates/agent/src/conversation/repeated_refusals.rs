@@ -1,8 +1,8 @@
 //! The parts that are left out because a server answered a request with an HTTP 500 in each attempt.
 //!
-//! Such a server either refuses the request or fails for a while. Its answers do not show which, and a plainer
-//! request succeeds in the end in both cases. So these parts are left out until the run ends, and no longer: an
-//! outage must not cost the pictures and the tool calls of the whole conversation.
+//! Such a server either refuses the request or fails for a while. Its answers do not show which, and a
+//! plainer request succeeds in the end in both cases. So these parts are left out until the run ends, and no
+//! longer: an outage must not cost the pictures and the tool calls of the whole conversation.
 //!
 //! ```text
 //! 500 each time ──▶ note_repeated ──▶ plainer requests ─┬─ the run ends ──────────────────▶ send_in_full_again
@@ -29,8 +29,8 @@ pub(super) struct BeforeRepeated {
 }
 
 impl Conversation {
-    /// Records that the refused request was already sent several times, so that the next one is changed at once, and
-    /// remembers the form that comes back later.
+    /// Records that the refused request was already sent several times, so that the next one is changed at
+    /// once, and remembers the form that comes back later.
     pub(crate) fn note_repeated(&mut self) {
         let latest = self.latest();
         self.before_repairs.get_or_insert_with(|| self.repairs.clone());
@@ -44,8 +44,8 @@ impl Conversation {
 
     /// Sends again what was left out because of repeated HTTP 500s.
     ///
-    /// Thinking of answers to the plainer requests does not fit behind what is sent again, so it goes as it does
-    /// whenever the beginning of a request changes.
+    /// Thinking of answers to the plainer requests does not fit behind what is sent again, so it goes as it
+    /// does whenever the beginning of a request changes.
     pub(crate) fn send_in_full_again(&mut self, config: &AgentConfig) {
         let Some(before) = self.before_repeated.take() else {
             return;
@@ -69,8 +69,8 @@ impl Conversation {
 }
 
 impl Repairs {
-    /// Sends again what is left out here and not in `other`, of the parts that are left out in turn after a refusal
-    /// that names nothing.
+    /// Sends again what is left out here and not in `other`, of the parts that are left out in turn after a
+    /// refusal that names nothing.
     fn leave_out_no_more_than(&mut self, other: &Self) {
         for (until, other) in [
             (&mut self.thinking, other.thinking),

@@ -18,8 +18,8 @@ pub(super) struct RequestPrefix {
 }
 
 impl RequestPrefix {
-    /// Makes the beginning of requests; `ask_user`, `present_plan`, `recall`, `find_tools` and `wait` are among
-    /// the tools if they are offered. `found` are tools of MCP servers that the model has found.
+    /// Makes the beginning of requests; `ask_user`, `present_plan`, `recall`, `find_tools` and `wait` are
+    /// among the tools if they are offered. `found` are tools of MCP servers that the model has found.
     pub(super) fn of(config: &AgentConfig, condensed: bool, left_out: &[String], found: &[String]) -> Self {
         let system = system_parts(config);
         let recall = recall::offered(config, condensed);

@@ -99,8 +99,8 @@ impl Conversation {
         params
     }
 
-    /// Returns the maximum length of the answer that the next request asks for, in tokens; `None` if the server is to
-    /// decide.
+    /// Returns the maximum length of the answer that the next request asks for, in tokens; `None` if the
+    /// server is to decide.
     pub(crate) fn requested_length(&mut self, config: &AgentConfig) -> Option<u64> {
         let wished = self.fitting(config).max_output_tokens;
         let is_requested = wished.is_some() || config.model.api.speaks_messages();

@@ -1,7 +1,7 @@
 //! Raises a window that was guessed from a refusal without a size.
 //!
-//! Such a guess may be far too small: the refusal was about something else, or the server was started anew with a
-//! larger window. So it grows carefully, until a refusal shows that it grew too far:
+//! Such a guess may be far too small: the refusal was about something else, or the server was started anew
+//! with a larger window. So it grows carefully, until a refusal shows that it grew too far:
 //!
 //! | a request | the guessed window |
 //! | --- | --- |
@@ -60,9 +60,9 @@ impl Conversation {
         guessed.answered = 0;
     }
 
-    /// The window to assume after a request is refused without a size although the guess has grown: the one before it
-    /// grew. From then on the window grows no more, and after a further refusal it is so small that the refused request
-    /// does not fit. `None` if neither helps.
+    /// The window to assume after a request is refused without a size although the guess has grown: the one
+    /// before it grew. From then on the window grows no more, and after a further refusal it is so small that
+    /// the refused request does not fit. `None` if neither helps.
     ///
     /// The window that would have let the refused request pass does not matter: the space that is kept free
     /// for the answer may be constant, so no proportion helps. `is_again` says that no request was answered
@@ -104,7 +104,8 @@ impl Conversation {
         self.guessed.is_some_and(|guessed| guessed.is_final)
     }
 
-    /// Counts an answered request, and returns the model with a larger window once enough of them were near the bound.
+    /// Counts an answered request, and returns the model with a larger window once enough of them were near
+    /// the bound.
     pub(crate) fn grown_window(&mut self, config: &AgentConfig) -> Option<ModelSpec> {
         let guessed = self.guessed?;
         let now = config.model.context_window;

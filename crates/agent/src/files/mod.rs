@@ -1,5 +1,5 @@
-//! Files that rules name, and those that are guarded without a rule: secrets, folders of the system, and files that
-//! programs run by themselves.
+//! Files that rules name, and those that are guarded without a rule: secrets, folders of the system, and
+//! files that programs run by themselves.
 
 pub mod auto_run_files;
 pub mod closed_files;

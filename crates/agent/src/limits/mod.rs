@@ -120,7 +120,8 @@ pub(crate) fn warning(left: u32) -> String {
 }
 
 /// The note to the model about tokens, money and time that are nearly used up: what is left of each limit of
-/// which at most a fifth is left. `None` if none is so near, or it is reached. `used_ms` is the time of the run.
+/// which at most a fifth is left. `None` if none is so near, or it is reached. `used_ms` is the time of the
+/// run.
 ///
 /// | `max_tokens` | used | note |
 /// | --- | --- | --- |

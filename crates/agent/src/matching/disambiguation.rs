@@ -41,8 +41,8 @@ impl InputReading {
     }
 }
 
-/// Returns the reading on which all agree, or the one that is narrower than every other. `None` if a model has
-/// to decide, or if `readings` is empty.
+/// Returns the reading on which all agree, or the one that is narrower than every other. `None` if a model
+/// has to decide, or if `readings` is empty.
 pub(super) fn decide(readings: Vec<InputReading>) -> Option<InputReading> {
     let wins = |one: &InputReading| {
         let loses = |other: &InputReading| other.intent == one.intent || one.is_narrower(other);

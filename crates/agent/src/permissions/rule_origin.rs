@@ -1,14 +1,14 @@
 //! Rules that apply only after text from outside has entered the conversation (`origin: web`).
 //!
-//! The agent notes in its configuration that it got such text, so the decision follows from the log. Text from
-//! an agent below counts, and an agent begins with the mark of the one that makes it.
+//! The agent notes in its configuration that it got such text, so the decision follows from the log. Text
+//! from an agent below counts, and an agent begins with the mark of the one that makes it.
 
 use std::sync::Arc;
 
 use agentx_types::{Access, AgentConfig, Rule, RuleEffect, TextOrigin, ToolSpec, since};
 
-/// Returns whether a rule applies at this point of the conversation. If that is not known, a rule that denies or
-/// asks applies, and one that allows does not.
+/// Returns whether a rule applies at this point of the conversation. If that is not known, a rule that denies
+/// or asks applies, and one that allows does not.
 pub(crate) fn holds_after(rule: &Rule, version: u32, web_text: bool) -> bool {
     match rule.origin {
         None => true,

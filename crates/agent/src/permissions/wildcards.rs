@@ -23,15 +23,15 @@ const BEFORE_VARIABLES: &[&str] = &[
     "time", "typeset",
 ];
 
-/// Returns whether a pattern fits a command. From version 9 of the rules on, a star in a word in front that sets a
-/// variable stands for a part of one word: not for further variables (`LD_PRELOAD=…`) or a program.
+/// Returns whether a pattern fits a command. From version 9 of the rules on, a star in a word in front that
+/// sets a variable stands for a part of one word: not for further variables (`LD_PRELOAD=…`) or a program.
 pub(crate) fn fits_command(pattern: &str, command: &str, version: u32) -> bool {
     fits(pattern, command) && (version < since::VALUES_ARE_ONE_WORD || keeps_values_apart(pattern, command))
 }
 
-/// Returns whether each word in front of the pattern, as far as variables are set there, fits one word of the command,
-/// and the rest of the pattern the rest of the command. No star of these words stands for a quote or `$`: both words
-/// have the same number of such characters.
+/// Returns whether each word in front of the pattern, as far as variables are set there, fits one word of the
+/// command, and the rest of the pattern the rest of the command. No star of these words stands for a quote or
+/// `$`: both words have the same number of such characters.
 fn keeps_values_apart(pattern: &str, command: &str) -> bool {
     let (mut pattern, mut command) = (pattern, command);
     loop {
@@ -74,8 +74,8 @@ struct Meaningful {
     is_quoted: bool,
 }
 
-/// The characters of a line to which a shell may give a meaning: not quotes, what is in single quotes, and what
-/// follows a backslash.
+/// The characters of a line to which a shell may give a meaning: not quotes, what is in single quotes, and
+/// what follows a backslash.
 fn meaningful(line: &str) -> impl Iterator<Item = Meaningful> {
     let mut quote = None;
     let mut letters = line.char_indices();

@@ -236,8 +236,8 @@ impl ReactAgent {
         self.proceed(step);
     }
 
-    /// Returns whether the result of a running call may hold text from the web: of its tool, or of one that its
-    /// tool called.
+    /// Returns whether the result of a running call may hold text from the web: of its tool, or of one that
+    /// its tool called.
     fn brings_web_text(&self, id: &ToolCallId) -> bool {
         let runs = |entry: &&LedgerEntry| {
             entry.call.tool_call_id == *id && matches!(entry.stage, CallStage::Running { .. })

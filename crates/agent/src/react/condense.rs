@@ -28,8 +28,9 @@ use crate::summary;
 
 /// Number of latest exchanges kept when a person requests condensing.
 const TAIL_WHEN_WANTED: u32 = 2;
-/// Least number of tokens that a person's request condenses. A summary takes about 64 tokens beside its words, and in
-/// fewer than 16 nothing is said: the condenser would refuse what the model wrote, after it was paid.
+/// Least number of tokens that a person's request condenses. A summary takes about 64 tokens beside its
+/// words, and in fewer than 16 nothing is said: the condenser would refuse what the model wrote, after it was
+/// paid.
 const LEAST_WHEN_WANTED: u64 = 80;
 /// The number of decisions of persons that a summary carries, the latest ones.
 const DECISIONS: usize = 40;
@@ -144,8 +145,8 @@ impl ReactAgent {
 
     /// Requests the summary that a person wants, if none is in progress. `false` if nothing was requested.
     ///
-    /// If nothing can be condensed, or too little for any summary to be shorter, this is reported without asking a
-    /// model, and the person's request is done.
+    /// If nothing can be condensed, or too little for any summary to be shorter, this is reported without
+    /// asking a model, and the person's request is done.
     pub(super) fn condense_as_wanted(&mut self, step: &mut RunStep<'_>) -> bool {
         if self.condenser.under_way.is_some() {
             return false;
@@ -225,8 +226,8 @@ impl ReactAgent {
         step.state(StateOutput::Context { change });
     }
 
-    /// Adds a summary to the conversation and its cost to the bill. Ignores a summary for an action that is no
-    /// longer awaited. A summary without a cause was made elsewhere, and is added.
+    /// Adds a summary to the conversation and its cost to the bill. Ignores a summary for an action that is
+    /// no longer awaited. A summary without a cause was made elsewhere, and is added.
     ///
     /// The latest 40 decisions of persons in the range are written under it, word for word. After a summary
     /// that replaces nothing, condensing pauses.

@@ -107,8 +107,8 @@ impl ReactAgent {
         self.condenser.decisions.push((step.seq, line));
     }
 
-    /// Returns whether the server closed the question because a new rule of its settings denies the call. Then no
-    /// person decided.
+    /// Returns whether the server closed the question because a new rule of its settings denies the call.
+    /// Then no person decided.
     pub(super) fn is_closed_by_rule(&self, approval: &Approval) -> bool {
         let denies = |rule: &Rule| rule.effect == RuleEffect::Deny;
         self.config.rules_version >= since::RULES_CLOSE_QUESTIONS
@@ -183,9 +183,9 @@ impl ReactAgent {
         self.bind_inner();
     }
 
-    /// Returns whether the settings of a server ask about a call of the model. A call of a tool that the agent does
-    /// not have counts as asked about, because nobody knows what it does. `false` if no server has the session
-    /// open.
+    /// Returns whether the settings of a server ask about a call of the model. A call of a tool that the
+    /// agent does not have counts as asked about, because nobody knows what it does. `false` if no server has
+    /// the session open.
     pub(super) fn is_asked_by_server(&self, call: &RequestedCall) -> bool {
         let asked = |tool: Cow<'_, ToolSpec>| approval::asked_by_server(&self.config, &tool, &call.input);
         self.config.server_rules.is_some() && self.tool_of(call).is_none_or(asked)

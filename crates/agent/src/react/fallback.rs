@@ -190,8 +190,8 @@ impl ReactAgent {
         }
     }
 
-    /// The index and the model of the fallback to ask next in this run, if one is left. One that is the model in
-    /// use is passed over.
+    /// The index and the model of the fallback to ask next in this run, if one is left. One that is the model
+    /// in use is passed over.
     fn next_fallback(&self) -> Option<(usize, &ModelSpec)> {
         let from = self.fallback.as_ref().map_or(0, |used| used.index + 1);
         let own = self

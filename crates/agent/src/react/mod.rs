@@ -304,7 +304,8 @@ impl ReactAgent {
         step.message(MessageOutput::User { message });
     }
 
-    /// Calls the model again, unless a limit forbids it or a context is awaited. No other function calls the agent's model.
+    /// Calls the model again, unless a limit forbids it or a context is awaited. No other function calls the
+    /// agent's model.
     ///
     /// The order matters: notes and steering inputs join first, so that they are measured too; then results
     /// are shortened; then a summary may be requested, for which the call waits; and only then the window is
@@ -366,8 +367,8 @@ impl ReactAgent {
     /// Ends the current run, if there is one, and begins the next work: the end of the agent, the next input,
     /// or a summary that a person wants.
     ///
-    /// Before that, a declined turn is left out, a guessed window undone, and the conversation sent in full again after
-    /// repeated HTTP 500s, so that the next run begins with none of them.
+    /// Before that, a declined turn is left out, a guessed window undone, and the conversation sent in full
+    /// again after repeated HTTP 500s, so that the next run begins with none of them.
     fn finish_run(&mut self, status: RunStatus, reason: Option<String>, step: &mut RunStep<'_>) {
         self.leave_out_declined();
         self.take_guess_back();

@@ -159,8 +159,8 @@ impl ReactAgent {
         true
     }
 
-    /// Records that the model took the last request: repairs and guesses stay, and a guessed window may grow. Both are
-    /// reported from version 9 of the rules on.
+    /// Records that the model took the last request: repairs and guesses stay, and a guessed window may grow.
+    /// Both are reported from version 9 of the rules on.
     pub(super) fn note_answered(&mut self, reason: StopReason, step: &mut RunStep<'_>) {
         let now = self.config.model.context_window;
         let before_guess = self.conversation.window_before_guess(&self.config);

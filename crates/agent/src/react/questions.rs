@@ -1,5 +1,5 @@
-//! The questions that the model asks the person (`ask_user`, and plans by `present_plan`): they are asked like calls that need a decision,
-//! and answered by a decision with a note.
+//! The questions that the model asks the person (`ask_user`, and plans by `present_plan`): they are asked
+//! like calls that need a decision, and answered by a decision with a note.
 //!
 //! ```text
 //! call of ask_user ─┬─ arguments that make no question ──▶ the result says what is wrong
@@ -8,8 +8,8 @@
 //!                   └─ else ─▶ approval_requested ─ approval ─▶ the result is the answer
 //! ```
 //!
-//! A decision about a question never keeps a rule, whatever its scope. An answer of another person than the owner
-//! names that person. A restart asks again, because the call is still open in the fold.
+//! A decision about a question never keeps a rule, whatever its scope. An answer of another person than the
+//! owner names that person. A restart asks again, because the call is still open in the fold.
 
 use agentx_types::{
     ACCEPT_PLAN, Approval, ApprovalDecision, NOBODY_ACCEPTS, NOBODY_ANSWERS, RequestedCall, Rule, RuleEffect,
@@ -76,8 +76,8 @@ impl ReactAgent {
         Ok(CallStage::AwaitingApproval(question))
     }
 
-    /// Applies a person's answer to the question at `index`; a decision that holds none changes nothing. `false`
-    /// if the call there is not a question to the person.
+    /// Applies a person's answer to the question at `index`; a decision that holds none changes nothing.
+    /// `false` if the call there is not a question to the person.
     pub(super) fn answer_question(
         &mut self,
         index: usize,

@@ -42,9 +42,9 @@ const OUTPUT_UNTIL_THEN: &str = "Its recorded output until then:";
 const RUNS_IN_THE_ORIGINAL: &str = "This call was running in the session that this one is a copy of. It may or may not have had its effect, and it may still be running there: look before you repeat it.";
 
 impl ReactAgent {
-    /// A fork or an imported session continues from here without the original's work in progress: the run ends
-    /// as interrupted (`why`) once a writer has settled its calls. `hold` holds back queued inputs until a
-    /// person sends one.
+    /// A fork or an imported session continues from here without the original's work in progress: the run
+    /// ends as interrupted (`why`) once a writer has settled its calls. `hold` holds back queued inputs until
+    /// a person sends one.
     pub(super) fn on_copied(&mut self, why: &str, hold: bool, step: &mut RunStep<'_>) {
         self.forget_condensing();
         let Some(asked_model) = self.lifecycle.copied(why, hold) else {

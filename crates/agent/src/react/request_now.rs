@@ -1,4 +1,5 @@
-//! Makes the request that a model call would send now, for people who want to see it and for counts of the window.
+//! Makes the request that a model call would send now, for people who want to see it and for counts of the
+//! window.
 //!
 //! This changes nothing in the agent: the window is advanced in a copy of the conversation.
 

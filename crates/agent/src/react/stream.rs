@@ -190,8 +190,9 @@ impl ReactAgent {
         step.message(MessageOutput::Assistant { message, partial });
     }
 
-    /// Pays for an attempt that its server took and that was lost before its answer began: a count outside of an answer
-    /// says what it cost. The words of an earlier attempt still stand. From version 9 of the rules on.
+    /// Pays for an attempt that its server took and that was lost before its answer began: a count outside of
+    /// an answer says what it cost. The words of an earlier attempt still stand. From version 9 of the rules
+    /// on.
     fn pay_for_lost_attempt(&mut self, event: &EnvironmentEvent, step: &mut RunStep<'_>) {
         if let EnvironmentEvent::UsageReport(report) = event
             && self.config.rules_version >= since::LOST_ATTEMPTS_COST

@@ -7,8 +7,9 @@
 //!                                                └─ the run is stopped ─▶ the result says so
 //! ```
 //!
-//! The timer is an action like any other: `timer_fired` names it as its cause. A second `timer_fired`, or one of a
-//! program that another one replaced, finds no call that waits for it. So a wait ends once, whatever dies.
+//! The timer is an action like any other: `timer_fired` names it as its cause. A second `timer_fired`, or one
+//! of a program that another one replaced, finds no call that waits for it. So a wait ends once, whatever
+//! dies.
 
 use agentx_types::{
     ActionBody, CallWait, Envelope, EnvironmentEvent, RequestedCall, StartTimer, Timer, Timestamp, ToolStatus,
@@ -85,8 +86,8 @@ impl ReactAgent {
         true
     }
 
-    /// Notes whether every open call of the run waits for a time: as long as they do, the time counts against no
-    /// limit.
+    /// Notes whether every open call of the run waits for a time: as long as they do, the time counts against
+    /// no limit.
     pub(super) fn note_pause(&mut self, step: &RunStep<'_>) {
         let entries = self.ledger.entries();
         let waits = |entry: &LedgerEntry| matches!(entry.stage, CallStage::Waiting { .. });

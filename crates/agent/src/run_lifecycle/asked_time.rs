@@ -25,7 +25,8 @@ impl Run {
         }
     }
 
-    /// Leaves out the time in which no program was there, because that does not count anyway: from `gone` to `back`.
+    /// Leaves out the time in which no program was there, because that does not count anyway: from `gone` to
+    /// `back`.
     pub(super) fn skip_waiting(&mut self, gone: Timestamp, back: Timestamp) {
         if self.asked_at.is_some() {
             self.end_waiting(gone);
@@ -33,8 +34,8 @@ impl Run {
         }
     }
 
-    /// Milliseconds until `at` in which it was worked on: a program was there, and the run did not wait for a person.
-    /// It has to wait no longer.
+    /// Milliseconds until `at` in which it was worked on: a program was there, and the run did not wait for a
+    /// person. It has to wait no longer.
     pub(super) fn worked_ms(&self, at: Timestamp) -> u64 {
         self.used_ms(at).saturating_sub(self.asked_ms)
     }

@@ -307,8 +307,8 @@ impl InputQueue {
     pub(crate) fn backlog(&self) -> InputBacklog {
         let inputs = self.iter().map(|input| &input.message);
         let schemas = self.iter().filter_map(|input| input.answer_schema.as_deref());
-        // Each property of a schema takes many times the bytes of its JSON in memory. Without this count a few
-        // messages with large schemas would evade a bound that counts only texts.
+        // Each property of a schema takes many times the bytes of its JSON in memory. Without this count a
+        // few messages with large schemas would evade a bound that counts only texts.
         let json_len = |schema| agentx_types::json_len(schema, usize::MAX).unwrap_or(usize::MAX);
         let mut backlog = InputBacklog {
             messages: 0,

@@ -4,9 +4,9 @@
 //! Both machines ([`ReactAgent`](crate::ReactAgent) and [`MatchAgent`](crate::MatchAgent)) own one
 //! `RunLifecycle`. A machine decides what a run does; `RunLifecycle` implements the parts that both machines
 //! share. Each part has its own file beside this one: [`inputs`] for waiting inputs, [`stops`] for interrupts
-//! and errors, [`spending`] for the bill, [`wall_time`] for the timer, [`asked_time`] for the
-//! time in which a run waits for a person, [`paused_time`] for the time that does not count, and [`config_change`] for a configuration that changes while a run
-//! continues.
+//! and errors, [`spending`] for the bill, [`wall_time`] for the timer, [`asked_time`] for the time in which a
+//! run waits for a person, [`paused_time`] for the time that does not count, and [`config_change`] for a
+//! configuration that changes while a run continues.
 //!
 //! ```text
 //! input ──▶ InputQueue ──open──▶ Run ──ask──▶ awaiting_llm ──answer──▶ … ──finish──▶ final status
@@ -106,8 +106,8 @@ impl RunLifecycle {
     /// Records the last time at which a program worked on the run; time after that does not count
     /// (`Run::away_ms`).
     ///
-    /// Changes of the configuration, forks and imports are left out: they come before the `writer_attached` of
-    /// a program that takes over, and so they do not show that the program before it was still alive.
+    /// Changes of the configuration, forks and imports are left out: they come before the `writer_attached`
+    /// of a program that takes over, and so they do not show that the program before it was still alive.
     pub(crate) fn note_time(&mut self, fact: &Envelope<EnvironmentEvent>) {
         let before_a_writer = matches!(
             fact.event,

@@ -6,8 +6,8 @@ use agentx_types::Timestamp;
 use super::Run;
 
 impl Run {
-    /// Milliseconds until `at` that count against its limit: those in which a program was there, and the run did not
-    /// wait for a time.
+    /// Milliseconds until `at` that count against its limit: those in which a program was there, and the run
+    /// did not wait for a time.
     pub(crate) fn used_ms(&self, at: Timestamp) -> u64 {
         let paused = self.paused_at.map_or(0, |since| at.millis_since(since));
         at.millis_since(self.started_at)
@@ -24,8 +24,8 @@ impl Run {
         }
     }
 
-    /// Another program continues with the run: the time between the last fact and now counts as away. The time
-    /// since the beginning of a pause counts as such anyway.
+    /// Another program continues with the run: the time between the last fact and now counts as away. The
+    /// time since the beginning of a pause counts as such anyway.
     pub(super) fn come_back(&mut self, at: Timestamp) {
         if self.paused_at.is_some() {
             return self.set_paused(false, at);

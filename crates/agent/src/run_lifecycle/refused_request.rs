@@ -17,8 +17,8 @@ pub struct RefusedRequest {
     /// The number of pictures that it allows, if they are too many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_media: Option<u16>,
-    /// Whether the same request was refused in each attempt of the call, with an HTTP 500: it need not be sent
-    /// unchanged once more.
+    /// Whether the same request was refused in each attempt of the call, with an HTTP 500: it need not be
+    /// sent unchanged once more.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub repeated: bool,
     /// Whether the request had no reasoning of earlier answers: leaving it out changes nothing.

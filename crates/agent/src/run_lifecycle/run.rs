@@ -36,8 +36,8 @@ pub struct Run {
     pub started_at: Timestamp,
     /// The time of the last fact that a running program committed for it.
     pub seen_at: Timestamp,
-    /// Milliseconds in which no program was there to continue with it, or in which it waited for a time: they count
-    /// against no limit.
+    /// Milliseconds in which no program was there to continue with it, or in which it waited for a time: they
+    /// count against no limit.
     pub away_ms: u64,
     /// The time since which all its open calls wait for a time; `None` while they do not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -48,7 +48,8 @@ pub struct Run {
     /// The time since which it waits for the answer of a person; `None` while it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked_at: Option<Timestamp>,
-    /// Milliseconds until then in which it waited for answers of people: the reported duration leaves them out.
+    /// Milliseconds until then in which it waited for answers of people: the reported duration leaves them
+    /// out.
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     pub asked_ms: u64,
     /// The cost, with that of the run's tools and of the agents that it made.
@@ -194,8 +195,8 @@ impl Run {
         spent
     }
 
-    /// Takes over the spent tokens and money of the run before, and what was added to their limits. Iterations
-    /// begin again, because the new run has its own input.
+    /// Takes over the spent tokens and money of the run before, and what was added to their limits.
+    /// Iterations begin again, because the new run has its own input.
     pub(super) fn inherit_usage(&mut self, before: &Self) {
         let RunSpending { usage, cost, .. } = before.spent();
         self.raised = before.raised.without_iterations();
@@ -364,9 +365,9 @@ impl<'a> RunStep<'a> {
 
     /// Asks a person to decide about a call, or to answer it if it is a question.
     ///
-    /// Front ends see `approval_requested` with the reason and the rule that `always` would keep. The call waits
-    /// in the ledger, or among nested calls, until an `approval` names it, a rule that came later decides, or
-    /// the run is stopped.
+    /// Front ends see `approval_requested` with the reason and the rule that `always` would keep. The call
+    /// waits in the ledger, or among nested calls, until an `approval` names it, a rule that came later
+    /// decides, or the run is stopped.
     pub(crate) fn request_approval(&mut self, call: &RequestedCall, question: &Question) {
         self.state(StateOutput::ApprovalRequested {
             tool_call_id: call.tool_call_id.clone(),

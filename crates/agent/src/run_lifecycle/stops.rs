@@ -152,8 +152,8 @@ impl RunLifecycle {
         own.is_some() || step.used_up_above().is_some()
     }
 
-    /// The session continues as a copy, without the work in progress of the original: the run ends as interrupted,
-    /// because of `why`.
+    /// The session continues as a copy, without the work in progress of the original: the run ends as
+    /// interrupted, because of `why`.
     ///
     /// Returns whether a model call was in progress; `None` if no run was. `hold` also holds back queued
     /// inputs.

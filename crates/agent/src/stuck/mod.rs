@@ -4,8 +4,8 @@
 //! the conversation (`react/stuck.rs` decides what follows). There are two sets of rules: `calls` compares
 //! calls and their results, `v0` follows OpenHands V0. `openhands` reads events of OpenHands.
 //!
-//! The detector keeps fingerprints of at most 32 calls, so that each event takes constant time, apart from one
-//! pass over its text. A message of a person makes it forget everything.
+//! The detector keeps fingerprints of at most 32 calls, so that each event takes constant time, apart from
+//! one pass over its text. A message of a person makes it forget everything.
 //!
 //! ```
 //! use agentx_agent::stuck::{LoopPlace, StuckDetector};
@@ -74,8 +74,8 @@ pub struct FoundLoop {
 /// Call `on_call`, `on_answer` and `on_condensed` for what the agent does, `on_input` for a message of a
 /// person, and [`found`](Self::found) at any time.
 ///
-/// Its thresholds are those of [`StuckSettings`]; the defaults are 6 and 100 equal calls that succeed, and 3 and 8 that
-/// fail. The first of each pair gives [`LoopLevel::Nudge`], the second [`LoopLevel::Stop`].
+/// Its thresholds are those of [`StuckSettings`]; the defaults are 6 and 100 equal calls that succeed, and 3
+/// and 8 that fail. The first of each pair gives [`LoopLevel::Nudge`], the second [`LoopLevel::Stop`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StuckDetector {
     calls: CallLoops,
@@ -166,8 +166,8 @@ impl StuckDetector {
     ///
     /// With [`StuckMode::V0`] each loop has the level [`LoopLevel::Stop`], because OpenHands knows no nudge.
     ///
-    /// `None` below the first threshold. While the loop continues, it is found again after each of its calls, with the same
-    /// [`subject`](FoundLoop::subject).
+    /// `None` below the first threshold. While the loop continues, it is found again after each of its calls,
+    /// with the same [`subject`](FoundLoop::subject).
     pub fn found(&self, settings: &StuckSettings, place: LoopPlace) -> Option<FoundLoop> {
         let counted = match (settings.mode, place) {
             (StuckMode::Off, _) => return None,
@@ -188,8 +188,8 @@ impl StuckDetector {
 
     /// Returns whether a call with these arguments would continue the loop.
     ///
-    /// Ask it before the call is made, with the loop that [`found`](Self::found) returned. The call need not be the
-    /// next one in the order of the loop: each of its calls counts.
+    /// Ask it before the call is made, with the loop that [`found`](Self::found) returned. The call need not
+    /// be the next one in the order of the loop: each of its calls counts.
     ///
     /// ```
     /// use agentx_agent::stuck::{LoopPlace, StuckDetector};

@@ -31,7 +31,8 @@ pub enum V0Observation {
     Plain,
     /// An error.
     Error,
-    /// The output of a Python cell: for each known syntax error the fingerprint of its lines, if it is the one.
+    /// The output of a Python cell: for each known syntax error the fingerprint of its lines, if it is the
+    /// one.
     Cell([Option<u64>; CELL_ERRORS]),
     /// The conversation was condensed.
     Condensation,

@@ -32,7 +32,8 @@ pub(crate) fn offered(config: &AgentConfig) -> Option<ToolSpec> {
     (!config.tools.iter().any(|tool| tool.name == ASK_USER)).then(tool)
 }
 
-/// Returns whether a question is answered with [`NOBODY_ANSWERS`](agentx_types::NOBODY_ANSWERS) instead of waiting.
+/// Returns whether a question is answered with [`NOBODY_ANSWERS`](agentx_types::NOBODY_ANSWERS) instead of
+/// waiting.
 pub(crate) fn is_unattended(config: &AgentConfig) -> bool {
     config.approval == ApprovalMode::Deny && config.ask_user != Some(AskUser::Wait)
 }

@@ -1,4 +1,5 @@
-//! Tools that a folder's file or a server describes: whether a description is the accepted one, and its name in rules.
+//! Tools that a folder's file or a server describes: whether a description is the accepted one, and its name
+//! in rules.
 //!
 //! Another file may describe another tool of the same name, so a rule that "always" keeps names the file by
 //! its hash: `allow weather@0123456789abcdef0123`. If the file changes, so does its hash, and the rule no

@@ -1,4 +1,5 @@
-//! Tools as the agent knows them: those that it serves itself, how it finds others, and arguments that do not fit.
+//! Tools as the agent knows them: those that it serves itself, how it finds others, and arguments that do not
+//! fit.
 
 pub mod arguments;
 pub mod ask_user;

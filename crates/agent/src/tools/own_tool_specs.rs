@@ -4,8 +4,8 @@ use agentx_types::ToolSpec;
 
 use crate::tools::{ask_user, plan_mode, recall, wait};
 
-/// Returns the specs of the tools that agents answer by themselves: `ask_user`, `present_plan`,
-/// `recall` and `wait`. No runtime lists them, because an agent has them by its settings and its conversation.
+/// Returns the specs of the tools that agents answer by themselves: `ask_user`, `present_plan`, `recall` and
+/// `wait`. No runtime lists them, because an agent has them by its settings and its conversation.
 ///
 /// ```
 /// let own = agentx_agent::own_tools();

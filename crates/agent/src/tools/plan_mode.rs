@@ -1,10 +1,10 @@
 //! Plan mode: nothing that has effects runs until a person accepts a plan.
 //!
-//! While it is on, only calls that touch nothing or read files are decided by the rules and the approval mode;
-//! every other call is refused, whatever a rule allows. The model presents its plan with the tool
-//! `present_plan`, which asks the person as [`ask_user`](crate::tools::ask_user) does. A front end that takes "accept"
-//! for an answer first switches plan mode off (`config_changed`) and then sends the answer, so that only a
-//! person who may change the configuration can start the work.
+//! While it is on, only calls that touch nothing or read files are decided by the rules and the approval
+//! mode; every other call is refused, whatever a rule allows. The model presents its plan with the tool
+//! `present_plan`, which asks the person as [`ask_user`](crate::tools::ask_user) does. A front end that takes
+//! "accept" for an answer first switches plan mode off (`config_changed`) and then sends the answer, so that
+//! only a person who may change the configuration can start the work.
 //!
 //! | `plan_mode` of the configuration | meaning |
 //! | --- | --- |
@@ -47,8 +47,8 @@ pub fn is_on(config: &AgentConfig) -> bool {
 
 /// Returns the reason why plan mode refuses calls of this tool; `None` if it does not.
 ///
-/// Only the access of the tool counts, because a rule or an argument must not make plan mode freer. A tool of a
-/// file or of an MCP server that claims to read is believed as far as elsewhere: its claim is in
+/// Only the access of the tool counts, because a rule or an argument must not make plan mode freer. A tool of
+/// a file or of an MCP server that claims to read is believed as far as elsewhere: its claim is in
 /// [`ToolSpec::access`] only after a person trusted it.
 ///
 /// ```
@@ -123,8 +123,8 @@ pub(crate) fn question(input: &Value) -> Result<AskedQuestion, String> {
 
 /// The result for the model when a person accepts its plan.
 ///
-/// A client may send the answer without switching plan mode off first: then the model must not begin, because its
-/// calls would be refused.
+/// A client may send the answer without switching plan mode off first: then the model must not begin, because
+/// its calls would be refused.
 pub(crate) fn accepted(config: &AgentConfig) -> &'static str {
     if is_on(config) {
         "agrees with the plan, but plan mode is still on. Wait until it is switched off."

@@ -1,12 +1,12 @@
 //! Ranks tools by a query: BM25 over the words of names, parameters and descriptions, in which words with the
 //! same stem are equal and synonyms are nearly equal.
 //!
-//! 1. Texts become words at blanks, punctuation and capital letters of `camelCase`; scripts without spaces become
-//!    pairs of characters.
+//! 1. Texts become words at blanks, punctuation and capital letters of `camelCase`; scripts without spaces
+//!    become pairs of characters.
 //! 2. Words become stems, so that `issues` finds `issue`.
 //! 3. The weight of a stem of the query grows with its rarity among the tools.
-//! 4. A tool's score is the sum of the weights of the stems that it has. Tools with a score of zero are left out;
-//!    tools with equal scores keep their order.
+//! 4. A tool's score is the sum of the weights of the stems that it has. Tools with a score of zero are left
+//!    out; tools with equal scores keep their order.
 //! 5. A tool whose name is the whole query comes first, whatever its score is.
 //!
 //! The result depends on the tools and the query alone, so a replay ranks the same.

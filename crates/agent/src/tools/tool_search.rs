@@ -20,8 +20,8 @@ use crate::tools::tool_ranking;
 pub const FIND_TOOLS: &str = "find_tools";
 /// The most tools that one search finds.
 pub const MOST_FOUND: usize = 5;
-/// The most tools that OpenAI's APIs take in a request: "Invalid 'tools': array too long. Expected an array with
-/// maximum length 128" (<https://github.com/zed-industries/zed/issues/32946>).
+/// The most tools that OpenAI's APIs take in a request: "Invalid 'tools': array too long. Expected an array
+/// with maximum length 128" (<https://github.com/zed-industries/zed/issues/32946>).
 const MOST_TOOLS: usize = 128;
 /// The most tools that Gemini takes: "At most 512 function declarations can be specified."
 /// (<https://github.com/google-gemini/gemini-cli/issues/19083>).

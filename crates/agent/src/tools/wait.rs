@@ -1,5 +1,6 @@
-//! `wait`: the model suspends its run until a time. The machine sets a timer; the log has the time at which it is
-//! due, so that the program may end meanwhile, and the next program that opens the session ends the wait.
+//! `wait`: the model suspends its run until a time. The machine sets a timer; the log has the time at which
+//! it is due, so that the program may end meanwhile, and the next program that opens the session ends the
+//! wait.
 //!
 //! An agent has this tool only if its program enables it (`tools.optional: [wait]`, or its name in the file
 //! of an agent), because a waiting run resumes without a person.

@@ -98,8 +98,8 @@ fn the_rule_that_a_person_writes_is_the_one_that_is_kept() {
     assert!(session.sent()[3].starts_with("tool: c2 = Not allowed: the rule \"deny bash: pwd\""));
 }
 
-/// A server closes the question when a rule of its settings denies the call meanwhile. Only such a rule is believed, and
-/// logs of older rules are read as they were written.
+/// A server closes the question when a rule of its settings denies the call meanwhile. Only such a rule is
+/// believed, and logs of older rules are read as they were written.
 #[test]
 fn a_question_that_a_new_rule_closes_is_answered_with_the_rule() {
     let closes = |version: u32, new: Option<Rule>, named: Option<Rule>| {

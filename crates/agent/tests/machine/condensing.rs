@@ -463,8 +463,8 @@ fn what_is_taken_out_is_as_it_was_the_latest_first() {
     session.check_replay();
 }
 
-/// A session with two long inputs and a summary, whose window slides through what the summary kept, because no
-/// other summary comes. Then the summary is undone.
+/// A session with two long inputs and a summary, whose window slides through what the summary kept, because
+/// no other summary comes. Then the summary is undone.
 fn undone_after_the_window_slid(rounds: usize) -> Session {
     let mut session = Session::with(|config| {
         small(config);

@@ -1,6 +1,7 @@
-//! Everyday forms of a command that a rule allows: behind wrappers and variables, with its output thrown away, and with
-//! a pipe into programs that only read it. Each table has the forms that are allowed with the rule for the command, and
-//! lines near them that are asked about, because they run, write or show something else.
+//! Everyday forms of a command that a rule allows: behind wrappers and variables, with its output thrown
+//! away, and with a pipe into programs that only read it. Each table has the forms that are allowed with the
+//! rule for the command, and lines near them that are asked about, because they run, write or show something
+//! else.
 #![allow(clippy::unwrap_used, reason = "a test whose tool is missing fails")]
 
 use agentx_agent::approval::{covers, suggested};
@@ -18,8 +19,8 @@ fn asking(rules: &[&str]) -> AgentConfig {
     }
 }
 
-/// Asserts that these lines are allowed by a rule for `cargo test` and by one for `cargo test *`, but not in a session
-/// of older rules.
+/// Asserts that these lines are allowed by a rule for `cargo test` and by one for `cargo test *`, but not in
+/// a session of older rules.
 fn are_allowed(lines: &[&str]) {
     for pattern in ["allow bash: cargo test", "allow bash: cargo test *"] {
         let config = asking(&[pattern]);

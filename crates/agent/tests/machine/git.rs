@@ -492,7 +492,8 @@ fn no_star_stands_for_what_shows_a_manual_with_a_viewer_of_somebody() {
     assert!(why.contains("`git log --help` has to be named"), "{why}");
 }
 
-/// "Always" for a line that a star of `git status *` does not stand for keeps the line, which covers the call.
+/// "Always" for a line that a star of `git status *` does not stand for keeps the line, which covers the
+/// call.
 #[test]
 fn always_keeps_a_status_that_shows_files_word_for_word() {
     for line in ["git status -v", "git status --verbose", "git status -sv src"] {

@@ -259,8 +259,8 @@ fn a_guessed_window_grows_no_further_than_it_was_and_not_in_older_sessions() {
 }
 
 impl Session {
-    /// A server answers a message of `size` bytes, and refuses any request with more than `most` bytes of text without
-    /// naming a size. Returns the number of refusals.
+    /// A server answers a message of `size` bytes, and refuses any request with more than `most` bytes of
+    /// text without naming a size. Returns the number of refusals.
     fn exchange(&mut self, number: usize, size: usize, most: usize) -> u32 {
         self.say(&format!("{number:0size$}"));
         for times in 0..20 {

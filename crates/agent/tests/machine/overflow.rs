@@ -435,7 +435,8 @@ fn an_answer_that_does_not_fit_beside_the_conversation_is_asked_for_shorter() {
     }
 }
 
-/// OpenAI's Responses API names no numbers: "Your input exceeds the context window of this model. Please adjust your input and try again."
+/// OpenAI's Responses API names no numbers: "Your input exceeds the context window of this model. Please
+/// adjust your input and try again."
 #[test]
 fn a_refusal_without_numbers_is_followed_by_shorter_requests_until_one_fits() {
     for rounds in [4, 8, 20, 80] {

@@ -225,7 +225,8 @@ fn a_folder_that_is_told_elsewhere_hides_no_path() {
     }
 }
 
-/// Lines that read a folder without a word for it, and names that lead anywhere, are about a denied folder in it.
+/// Lines that read a folder without a word for it, and names that lead anywhere, are about a denied folder in
+/// it.
 #[test]
 fn what_reads_a_folder_that_it_does_not_name_is_asked_about_beside_a_rule_for_a_part_of_it() {
     for rule in ["deny read in priv/**", "deny * in priv/**"] {

@@ -701,7 +701,8 @@ fn a_request_that_is_answered_with_a_500_each_time_becomes_plainer_at_once() {
 }
 
 impl Session {
-    /// A run whose server answers 500 each time, until earlier thinking, settings and calls as such are left out.
+    /// A run whose server answers 500 each time, until earlier thinking, settings and calls as such are left
+    /// out.
     fn in_an_outage() -> Self {
         let mut session = Self::started_with_rules(RULES_VERSION, keeping);
         session.thinking_round("a", 1);

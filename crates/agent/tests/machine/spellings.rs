@@ -419,8 +419,8 @@ fn no_star_stands_for_an_option_that_writes_sends_or_runs() {
     }
 }
 
-/// A star beside a build or test tool matches only options that are known to be harmless, and no path out of the
-/// workspace.
+/// A star beside a build or test tool matches only options that are known to be harmless, and no path out of
+/// the workspace.
 #[test]
 fn a_star_beside_a_build_tool_stands_for_listed_options_alone() {
     let (mut rule, mut wrong) = (String::new(), Vec::new());

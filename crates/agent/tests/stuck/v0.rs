@@ -34,7 +34,8 @@ fn every_verdict_is_that_of_openhands() {
 }
 
 /// An event from its short form: `u` a message of the user, `m:TEXT` one of the agent, `a:COMMAND` and
-/// `p:CODE` actions, `o:COMMAND=CODE`, `e:TEXT`, `q:TEXT` (of a cell) observations, `c` a condensation, `n` an empty one.
+/// `p:CODE` actions, `o:COMMAND=CODE`, `e:TEXT`, `q:TEXT` (of a cell) observations, `c` a condensation, `n`
+/// an empty one.
 fn event((id, short): (usize, &str)) -> Value {
     let (kind, text) = short.split_once(':').unwrap_or((short, ""));
     let mut event = match kind {

@@ -6,15 +6,15 @@ use agentx::types::{AgentConfig, ContentPart, MediaSource, PictureLimits};
 /// The note for a message with whose pictures older ones are left out of requests.
 pub(crate) const CROWDED_OUT: &str = "a request does not hold all pictures of this conversation; the model reads a line in place of the oldest";
 
-/// Returns whether the pictures of a message do not fit in a request with all that the last one had, whose body had so
-/// many bytes.
+/// Returns whether the pictures of a message do not fit in a request with all that the last one had, whose
+/// body had so many bytes.
 pub(crate) fn crowds_out(config: &AgentConfig, content: &[ContentPart], last_bytes: usize) -> bool {
     let new: usize = content.iter().map(bytes_of_picture).sum();
     new > 0 && last_bytes + new > PictureLimits::of(&config.model).all_bytes
 }
 
-/// Returns the note about older pictures for the prompt of a run; `None` if they stay in the requests, or if that
-/// cannot be known.
+/// Returns the note about older pictures for the prompt of a run; `None` if they stay in the requests, or if
+/// that cannot be known.
 pub async fn note_of_pictures(
     runtime: &dyn Runtime,
     session: &dyn Session,

@@ -1,5 +1,5 @@
-//! The search for the files that `@` and a part of a name may mean. It runs on a thread, so that no key waits for a
-//! disk, and its results are shown as they come.
+//! The search for the files that `@` and a part of a name may mean. It runs on a thread, so that no key waits
+//! for a disk, and its results are shown as they come.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

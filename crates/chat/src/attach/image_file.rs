@@ -1,5 +1,5 @@
-//! Checks a file that `--image` names: a file of another kind is refused before anything is sent, and the error names
-//! its kind.
+//! Checks a file that `--image` names: a file of another kind is refused before anything is sent, and the
+//! error names its kind.
 
 use std::io::Read as _;
 use std::path::Path;

@@ -1,6 +1,6 @@
-//! Decides whether `@word` was meant as a file although none exists. People, decorators and packages are also named
-//! in this form. So a message is kept back only for a word that is certainly a path of this workspace; for any other
-//! word that may mean a file there is a note.
+//! Decides whether `@word` was meant as a file although none exists. People, decorators and packages are also
+//! named in this form. So a message is kept back only for a word that is certainly a path of this workspace;
+//! for any other word that may mean a file there is a note.
 
 use std::path::Path;
 
@@ -63,7 +63,8 @@ pub(super) fn is_path(name: &str, workspace: &Path) -> bool {
     begins || is_special(name, workspace) || is_known()
 }
 
-/// Returns whether it looks like a file, whatever is in the workspace: `a.rs`, `docs/a.md`, `Makefile`, `LICENSE`.
+/// Returns whether it looks like a file, whatever is in the workspace: `a.rs`, `docs/a.md`, `Makefile`,
+/// `LICENSE`.
 fn is_like_file(name: &str) -> bool {
     let is_title = || {
         let is_capital = name.starts_with(|sign: char| sign.is_ascii_uppercase());

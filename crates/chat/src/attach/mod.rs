@@ -1,5 +1,5 @@
-//! Attaches the files that a person's message names as `@path`: a file goes to the model with the words, and a
-//! picture as a picture.
+//! Attaches the files that a person's message names as `@path`: a file goes to the model with the words, and
+//! a picture as a picture.
 
 use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
@@ -55,9 +55,9 @@ pub struct MessageWithFiles {
     pub missing: Vec<String>,
 }
 
-/// Returns the words of a message, followed by the files that they name with `@` outside of code. A word with `@` that
-/// names no file stays a word; a note says so if a file may have been meant. A blank in a name is written with a
-/// backslash, and `~/` is the home directory.
+/// Returns the words of a message, followed by the files that they name with `@` outside of code. A word with
+/// `@` that names no file stays a word; a note says so if a file may have been meant. A blank in a name is
+/// written with a backslash, and `~/` is the home directory.
 ///
 /// # Errors
 /// Returns an error, in words for the person, if an existing file cannot be attached, or if a link leads to
@@ -119,7 +119,8 @@ pub(crate) fn attached_as_typed(
     })
 }
 
-/// Adds a note about each name without a file that may be one. Returns those of names that certainly are paths.
+/// Adds a note about each name without a file that may be one. Returns those of names that certainly are
+/// paths.
 fn note_unknown(words: &[NamedWord], workspace: &Path, notes: &mut Vec<String>) -> Vec<String> {
     let mut certain = Vec::new();
     for word in words.iter().take(MOST_UNKNOWN) {

@@ -1,12 +1,14 @@
-//! The files that the prompt of a run names. No person sees what is attached, so a run is stricter than a chat.
+//! The files that the prompt of a run names. No person sees what is attached, so a run is stricter than a
+//! chat.
 
 use agentx::config::Settings;
 
 use super::{MISSING_FILE_HINT, MessageWithFiles, attached};
 use crate::error::ChatError;
 
-/// Returns the words of a prompt and the files that they name with `@`. A missing file is an error, as in a chat. Files
-/// that may hold secrets are never attached: a script may have put other people's words into the prompt.
+/// Returns the words of a prompt and the files that they name with `@`. A missing file is an error, as in a
+/// chat. Files that may hold secrets are never attached: a script may have put other people's words into the
+/// prompt.
 ///
 /// # Errors
 /// Returns an error if a file is missing, cannot be attached, or may hold secrets.

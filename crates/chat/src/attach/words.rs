@@ -129,7 +129,8 @@ fn quoted(written: &str) -> Option<&str> {
     rest.find(quote).map(|end| &rest[..end])
 }
 
-/// A name without the lines behind it, as `a.md` of `a.md:1-20`, `a.md#L1` and `a.md#L1-L20`; `None` if it names none.
+/// A name without the lines behind it, as `a.md` of `a.md:1-20`, `a.md#L1` and `a.md#L1-L20`; `None` if it
+/// names none.
 pub(super) fn without_lines(name: &str) -> Option<&str> {
     let (file, lines) = name.rsplit_once("#L").or_else(|| name.rsplit_once(':'))?;
     let (from, to) = lines.split_once('-').unwrap_or((lines, lines));

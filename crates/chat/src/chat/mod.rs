@@ -207,7 +207,8 @@ impl<'a> Chat<'a> {
     /// Runs the chat until the person leaves.
     ///
     /// # Errors
-    /// Returns the error that ended the chat. An answer for which the person did not wait because they left is none.
+    /// Returns the error that ended the chat. An answer for which the person did not wait because they left
+    /// is none.
     pub async fn talk(&mut self) -> Result<Exit, ChatError> {
         match self.talk_to_the_end().await {
             Err(error) => exit_of_leaving(self.leaving, &error).ok_or(error),

@@ -1,5 +1,5 @@
-//! `/plan`, and the answer to a plan. Accepting a plan ends plan mode first. That is a change of the configuration,
-//! so the answer that starts the work counts only from somebody who may make such a change.
+//! `/plan`, and the answer to a plan. Accepting a plan ends plan mode first. That is a change of the
+//! configuration, so the answer that starts the work counts only from somebody who may make such a change.
 
 use agentx::types::{ACCEPT_PLAN, ApprovalDecision, ApprovalRequested, ConfigChange};
 

@@ -1,5 +1,5 @@
-//! Reports a command that failed: in words on standard error, and for a program that reads JSON also as an object on
-//! standard output.
+//! Reports a command that failed: in words on standard error, and for a program that reads JSON also as an
+//! object on standard output.
 
 use serde_json::json;
 

@@ -46,7 +46,8 @@ pub fn count_or_all(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Reads a time with its units, such as `90s`, `10m`, `2h`, `30d` or `4w`, at most a year; `0` is no time at all.
+/// Reads a time with its units, such as `90s`, `10m`, `2h`, `30d` or `4w`, at most a year; `0` is no time at
+/// all.
 ///
 /// # Errors
 /// Returns the expected form.

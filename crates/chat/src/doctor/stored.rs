@@ -1,5 +1,5 @@
-//! Checks the storage of sessions: whether the database opens and is intact, whether it can be written, whether there
-//! is space, and whether this machine's clock agrees with it.
+//! Checks the storage of sessions: whether the database opens and is intact, whether it can be written,
+//! whether there is space, and whether this machine's clock agrees with it.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Finds the part of a conversation that a local Ollama really reads. Ollama silently cuts a longer one, and its
-//! default window is small (4,096 tokens with less than 24 GiB of video memory:
+//! Finds the part of a conversation that a local Ollama really reads. Ollama silently cuts a longer one, and
+//! its default window is small (4,096 tokens with less than 24 GiB of video memory:
 //! <https://docs.ollama.com/context-length>, read 2026-11-22).
 
 use std::time::Duration;

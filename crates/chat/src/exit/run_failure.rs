@@ -108,8 +108,8 @@ fn lasts_for_hours(message: &str) -> bool {
         .any(|words| message.contains(words))
 }
 
-/// Returns whether OpenRouter would answer a request for fewer tokens: "You requested up to 65536 tokens, but can only
-/// afford 1200" (<https://github.com/can1357/oh-my-pi/issues/9569>).
+/// Returns whether OpenRouter would answer a request for fewer tokens: "You requested up to 65536 tokens, but
+/// can only afford 1200" (<https://github.com/can1357/oh-my-pi/issues/9569>).
 fn affords_less(message: &str) -> bool {
     let afforded = message.split_once("can only afford ").map(|(_, rest)| rest);
     afforded.is_some_and(|rest| rest.starts_with(|first: char| ('1'..='9').contains(&first)))

@@ -16,7 +16,8 @@ pub fn document(loaded: &Loaded, brings: &FolderContents) -> Value {
     })
 }
 
-/// Returns a decision about the folder that was just made, and the lines about what it removed and what stays.
+/// Returns a decision about the folder that was just made, and the lines about what it removed and what
+/// stays.
 pub fn decided(loaded: &Loaded, trust: FolderTrust, removed: &str) -> Value {
     json!({
         "folder": loaded.places.workspace_root,

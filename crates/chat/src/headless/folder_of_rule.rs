@@ -1,4 +1,5 @@
-//! The folder for which the hint of exit 7 adds a rule: that of the session, which may not be the current one.
+//! The folder for which the hint of exit 7 adds a rule: that of the session, which may not be the current
+//! one.
 
 use std::path::Path;
 
@@ -8,8 +9,8 @@ use crate::error::ChatError;
 use crate::run_result::RunResult;
 use crate::terminal::console::Console;
 
-/// Adds `--cwd` to the command that allows a refused call, if the session of this machine works in another directory
-/// than this program.
+/// Adds `--cwd` to the command that allows a refused call, if the session of this machine works in another
+/// directory than this program.
 pub(super) fn name_folder(result: &mut RunResult, workspace: &str, console: &Console) {
     let Some(ChatError::NobodyAsked { allow, .. }) = &mut result.error else {
         return;

@@ -1,5 +1,5 @@
-//! A run whose calls are decided by another person, as for a member of a server. The run waits for the decisions,
-//! within a bound.
+//! A run whose calls are decided by another person, as for a member of a server. The run waits for the
+//! decisions, within a bound.
 
 use std::future::pending;
 use std::time::Duration;

@@ -28,7 +28,7 @@ pub struct OutputOptions {
     pub quiet: bool,
     /// Whether the answer is one JSON document, which is printed when the run has ended.
     pub typed: bool,
-    /// The longest wait of the model for a time that the command waits for too; by default as long as the run may
-    /// take, or 10 minutes.
+    /// The longest wait of the model for a time that the command waits for too; by default as long as the run
+    /// may take, or 10 minutes.
     pub longest_wait: Option<Duration>,
 }

@@ -1,5 +1,5 @@
-//! An answer on a terminal while it streams: Markdown becomes rows, as in a chat. A block is printed when it can no
-//! longer change, because nothing that scrolls away is written again.
+//! An answer on a terminal while it streams: Markdown becomes rows, as in a chat. A block is printed when it
+//! can no longer change, because nothing that scrolls away is written again.
 
 use agentx::types::{RunStatus, StopReason};
 use agentx_terminal::{Markdown, Painter, Row};
@@ -48,7 +48,8 @@ fn rendered(text: &str, console: &Console) -> String {
     painted(&markdown.take_done(), console.width())
 }
 
-/// The bytes of these rows, for a cursor at the beginning of an empty row. The terminal breaks long lines of code itself.
+/// The bytes of these rows, for a cursor at the beginning of an empty row. The terminal breaks long lines of
+/// code itself.
 fn painted(rows: &[Row], columns: usize) -> String {
     if rows.is_empty() {
         return String::new();

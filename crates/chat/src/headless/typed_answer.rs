@@ -35,8 +35,8 @@ pub fn held_to(
     Ok(prompt.map(|prompt| prompt.answer_schema(schema.map(Arc::new))))
 }
 
-/// Reads the schema of a run's answer from a JSON file. Its content goes to the model, so in a `workspace` of a stranger
-/// a link leads to no file outside of it, and no guarded file is read.
+/// Reads the schema of a run's answer from a JSON file. Its content goes to the model, so in a `workspace` of
+/// a stranger a link leads to no file outside of it, and no guarded file is read.
 ///
 /// # Errors
 /// Returns an error if the file may not be sent or cannot be read, is not a regular file, is larger than 1

@@ -1,5 +1,5 @@
-//! Waits of a run for a time (the tool `wait`): a command waits for a short one in place, and leaves a longer one to
-//! the next program.
+//! Waits of a run for a time (the tool `wait`): a command waits for a short one in place, and leaves a longer
+//! one to the next program.
 
 use std::time::Duration;
 
@@ -56,7 +56,8 @@ impl Headless {
         }
     }
 
-    /// Returns whether the run in progress is the one from before the prompt, so that the prompt is in the queue.
+    /// Returns whether the run in progress is the one from before the prompt, so that the prompt is in the
+    /// queue.
     fn prompt_waits_behind(&self, state: &SessionState) -> bool {
         let current = state.run.as_ref().map(|run| &run.run_id);
         self.earlier.is_some() && current == self.earlier.as_ref()

@@ -1,11 +1,12 @@
-//! The command line of an MCP server as a person types it, in a form that means the same from every directory.
+//! The command line of an MCP server as a person types it, in a form that means the same from every
+//! directory.
 
 use std::path::Path;
 
 use agentx::config::{McpServerSettings, path_of_directory};
 
-/// The settings of a server that is a program, which any directory may be the current one of. If a word that stays
-/// relative means something here, the server belongs to this directory and starts in it.
+/// The settings of a server that is a program, which any directory may be the current one of. If a word that
+/// stays relative means something here, the server belongs to this directory and starts in it.
 pub(crate) fn program_of(name: &str, program: &str, arguments: &[String]) -> McpServerSettings {
     program_from(
         name,
@@ -31,8 +32,9 @@ fn program_from(name: &str, program: &str, arguments: &[String], here: &Path) ->
     McpServerSettings::program(name, program, arguments, directory)
 }
 
-/// Returns the absolute path of a file that a word of a command line names from the directory `here`; other words
-/// stay as they are. A server is started in any directory, where a relative path would name another file.
+/// Returns the absolute path of a file that a word of a command line names from the directory `here`; other
+/// words stay as they are. A server is started in any directory, where a relative path would name another
+/// file.
 fn file_from_here(word: &str, here: &Path) -> String {
     let path = Path::new(word);
     let is_file = path.is_relative() && here.join(path).is_file();

@@ -29,7 +29,8 @@ pub enum McpTokenWork<'a> {
 /// Does it at the server `place`.
 ///
 /// # Errors
-/// Returns an error if the server refuses, a new token would be sent over plain HTTP, or the output cannot be written.
+/// Returns an error if the server refuses, a new token would be sent over plain HTTP, or the output cannot be
+/// written.
 pub async fn do_at(
     place: &Place,
     allow_plain_http: &[String],
@@ -94,7 +95,8 @@ async fn make(
     Ok(())
 }
 
-/// The lines for the settings of other programs. They name a variable, so that the token is in no file that is shared.
+/// The lines for the settings of other programs. They name a variable, so that the token is in no file that
+/// is shared.
 fn lines_for_programs(url: &str, id: &str, server: &ServerEndpoint) -> String {
     format!(
         "\nThe token is shown once. It opens /mcp of this server as you, and nothing else. Set it as AGENTX_MCP_TOKEN.\n\n\

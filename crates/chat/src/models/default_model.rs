@@ -261,8 +261,8 @@ pub fn note_of_session(settings: &Settings, model: &ModelSpec) -> Option<String>
     ))
 }
 
-/// The server of the user that would be asked for its model, if no model is named and no provider has a default
-/// model that a person set.
+/// The server of the user that would be asked for its model, if no model is named and no provider has a
+/// default model that a person set.
 pub fn own_server(settings: &Settings) -> Option<ProviderSettings> {
     if settings.model.is_some() || settings.connect.is_some() {
         return None;

@@ -1,5 +1,5 @@
-//! Shows everything that AgentX knows about a model, and the layer that each value comes from, as a table or an
-//! object.
+//! Shows everything that AgentX knows about a model, and the layer that each value comes from, as a table or
+//! an object.
 
 use agentx::config::{Loaded, RefreshedModels, SettingOrigin, refreshed_models};
 use agentx::llm::Catalog;

@@ -1,6 +1,6 @@
-//! Warns a person if the provider of a session has another address now than before. Nothing of the session is sent
-//! there until a person agrees. The runtime refuses such requests; this module tells the person beforehand, and how
-//! to continue.
+//! Warns a person if the provider of a session has another address now than before. Nothing of the session is
+//! sent there until a person agrees. The runtime refuses such requests; this module tells the person
+//! beforehand, and how to continue.
 
 use agentx::config::Settings;
 use agentx::llm::origin;

@@ -1,8 +1,8 @@
 //! The session picker: a list that is filtered while one types, and the last messages of the selected
 //! session. Called if `agentx resume` gets no session.
 //!
-//! The first rows are on the screen before the rest of the list is read. Keys work at any time; lists, previews and
-//! search results appear as they arrive.
+//! The first rows are on the screen before the rest of the list is read. Keys work at any time; lists,
+//! previews and search results appear as they arrive.
 
 mod load;
 mod model;

@@ -1,5 +1,5 @@
-//! Bounds the time in which a program tries to reach a server when it begins, and reports the wait. A program that
-//! says nothing for a minute looks as if it hung.
+//! Bounds the time in which a program tries to reach a server when it begins, and reports the wait. A program
+//! that says nothing for a minute looks as if it hung.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! The answers to a question about a tool call. On a server, some of them do not count for everybody, and a person is
-//! offered only those that count.
+//! The answers to a question about a tool call. On a server, some of them do not count for everybody, and a
+//! person is offered only those that count.
 
 use agentx::runtime::PendingApproval;
 use agentx::types::{ApprovalDecision, ApprovalRequested};

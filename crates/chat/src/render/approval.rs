@@ -307,9 +307,9 @@ pub(crate) fn reply_to(request: &ApprovalRequested, line: &str) -> Option<Approv
     }
 }
 
-/// Reads an answer: a letter or its word, after `n` a word to the model, after `a` and `s` the pattern of the rule to keep, which
-/// has to fit the call. Anything else is not an answer, so that what
-/// a person types for the agent never decides by accident.
+/// Reads an answer: a letter or its word, after `n` a word to the model, after `a` and `s` the pattern of the
+/// rule to keep, which has to fit the call. Anything else is not an answer, so that what a person types for
+/// the agent never decides by accident.
 pub fn parse(line: &str) -> Option<ApprovalReply> {
     let line = line.trim();
     let (word, rest) = line.split_once([' ', ',', ':', '—']).unwrap_or((line, ""));

@@ -1,8 +1,8 @@
 //! Renders a question that is answered in words, and reads the answer from a typed line. The model asks it
 //! (`ask_user`) or presents its plan (`present_plan`), the agent repeats itself, or its run is at a limit.
 //!
-//! The model writes the words, so they are shown without control characters, and each line of them begins with
-//! a bar: no line of a question can look like one of the program's own.
+//! The model writes the words, so they are shown without control characters, and each line of them begins
+//! with a bar: no line of a question can look like one of the program's own.
 
 use agentx::types::{ACCEPT_PLAN, ApprovalDecision, ApprovalRequested, AskedQuestion, KEEP_PLANNING};
 
@@ -69,8 +69,8 @@ pub(crate) fn prompt(choices: usize) -> String {
     }
 }
 
-/// Reads a line as the answer to a question. `None` if it is empty, a command, a word that leaves, or the number of no
-/// choice. "yes" and "no" are the choices of a plan.
+/// Reads a line as the answer to a question. `None` if it is empty, a command, a word that leaves, or the
+/// number of no choice. "yes" and "no" are the choices of a plan.
 pub(crate) fn reply(line: &str, asked: &AskedQuestion) -> Option<ApprovalReply> {
     let words = line.trim();
     let choices = asked.choices.len();

@@ -136,8 +136,8 @@ pub fn still_runs(left: &[LeftRunning], command: &str) -> Option<String> {
     ))
 }
 
-/// The first program, and how many commands there are beside it. A command may have several processes, as a shell and
-/// what it runs are.
+/// The first program, and how many commands there are beside it. A command may have several processes, as a
+/// shell and what it runs are.
 fn names_of_left(ended: &[LeftRunning]) -> Option<String> {
     let (first, others) = ended.split_first()?;
     let others = match others.len() {
@@ -228,8 +228,8 @@ pub(crate) fn ran(ran: &CommandFinished, names: &PersonNames, style: AnsiStyle) 
     text + &style.dim(&format!("\n  └ {}", visible(&ran.how)))
 }
 
-/// The beginnings of the ids of notes to the model: about commands that have ended, about plan mode and about a loop;
-/// and of a context that a service built.
+/// The beginnings of the ids of notes to the model: about commands that have ended, about plan mode and about
+/// a loop; and of a context that a service built.
 const NOTES: [&str; 4] = ["msg_ended_", "msg_plan_mode_", "msg_loop_", "msg_context_"];
 
 /// Returns whether the message is a note to the model instead of a person's text. People see the note's

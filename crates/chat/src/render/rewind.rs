@@ -103,8 +103,8 @@ pub fn cut_off(latest: Option<&Restoring>, to_seq: Option<u64>) -> String {
     format!("note: restoring {files} was cut off; {what}\n")
 }
 
-/// Returns a line about the restore that an undo is about, if a person should know more about it: it was interrupted, or
-/// it is an undo itself.
+/// Returns a line about the restore that an undo is about, if a person should know more about it: it was
+/// interrupted, or it is an undo itself.
 pub fn before_undo(latest: &Restoring) -> String {
     if latest.is_finished_undo() {
         return "note: the last restore was an undo; this takes it back\n".to_owned();
@@ -122,7 +122,8 @@ pub fn before_planned_undo(latest: &Restoring, plan: &RestorePlan) -> String {
     before_undo(latest)
 }
 
-/// Says that the last restore is undone, and what takes that back: a person can be asked, a script has to name the input.
+/// Says that the last restore is undone, and what takes that back: a person can be asked, a script has to
+/// name the input.
 pub fn undone_already(session: &SessionId, latest: &Restoring, is_asked: bool) -> String {
     let hint = if is_asked {
         format!("`agentx rewind {session} --undo` without --yes asks whether to take that back")
@@ -161,7 +162,8 @@ pub fn plan(
     text
 }
 
-/// Renders the effects of a rewind that leaves the conversation as it is, and the part of [`plan`] about all else.
+/// Renders the effects of a rewind that leaves the conversation as it is, and the part of [`plan`] about all
+/// else.
 pub fn plan_of_files(
     history: &SessionHistory,
     to_seq: u64,
@@ -307,8 +309,8 @@ const AFTER_PATHS: &str = "\n</files_put_back>";
 /// The note behind the path of a removed file.
 const REMOVED: &str = " (removed: it did not exist then)";
 
-/// Notifies an agent with the next message that its files were restored: once, even after several restores. Files
-/// that a restore removed are named as removed.
+/// Notifies an agent with the next message that its files were restored: once, even after several restores.
+/// Files that a restore removed are named as removed.
 pub(crate) fn tell_the_agent(along: &mut Vec<ContentPart>, report: &RestoreReport, plan: &RestorePlan) {
     if report.restored.is_empty() {
         return;

@@ -22,8 +22,8 @@ const FOLDER: usize = 6;
 
 /// The list as `me` reads it, with the names that `me` gave to people at the server, if the sessions are a
 /// server's. A note marks a session that another process has open, but not on a server, which has all of them
-/// open; a session that waits for a time; one of `refused`, in whose last run calls were refused; and a session of
-/// another owner.
+/// open; a session that waits for a time; one of `refused`, in whose last run calls were refused; and a
+/// session of another owner.
 pub(crate) fn render_list(
     sessions: &[SessionInfo],
     me: &OwnerId,

@@ -1,5 +1,5 @@
-//! Renders tables with aligned columns, also with wide characters. If the terminal is too narrow for the columns, the
-//! rows become records.
+//! Renders tables with aligned columns, also with wide characters. If the terminal is too narrow for the
+//! columns, the rows become records.
 
 use agentx_terminal::{Line, Row};
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};

@@ -1,5 +1,5 @@
-//! Recognizes an answer in which a model wrote a call as text, because its server did not parse it. No tool runs
-//! then, and the answer looks like a mistake of the model.
+//! Recognizes an answer in which a model wrote a call as text, because its server did not parse it. No tool
+//! runs then, and the answer looks like a mistake of the model.
 
 use serde_json::Value;
 

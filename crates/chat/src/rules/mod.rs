@@ -59,8 +59,8 @@ pub(crate) fn with_any_arguments(
     })
 }
 
-/// Another answer to a question about a call, which keeps wider rules than the one that is shown; `None` if there is
-/// none.
+/// Another answer to a question about a call, which keeps wider rules than the one that is shown; `None` if
+/// there is none.
 pub(crate) fn other_answer(asked: &ApprovalRequested, config: &AgentConfig) -> Option<String> {
     if let Some(tool) = name_at_server(asked, config).filter(|_| asked.suggested.argument.is_some()) {
         return Some(format!("`a {tool} *` allows this tool with any arguments"));

@@ -1,6 +1,6 @@
-//! Secrets in files beside the sessions: a person typed a value before AgentX knew that it is secret. The lines that
-//! chats recall, drafts and memories get the replacement. A schedule needs its prompt, and the values that tools of
-//! files keep belong to these tools, so secrets in them are reported and stay.
+//! Secrets in files beside the sessions: a person typed a value before AgentX knew that it is secret. The
+//! lines that chats recall, drafts and memories get the replacement. A schedule needs its prompt, and the
+//! values that tools of files keep belong to these tools, so secrets in them are reported and stay.
 //!
 //! Used by `agentx secrets add`, `/secret`, `agentx sessions redact` and `agentx sessions scan`.
 
@@ -113,8 +113,9 @@ pub(crate) struct TakenOut {
     failed: Vec<String>,
 }
 
-/// Replaces what this redactor knows in the typed lines, in drafts that no chat has open, and in memories. Waits a
-/// second at most for another process that writes the typed lines, and five for one that writes memories.
+/// Replaces what this redactor knows in the typed lines, in drafts that no chat has open, and in memories.
+/// Waits a second at most for another process that writes the typed lines, and five for one that writes
+/// memories.
 pub(crate) fn take_out(settings: &Settings, redactor: &Redactor) -> TakenOut {
     let data_dir = &settings.data_dir;
     let mut taken = TakenOut::default();

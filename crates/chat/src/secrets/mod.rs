@@ -1,5 +1,6 @@
-//! Values that a person marks as secret, so that they are replaced from then on: `agentx secrets`, and `/secret` in a
-//! chat. A value is typed unseen or comes from standard input; it is never an argument, which others could read.
+//! Values that a person marks as secret, so that they are replaced from then on: `agentx secrets`, and
+//! `/secret` in a chat. A value is typed unseen or comes from standard input; it is never an argument, which
+//! others could read.
 
 pub(crate) mod kept_files;
 
@@ -139,7 +140,8 @@ pub(crate) fn names(settings: &Settings) -> Vec<String> {
 /// A value from standard input, or from the terminal without showing it.
 ///
 /// # Errors
-/// Returns an error if there is no terminal to ask at, the person cancels, or the value is too long or no text.
+/// Returns an error if there is no terminal to ask at, the person cancels, or the value is too long or no
+/// text.
 pub(crate) fn value(prompt: &str, from_stdin: bool) -> Result<Secret, ChatError> {
     let input = std::io::stdin();
     let is_terminal = input.is_terminal();

@@ -29,7 +29,8 @@ pub struct ContinuedSession {
 /// Opens a session that exists, or a copy of it, with what the command line changes.
 ///
 /// # Errors
-/// Returns an error if the session does not exist or cannot be opened; a session that was opened is closed again.
+/// Returns an error if the session does not exist or cannot be opened; a session that was opened is closed
+/// again.
 pub async fn continue_session(
     place: &Place,
     settings: &Settings,
@@ -58,9 +59,9 @@ pub async fn continue_session(
     })
 }
 
-/// Returns the id of the requested session, for words that are typed already and for a copy: the latest one even if
-/// another program has it open. Opening it then fails, instead of the prompt going to another session. `None` for
-/// a new one.
+/// Returns the id of the requested session, for words that are typed already and for a copy: the latest one
+/// even if another program has it open. Opening it then fails, instead of the prompt going to another
+/// session. `None` for a new one.
 ///
 /// # Errors
 /// Returns an error if the session does not exist.
@@ -92,8 +93,8 @@ pub async fn find_existing(
     })
 }
 
-/// Returns a note for a person who continues the latest free session, if a later one of this folder is open in another
-/// program.
+/// Returns a note for a person who continues the latest free session, if a later one of this folder is open
+/// in another program.
 pub(crate) async fn note_of_passed_over(
     place: &Place,
     settings: &Settings,
@@ -106,8 +107,8 @@ pub(crate) async fn note_of_passed_over(
     ))
 }
 
-/// Returns the latest session of this folder if another program has it open, so that an earlier one was taken; `None` if
-/// that is the latest, or on a server, where a session may be open in several programs.
+/// Returns the latest session of this folder if another program has it open, so that an earlier one was
+/// taken; `None` if that is the latest, or on a server, where a session may be open in several programs.
 async fn passed_over(place: &Place, settings: &Settings, taken: &SessionId) -> Option<SessionId> {
     if place.remote().is_some() {
         return None;

@@ -1,5 +1,5 @@
-//! Removes sessions in which nothing was ever sent, so that a program that fails before its first input is accepted
-//! leaves none in the lists.
+//! Removes sessions in which nothing was ever sent, so that a program that fails before its first input is
+//! accepted leaves none in the lists.
 
 use std::sync::Arc;
 

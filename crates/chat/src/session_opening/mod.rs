@@ -219,7 +219,8 @@ async fn enable_condensing(session: &dyn Session, settings: &Settings) -> Result
     Ok(())
 }
 
-/// The agent of a new session: that of a file, that of the settings, or that of the server with what the command line changes.
+/// The agent of a new session: that of a file, that of the settings, or that of the server with what the
+/// command line changes.
 pub async fn new_agent(
     place: &Place,
     settings: &Settings,

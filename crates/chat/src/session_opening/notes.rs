@@ -7,7 +7,8 @@ use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
 use super::{CommandLineOverrides, Place, has_no_price, mode_named};
 use crate::render::clean::visible;
 
-/// Returns a note if a cost limit counts only what the server reports, because the price of the model is unknown.
+/// Returns a note if a cost limit counts only what the server reports, because the price of the model is
+/// unknown.
 pub fn note_of_cost(agent: &AgentConfig) -> Option<String> {
     let model = &agent.model;
     let counts_reports = agent.limits.max_cost.is_some() && has_no_price(agent);

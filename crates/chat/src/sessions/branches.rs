@@ -1,4 +1,5 @@
-//! Finds the other branches of a session: the one that it was forked from, and those that were forked from it.
+//! Finds the other branches of a session: the one that it was forked from, and those that were forked from
+//! it.
 
 use agentx::runtime::{Runtime, RuntimeError, SessionQuery};
 use agentx::types::SessionId;

@@ -1,4 +1,5 @@
-//! Reads what `agentx sessions import` imports: an exported session, or a log of OpenHands, in a file or a folder.
+//! Reads what `agentx sessions import` imports: an exported session, or a log of OpenHands, in a file or a
+//! folder.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
@@ -32,7 +33,8 @@ pub struct FoundSession {
 }
 
 /// Reads the sessions of a file or a folder; `-` is standard input. The agents of logs of other programs work
-/// in `workspace` if a person continues them. Links that lead out of the folder are not followed; notes say so.
+/// in `workspace` if a person continues them. Links that lead out of the folder are not followed; notes say
+/// so.
 ///
 /// # Errors
 /// Returns an error if it cannot be read, is too large, or is neither of the two.
@@ -142,8 +144,8 @@ fn events_in(folder: &Path) -> Result<Vec<PathBuf>, ChatError> {
     Ok(files)
 }
 
-/// Returns whether a file of a folder that may come from elsewhere is in it, and says so if a link leads out: the file
-/// there is the person's, and a session that is imported is shown and passed on.
+/// Returns whether a file of a folder that may come from elsewhere is in it, and says so if a link leads out:
+/// the file there is the person's, and a session that is imported is shown and passed on.
 fn stays_in(folder: &Path, file: &Path, console: &mut Console) -> bool {
     let is_outside = leads_out(folder, file);
     if is_outside {

@@ -1,5 +1,6 @@
-//! Finds sessions whose last run came to its end although calls of it were refused, because nobody could be asked. The
-//! list of sessions names them, as the exit code of `agentx run` does. It is derived from the log each time.
+//! Finds sessions whose last run came to its end although calls of it were refused, because nobody could be
+//! asked. The list of sessions names them, as the exit code of `agentx run` does. It is derived from the log
+//! each time.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +9,8 @@ use agentx::types::{RunStatus, RuntimeEvent, SessionId, ToolFailed, ToolStatus};
 
 /// The note for a question although the session refuses such calls.
 pub(crate) const NOT_HERE: &str = "nobody can answer questions in this run; `--yes` answers them with yes";
-/// The reasons that the agent, or the answer of a run without a person, gives for refusing a call that it would
-/// have asked about; sessions of earlier programs have the first two.
+/// The reasons that the agent, or the answer of a run without a person, gives for refusing a call that it
+/// would have asked about; sessions of earlier programs have the first two.
 pub(crate) const NOBODY: [&str; 4] = [
     "nobody is there to be asked",
     "in the approval mode `deny` nobody is asked",
@@ -21,8 +22,8 @@ const MOST_SESSIONS: usize = 20;
 /// Sessions with more events are not read.
 const MOST_EVENTS: u64 = 1_000;
 
-/// Returns those of these sessions whose last run was refused calls. Long and older sessions are left out, and those
-/// that cannot be read.
+/// Returns those of these sessions whose last run was refused calls. Long and older sessions are left out,
+/// and those that cannot be read.
 pub(crate) async fn with_refused_calls(
     runtime: &dyn Runtime,
     sessions: &[SessionInfo],

@@ -1,5 +1,5 @@
-//! Finds secrets in sessions that are already recorded, and in files beside them: `agentx sessions scan`. It reports
-//! places and names, and never a value.
+//! Finds secrets in sessions that are already recorded, and in files beside them: `agentx sessions scan`. It
+//! reports places and names, and never a value.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -67,8 +67,8 @@ impl fmt::Display for FoundSecret {
     }
 }
 
-/// Searches one session, or all of the person's sessions on this machine or server and the files of this machine, for
-/// the secrets known now.
+/// Searches one session, or all of the person's sessions on this machine or server and the files of this
+/// machine, for the secrets known now.
 ///
 /// # Errors
 /// Returns an error if a session does not exist or cannot be read.

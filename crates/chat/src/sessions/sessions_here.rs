@@ -67,8 +67,8 @@ impl SessionsHere {
         Ok(found)
     }
 
-    /// The latest session of this folder if it is open in another program, so that an earlier one was taken; `None` if
-    /// that is the latest.
+    /// The latest session of this folder if it is open in another program, so that an earlier one was taken;
+    /// `None` if that is the latest.
     pub(crate) async fn passed_over(&self, runtime: &dyn Runtime, taken: &SessionId) -> Option<SessionId> {
         let found = self.list(runtime, LOOKED_AT).await.ok()?;
         let at = found.iter().position(|session| session.session_id == *taken)?;
@@ -77,8 +77,8 @@ impl SessionsHere {
         Some(latest.session_id.clone())
     }
 
-    /// The latest session of this folder that no other program has open; the latest if all are open. `helps` is a hint about the latest one if that belongs to the folder
-    /// before.
+    /// The latest session of this folder that no other program has open; the latest if all are open. `helps`
+    /// is a hint about the latest one if that belongs to the folder before.
     ///
     /// # Errors
     /// Returns an error if there is no session here, or it belongs to another folder.

@@ -17,8 +17,8 @@ use crate::render::{conversation, search_hits, units};
 use crate::terminal::console::Console;
 use crate::terminal::draft;
 
-/// Returns sessions as a list for the person of this runtime, of so many columns, with the names that the person gave to
-/// people at the server, if the sessions are a server's.
+/// Returns sessions as a list for the person of this runtime, of so many columns, with the names that the
+/// person gave to people at the server, if the sessions are a server's.
 pub async fn list_text(
     runtime: &dyn Runtime,
     sessions: &[SessionInfo],
@@ -41,8 +41,8 @@ pub async fn list_text(
     render_list(sessions, runtime.owner(), names, &waits, &refused, width)
 }
 
-/// Reads which sessions wait for a time. There are none if the runtime does not tell or cannot read them: a list shows
-/// its sessions all the same.
+/// Reads which sessions wait for a time. There are none if the runtime does not tell or cannot read them: a
+/// list shows its sessions all the same.
 pub(crate) async fn wait_times(runtime: &dyn Runtime) -> SessionWaitTimes {
     match runtime.waits().await {
         Ok(found) => found.iter().collect(),
@@ -151,7 +151,8 @@ pub async fn delete(
     }
 }
 
-/// Frees the space of deleted data, and deletes the drafts of sessions that are gone. Returns the number of freed bytes.
+/// Frees the space of deleted data, and deletes the drafts of sessions that are gone. Returns the number of
+/// freed bytes.
 ///
 /// # Errors
 /// Returns an error if the runtime cannot do that.

@@ -8,7 +8,8 @@ use crate::render::clean::{clean, visible};
 use crate::render::style::AnsiStyle;
 use crate::render::units;
 
-/// Calls that have ended and whose results are in no message so far, and the words of an answer that has not ended.
+/// Calls that have ended and whose results are in no message so far, and the words of an answer that has not
+/// ended.
 #[derive(Debug, Default)]
 pub(super) struct UnfinishedAnswer {
     calls: Vec<(ToolCallId, String)>,

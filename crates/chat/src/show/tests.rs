@@ -1,4 +1,5 @@
-//! Tests the viewer: what it shows, what keys do, and that a state that is looked up equals the state at that time.
+//! Tests the viewer: what it shows, what keys do, and that a state that is looked up equals the state at that
+//! time.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -236,8 +236,8 @@ impl Console {
         }
     }
 
-    /// Prints lines to standard error, as [`Console::say`] does, but none that was printed in this way before: several
-    /// runs of one process have the same notes.
+    /// Prints lines to standard error, as [`Console::say`] does, but none that was printed in this way
+    /// before: several runs of one process have the same notes.
     pub fn say_once(&mut self, lines: &str) {
         let mut news = String::new();
         for line in lines.split_inclusive('\n') {

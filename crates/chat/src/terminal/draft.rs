@@ -1,9 +1,11 @@
 //! Keeps text that a person typed and did not send in a file, so that it survives `kill -9` and a closed
-//! terminal. The next chat in the same session, or the next new chat in the same directory, has it in its line.
+//! terminal. The next chat in the same session, or the next new chat in the same directory, has it in its
+//! line.
 //!
-//! The files are `drafts/1` to `drafts/99` in the data directory of this machine, also in a chat with a server.
-//! A chat holds the lock of its file, so two chats at one place do not overwrite or take each other's text.
-//! Text counts as sent when the session has accepted it. How a chat uses its file: `chat/input/draft.rs`.
+//! The files are `drafts/1` to `drafts/99` in the data directory of this machine, also in a chat with a
+//! server. A chat holds the lock of its file, so two chats at one place do not overwrite or take each other's
+//! text. Text counts as sent when the session has accepted it. How a chat uses its file:
+//! `chat/input/draft.rs`.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _};
@@ -49,8 +51,8 @@ struct DraftPlace {
 struct DraftHeader {
     #[serde(flatten)]
     place: DraftPlace,
-    /// The last event of the place when the text was written: see [`DraftKeeper::set_after`]. Files of earlier versions
-    /// have none.
+    /// The last event of the place when the text was written: see [`DraftKeeper::set_after`]. Files of
+    /// earlier versions have none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     after: Option<u64>,
 }
@@ -130,8 +132,8 @@ impl DraftKeeper {
         self.directory.is_none() || self.place.as_ref().is_some_and(|place| place.at == at)
     }
 
-    /// Moves to another place. Returns the texts that were kept there. The file of the place before stays until its text
-    /// is in another file or was sent: a kill may come in between.
+    /// Moves to another place. Returns the texts that were kept there. The file of the place before stays
+    /// until its text is in another file or was sent: a kill may come in between.
     pub(crate) fn move_to(&mut self, session: Option<&str>) -> KeptDraft {
         self.due = None;
         let left = self.file.take().filter(|_| !self.kept.is_empty());
@@ -152,9 +154,10 @@ impl DraftKeeper {
         found
     }
 
-    /// Says what the place has already: the number of the last event of the session, or, where no session has begun, the
-    /// time at which the latest session of the directory was made, in microseconds. A message that comes later may be the
-    /// draft that is written now; an earlier one is another. `None` if it is not known.
+    /// Says what the place has already: the number of the last event of the session, or, where no session has
+    /// begun, the time at which the latest session of the directory was made, in microseconds. A message that
+    /// comes later may be the draft that is written now; an earlier one is another. `None` if it is not
+    /// known.
     pub(crate) fn set_after(&mut self, after: Option<u64>) {
         (self.after, self.is_after_set) = (after, true);
     }
@@ -180,8 +183,8 @@ impl DraftKeeper {
         }
     }
 
-    /// Writes the texts. A draft that cannot be written is in the line alone until the next try: after a pause that
-    /// doubles each time.
+    /// Writes the texts. A draft that cannot be written is in the line alone until the next try: after a
+    /// pause that doubles each time.
     pub(crate) fn write(&mut self, texts: Vec<String>, now: Instant) {
         self.due = None;
         if self.try_to_write(&texts).is_ok() {
@@ -269,8 +272,8 @@ impl DraftFile {
         found
     }
 
-    /// Returns whether this file, which is old now, was found old long ago. The first time, this is noted in a file beside
-    /// it. A note of a time that is still to come was made while the clock was wrong.
+    /// Returns whether this file, which is old now, was found old long ago. The first time, this is noted in
+    /// a file beside it. A note of a time that is still to come was made while the clock was wrong.
     fn was_old_long_ago(&self) -> bool {
         let changed = |path: &Path| fs::metadata(path).and_then(|file| file.modified()).ok();
         let (note, now) = (self.note_of_age(), SystemTime::now());
@@ -335,7 +338,8 @@ impl DraftFile {
         replace_locked(&self.path, text.as_bytes(), ReplaceOptions::default(), &self.lock)
     }
 
-    /// Deletes the draft and what a killed writer left of it. If it cannot be deleted, it is offered once more.
+    /// Deletes the draft and what a killed writer left of it. If it cannot be deleted, it is offered once
+    /// more.
     fn remove(&self) {
         let _ = fs::remove_file(&self.path);
         let _ = fs::remove_file(self.note_of_age());
@@ -608,7 +612,8 @@ mod tests {
         assert!(directory.join("1").exists(), "the clock may be wrong");
         // It comes back at its own place, however old it is.
         assert_eq!(keeper(data.path()).move_to(Some("ses_1")).texts, ["precious"]);
-        // A note that was made before the draft was written again, or by a clock that was ahead, counts for nothing.
+        // A note that was made before the draft was written again, or by a clock that was ahead, counts for
+        // nothing.
         days_ago("1.old", 32);
         in_another_place();
         assert!(directory.join("1").exists());

@@ -1,4 +1,5 @@
-//! Keeps known secrets out of the lines that a chat writes to files: the history of what was typed, and drafts.
+//! Keeps known secrets out of the lines that a chat writes to files: the history of what was typed, and
+//! drafts.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +10,8 @@ use agentx::config::Settings;
 use agentx::node::{MARKED_SECRETS, known_secrets};
 use agentx_terminal::LineFilter;
 
-/// Takes known secrets out of lines that are written to a file; `None` if the settings switch that off. A value that any
-/// process marks is known from the next line on.
+/// Takes known secrets out of lines that are written to a file; `None` if the settings switch that off. A
+/// value that any process marks is known from the next line on.
 pub(crate) fn line_filter(settings: &Settings) -> Option<LineFilter> {
     let known = Mutex::new(version_of(&settings.data_dir));
     let redactor = agentx::node::redactor(settings)?;

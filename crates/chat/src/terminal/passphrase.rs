@@ -1,5 +1,5 @@
-//! Asks on the terminal for the passphrase of a key, or for a secret: hidden from the first moment on. A passphrase
-//! is asked for up to three times.
+//! Asks on the terminal for the passphrase of a key, or for a secret: hidden from the first moment on. A
+//! passphrase is asked for up to three times.
 
 use std::fmt;
 use std::fs::File;
@@ -42,8 +42,8 @@ pub fn read_encrypted(file: &[u8], prompt: &str) -> Result<SecretKey, String> {
     Err(format!("{wrong}; it was wrong {TRIES} times"))
 }
 
-/// Asks for a value that is not shown while it is typed, for this long at most. Returns `None` if the person cancels:
-/// with Esc, Ctrl-C, or an empty line.
+/// Asks for a value that is not shown while it is typed, for this long at most. Returns `None` if the person
+/// cancels: with Esc, Ctrl-C, or an empty line.
 ///
 /// # Errors
 /// Returns a message if there is no terminal, or nobody answers.
@@ -83,8 +83,8 @@ impl HiddenInput {
         crossterm::terminal::enable_raw_mode().map(|()| Self)
     }
 
-    /// Asks, and reads a line. Esc and Ctrl-C end the question, and the terminal is put back before the program
-    /// ends.
+    /// Asks, and reads a line. Esc and Ctrl-C end the question, and the terminal is put back before the
+    /// program ends.
     fn ask(&self, prompt: &str) -> io::Result<String> {
         self.ask_until(prompt, None)
     }
@@ -117,8 +117,8 @@ impl Drop for HiddenInput {
     }
 }
 
-/// The typed text, up to Esc or Ctrl-C. The library would end the program with Ctrl-C and leave the terminal in raw
-/// mode, and wait for another key after Esc.
+/// The typed text, up to Esc or Ctrl-C. The library would end the program with Ctrl-C and leave the terminal
+/// in raw mode, and wait for another key after Esc.
 struct Typed {
     terminal: File,
     until: Option<Instant>,

@@ -129,8 +129,8 @@ async fn hear(mut system: System, listeners: &broadcast::Sender<Exit>) {
     }
 }
 
-/// Removes the temporary files of commands at the end of the program. Returns its exit code: that of the signal that ends
-/// it, whatever its killed commands reported, or else `exit`.
+/// Removes the temporary files of commands at the end of the program. Returns its exit code: that of the
+/// signal that ends it, whatever its killed commands reported, or else `exit`.
 pub fn exit_of_process(exit: Exit) -> Exit {
     agentx::sandbox::remove_temporary_directories();
     ENDED.get().copied().unwrap_or(exit)

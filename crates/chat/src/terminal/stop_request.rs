@@ -1,5 +1,5 @@
-//! Records that a signal asked the program to stop, until the program has acted on it. Writers to a stream check
-//! this, so that a reader who no longer reads does not delay the end of the program. Only
+//! Records that a signal asked the program to stop, until the program has acted on it. Writers to a stream
+//! check this, so that a reader who no longer reads does not delay the end of the program. Only
 //! [`crate::terminal::signals`] changes it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

@@ -1,5 +1,5 @@
-//! Shows the sandbox of commands to a person: what works on this machine, what each step stops, and what commands may
-//! reach in this directory. Also runs a single command in it.
+//! Shows the sandbox of commands to a person: what works on this machine, what each step stops, and what
+//! commands may reach in this directory. Also runs a single command in it.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -74,8 +74,8 @@ pub fn show(settings: &Settings, as_json: bool, console: &mut Console) -> Result
     Ok(Exit::Ok)
 }
 
-/// Returns the step that holds commands in the working directory, as a word of settings; "unavailable" if they do not
-/// run because it does not work.
+/// Returns the step that holds commands in the working directory, as a word of settings; "unavailable" if
+/// they do not run because it does not work.
 pub(crate) fn step_word(settings: &Settings) -> String {
     let step = command_sandbox(settings, settings.sandbox.mode).step_in(&settings.workspace);
     step.map_or("unavailable", SandboxStep::as_str).to_owned()

@@ -1,5 +1,5 @@
-//! Finds names of a tool's parameters that a vendor refuses. Each session then leaves the tool out of the offer to
-//! that vendor's models; the author of the tool should know earlier.
+//! Finds names of a tool's parameters that a vendor refuses. Each session then leaves the tool out of the
+//! offer to that vendor's models; the author of the tool should know earlier.
 
 use serde_json::Value;
 

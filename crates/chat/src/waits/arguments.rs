@@ -42,13 +42,15 @@ pub enum ScheduleCommand {
 /// `agentx schedule add`
 #[derive(Args, Debug)]
 pub struct ScheduleArguments {
-    /// The times, as in cron: minute, hour, day of the month, month, day of the week; or @hourly, @daily, @weekly, @monthly
+    /// The times, as in cron: minute, hour, day of the month, month, day of the week; or @hourly, @daily,
+    /// @weekly, @monthly
     #[arg(value_name = "CRON")]
     pub(super) pattern: String,
     /// The prompt
     #[arg(required = true)]
     pub(super) prompt: Vec<String>,
-    /// Its name, which is the title of its sessions; by default that of the agent, with a number if it is taken
+    /// Its name, which is the title of its sessions; by default that of the agent, with a number if it is
+    /// taken
     #[arg(long, value_name = "NAME")]
     pub(super) name: Option<String>,
     /// Use this agent from `.agentx/agents` or your own files

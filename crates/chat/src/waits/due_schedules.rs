@@ -1,5 +1,5 @@
-//! A schedule that is due: the run that it wants. If a process died in the middle of it, its session is found by its
-//! title, which it has before its prompt, so that the prompt is sent once.
+//! A schedule that is due: the run that it wants. If a process died in the middle of it, its session is found
+//! by its title, which it has before its prompt, so that the prompt is sent once.
 
 use std::path::PathBuf;
 

@@ -12,12 +12,12 @@ use crate::place::Place;
 use crate::session_opening::{CommandLineOverrides, new_agent};
 use crate::terminal::console::Console;
 
-/// Checks the prompt, the agent and the model of a schedule as its run would. A missing key is only a note, because
-/// the program that runs the schedule may have it.
+/// Checks the prompt, the agent and the model of a schedule as its run would. A missing key is only a note,
+/// because the program that runs the schedule may have it.
 ///
 /// # Errors
-/// Returns an error if the prompt contains a known secret, or names a command or a file that does not exist, or if the
-/// agent or the model does not exist.
+/// Returns an error if the prompt contains a known secret, or names a command or a file that does not exist,
+/// or if the agent or the model does not exist.
 pub(super) async fn check_names(
     schedule: &Schedule,
     place: &Place,

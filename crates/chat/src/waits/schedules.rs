@@ -23,8 +23,8 @@ const SHOWN_PROMPT: usize = 60;
 /// Adds, lists or removes schedules of the data directory.
 ///
 /// # Errors
-/// Returns an error if the schedule cannot be used or does not exist, the file cannot be read or changed, or the output
-/// cannot be written.
+/// Returns an error if the schedule cannot be used or does not exist, the file cannot be read or changed, or
+/// the output cannot be written.
 pub async fn run_schedules(
     command: Option<ScheduleCommand>,
     place: &Place,

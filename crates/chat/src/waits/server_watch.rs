@@ -1,4 +1,5 @@
-//! The thread of the watch beside a server: a signal ends both, and the server's end ends a watch that heard none.
+//! The thread of the watch beside a server: a signal ends both, and the server's end ends a watch that heard
+//! none.
 
 use std::future::Future;
 use std::thread::JoinHandle;
@@ -16,8 +17,8 @@ pub struct ServerWatch {
     thread: JoinHandle<()>,
 }
 
-/// Tells the watch that its server has ended. A signal that came before the watch listened to signals ended the server
-/// alone.
+/// Tells the watch that its server has ended. A signal that came before the watch listened to signals ended
+/// the server alone.
 #[derive(Debug)]
 pub struct ServerEnd(oneshot::Receiver<()>);
 

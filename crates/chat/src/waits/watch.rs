@@ -21,7 +21,8 @@ use crate::terminal::signals::Signals;
 const BETWEEN_LOOKS: Duration = Duration::from_secs(2);
 /// The shortest time between two looks.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
-/// The time before the first look of a server's watch: the server itself continues the sessions that it had open.
+/// The time before the first look of a server's watch: the server itself continues the sessions that it had
+/// open.
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// The time after which a session that could not be continued is tried again.
 const AGAIN_AFTER: Duration = Duration::from_secs(600);
@@ -53,8 +54,8 @@ impl WatchLimit {
     }
 }
 
-/// Continues sessions and schedules that are due, each by `run`, until the limit. Returns the exit code of the first run
-/// that failed, or of the signal that ended the watch.
+/// Continues sessions and schedules that are due, each by `run`, until the limit. Returns the exit code of
+/// the first run that failed, or of the signal that ended the watch.
 ///
 /// # Errors
 /// Returns an error if the sessions or the schedules cannot be read, or the output cannot be written.
@@ -175,7 +176,8 @@ where
         turn.finish(session).map_err(failed)
     }
 
-    /// Reports the end of a run of this session or schedule. `None` if it did not begin: another process was first.
+    /// Reports the end of a run of this session or schedule. `None` if it did not begin: another process was
+    /// first.
     fn ended(
         &mut self,
         name: &str,

@@ -12,8 +12,8 @@ use crate::mistake::{ConfigError, ConfigMistake, MistakeLocation};
 /// The command that adds a server, as mistakes name it.
 const ADD: &str = "mcp add";
 
-/// Adds a server to a file. Its variables and headers are written as references, never as values; its directory is
-/// written if it is absolute.
+/// Adds a server to a file. Its variables and headers are written as references, never as values; its
+/// directory is written if it is absolute.
 ///
 /// # Errors
 /// Returns an error if there is a server of this name, or the file cannot be changed without touching the

@@ -1,5 +1,6 @@
-//! Changes to a person's files: rules and keys are set, added and removed, and everything else that the person wrote
-//! stays. The commands `agentx config` and `agentx approvals` call these functions, and so does a chat that keeps a rule.
+//! Changes to a person's files: rules and keys are set, added and removed, and everything else that the
+//! person wrote stays. The commands `agentx config` and `agentx approvals` call these functions, and so does
+//! a chat that keeps a rule.
 
 pub(crate) mod add_rule;
 pub(crate) mod command_mistakes;

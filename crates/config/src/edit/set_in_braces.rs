@@ -1,12 +1,13 @@
-//! Sets a key in a mapping in braces (`memory: {enabled: false}`), which has no line for each key. The caller reads
-//! the changed text again, so a place that was guessed wrong changes no file.
+//! Sets a key in a mapping in braces (`memory: {enabled: false}`), which has no line for each key. The caller
+//! reads the changed text again, so a place that was guessed wrong changes no file.
 
 use crate::edit::add_rule::{closing, index_of};
 use crate::edit::key_text::key_text;
 use crate::layers::keys::SettingPath;
 use crate::yaml::{TextPosition, Yaml, YamlNode};
 
-/// Returns the text with the key set, or `None` if the mapping is not in braces or its value has another form.
+/// Returns the text with the key set, or `None` if the mapping is not in braces or its value has another
+/// form.
 pub(crate) fn place(text: &str, root: &YamlNode, path: &SettingPath, literal: &str) -> Option<String> {
     let mut node = root;
     for (depth, name) in path.0.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! Trust in a command line includes the files that it runs.
 //!
-//! AgentX looks in the folder for each word of the line, and for each part of a word that a shell or an interpreter
-//! would see. The files that it finds are read and become part of the trusted content. The search errs on the strict
-//! side: a word that only happens to be the name of a file counts too.
+//! AgentX looks in the folder for each word of the line, and for each part of a word that a shell or an
+//! interpreter would see. The files that it finds are read and become part of the trusted content. The search
+//! errs on the strict side: a word that only happens to be the name of a file counts too.
 
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -255,8 +255,8 @@ pub fn path_of_directory(words: &[&str], directory: &Path) -> Option<String> {
     path.or_else(|| relative().find(is_module).map(|word| (*word).to_owned()))
 }
 
-/// The part of a text that is written like a relative path (with a slash or an ending, or `.` and `..`) and leads to
-/// something from this directory; `.` if that is the directory itself.
+/// The part of a text that is written like a relative path (with a slash or an ending, or `.` and `..`) and
+/// leads to something from this directory; `.` if that is the directory itself.
 pub(crate) fn path_in(text: &str, directory: &Path) -> Option<String> {
     let is_path = |piece: &String| {
         let path = Path::new(piece);

@@ -173,8 +173,8 @@ impl Folder {
     }
 }
 
-/// Checks that the decisions about folders can be read: while they cannot be, every folder counts as unknown, and no
-/// decision can be recorded.
+/// Checks that the decisions about folders can be read: while they cannot be, every folder counts as unknown,
+/// and no decision can be recorded.
 ///
 /// # Errors
 /// Returns an error that names the file, if it is damaged or cannot be read.

@@ -1,5 +1,5 @@
-//! Records when a folder came to its path, as far as AgentX noticed. An older session belongs to the folder that was
-//! there before. The log of a session does not say which folder it was.
+//! Records when a folder came to its path, as far as AgentX noticed. An older session belongs to the folder
+//! that was there before. The log of a session does not say which folder it was.
 
 use std::collections::BTreeMap;
 use std::path::Path;

@@ -1,8 +1,8 @@
 //! Git commands that run only the files that they name.
 //!
 //! Git gives a command to a shell, which finds programs in ways that its words do not show: `sh t*/clean.sh`,
-//! `make`, `python3 -m tools.clean`. So only the forms here are known; any other command counts with the whole
-//! folder, and any change of the folder asks again.
+//! `make`, `python3 -m tools.clean`. So only the forms here are known; any other command counts with the
+//! whole folder, and any change of the folder asks again.
 
 use super::settings::Setting;
 

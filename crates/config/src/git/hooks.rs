@@ -28,7 +28,8 @@ pub(super) struct Hooks {
     pub(super) has_more: bool,
 }
 
-/// Reads the hooks in a folder, and the files below `top` that they name. A folder that does not exist has none.
+/// Reads the hooks in a folder, and the files below `top` that they name. A folder that does not exist has
+/// none.
 ///
 /// # Errors
 /// Returns an error if it cannot be read.

@@ -2,9 +2,9 @@
 //! an archive does, and then a harmless `git status` runs its filters and `git commit` its hooks.
 //!
 //! Git's manual says of such a folder that it is not safe to run Git in it
-//! (<https://git-scm.com/docs/git#_security>). `core.fsmonitor` and pagers are left out, because commands run with
-//! `core.fsmonitor` switched off and without a terminal. Files are read as Git reads them, and an unreadable file
-//! counts as if it named a program.
+//! (<https://git-scm.com/docs/git#_security>). `core.fsmonitor` and pagers are left out, because commands run
+//! with `core.fsmonitor` switched off and without a terminal. Files are read as Git reads them, and an
+//! unreadable file counts as if it named a program.
 
 mod commands;
 mod external_repository;

@@ -1,5 +1,6 @@
-//! The relevant settings of a repository. With them, Git or a program that keeps its settings in Git's files runs
-//! something, shows a file, or sends a request or credentials to another address than the one that a person sees.
+//! The relevant settings of a repository. With them, Git or a program that keeps its settings in Git's files
+//! runs something, shows a file, or sends a request or credentials to another address than the one that a
+//! person sees.
 //!
 //! Git's own settings are those of <https://git-scm.com/docs/git-config>; those of Git LFS are in its
 //! `docs/man/git-lfs-config.adoc`. Settings that Git reads from a person's files alone (`trace2.*`, `safe.*`)
@@ -102,8 +103,8 @@ const SECRETS: &[&str] = &["extraheader", "pass", "password", "smtppass", "token
 /// Replaces a password or token that is left out.
 const LEFT_OUT: &str = "***";
 
-/// Returns whether this setting makes Git run a program, show a file, write into another folder, or send data to
-/// another address.
+/// Returns whether this setting makes Git run a program, show a file, write into another folder, or send data
+/// to another address.
 pub(super) fn matters(setting: &Setting) -> bool {
     let (name, value) = (setting.name.as_str(), setting.value.as_str());
     let (section, last) = (setting.section(), setting.last());

@@ -1,5 +1,5 @@
-//! Finds the remotes of a repository that lead to other machines. If a push goes to a repository on this machine, Git
-//! runs the hooks of that repository.
+//! Finds the remotes of a repository that lead to other machines. If a push goes to a repository on this
+//! machine, Git runs the hooks of that repository.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Reads a time that a person writes with its units, in a setting or on the command line.
 
-/// Reads a time with its units as milliseconds: `500ms`, `90s`, `10m`, `2h`, `30d`, `4w`, or several such as `1h30m`.
-/// Returns `None` for any other text, also for a number without a unit.
+/// Reads a time with its units as milliseconds: `500ms`, `90s`, `10m`, `2h`, `30d`, `4w`, or several such as
+/// `1h30m`. Returns `None` for any other text, also for a number without a unit.
 ///
 /// ```
 /// use agentx_config::parse_duration;

@@ -1,5 +1,5 @@
-//! Reads layers: keys, values and variables. Merges them: a later layer wins, but lists of rules and of disabled tools
-//! add up.
+//! Reads layers: keys, values and variables. Merges them: a later layer wins, but lists of rules and of
+//! disabled tools add up.
 
 pub(crate) mod aws_endpoint;
 pub(crate) mod duration;

@@ -1,6 +1,6 @@
-//! Reads the address of Ollama from Ollama's own variable, so that a person who has set it for `ollama` need not set
-//! another one. Forms and defaults are those of `envconfig.Host` and `ConnectableHost` in `ollama/ollama`,
-//! `envconfig/config.go`.
+//! Reads the address of Ollama from Ollama's own variable, so that a person who has set it for `ollama` need
+//! not set another one. Forms and defaults are those of `envconfig.Host` and `ConnectableHost` in
+//! `ollama/ollama`, `envconfig/config.go`.
 
 use agentx_llm::Catalog;
 
@@ -40,7 +40,8 @@ pub(crate) fn base_url(words: &str) -> String {
     format!("{scheme}://{host}:{port}{between}{path}/v1")
 }
 
-/// The host without brackets and the port; the usual one where none is named, or it is not a number of a port.
+/// The host without brackets and the port; the usual one where none is named, or it is not a number of a
+/// port.
 fn host_and_port<'a>(place: &'a str, usual: &'a str) -> (&'a str, &'a str) {
     let bare = |host: &'a str| host.trim_start_matches('[').trim_end_matches(']');
     match place.rsplit_once(':') {

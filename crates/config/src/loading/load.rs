@@ -55,8 +55,8 @@ pub struct Loaded {
     pub merged: MergedSettings,
     /// Accepted settings that should be corrected.
     pub warnings: Vec<ConfigMistake>,
-    /// The mistakes in the file of a workspace that the person did not accept as it is. They are not errors, so
-    /// that no folder can keep a person from working.
+    /// The mistakes in the file of a workspace that the person did not accept as it is. They are not errors,
+    /// so that no folder can keep a person from working.
     pub workspace_mistakes: Vec<ConfigMistake>,
     /// The settings of the workspace that do not count: most of them without trust, few with it.
     pub ignored: Vec<IgnoredSetting>,
@@ -120,8 +120,8 @@ pub fn load(request: LoadRequest<'_>) -> Result<Loaded, ConfigError> {
     load_with(request, FoundFiles::default(), WorkspaceErrors::Stop)
 }
 
-/// Reads all layers as [`load`] does, and leaves the file of the workspace out if it has mistakes, accepted or
-/// not: for commands that inspect the folder or stored data, and for the one that withdraws the trust.
+/// Reads all layers as [`load`] does, and leaves the file of the workspace out if it has mistakes, accepted
+/// or not: for commands that inspect the folder or stored data, and for the one that withdraws the trust.
 ///
 /// # Errors
 /// Returns the mistakes of the person's own layers.
@@ -359,8 +359,8 @@ fn whole_file(path: &Path, what: String) -> ConfigMistake {
     }
 }
 
-/// Checks a file that comes along with a workspace: a pipe would be waited for without an end, and a link out of
-/// the folder would have something else read, shown and kept. (One's own may be a pipe: `<(…)`.)
+/// Checks a file that comes along with a workspace: a pipe would be waited for without an end, and a link out
+/// of the folder would have something else read, shown and kept. (One's own may be a pipe: `<(…)`.)
 fn of_folder(path: &Path) -> std::io::Result<()> {
     let kind = std::fs::metadata(path)?;
     if !kind.is_file() && !kind.is_dir() {

@@ -1,4 +1,5 @@
-//! Loads the settings: reads all layers, decides what the workspace may set, and assembles the settings from what counts.
+//! Loads the settings: reads all layers, decides what the workspace may set, and assembles the settings from
+//! what counts.
 
 pub(crate) mod assemble;
 pub(crate) mod load;

@@ -1,11 +1,11 @@
-//! A server of the person's own starts in every folder. The MCP servers that count in a folder are these and those of
-//! the project.
+//! A server of the person's own starts in every folder. The MCP servers that count in a folder are these and
+//! those of the project.
 //!
-//! A relative path in the command line of an own server would mean another file in each folder, and a folder of
-//! somebody else could bring the program that gets the person's variables. So the folder decides nothing: a path that
-//! exists beside the settings is resolved there, a server whose file exists only in the folder is not started, and in
-//! an untrusted folder a server starts in the directory of the settings, where it finds no `node_modules`,
-//! `pyproject.toml` or module of the folder.
+//! A relative path in the command line of an own server would mean another file in each folder, and a folder
+//! of somebody else could bring the program that gets the person's variables. So the folder decides nothing:
+//! a path that exists beside the settings is resolved there, a server whose file exists only in the folder is
+//! not started, and in an untrusted folder a server starts in the directory of the settings, where it finds
+//! no `node_modules`, `pyproject.toml` or module of the folder.
 
 use std::path::{Path, PathBuf};
 
@@ -22,9 +22,9 @@ use crate::mistake::ConfigMistake;
 use crate::paths::ConfigPaths;
 use crate::settings::Settings;
 
-/// Settles where own servers start, leaves out those that would mean the files of the folder, and adds the servers of
-/// the project whose names are new. Returns the effects of the project's servers: first those that are not started, each
-/// with the reason.
+/// Settles where own servers start, leaves out those that would mean the files of the folder, and adds the
+/// servers of the project whose names are new. Returns the effects of the project's servers: first those that
+/// are not started, each with the reason.
 pub(crate) fn settle(
     settings: &mut Settings,
     merged: &MergedSettings,
@@ -80,8 +80,8 @@ impl FolderOfServers<'_> {
             return Ok(());
         };
         let cwd = SettingPath::dotted("mcp").child(&server.name).child("cwd");
-        // A directory that the person wrote says where the line belongs, as whole paths do; but programs look for
-        // modules, packages and settings where they start.
+        // A directory that the person wrote says where the line belongs, as whole paths do; but programs look
+        // for modules, packages and settings where they start.
         if self.merged.get(&cwd).is_some() {
             let is_here = std::fs::canonicalize(directory)
                 .is_ok_and(|directory| directory.starts_with(&self.places.workspace_root));
@@ -159,8 +159,8 @@ impl FolderOfServers<'_> {
     }
 }
 
-/// The texts of a program that may name files: its command line and the values of its variables. A program without
-/// a slash is found in PATH.
+/// The texts of a program that may name files: its command line and the values of its variables. A program
+/// without a slash is found in PATH.
 fn texts_of(target: &McpTarget) -> Vec<&str> {
     let McpTarget::Program {
         command,

@@ -1,5 +1,5 @@
-//! Assembles settings from layers, with the layer of a workspace in the middle. A workspace with invalid values is
-//! left out, so that the user can work all the same.
+//! Assembles settings from layers, with the layer of a workspace in the middle. A workspace with invalid
+//! values is left out, so that the user can work all the same.
 
 use std::path::Path;
 

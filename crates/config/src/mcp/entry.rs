@@ -105,8 +105,8 @@ pub(crate) struct NamedVariable {
     pub(crate) default: Option<String>,
 }
 
-/// Adds the names of the variables in each text of these values. A text by itself decides: what looks like the beginning of
-/// a variable in one does not hide those of the next.
+/// Adds the names of the variables in each text of these values. A text by itself decides: what looks like
+/// the beginning of a variable in one does not hide those of the next.
 pub(crate) fn add_variables<'a>(values: impl IntoIterator<Item = &'a Value>, names: &mut BTreeSet<String>) {
     for value in values {
         match value {

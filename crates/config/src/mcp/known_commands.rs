@@ -1,8 +1,9 @@
 //! The command lines of a folder that are known to run only what they name.
 //!
-//! A person trusts a command line with the files that it runs. For most programs, the line does not show which files
-//! they open: `make`, `npm start`, `awk`, `sh -c`, a script for a shell. So only the forms here count as known; every
-//! other line counts as one that may run the whole folder, and any change of the folder asks again.
+//! A person trusts a command line with the files that it runs. For most programs, the line does not show
+//! which files they open: `make`, `npm start`, `awk`, `sh -c`, a script for a shell. So only the forms here
+//! count as known; every other line counts as one that may run the whole folder, and any change of the folder
+//! asks again.
 
 use agentx_llm::Secret;
 
@@ -65,8 +66,8 @@ const LOADERS: &[&str] = &[
 pub(crate) trait Disk {
     /// Returns whether a word is a file of the folder, or a directory of it, that an interpreter can run.
     fn is_script(&self, word: &str) -> bool;
-    /// The program that the first line of a script of the folder names, if it is the whole path of one outside of the
-    /// folder, by itself or after `env`, without an option.
+    /// The program that the first line of a script of the folder names, if it is the whole path of one
+    /// outside of the folder, by itself or after `env`, without an option.
     fn interpreter(&self, word: &str) -> Option<String>;
     /// Returns whether a script of the folder has a first line that [`interpreter`](Self::interpreter) does
     /// not understand: interpreters also obey some of its options.
@@ -158,8 +159,8 @@ fn is_of_number(c: char) -> bool {
     c.is_ascii_digit() || c == '.'
 }
 
-/// The package that a runner is to fetch: the first word that is neither one of these flags nor the value of one of
-/// these options; `None` if another option precedes it, or it is a path.
+/// The package that a runner is to fetch: the first word that is neither one of these flags nor the value of
+/// one of these options; `None` if another option precedes it, or it is a path.
 fn package<'a>(words: &[&'a str], flags: &[&str], options: &[&str]) -> Option<&'a str> {
     let mut words = words.iter();
     while let Some(word) = words.next() {

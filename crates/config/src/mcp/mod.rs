@@ -64,8 +64,8 @@ pub struct McpOauthSettings {
     pub client_id: Option<String>,
     /// The secret of that client; few servers give one to a program.
     pub client_secret: Option<Secret>,
-    /// The address of a client ID metadata document that the person publishes: the id of the client where no other is set
-    /// and the authorization server takes such documents.
+    /// The address of a client ID metadata document that the person publishes: the id of the client where no
+    /// other is set and the authorization server takes such documents.
     pub client_metadata_url: Option<String>,
     /// The scopes to ask for, separated by spaces; those that the server names by default.
     pub scope: Option<String>,

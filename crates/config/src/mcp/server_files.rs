@@ -1,7 +1,7 @@
 //! The files of a folder that a server of its `.mcp.json` runs, as a person trusted them.
 //!
-//! They are read when the settings are read, and once more whenever the server starts: a pull, an editor or a command
-//! may have changed them meanwhile.
+//! They are read when the settings are read, and once more whenever the server starts: a pull, an editor or a
+//! command may have changed them meanwhile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -32,7 +32,8 @@ const PROJECT: [&str; 8] = [
 
 /// The file with npm's settings.
 const NPMRC: &str = ".npmrc";
-/// Settings of npm that decide neither where a package comes from nor what runs; keys for a server begin with `//`.
+/// Settings of npm that decide neither where a package comes from nor what runs; keys for a server begin with
+/// `//`.
 const HARMLESS_OF_NPM: [&str; 12] = [
     "audit",
     "auto-install-peers",
@@ -66,8 +67,8 @@ impl ServerFiles {
 }
 
 impl McpServerSettings {
-    /// Checks that the files of the folder which this server runs are still those that a person trusted. Reads them;
-    /// a server of the person's own, or at an address, has none.
+    /// Checks that the files of the folder which this server runs are still those that a person trusted.
+    /// Reads them; a server of the person's own, or at an address, has none.
     ///
     /// # Errors
     /// Returns the change, and how to trust the server again.
@@ -115,8 +116,8 @@ pub(crate) fn directory(name: &Path, places: &ConfigPaths) -> Option<String> {
 /// The texts of directories that were read together: many servers may load from the same.
 pub(crate) type Listings = BTreeMap<PathBuf, String>;
 
-/// Reads the files of the folder that a server runs: those that its command line, variables and directory name, and
-/// the directories that it may load from.
+/// Reads the files of the folder that a server runs: those that its command line, variables and directory
+/// name, and the directories that it may load from.
 ///
 /// # Errors
 /// Returns why a person cannot trust it.
@@ -296,8 +297,8 @@ impl Lookup<'_> {
         }
     }
 
-    /// Checks that npm's settings in the folder say neither where packages come from nor what runs: a person who knows
-    /// the package would not see it, because such a file may hold keys and is not shown.
+    /// Checks that npm's settings in the folder say neither where packages come from nor what runs: a person
+    /// who knows the package would not see it, because such a file may hold keys and is not shown.
     ///
     /// # Errors
     /// Returns an error that names the file and the setting.

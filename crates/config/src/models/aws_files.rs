@@ -25,8 +25,9 @@ impl Profile {
     }
 }
 
-/// Returns the profile of this name; `None` if the file has none. The configuration file writes `[profile NAME]`, the
-/// file of credentials `[NAME]`. Indented lines belong to nested settings, which do not matter here.
+/// Returns the profile of this name; `None` if the file has none. The configuration file writes
+/// `[profile NAME]`, the file of credentials `[NAME]`. Indented lines belong to nested settings, which do not
+/// matter here.
 pub(crate) fn profile_of(text: &str, name: &str) -> Option<Profile> {
     let mut found: Option<Profile> = None;
     let mut is_here = false;

@@ -144,7 +144,8 @@ impl<'a> Clouds<'a> {
         let path = SettingPath::dotted("providers").child(name).child("region");
         let variables = match api {
             Api::Bedrock => ["AWS_REGION", "AWS_DEFAULT_REGION"],
-            // The first is that of Google's own client for models, the second that of Anthropic's client for Vertex AI.
+            // The first is that of Google's own client for models, the second that of Anthropic's client for
+            // Vertex AI.
             _ => ["GOOGLE_CLOUD_LOCATION", "CLOUD_ML_REGION"],
         };
         let of_profile = || {
@@ -181,8 +182,8 @@ fn is_vertex(api: Api, entry: Option<&ProviderEntry>) -> bool {
 /// The global address of Vertex AI.
 const VERTEX: &str = "https://aiplatform.googleapis.com/";
 
-/// Returns whether a text can be a part of an address without changing its meaning. Projects of organizations contain a
-/// colon and a dot (`example.com:my-project`).
+/// Returns whether a text can be a part of an address without changing its meaning. Projects of organizations
+/// contain a colon and a dot (`example.com:my-project`).
 fn is_name(text: &str) -> bool {
     let is_part = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:".contains(&byte);
     !text.is_empty() && text.bytes().all(is_part) && !text.starts_with('.')
@@ -204,8 +205,8 @@ pub(crate) fn secrets_of_files(lookup: Lookup<'_>) -> Vec<ApiKeySource> {
 }
 
 /// Google's file: the one that a variable names, or that of `gcloud auth application-default login`
-/// (<https://cloud.google.com/docs/authentication/application-default-credentials>). A file that is named and cannot be
-/// used is a mistake; the usual one need not exist.
+/// (<https://cloud.google.com/docs/authentication/application-default-credentials>). A file that is named and
+/// cannot be used is a mistake; the usual one need not exist.
 fn google_credentials(lookup: Lookup<'_>) -> Option<(Result<GoogleCredentials, String>, String)> {
     let named = set(lookup, GOOGLE_FILE).map(PathBuf::from);
     let is_named = named.is_some();
@@ -252,7 +253,8 @@ fn aws_credentials(lookup: Lookup<'_>) -> Option<Found> {
     Some((credentials.ok_or_else(missing), "AWS_ACCESS_KEY_ID".to_owned()))
 }
 
-/// The credentials of the profile. A profile that is named and has none is a mistake; the usual one need not exist.
+/// The credentials of the profile. A profile that is named and has none is a mistake; the usual one need not
+/// exist.
 fn aws_of_file(lookup: Lookup<'_>) -> Option<Found> {
     let (name, of_config) = read_profile(lookup);
     let file = aws_file(lookup, AWS_CREDENTIALS_FILE, "credentials")?;

@@ -14,7 +14,8 @@ pub struct ProviderSettings {
     pub base_url: String,
     /// Whether it can only be asked with a key.
     pub needs_key: bool,
-    /// The model to ask if none is named, by a name that [`Settings::choose_model`](crate::Settings::choose_model) knows.
+    /// The model to ask if none is named, by a name that
+    /// [`Settings::choose_model`](crate::Settings::choose_model) knows.
     pub default_model: Option<String>,
     /// Whether a person (and not the program) set the default model.
     pub default_model_given: bool,
@@ -55,7 +56,8 @@ impl ProviderSettings {
         }
     }
 
-    /// The reason why the credentials of a cloud that were found cannot be used; `None` if they can, or there are none.
+    /// The reason why the credentials of a cloud that were found cannot be used; `None` if they can, or there
+    /// are none.
     pub fn cloud_problem(&self) -> Option<&str> {
         let cloud = self.cloud.as_ref()?;
         cloud.credentials.as_ref().err().map(String::as_str)

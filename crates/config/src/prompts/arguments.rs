@@ -38,8 +38,8 @@ pub(super) fn has_placeholder(text: &str) -> bool {
         .any(|(at, _)| Placeholder::at(&text[at..]).is_some() && !text[..at].ends_with('\\'))
 }
 
-/// Returns the text with the words in their places. Words that a text has no place for follow it. A backslash before a
-/// placeholder keeps it as it is. Placeholders among the words stay as they are.
+/// Returns the text with the words in their places. Words that a text has no place for follow it. A backslash
+/// before a placeholder keeps it as it is. Placeholders among the words stay as they are.
 pub(super) fn with_arguments(text: &str, arguments: &str) -> String {
     let arguments = arguments.trim();
     let words = words(arguments);
@@ -74,8 +74,8 @@ pub(super) fn with_arguments(text: &str, arguments: &str) -> String {
     filled
 }
 
-/// Splits at blanks. Quotes keep words together; a single quote only at the beginning of a word, because it may be an
-/// apostrophe.
+/// Splits at blanks. Quotes keep words together; a single quote only at the beginning of a word, because it
+/// may be an apostrophe.
 fn words(arguments: &str) -> Vec<String> {
     let (mut words, mut word, mut quote): (Vec<String>, Option<String>, Option<char>) = Default::default();
     for c in arguments.chars() {

@@ -1,5 +1,5 @@
-//! What both the search for prompts and the reading of their directories use: the names in a directory, and mistakes in
-//! its files.
+//! What both the search for prompts and the reading of their directories use: the names in a directory, and
+//! mistakes in its files.
 
 use std::path::Path;
 

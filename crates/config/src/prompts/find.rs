@@ -59,8 +59,8 @@ impl PromptKind {
         }
     }
 
-    /// Returns the names and the files of this kind in a directory, sorted by name. What is left out becomes a
-    /// mistake. With a `root`, no link out of that folder is followed.
+    /// Returns the names and the files of this kind in a directory, sorted by name. What is left out becomes
+    /// a mistake. With a `root`, no link out of that folder is followed.
     fn files_in(
         self,
         directory: &Path,
@@ -146,7 +146,8 @@ impl Settings {
         all
     }
 
-    /// The directories of a kind that exist. A directory of the person inside the workspace belongs to the folder.
+    /// The directories of a kind that exist. A directory of the person inside the workspace belongs to the
+    /// folder.
     fn prompt_directories(&self, kind: PromptKind, of_folder: bool) -> Vec<PathBuf> {
         let mut directories: Vec<PathBuf> = if of_folder {
             let below = kind.folder_directories().iter();
@@ -258,7 +259,8 @@ impl Settings {
         String::from_utf8(bytes).map_err(|_| "it is not text in UTF-8".to_owned())
     }
 
-    /// Returns whether a file may hold secrets. The person's own configuration, which is closed to tools, is open here.
+    /// Returns whether a file may hold secrets. The person's own configuration, which is closed to tools, is
+    /// open here.
     fn is_closed_prompt(&self, real: &Path, of_folder: bool) -> bool {
         if of_folder {
             return self.is_guarded(real);

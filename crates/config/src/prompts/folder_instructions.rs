@@ -59,8 +59,8 @@ impl Settings {
         Some(new_instructions(&path, text))
     }
 
-    /// Returns a warning for each file of instructions, of the person or the folder, that is not read because it
-    /// is too large.
+    /// Returns a warning for each file of instructions, of the person or the folder, that is not read because
+    /// it is too large.
     pub(crate) fn too_large_instructions(&self) -> Vec<ConfigMistake> {
         let own = self.user_file.parent();
         let directories = own.into_iter().chain(self.instructing_directories());

@@ -57,8 +57,8 @@ impl<'t> FrontMatter<'t> {
     }
 }
 
-/// Reads the fields. If the text is not YAML, it is read once more with its values in quotes, because files for
-/// other programs have values such as `first: second` or `[a] [b]`.
+/// Reads the fields. If the text is not YAML, it is read once more with its values in quotes, because files
+/// for other programs have values such as `first: second` or `[a] [b]`.
 fn fields(front: &str) -> Result<BTreeMap<String, String>, FrontMatterError> {
     let parsed = yaml::parse(front).or_else(|error| yaml::parse(&quoted(front)).map_err(|_| error));
     let node = parsed.map_err(|error| FrontMatterError {

@@ -1,7 +1,8 @@
-//! Texts for the model: instructions of the person and of folders, facts about the place, commands and skills.
+//! Texts for the model: instructions of the person and of folders, facts about the place, commands and
+//! skills.
 //!
-//! Commands and skills are Markdown files. A person sends a command with `/NAME`. The model gets the names and
-//! descriptions of skills, and reads the text of one when a task needs it.
+//! Commands and skills are Markdown files. A person sends a command with `/NAME`. The model gets the names
+//! and descriptions of skills, and reads the text of one when a task needs it.
 //!
 //! The person's own files are beside their configuration file. Those of a folder are used like its
 //! `AGENTS.md`, as far as the person lets the folder instruct the model.
@@ -64,8 +65,8 @@ impl PromptFiles {
 }
 
 impl Settings {
-    /// Reads the commands and skills of the person, and those of the folder as far as it may instruct the model.
-    /// Nothing is read of a folder that the person has not decided about.
+    /// Reads the commands and skills of the person, and those of the folder as far as it may instruct the
+    /// model. Nothing is read of a folder that the person has not decided about.
     pub fn prompt_files(&self) -> PromptFiles {
         let mut files = PromptFiles::default();
         files.add(self.find_prompts(false));
@@ -89,8 +90,8 @@ impl Settings {
         found.map(|found| (found.file, found.text)).collect()
     }
 
-    /// Returns the list of skills for a model with a window of so many tokens; `None` if there are none, or the
-    /// settings turn off the tool that reads them.
+    /// Returns the list of skills for a model with a window of so many tokens; `None` if there are none, or
+    /// the settings turn off the tool that reads them.
     pub(crate) fn skill_catalogue(&self, window: u64) -> Option<Instructions> {
         let files = self.tools.offers(SKILL_TOOL).then(|| self.prompt_files())?;
         catalogue::catalogue(&files.skills().collect::<Vec<_>>(), window)

@@ -22,8 +22,8 @@ const MAX_FIRST_LINE: usize = 100;
 pub struct PromptFile {
     /// Whether it is a command or a skill.
     pub kind: PromptKind,
-    /// The name: that of the file with those of its subdirectories before it (`team:review`), or for a skill that of
-    /// its directory.
+    /// The name: that of the file with those of its subdirectories before it (`team:review`), or for a skill
+    /// that of its directory.
     pub name: String,
     /// Its purpose, in one line.
     pub description: String,
@@ -56,8 +56,8 @@ impl PromptFile {
         !self.argument_hint.is_empty() || has_placeholder(&self.text)
     }
 
-    /// Returns whether the text has commands that other programs run before they send it (``!`git diff` ``). They are
-    /// never run here.
+    /// Returns whether the text has commands that other programs run before they send it (``!`git diff` ``).
+    /// They are never run here.
     pub fn names_shell_commands(&self) -> bool {
         self.text.contains("!`") || self.text.contains("```!")
     }

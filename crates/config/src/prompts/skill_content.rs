@@ -50,8 +50,8 @@ impl Settings {
     /// Returns the text of a skill for the model, or of one of its files. The files are read at each call.
     ///
     /// # Errors
-    /// Returns an error in words for the model, if there is no such skill, or the file is not in its directory or
-    /// cannot be given to a model.
+    /// Returns an error in words for the model, if there is no such skill, or the file is not in its
+    /// directory or cannot be given to a model.
     pub fn read_skill(&self, name: &str, file: Option<&str>) -> Result<String, String> {
         let files = self.prompt_files();
         let Some(skill) = files.skills().find(|skill| skill.name == name) else {

@@ -1,5 +1,5 @@
-//! The files of commands below a directory, each with its name. A command in a subdirectory has the name that Claude
-//! Code gives it: `team/review.md` is sent with `/team:review`.
+//! The files of commands below a directory, each with its name. A command in a subdirectory has the name that
+//! Claude Code gives it: `team/review.md` is sent with `/team:review`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ struct CommandDirectory {
     level: usize,
 }
 
-/// Returns the names and the files of the commands below a directory, sorted by name. What is left out becomes a
-/// mistake. With a `root`, no link out of that folder is followed.
+/// Returns the names and the files of the commands below a directory, sorted by name. What is left out
+/// becomes a mistake. With a `root`, no link out of that folder is followed.
 pub(super) fn command_files(
     directory: &Path,
     root: Option<&Path>,

@@ -1,7 +1,7 @@
 //! The paths of approval rules in one form, so that a rule means what it says however its path is spelled.
 //!
-//! Paths of calls are compared in their normal form. A pattern such as `./private/**` would match none of them,
-//! and a rule that denies it would deny nothing.
+//! Paths of calls are compared in their normal form. A pattern such as `./private/**` would match none of
+//! them, and a rule that denies it would deny nothing.
 
 use std::path::Path;
 

@@ -8,8 +8,8 @@ use crate::layers::keys::SettingPath;
 use crate::layers::value::Value;
 use crate::mistake::ConfigMistake;
 
-/// Reads an address, or a network as an address and the length of its prefix in bits: `127.0.0.1`, `10.0.0.0/8`,
-/// `fd00::/8`. An address alone has all of its bits. `None` if it is neither.
+/// Reads an address, or a network as an address and the length of its prefix in bits: `127.0.0.1`,
+/// `10.0.0.0/8`, `fd00::/8`. An address alone has all of its bits. `None` if it is neither.
 pub fn address_or_network(text: &str) -> Option<(IpAddr, u32)> {
     let (address, bits) = match text.split_once('/') {
         Some((address, bits)) => (address, Some(bits)),

@@ -1,5 +1,5 @@
-//! Makes the resolved configuration of an agent from settings: chooses the model, narrows the tools, and reads
-//! AGENTS.md and the list of skills.
+//! Makes the resolved configuration of an agent from settings: chooses the model, narrows the tools, and
+//! reads AGENTS.md and the list of skills.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -40,8 +40,8 @@ pub struct UnknownModel {
 }
 
 impl Settings {
-    /// Returns the provider whose default model is asked if none is named: the first connected one whose default
-    /// a person set, otherwise the first connected one that has a default.
+    /// Returns the provider whose default model is asked if none is named: the first connected one whose
+    /// default a person set, otherwise the first connected one that has a default.
     pub fn default_provider(&self) -> Option<&ProviderSettings> {
         let connected = || self.providers.iter().filter(|provider| provider.is_connected());
         let given = connected().find(|provider| provider.default_model_given);

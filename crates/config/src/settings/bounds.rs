@@ -1,5 +1,5 @@
-//! The valid ranges of the settings of model calls, of condensing and of loops, for settings, new sessions and changes
-//! of a session.
+//! The valid ranges of the settings of model calls, of condensing and of loops, for settings, new sessions
+//! and changes of a session.
 
 use agentx_types::{Condensing, ModelParams};
 

@@ -1,5 +1,5 @@
-//! The settings of memory: their values, and the choice of the stricter of two. Any folder may turn memory off, even
-//! an untrusted one; only the person decides what is remembered about them.
+//! The settings of memory: their values, and the choice of the stricter of two. Any folder may turn memory
+//! off, even an untrusted one; only the person decides what is remembered about them.
 
 use agentx_types::ContextSource;
 

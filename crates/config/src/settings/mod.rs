@@ -85,7 +85,8 @@ pub struct Settings {
     pub catalog: Catalog,
     /// The providers of the catalog, each with its key.
     pub providers: Vec<ProviderSettings>,
-    /// Files of clouds with credentials that the environment names; the usual ones are kept from tools anyway.
+    /// Files of clouds with credentials that the environment names; the usual ones are kept from tools
+    /// anyway.
     pub cloud_files: Vec<PathBuf>,
     /// Every key and header that any layer names for a provider, including overridden ones: commands and a
     /// folder's files get none of them.

@@ -1,5 +1,5 @@
-//! The settings of the sandbox: their values, and the choice of the stricter of two. A folder may only make the
-//! sandbox stricter, even a trusted one: the person alone decides what its commands may reach.
+//! The settings of the sandbox: their values, and the choice of the stricter of two. A folder may only make
+//! the sandbox stricter, even a trusted one: the person alone decides what its commands may reach.
 
 use std::path::PathBuf;
 

@@ -29,8 +29,8 @@ const DESCRIBED: &[&str] = &[
     "tools.environment",
 ];
 
-/// Returns the effects of these settings: what else they loosen or decide, where prompts and keys go, and which
-/// programs run. Those that reach farthest are the last. `below` has the layers below the folder's.
+/// Returns the effects of these settings: what else they loosen or decide, where prompts and keys go, and
+/// which programs run. Those that reach farthest are the last. `below` has the layers below the folder's.
 pub(crate) fn effects(
     layer: &SettingsLayer,
     below: &MergedSettings,

@@ -266,9 +266,9 @@ fn once_trusted(mut layer: SettingsLayer, of_files: &[IgnoredSetting]) -> Settin
     layer
 }
 
-/// Returns the files of the workspace that a command line runs: those that it names, and what its program may load as
-/// a server's would. A line counts only if its program is named plainly and is one of these files, so that a person is asked
-/// again when it changes.
+/// Returns the files of the workspace that a command line runs: those that it names, and what its program may
+/// load as a server's would. A line counts only if its program is named plainly and is one of these files, so
+/// that a person is asked again when it changes.
 fn programs(
     line: &str,
     guard: &Guard,

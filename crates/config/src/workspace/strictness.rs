@@ -1,4 +1,5 @@
-//! Finds the stricter of two values of a setting, because a folder that is not trusted may only make things stricter.
+//! Finds the stricter of two values of a setting, because a folder that is not trusted may only make things
+//! stricter.
 
 use agentx_sandbox::SandboxMode;
 
@@ -19,8 +20,8 @@ pub(crate) fn why_not(path: &SettingPath, value: &Value, own: &MergedSettings) -
     (!may).then_some(why)
 }
 
-/// Returns whether a value is as strict as that of a key that no layer has set, or stricter. A key of the sandbox that
-/// has no default follows from others, so that only its strictest value is.
+/// Returns whether a value is as strict as that of a key that no layer has set, or stricter. A key of the
+/// sandbox that has no default follows from others, so that only its strictest value is.
 pub(crate) fn is_stricter_than_unset(path: &SettingPath, value: &Value) -> bool {
     match value {
         Value::Text(word) if path.0 == ["sandbox", "network"] => word == "off",

@@ -274,7 +274,8 @@ fn starts_in(desk: &Desk, loaded: &Loaded) -> (Option<String>, String) {
 
 #[test]
 fn the_open_folder_never_decides_what_an_own_server_means() {
-    // (settings, where it starts in a folder that nobody trusts, and in a trusted one; none if it is left out)
+    // (settings, where it starts in a folder that nobody trusts, and in a trusted one; none if it is left
+    // out)
     for (rest, strange, trusted) in [
         ("args: [-y, some-server]", Some("home"), Some("ws")),
         ("args: [.]", None, Some("ws")),
@@ -507,7 +508,8 @@ fn a_runner_does_not_start_where_npm_settings_choose_the_server_or_a_program() {
     }
 }
 
-/// An interpreter obeys the first line of a script, and a script may look beside its link and in installed modules above.
+/// An interpreter obeys the first line of a script, and a script may look beside its link and in installed
+/// modules above.
 #[cfg(unix)]
 #[test]
 fn what_a_script_loads_in_another_way_is_noticed() {

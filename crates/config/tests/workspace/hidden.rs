@@ -316,8 +316,8 @@ fn a_folder_that_a_person_ignores_keeps_nobody_from_working() {
     assert_eq!(ignored(&loaded).len(), 4);
 }
 
-/// Each setting that a folder may only set once it is trusted is an effect, before it is trusted too, so that no
-/// number of other rows hides it.
+/// Each setting that a folder may only set once it is trusted is an effect, before it is trusted too, so that
+/// no number of other rows hides it.
 #[test]
 fn what_settings_would_do_once_the_folder_is_trusted_is_an_effect_before_that() {
     let models: String = (0..8)

@@ -61,8 +61,8 @@ impl RecordFinish {
 }
 
 impl Recorder {
-    /// Returns a recorder into `journal`, and its end, which fires `stop` for the effects in progress. Must be
-    /// called inside a tokio runtime.
+    /// Returns a recorder into `journal`, and its end, which fires `stop` for the effects in progress. Must
+    /// be called inside a tokio runtime.
     pub(crate) fn new(journal: Journal, secrets: Secrets, stop: CancellationToken) -> (Self, RecordFinish) {
         let (lines, queue) = mpsc::unbounded_channel();
         let writer = tokio::spawn(write(journal, queue));

@@ -105,9 +105,9 @@ fn answered(answer: AssembledAnswer, reason: StopReason, model: &str) -> Result<
     }
 }
 
-/// Returns what a call has cost before it begins: nothing, or an estimate of what its model read if a crash cut it
-/// off and it is repeated (`again`). Vendors bill what they read although nobody got the answer; how much of that
-/// was written is not known.
+/// Returns what a call has cost before it begins: nothing, or an estimate of what its model read if a crash
+/// cut it off and it is repeated (`again`). Vendors bill what they read although nobody got the answer; how
+/// much of that was written is not known.
 pub(crate) fn lost(request: &ModelRequest, again: bool) -> Usage {
     let read = if again { estimate_request(request) } else { 0 };
     Usage {

@@ -60,7 +60,8 @@ pub struct ToolFactoryParts {
     /// The identity of the folder, so that it does not get the values of another folder that was at its path;
     /// `None` identifies folders by their path alone.
     pub folder_now: Option<CurrentFolder>,
-    /// Maximum number of bytes that scripts may keep for one person (`kv`), at most 128 MiB; `None` means that.
+    /// Maximum number of bytes that scripts may keep for one person (`kv`), at most 128 MiB; `None` means
+    /// that.
     pub kept_bytes: Option<u64>,
     /// Finds the addresses of hosts.
     pub lookup: Arc<dyn NameLookup>,

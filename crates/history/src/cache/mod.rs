@@ -24,8 +24,8 @@ const FORGOTTEN_AFTER_MS: u64 = 5 * 60 * 1_000;
 /// The same for entries that a person wants to be kept for an hour (`models.*.cache_ttl`).
 const HOUR_MS: u64 = 60 * 60 * 1_000;
 
-/// Tokens that a cache may leave out without a reason: OpenAI's grows in steps of 128 tokens, and no vendor keeps
-/// a beginning of less than 1,024.
+/// Tokens that a cache may leave out without a reason: OpenAI's grows in steps of 128 tokens, and no vendor
+/// keeps a beginning of less than 1,024.
 const LEAST_LOST: u64 = 1_024;
 
 /// The share of a request, in percent, that counts as little, too.
@@ -80,8 +80,8 @@ pub struct CacheReport {
     pub causes: Vec<CacheCause>,
     /// Tokens that this request read, as counted.
     pub usage: Usage,
-    /// Tokens of the predecessor that were not read from the cache; 0 if they are so few that it is how the vendor's
-    /// cache works.
+    /// Tokens of the predecessor that were not read from the cache; 0 if they are so few that it is how the
+    /// vendor's cache works.
     pub lost_tokens: u64,
     /// The cost of the lost tokens beyond a read from the cache; `None` if the prices are unknown.
     pub lost_cost: Option<NanoUsd>,

@@ -118,8 +118,8 @@ pub async fn branches_of(
     })
 }
 
-/// Returns the files that the tools of a session changed, if they are not as they were before: the first content is the
-/// one before the session, the second the one that it left.
+/// Returns the files that the tools of a session changed, if they are not as they were before: the first
+/// content is the one before the session, the second the one that it left.
 ///
 /// # Errors
 /// Returns an error if the session cannot be read.

@@ -102,8 +102,8 @@ impl FileHistory {
         }
     }
 
-    /// Returns whether the file is as the session left it: `present` is the last version that the session wrote.
-    /// Until its last change is confirmed, the version before that change is accepted as well.
+    /// Returns whether the file is as the session left it: `present` is the last version that the session
+    /// wrote. Until its last change is confirmed, the version before that change is accepted as well.
     pub fn left(&self, present: Option<&BlobId>) -> bool {
         self.changes.last().is_some_and(|last| {
             last.after.matches(present) || !last.confirmed && last.before.matches(present)

@@ -18,8 +18,8 @@ use super::restorings::Restoring;
 /// The tools whose outcome describes their changes of files. Names of tools are unique, so no other tool can
 /// have these.
 const CHANGERS: [&str; 2] = ["write", "edit"];
-/// The tools that the agent's machine answers itself, which change nothing. They are not among an agent's tools unless
-/// one of another kind has taken the name.
+/// The tools that the agent's machine answers itself, which change nothing. They are not among an agent's
+/// tools unless one of another kind has taken the name.
 const OF_MACHINE: [&str; 5] = ["ask_user", "find_tools", "present_plan", "recall", "wait"];
 
 /// A message of a person.
@@ -35,7 +35,8 @@ pub struct PastInput {
     pub at: Timestamp,
     /// The texts of the message.
     pub texts: Vec<String>,
-    /// Whether it has no content: after a run that failed, such an input calls the model again, as `/retry` does.
+    /// Whether it has no content: after a run that failed, such an input calls the model again, as `/retry`
+    /// does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retry: bool,
     /// Whether the agent was working when it was sent. Going back to before it keeps the part of that answer
@@ -322,8 +323,8 @@ impl SessionHistory {
         number.checked_sub(1).and_then(|index| self.inputs.get(index))
     }
 
-    /// Returns the commands that people ran beside the conversation, in order, each with the event that recorded its end
-    /// and the time of that.
+    /// Returns the commands that people ran beside the conversation, in order, each with the event that
+    /// recorded its end and the time of that.
     pub fn commands(&self) -> &[(u64, Timestamp, String)] {
         &self.commands
     }

@@ -1,5 +1,5 @@
-//! Finds the restore of files that an undo would undo, in the session or in the one from which it was forked, and
-//! plans the undo.
+//! Finds the restore of files that an undo would undo, in the session or in the one from which it was forked,
+//! and plans the undo.
 
 use agentx_runtime::{LogError, RestorePlan, Runtime, RuntimeError};
 use agentx_types::SessionId;
@@ -51,8 +51,8 @@ fn last_of(history: &SessionHistory) -> Option<Restoring> {
     Some(last)
 }
 
-/// Plans the undo of the latest restore. If the latest restore is itself an undo that left files unrestored, the plan
-/// covers those files.
+/// Plans the undo of the latest restore. If the latest restore is itself an undo that left files unrestored,
+/// the plan covers those files.
 ///
 /// # Errors
 /// Returns an error if the session or its files cannot be read.

@@ -24,8 +24,8 @@ pub struct Restoring {
     /// Whether it undoes another one.
     #[serde(skip)]
     pub is_undo: bool,
-    /// The files of the undone restore that an undo has not put back so far, because it kept them or failed. Known only
-    /// of the latest one.
+    /// The files of the undone restore that an undo has not put back so far, because it kept them or failed.
+    /// Known only of the latest one.
     #[serde(skip)]
     pub left: Vec<String>,
 }

@@ -99,8 +99,8 @@ pub async fn transcript(runtime: &dyn Runtime, session: &SessionId) -> Result<Tr
     Ok(transcript)
 }
 
-/// Reads the beginning of a session without its pictures, up to the message with which it has this many bytes or more.
-/// Also returns whether that is all of the session.
+/// Reads the beginning of a session without its pictures, up to the message with which it has this many bytes
+/// or more. Also returns whether that is all of the session.
 ///
 /// # Errors
 /// Returns an error if it cannot be read.

@@ -154,8 +154,8 @@ impl Keyring {
         }
     }
 
-    /// Trusts a person from now on; returns the previous trust. Tokens for `/mcp` of somebody who was not trusted until
-    /// now are removed: they are of a time before the trust in them was removed.
+    /// Trusts a person from now on; returns the previous trust. Tokens for `/mcp` of somebody who was not
+    /// trusted until now are removed: they are of a time before the trust in them was removed.
     ///
     /// # Errors
     /// Returns an error if the list of people or that of tokens cannot be read or written.
@@ -185,8 +185,9 @@ impl Keyring {
     /// Removes the trust in a person, and their tokens for `/mcp`; returns the previous trust.
     ///
     /// # Errors
-    /// Returns an error if the list of people cannot be read or written; then nothing has changed. Also returns an error
-    /// if the list of tokens cannot; then the person is not trusted any more, and [`Keyring::trust`] removes the tokens.
+    /// Returns an error if the list of people cannot be read or written; then nothing has changed. Also
+    /// returns an error if the list of tokens cannot; then the person is not trusted any more, and
+    /// [`Keyring::trust`] removes the tokens.
     pub fn untrust(&self, key: &PublicKey) -> Result<Option<Trusted>, KeyringError> {
         let lock = files::lock(&self.directory)?;
         let before = self.change(&lock, |people| {

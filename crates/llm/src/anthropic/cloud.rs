@@ -1,5 +1,5 @@
-//! The beginning of a body: Anthropic itself and the clouds that serve its models want the model, the version and the
-//! stream in different places.
+//! The beginning of a body: Anthropic itself and the clouds that serve its models want the model, the version
+//! and the stream in different places.
 //!
 //! | | model | version | stream | betas |
 //! | --- | --- | --- | --- | --- |

@@ -23,8 +23,9 @@ use crate::stream_error::StreamError;
 /// (<https://github.com/langchain-ai/langchain/pull/37025>, <https://github.com/praxis-proxy/ai/pull/273>). A
 /// delta with an unknown index belongs to the open block.
 ///
-/// Gateways leave beginnings out, too: of the message (<https://github.com/router-for-me/CLIProxyAPI/issues/530>) and of
-/// blocks (<https://github.com/BerriAI/litellm/pull/30115>). Words need no beginning. Arguments without one belong
+/// Gateways leave beginnings out, too: of the message
+/// (<https://github.com/router-for-me/CLIProxyAPI/issues/530>) and of blocks
+/// (<https://github.com/BerriAI/litellm/pull/30115>). Words need no beginning. Arguments without one belong
 /// to a call that nobody can know, so the answer is malformed, as it is for the SDKs of the vendor.
 ///
 /// ```

@@ -25,8 +25,8 @@ pub fn beta(request: &ModelRequest, options: &AnthropicOptions) -> Option<&'stat
         .then_some(BINDING_CONTROLS)
 }
 
-/// The way to request reasoning: that of the model, or the other one if the provider has refused it ("adaptive
-/// thinking is not supported on this model", <https://github.com/docker/docker-agent/issues/3362>;
+/// The way to request reasoning: that of the model, or the other one if the provider has refused it
+/// ("adaptive thinking is not supported on this model", <https://github.com/docker/docker-agent/issues/3362>;
 /// ""thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive"",
 /// <https://github.com/handochan/aelix-ai/issues/258>).
 pub(super) fn mode(request: &ModelRequest, options: &AnthropicOptions) -> ThinkingMode {

@@ -1,5 +1,5 @@
-//! Decodes a streamed answer of Anthropic's models at Bedrock: each `chunk` frame holds one event of the Messages
-//! API as base64, and an exception ends the answer.
+//! Decodes a streamed answer of Anthropic's models at Bedrock: each `chunk` frame holds one event of the
+//! Messages API as base64, and an exception ends the answer.
 
 use agentx_types::{EnvironmentEvent, Timestamp};
 use serde::Deserialize;
@@ -37,8 +37,8 @@ impl BedrockDecoder {
     /// Decodes the next bytes and adds the events to `out`.
     ///
     /// # Errors
-    /// Returns [`StreamError::Provider`] for an exception in the stream, and [`StreamError::Malformed`] if the bytes
-    /// are not frames of events. Nothing may be pushed after an error.
+    /// Returns [`StreamError::Provider`] for an exception in the stream, and [`StreamError::Malformed`] if
+    /// the bytes are not frames of events. Nothing may be pushed after an error.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<EnvironmentEvent>) -> Result<(), StreamError> {
         let mut frames = Vec::new();
         let read = self.frames.push(bytes, &mut frames);

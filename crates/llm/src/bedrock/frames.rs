@@ -1,5 +1,5 @@
-//! The frames of `application/vnd.amazon.eventstream`: a prelude of two lengths and a checksum, headers, a payload,
-//! and a checksum over all of it. Numbers are big-endian; checksums are CRC-32.
+//! The frames of `application/vnd.amazon.eventstream`: a prelude of two lengths and a checksum, headers, a
+//! payload, and a checksum over all of it. Numbers are big-endian; checksums are CRC-32.
 
 use thiserror::Error;
 

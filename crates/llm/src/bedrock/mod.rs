@@ -1,6 +1,6 @@
-//! Amazon Bedrock, sans-IO: the place of a request ([`invoke_path`], [`region_of`]), its signature (`sign`, with
-//! the feature `bedrock`), and its answer ([`BedrockDecoder`]). Anthropic's models speak their own protocol inside
-//! the frames of AWS; `anthropic::build` makes the body.
+//! Amazon Bedrock, sans-IO: the place of a request ([`invoke_path`], [`region_of`]), its signature (`sign`,
+//! with the feature `bedrock`), and its answer ([`BedrockDecoder`]). Anthropic's models speak their own
+//! protocol inside the frames of AWS; `anthropic::build` makes the body.
 
 mod answer;
 mod credentials;

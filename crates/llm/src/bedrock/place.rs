@@ -25,8 +25,8 @@ pub fn is_region(text: &str) -> bool {
     text.len() <= 32 && text.split('-').count() >= 3 && text.split('-').all(is_part)
 }
 
-/// Returns the region that the host of an address names: `bedrock-runtime.REGION.amazonaws.com`, its FIPS form, or a
-/// VPC endpoint. `None` for other hosts, such as a proxy.
+/// Returns the region that the host of an address names: `bedrock-runtime.REGION.amazonaws.com`, its FIPS
+/// form, or a VPC endpoint. `None` for other hosts, such as a proxy.
 ///
 /// ```
 /// use agentx_llm::bedrock::region_of;
@@ -41,8 +41,8 @@ pub fn region_of(host: &str) -> Option<&str> {
     labels.next().filter(|label| is_region(label))
 }
 
-/// Returns the path that calls a model with a streamed answer. An id may be a model's, an inference profile's or an
-/// ARN.
+/// Returns the path that calls a model with a streamed answer. An id may be a model's, an inference profile's
+/// or an ARN.
 ///
 /// ```
 /// let path = agentx_llm::bedrock::invoke_path("us.anthropic.claude-v1:0");

@@ -7,8 +7,8 @@ use agentx_types::{Api, ModelSpec};
 use super::Catalog;
 
 impl Catalog {
-    /// A model of a cloud with the window, the limits and the media that its vendor's model has. Prices stay unknown:
-    /// clouds have their own.
+    /// A model of a cloud with the window, the limits and the media that its vendor's model has. Prices stay
+    /// unknown: clouds have their own.
     pub(super) fn as_at_home(&self, model: ModelSpec) -> ModelSpec {
         if !matches!(model.api, Api::Bedrock | Api::VertexAnthropic) {
             return model;
@@ -31,11 +31,11 @@ impl Catalog {
     }
 }
 
-/// The id that the vendor of a model gives it. Bedrock's ids have a region and the vendor before it and a version
-/// behind it, also at the end of an ARN (`us.anthropic.claude-sonnet-4-5-20250929-v1:0`,
-/// <https://docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html>); Vertex AI's have the day behind `@`
-/// (<https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude>). Gateways put the
-/// vendor before a slash.
+/// The id that the vendor of a model gives it. Bedrock's ids have a region and the vendor before it and a
+/// version behind it, also at the end of an ARN (`us.anthropic.claude-sonnet-4-5-20250929-v1:0`,
+/// <https://docs.aws.amazon.com/bedrock/latest/userguide/models-supported.html>); Vertex AI's have the day
+/// behind `@` (<https://cloud.google.com/vertex-ai/generative-ai/docs/partner-models/claude/use-claude>).
+/// Gateways put the vendor before a slash.
 pub(super) fn id_at_home(model: &ModelSpec) -> Cow<'_, str> {
     let id = model.id.rsplit('/').next().unwrap_or(&model.id);
     match model.api {
@@ -51,8 +51,8 @@ pub(super) fn id_at_home(model: &ModelSpec) -> Cow<'_, str> {
     }
 }
 
-/// Returns whether an address is one of Vertex AI: at Google's host, of the world or of a region, or by its path behind a
-/// proxy.
+/// Returns whether an address is one of Vertex AI: at Google's host, of the world or of a region, or by its
+/// path behind a proxy.
 pub(super) fn is_vertex(base_url: &str) -> bool {
     let host = base_url.split_once("://").map_or(base_url, |(_, rest)| rest);
     let host = host.split(['/', ':']).next().unwrap_or(host);

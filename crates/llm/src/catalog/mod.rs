@@ -193,14 +193,14 @@ impl Catalog {
         &self.models
     }
 
-    /// Returns the model of this name that the configuration added or overrode; `None` if there is none. Ids do
-    /// not count: only the name under which the configuration lists the model.
+    /// Returns the model of this name that the configuration added or overrode; `None` if there is none. Ids
+    /// do not count: only the name under which the configuration lists the model.
     pub fn own(&self, name: &str) -> Option<ModelSpec> {
         self.models[..self.own].iter().find_map(|entry| entry.named(name))
     }
 
-    /// Returns whether the id of this model is a name for it, as [`ModelEntry::is_called_by_id`]; so it is for a
-    /// model that the catalog does not have.
+    /// Returns whether the id of this model is a name for it, as [`ModelEntry::is_called_by_id`]; so it is
+    /// for a model that the catalog does not have.
     pub fn is_called_by_id(&self, model: &ModelSpec) -> bool {
         let is_it = |entry: &&ModelEntry| entry.spec.is_same(model);
         self.models
@@ -219,8 +219,8 @@ impl Catalog {
         self.providers.iter().find(|provider| provider.name == name)
     }
 
-    /// Returns whether the window of a model is only assumed: it is the one that this catalog assumes for unknown
-    /// models of the provider, and nothing has set it for the model with this id.
+    /// Returns whether the window of a model is only assumed: it is the one that this catalog assumes for
+    /// unknown models of the provider, and nothing has set it for the model with this id.
     pub fn assumes_window(&self, provider: &str, id: &str, context_window: u64) -> bool {
         let assumed = self.provider(provider).map(|provider| provider.context_window);
         let is_set = |entry: &ModelEntry| {
@@ -232,9 +232,9 @@ impl Catalog {
         assumed == Some(context_window) && !self.models.iter().any(is_set)
     }
 
-    /// Returns the model that a person means by an id, an alias, or `provider/model`. If the name has a provider,
-    /// the model need not be in the catalog. If two models have the name, the configured one is returned; the id of
-    /// a configured one that has another name comes last.
+    /// Returns the model that a person means by an id, an alias, or `provider/model`. If the name has a
+    /// provider, the model need not be in the catalog. If two models have the name, the configured one is
+    /// returned; the id of a configured one that has another name comes last.
     ///
     /// # Errors
     /// Returns [`CatalogError::UnknownModel`] with the nearest names if the name has no provider and no model

@@ -29,8 +29,8 @@ pub struct ProviderEntry {
     pub other_key_env: Option<String>,
     /// The environment variable with a token for `authorization: Bearer`; it takes precedence over the key.
     pub token_env: Option<String>,
-    /// The environment variable with the id of an access key of AWS, for a provider that takes signed requests
-    /// in place of a key.
+    /// The environment variable with the id of an access key of AWS, for a provider that takes signed
+    /// requests in place of a key.
     pub access_key_env: Option<String>,
     /// The environment variable with the secret of that access key.
     pub secret_key_env: Option<String>,

@@ -74,9 +74,10 @@ fn claude_version(id: &str) -> Option<u32> {
 }
 
 /// Returns the form in which a model wants its reasoning back behind a server of a person's own, as its name
-/// says. Vendors of the models that want it (DeepSeek from version 4 on, Moonshot's that think) refuse requests
-/// without it, and so do servers that hand requests on to them
-/// (<https://github.com/RooCodeInc/Roo-Code/issues/12174>, <https://github.com/Factory-AI/factory/issues/1091>).
+/// says. Vendors of the models that want it (DeepSeek from version 4 on, Moonshot's that think) refuse
+/// requests without it, and so do servers that hand requests on to them
+/// (<https://github.com/RooCodeInc/Roo-Code/issues/12174>,
+/// <https://github.com/Factory-AI/factory/issues/1091>).
 pub(super) fn reasoning_echo(id: &str) -> ReasoningEcho {
     let id = id.to_ascii_lowercase();
     let version = |family: &str| {

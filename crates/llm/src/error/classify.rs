@@ -31,8 +31,8 @@ struct CodeRule {
 /// - Moonshot: 429 `exceeded_current_quota_error`, "suspended due to insufficient balance"
 ///   (<https://github.com/666ghj/BettaFish/issues/524>). DeepSeek: 402 "Insufficient Balance". Zhipu: 429
 ///   with code 1113.
-/// - LiteLLM: 400 or 429 `budget_exceeded` (<https://github.com/BerriAI/litellm/issues/4606>), and 400 `auth_error`
-///   "ExceededBudget: End User=x over budget. Spend=0.1, Budget=0.01"
+/// - LiteLLM: 400 or 429 `budget_exceeded` (<https://github.com/BerriAI/litellm/issues/4606>), and 400
+///   `auth_error` "ExceededBudget: End User=x over budget. Spend=0.1, Budget=0.01"
 ///   (<https://github.com/BerriAI/litellm/pull/9658>).
 /// - DashScope: 400 `Arrearage`, "please make sure your account is in good standing"
 ///   (<https://www.alibabacloud.com/help/en/model-studio/error-code>).
@@ -42,8 +42,8 @@ struct CodeRule {
 /// `image_content_policy_violation`, `bio_policy` and `misalignment_policy_violation` come in the
 /// `response.failed` of a stream
 /// (<https://docs.rs/dynamo-protocols/8.1.0/dynamo_protocols/types/responses/enum.ResponseErrorCode.html>).
-/// DeepSeek says "Content Exists Risk" (400, <https://github.com/666ghj/BettaFish/issues/108>), xAI "Content violates
-/// usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO" (403,
+/// DeepSeek says "Content Exists Risk" (400, <https://github.com/666ghj/BettaFish/issues/108>), xAI "Content
+/// violates usage guidelines. Failed check: SAFETY_CHECK_TYPE_BIO" (403,
 /// <https://github.com/UKGovernmentBEIS/inspect_ai/issues/2267>), Zhipu the code 1301 (400,
 /// <https://github.com/zai-org/feedback/issues/516>), LiteLLM `ContentPolicyViolationError` in its message.
 const BEFORE_STATUS: &[CodeRule] = &[FILTERED, OUT_OF_MONEY, ACCOUNT_CLOSED];
@@ -289,9 +289,9 @@ const SIDES: &[CodeRule] = &[
 ];
 
 /// The kind of an error, by the first of these that decides: a context window that is too small, refusals of
-/// a chat template or of pictures, a model that cannot be loaded, words of `BEFORE_STATUS`, a status with one meaning, words of
-/// `AFTER_STATUS`, the class of the status, words of `SIDES`. An error without any of them is a
-/// [`ErrorCode::ServerError`].
+/// a chat template or of pictures, a model that cannot be loaded, words of `BEFORE_STATUS`, a status with one
+/// meaning, words of `AFTER_STATUS`, the class of the status, words of `SIDES`. An error without any of them
+/// is a [`ErrorCode::ServerError`].
 pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode {
     let message = extracted.message.to_ascii_lowercase();
     let find = |rules: &[CodeRule]| {

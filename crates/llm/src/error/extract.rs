@@ -210,8 +210,8 @@ fn strip_tags(text: &str) -> String {
         .to_owned()
 }
 
-/// Returns whether the field of an error has one: gateways write `null`, `false`, an empty text or an empty object
-/// beside a success.
+/// Returns whether the field of an error has one: gateways write `null`, `false`, an empty text or an empty
+/// object beside a success.
 pub(crate) fn says_something(error: &Value) -> bool {
     match error {
         Value::Null | Value::Bool(false) => false,

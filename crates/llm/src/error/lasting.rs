@@ -2,16 +2,19 @@
 //! template that fails, a country that a provider does not serve. Servers report them as their own failure
 //! (500) or as a bad request, and waiting or another form of the request changes nothing.
 //!
-//! Sources of the words: Ollama ("model requires more system memory (5.0 GiB) than is available (3.9 GiB)", 500,
-//! <https://github.com/continuedev/continue/issues/11715>; "llama runner process has terminated: CUDA error: out of
-//! memory", <https://github.com/ollama/ollama/issues/9782>; "unable to load model: /…/sha256-…", 500, of a model that is
-//! newer than the server, <https://github.com/ollama/ollama/issues/13194>; "unknown model architecture: 'phi3'",
-//! <https://github.com/ollama/ollama/issues/4002>), LM Studio ("Model loading was stopped due to insufficient system
-//! resources.", <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1038>; "Not enough resources to load the model
-//! with the current settings", <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1562>; "Failed to load the
-//! model", <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1584>), Google ("User location is not supported for
-//! the API use.", 400 `FAILED_PRECONDITION`, <https://github.com/google-gemini/gemini-cli/issues/24641>), OpenAI
-//! ("Country, region, or territory not supported", 403 `unsupported_country_region_territory`,
+//! Sources of the words: Ollama ("model requires more system memory (5.0 GiB) than is available (3.9 GiB)",
+//! 500, <https://github.com/continuedev/continue/issues/11715>; "llama runner process has terminated: CUDA
+//! error: out of memory", <https://github.com/ollama/ollama/issues/9782>; "unable to load model:
+//! /…/sha256-…", 500, of a model that is newer than the server,
+//! <https://github.com/ollama/ollama/issues/13194>; "unknown model architecture: 'phi3'",
+//! <https://github.com/ollama/ollama/issues/4002>), LM Studio ("Model loading was stopped due to insufficient
+//! system resources.", <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1038>; "Not enough
+//! resources to load the model with the current settings",
+//! <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1562>; "Failed to load the model",
+//! <https://github.com/lmstudio-ai/lmstudio-bug-tracker/issues/1584>), Google ("User location is not
+//! supported for the API use.", 400 `FAILED_PRECONDITION`,
+//! <https://github.com/google-gemini/gemini-cli/issues/24641>), OpenAI ("Country, region, or territory not
+//! supported", 403 `unsupported_country_region_territory`,
 //! <https://github.com/home-assistant/core/issues/120072>). Words of templates are those of `template.rs`.
 
 use super::{ErrorCode, ModelError, template};

@@ -8,8 +8,8 @@
 //! max_tokens should be [1, 8192]"), Volcano ("expected a value <= 12288",
 //! <https://github.com/Gitlawb/openclaude/issues/331>), Bedrock ("The maximum tokens you requested exceeds
 //! the model limit of 8192"), Gemini ("the supported range is from 1 (inclusive) to 8193 (exclusive)",
-//! <https://github.com/stackblitz-labs/bolt.diy/issues/955>). Servers that count the answer as part of the window name the size of the input:
-//! see [`super::overflow`].
+//! <https://github.com/stackblitz-labs/bolt.diy/issues/955>). Servers that count the answer as part of the
+//! window name the size of the input: see [`super::overflow`].
 
 use super::ErrorCode;
 use super::overflow::number_after;

@@ -192,8 +192,8 @@ impl ModelError {
 /// the HTML of a gateway, or empty.
 ///
 /// Four `headers` count, in any case of letters: `retry-after-ms`, `retry-after` (seconds, or a date that is
-/// compared with `now`), `x-should-retry` and `x-amzn-errortype`, the name of an exception of AWS. If no header has the time to wait, the message may: "Please try
-/// again in 1.5s".
+/// compared with `now`), `x-should-retry` and `x-amzn-errortype`, the name of an exception of AWS. If no
+/// header has the time to wait, the message may: "Please try again in 1.5s".
 ///
 /// ```
 /// use agentx_llm::{ErrorCode, decode_error};
@@ -274,8 +274,8 @@ fn asks_again(code: ErrorCode, message: &str) -> bool {
     code == ErrorCode::BadRequest && message.to_ascii_lowercase().contains("please retry your request")
 }
 
-/// Returns whether a request was refused without a word, as gateways do for a moment: it is valid, or nobody knows
-/// why it is not.
+/// Returns whether a request was refused without a word, as gateways do for a moment: it is valid, or nobody
+/// knows why it is not.
 fn is_wordless(status: Option<u16>, message: &str) -> bool {
     status == Some(400) && message.trim().is_empty()
 }

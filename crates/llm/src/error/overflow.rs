@@ -7,25 +7,26 @@
 //! ("maximum prompt length is M but the request contains N tokens"), Groq ("reduce the length of the
 //! messages"), Mistral ("too large for model with M maximum context length"), Moonshot ("exceeded model token
 //! limit: M"), Volcano ("Input length N exceeds the maximum length M"), llama.cpp
-//! (`exceed_context_size_error` with `n_ctx` and `n_prompt_tokens`, tools/server/server-context.cpp; as a 500 "Input
-//! prompt is too big compared to KV size. Please try increasing KV size.",
-//! <https://github.com/ikawrakow/ik_llama.cpp/issues/1619>, and "input is too large to process. increase the physical
-//! batch size", newer ones "input (N tokens) is too large to process. increase the physical batch size (current batch
-//! size: M)", <https://github.com/ggml-org/llama.cpp/issues/12295>), Ollama
-//! ("prompt too long; exceeded max context length by N tokens", server/routes.go), LM Studio ("greater than
-//! the context length", "Cannot truncate prompt with n_keep (N) >= n_ctx (M)",
-//! <https://github.com/anomalyco/opencode/issues/11141>), vLLM ("maximum context length", "maximum model length of M"; of the answer that is
-//! asked for "'max_tokens' … is too large: 64000. This model's maximum context length is 64001 tokens and
-//! your request has 24235 input tokens", <https://github.com/claude-code-best/claude-code/issues/272>),
-//! DashScope ("Range of input length should be [1, M]", <https://github.com/QwenLM/qwen-code/issues/98>),
-//! text-generation-inference ("`inputs` tokens + `max_new_tokens` must be <= M",
-//! <https://github.com/huggingface/text-generation-inference/issues/2749>), Poolside on OpenRouter ("exceeds
-//! the maximum allowed input length of M tokens"), TensorRT-LLM (`max_num_tokens`), TabbyAPI (`max_seq_len`),
-//! GitHub Models (413 `tokens_limit_reached`, "Request body too large for gpt-4o model. Max size: 8000
-//! tokens.", <https://github.com/eslint/tsc-meetings/pull/593>), SambaNova ("the maximum supported sequence
-//! length is just M", <https://github.com/cline/cline/issues/294>), SiliconFlow ("number of input tokens (N)
-//! has exceeded max_prompt_tokens (M) limit", <https://github.com/leookun/cursor-byok/issues/129>), Vertex
-//! ("the input token count is N but model only supports up to M",
+//! (`exceed_context_size_error` with `n_ctx` and `n_prompt_tokens`, tools/server/server-context.cpp; as a 500
+//! "Input prompt is too big compared to KV size. Please try increasing KV size.",
+//! <https://github.com/ikawrakow/ik_llama.cpp/issues/1619>, and "input is too large to process. increase the
+//! physical batch size", newer ones "input (N tokens) is too large to process. increase the physical batch
+//! size (current batch size: M)", <https://github.com/ggml-org/llama.cpp/issues/12295>), Ollama ("prompt too
+//! long; exceeded max context length by N tokens", server/routes.go), LM Studio ("greater than the context
+//! length", "Cannot truncate prompt with n_keep (N) >= n_ctx (M)",
+//! <https://github.com/anomalyco/opencode/issues/11141>), vLLM ("maximum context length", "maximum model
+//! length of M"; of the answer that is asked for "'max_tokens' … is too large: 64000. This model's maximum
+//! context length is 64001 tokens and your request has 24235 input tokens",
+//! <https://github.com/claude-code-best/claude-code/issues/272>), DashScope ("Range of input length should be
+//! [1, M]", <https://github.com/QwenLM/qwen-code/issues/98>), text-generation-inference ("`inputs` tokens +
+//! `max_new_tokens` must be <= M", <https://github.com/huggingface/text-generation-inference/issues/2749>),
+//! Poolside on OpenRouter ("exceeds the maximum allowed input length of M tokens"), TensorRT-LLM
+//! (`max_num_tokens`), TabbyAPI (`max_seq_len`), GitHub Models (413 `tokens_limit_reached`, "Request body too
+//! large for gpt-4o model. Max size: 8000 tokens.", <https://github.com/eslint/tsc-meetings/pull/593>),
+//! SambaNova ("the maximum supported sequence length is just M",
+//! <https://github.com/cline/cline/issues/294>), SiliconFlow ("number of input tokens (N) has exceeded
+//! max_prompt_tokens (M) limit", <https://github.com/leookun/cursor-byok/issues/129>), Vertex ("the input
+//! token count is N but model only supports up to M",
 //! <https://github.com/NousResearch/hermes-agent/pull/99701>), Atlas ("Prompt too long: N tokens exceeds
 //! max_seq_len M", <https://github.com/0xBakeer/inference-atlas/pull/186>), Together and OpenAI-compatible
 //! servers ("The input (N tokens) is longer than the model's context length (M tokens)", as

@@ -72,8 +72,8 @@ const NAMES: &[(RequestPart, &[&str])] = &[
     ),
 ];
 
-/// Words of Anthropic about thinking that no longer fits the messages before it. The message names the setting
-/// that would drop it, too.
+/// Words of Anthropic about thinking that no longer fits the messages before it. The message names the
+/// setting that would drop it, too.
 const BOUND: &str = "different conversation";
 
 /// The message after which another value of the field helps; the field must stay.

@@ -58,8 +58,8 @@ const SETTINGS: &[(&str, RequestPart)] = &[
     ("thinking.type.enabled", RequestPart::ThinkingBudget),
 ];
 
-/// Settings of OpenAI's Responses whose names are words of English: they count only where a message marks them
-/// as names.
+/// Settings of OpenAI's Responses whose names are words of English: they count only where a message marks
+/// them as names.
 const WORDS: &[(&str, RequestPart)] = &[
     ("include", RequestPart::Include),
     ("store", RequestPart::Store),
@@ -132,8 +132,8 @@ pub(super) fn named(message: &str, param: Option<&str>) -> Option<RequestPart> {
     is_refused.then_some(*part)
 }
 
-/// The setting with an English word for a name that the message marks as a name: by its field `param`, by quotes,
-/// or by the words before or behind it.
+/// The setting with an English word for a name that the message marks as a name: by its field `param`, by
+/// quotes, or by the words before or behind it.
 fn marked(message: &str, param: Option<&str>) -> Option<RequestPart> {
     let is_it = |name: &str| {
         let quoted = ["'", "\"", "`"]

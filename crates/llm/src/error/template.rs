@@ -24,11 +24,11 @@ const PHRASES: &[&str] = &[
     "no user query found",
 ];
 
-/// Pieces of messages of a template that cannot be evaluated, in lower case: llama.cpp's "Value is not callable: null at
-/// row 49, column 79" (<https://github.com/janhq/jan/issues/6123>), "Unknown method: keys at row 57, column 46"
-/// (<https://github.com/QwenLM/qwen-code/issues/48>), "While executing FilterExpression at line 120, column 73 in source:
-/// … Unknown (built-in) filter 'items' for type String" (<https://github.com/ggml-org/llama.cpp/issues/19905>). All are
-/// its own failure (500).
+/// Pieces of messages of a template that cannot be evaluated, in lower case: llama.cpp's "Value is not
+/// callable: null at row 49, column 79" (<https://github.com/janhq/jan/issues/6123>), "Unknown method: keys
+/// at row 57, column 46" (<https://github.com/QwenLM/qwen-code/issues/48>), "While executing FilterExpression
+/// at line 120, column 73 in source: … Unknown (built-in) filter 'items' for type String"
+/// (<https://github.com/ggml-org/llama.cpp/issues/19905>). All are its own failure (500).
 const FAILED: &[&[&str]] = &[
     &[" at row ", ", column "],
     &["while executing ", " in source"],

@@ -333,8 +333,8 @@ impl GeminiState {
     }
 
     /// The error of an answer that stopped without text or a call. gemini-cli tries again after one
-    /// (`NO_RESPONSE_TEXT`, see `unfinished.rs`); if two more attempts yield nothing, the model has nothing to
-    /// say.
+    /// (`NO_RESPONSE_TEXT`, see `unfinished.rs`); if two more attempts yield nothing, the model has nothing
+    /// to say.
     fn empty(&self, finish: &Finish) -> Option<ModelError> {
         let is_empty = finish.reason == "STOP" && !self.has_answer;
         let message = "the model ended its answer without a word or a call";

@@ -2,8 +2,8 @@
 //! Gateways and the compatible endpoint pass these words on, so Chat Completions uses this module too.
 //!
 //! The words are those of `FinishReason`
-//! (<https://googleapis.github.io/js-genai/release_docs/enums/types.FinishReason.html>). A mistake of the model passes
-//! if the model is called again: gemini-cli does so
+//! (<https://googleapis.github.io/js-genai/release_docs/enums/types.FinishReason.html>). A mistake of the
+//! model passes if the model is called again: gemini-cli does so
 //! (<https://github.com/google-gemini/gemini-cli/blob/5411f113cafae26161b4969b0237b8e1e024e2c2/packages/core/src/core/geminiChat.ts>).
 
 use agentx_types::RequestPart;

@@ -20,8 +20,8 @@ const FAMILIES: [&str; 8] = [
 ];
 
 /// Returns whether a gateway hands this model's requests on to Anthropic's: `anthropic/claude-sonnet-5-5`,
-/// `us.anthropic.claude-…`. Models of others have `claude` in their names, too (`qwen3-14b-claude-opus-distill`), and
-/// their servers know neither its cache marks nor `null` beside calls.
+/// `us.anthropic.claude-…`. Models of others have `claude` in their names, too
+/// (`qwen3-14b-claude-opus-distill`), and their servers know neither its cache marks nor `null` beside calls.
 pub(crate) fn is_claude(model: &str) -> bool {
     let name = model.to_ascii_lowercase();
     if TRAINED.iter().any(|word| name.contains(word)) {

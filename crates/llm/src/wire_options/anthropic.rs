@@ -13,7 +13,8 @@ pub struct AnthropicOptions {
     /// Whether requests mark the ends of the parts that the provider may cache (`cache_control`). The default
     /// is `true`.
     pub cache: bool,
-    /// How long the provider keeps a marked part after its last use. The default is [`CacheTtl::FiveMinutes`].
+    /// How long the provider keeps a marked part after its last use. The default is
+    /// [`CacheTtl::FiveMinutes`].
     #[serde(skip_serializing_if = "CacheTtl::is_usual")]
     pub cache_ttl: CacheTtl,
     /// Whether the model reasons without being asked. Its reasoning, and its text between tool calls, come as

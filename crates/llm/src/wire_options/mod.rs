@@ -21,8 +21,8 @@ pub struct WireOptions {
     pub chat: ChatOptions,
     /// The options of both Gemini APIs.
     pub gemini: GeminiOptions,
-    /// The temperature of requests that name none, in hundredths (70 is 0.7), if a person set one for this model.
-    /// The default is `None`.
+    /// The temperature of requests that name none, in hundredths (70 is 0.7), if a person set one for this
+    /// model. The default is `None`.
     pub temperature: Option<u16>,
     /// Whether the model has a mode for answers that fit a JSON Schema. The catalog has this for the model at
     /// its provider. The default is `false`: then the schema is an instruction.

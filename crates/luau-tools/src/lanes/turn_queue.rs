@@ -1,5 +1,5 @@
-//! Decides which run of a lane has the next turn: of the persons whose runs are ready, the one whose runs have
-//! computed least; of their runs, the one that has been ready for longest.
+//! Decides which run of a lane has the next turn: of the persons whose runs are ready, the one whose runs
+//! have computed least; of their runs, the one that has been ready for longest.
 //!
 //! Turns have different lengths, because a script cannot yield inside a metamethod. So computing time is
 //! compared, not the number of turns: a script that overran its turn waits until others had as much time, as
@@ -26,8 +26,8 @@ pub(crate) enum TurnTaker {
 pub(crate) struct TurnQueue {
     /// The persons with ready runs.
     takers: LeastUsedQueue<TurnTaker>,
-    /// The ready runs of each person, in turn: they share VMs, in which one that had many turns in a row would be charged
-    /// with the garbage of others.
+    /// The ready runs of each person, in turn: they share VMs, in which one that had many turns in a row
+    /// would be charged with the garbage of others.
     runs: HashMap<TurnTaker, VecDeque<u64>>,
 }
 
@@ -79,8 +79,8 @@ impl TurnQueue {
     }
 }
 
-/// Keys that are ready for a turn, the one that has used least time first; of equal ones, the one that has been ready
-/// for longest.
+/// Keys that are ready for a turn, the one that has used least time first; of equal ones, the one that has
+/// been ready for longest.
 struct LeastUsedQueue<K> {
     /// The used time of each ready key, its place among those with the same time, and the key.
     ready: BTreeSet<(Duration, u64, K)>,
@@ -102,8 +102,8 @@ struct Account {
     place: Option<u64>,
 }
 
-/// The time that a new key counts as having used more than those that are known, so that many new ones delay none of
-/// these.
+/// The time that a new key counts as having used more than those that are known, so that many new ones delay
+/// none of these.
 const AHEAD: Duration = SLICE.saturating_mul(2);
 /// The number of accounts below which none is closed.
 const FEW: usize = 256;
@@ -121,8 +121,8 @@ impl<K> Default for LeastUsedQueue<K> {
 }
 
 impl<K: Copy + Ord + Hash> LeastUsedQueue<K> {
-    /// Adds a key. One that waited keeps at most a slice of the time that it did not use, so that it is next and saves
-    /// up no turns. A new one comes after it.
+    /// Adds a key. One that waited keeps at most a slice of the time that it did not use, so that it is next
+    /// and saves up no turns. A new one comes after it.
     fn push(&mut self, key: K) {
         let used = match self.accounts.get(&key) {
             Some(Account { place: Some(_), .. }) => return,

@@ -136,7 +136,8 @@ impl ScriptRun {
         self.watch.leave(self.wakes.read_clock());
     }
 
-    /// Returns the computing time for which turns were over and the script could not yield, this turn included.
+    /// Returns the computing time for which turns were over and the script could not yield, this turn
+    /// included.
     pub(crate) fn overran(&self) -> Duration {
         self.watch.overran()
     }

@@ -49,7 +49,8 @@ pub(crate) struct RunStart {
 #[repr(C)]
 struct RunChannel {
     start: RunStart,
-    /// The reason why the run has to stop, or zero. Only the caller writes it, and the script's safepoints read it.
+    /// The reason why the run has to stop, or zero. Only the caller writes it, and the script's safepoints
+    /// read it.
     stop: AtomicU8,
     _far: CachePadded,
     /// The last message; `None` inside if the lane is gone.

@@ -25,8 +25,8 @@ const TABLE: usize = 30;
 pub(crate) struct JsonConversion;
 
 impl ValueConversion for JsonConversion {
-    /// Nulls of objects become `json.null` if they are kept, otherwise absent keys as usual in Luau. The depth
-    /// of the value was checked when it was written.
+    /// Nulls of objects become `json.null` if they are kept, otherwise absent keys as usual in Luau. The
+    /// depth of the value was checked when it was written.
     fn takes(slot: StackSlot<'_>, keep: bool) {
         exchange::with(|flat| {
             let from = flat.reader();

@@ -1,9 +1,9 @@
-//! Polls for the answer of a run for a moment before its waiter sleeps, because sleeping and waking takes longer than
-//! most runs. Only one waiter at a time polls a lane, and its thread then stays awake for all the others. It polls as
-//! long as the lane is busy, and yields its turn as soon as the lane has messages for others: it wakes them on the
-//! lane's behalf, several at a time, because the data that waking touches is near its own thread and far from the
-//! lane's. This lets them, and everything else on its thread, continue. If polling did not help, as with longer
-//! scripts or busy processors, it is tried less and less often.
+//! Polls for the answer of a run for a moment before its waiter sleeps, because sleeping and waking takes
+//! longer than most runs. Only one waiter at a time polls a lane, and its thread then stays awake for all the
+//! others. It polls as long as the lane is busy, and yields its turn as soon as the lane has messages for
+//! others: it wakes them on the lane's behalf, several at a time, because the data that waking touches is
+//! near its own thread and far from the lane's. This lets them, and everything else on its thread, continue.
+//! If polling did not help, as with longer scripts or busy processors, it is tried less and less often.
 
 use std::hint;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

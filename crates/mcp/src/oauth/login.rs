@@ -212,8 +212,8 @@ struct RegisteredClient {
     client_secret: Option<String>,
 }
 
-/// The client of the settings: its id, or the address of its description where the authorization server takes one;
-/// otherwise one that is registered for this login (RFC 7591).
+/// The client of the settings: its id, or the address of its description where the authorization server takes
+/// one; otherwise one that is registered for this login (RFC 7591).
 async fn client_at(
     requests: &LoginRequests,
     server: &McpServerSettings,

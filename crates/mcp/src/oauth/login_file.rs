@@ -1,5 +1,5 @@
-//! The stored login at a server: a file of the person alone, mode 0600, in the data directory. A lock keeps two
-//! processes from spending the same refresh token.
+//! The stored login at a server: a file of the person alone, mode 0600, in the data directory. A lock keeps
+//! two processes from spending the same refresh token.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -203,8 +203,8 @@ impl LoginFile {
         }
     }
 
-    /// Waits until no other process renews the login, and keeps others from it until the result is dropped. Makes
-    /// the directory of the file if there is none.
+    /// Waits until no other process renews the login, and keeps others from it until the result is dropped.
+    /// Makes the directory of the file if there is none.
     ///
     /// # Errors
     /// Returns the reason if another process takes too long, or the lock cannot be made.

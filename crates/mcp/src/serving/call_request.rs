@@ -1,4 +1,5 @@
-//! The request that waits for a call: it passes on what the call says, and answers with its result or its questions.
+//! The request that waits for a call: it passes on what the call says, and answers with its result or its
+//! questions.
 
 use std::sync::Arc;
 

@@ -27,8 +27,8 @@ pub struct MirroredHeaders {
     pub method: Option<String>,
     /// `Mcp-Name`: the tool of a call, the address of a resource, or the id of a task.
     pub name: Option<String>,
-    /// The first of these headers that came more than once, or with characters beyond ASCII: it says nothing that could
-    /// be compared.
+    /// The first of these headers that came more than once, or with characters beyond ASCII: it says nothing
+    /// that could be compared.
     pub unreadable: Option<&'static str>,
 }
 
@@ -37,7 +37,8 @@ pub struct MirroredHeaders {
 pub enum HttpMessage {
     /// A request, which gets one answer.
     Request(McpHttpRequest),
-    /// The answer to a question of this server, for [`SuspendedCalls::respond`](super::SuspendedCalls::respond).
+    /// The answer to a question of this server, for
+    /// [`SuspendedCalls::respond`](super::SuspendedCalls::respond).
     Response(ClientResponse),
     /// The answer is known already.
     Answered(HttpAnswer),
@@ -126,13 +127,14 @@ impl McpHttpRequest {
         self.method == "resources/read"
     }
 
-    /// Returns whether the request opens a stream of subscriptions, which takes minutes and has to be a stream of events.
+    /// Returns whether the request opens a stream of subscriptions, which takes minutes and has to be a
+    /// stream of events.
     pub fn is_listening(&self) -> bool {
         is_listening(&self.method, &self.params)
     }
 
-    /// Returns the `Mcp-Session-Id` that the answer gives to the client: only one that begins with a handshake, and can be
-    /// asked by forms, gets one.
+    /// Returns the `Mcp-Session-Id` that the answer gives to the client: only one that begins with a
+    /// handshake, and can be asked by forms, gets one.
     pub fn new_session(&self) -> Option<String> {
         let begins = self.method == "initialize" && !answers::is_stateless(&self.params);
         let can_be_asked = questions::can_be_asked(self.params.get("capabilities"));
@@ -141,8 +143,8 @@ impl McpHttpRequest {
             .flatten()
     }
 
-    /// Returns the refusal of a call whose headers repeat its arguments otherwise than its body has them. The schemas of the
-    /// tools say which arguments headers repeat.
+    /// Returns the refusal of a call whose headers repeat its arguments otherwise than its body has them. The
+    /// schemas of the tools say which arguments headers repeat.
     pub async fn argument_mismatch(
         &self,
         parts: &dyn ServedParts,

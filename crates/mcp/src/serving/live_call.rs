@@ -1,5 +1,5 @@
-//! A tool call that runs in a separate task, so that it may outlive the request that began it: version 2026-07-28
-//! answers a request with the questions of its call, and another request brings the answers.
+//! A tool call that runs in a separate task, so that it may outlive the request that began it: version
+//! 2026-07-28 answers a request with the questions of its call, and another request brings the answers.
 
 use std::sync::Arc;
 

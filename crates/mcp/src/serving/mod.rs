@@ -86,8 +86,8 @@ pub trait ServedParts: Send + Sync + 'static {
     /// Returns an error for people if it cannot be read.
     fn read<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Option<String>, String>>;
 
-    /// Reads a file to which the result of an earlier call has a link, with its bytes as base64; `None` if there is none
-    /// with this address.
+    /// Reads a file to which the result of an earlier call has a link, with its bytes as base64; `None` if
+    /// there is none with this address.
     ///
     /// # Errors
     /// Returns an error for people if it cannot be read.
@@ -101,8 +101,8 @@ pub trait ServedParts: Send + Sync + 'static {
     }
 }
 
-/// Returns whether a tool is served: it means something outside of a conversation, and belongs to this machine,
-/// not to another server.
+/// Returns whether a tool is served: it means something outside of a conversation, and belongs to this
+/// machine, not to another server.
 pub fn is_for_clients(spec: &ToolSpec) -> bool {
     let reach = spec.reach.as_deref();
     let is_of_server = reach.is_some_and(|reach| reach.mcp.is_some());

@@ -76,8 +76,8 @@ pub(super) fn askable_session() -> Option<String> {
     Some(format!("{ASKABLE}{}", crate::oauth::random().ok()?))
 }
 
-/// Returns whether the `Mcp-Session-Id` of a request says that its client can be asked. It is the client's own word, as
-/// its capabilities are.
+/// Returns whether the `Mcp-Session-Id` of a request says that its client can be asked. It is the client's
+/// own word, as its capabilities are.
 pub fn is_askable_session(id: &str) -> bool {
     id.starts_with(ASKABLE)
 }
@@ -122,7 +122,8 @@ impl CallQuestions {
         self.asks.is_some()
     }
 
-    /// Asks, and waits for the answer. `None` if nobody can be asked, nobody answers in time, or the call is cancelled.
+    /// Asks, and waits for the answer. `None` if nobody can be asked, nobody answers in time, or the call is
+    /// cancelled.
     pub async fn ask(&self, question: ClientQuestion) -> Option<ClientAnswer> {
         let asks = self.asks.as_ref()?;
         let (answer, answered) = oneshot::channel();

@@ -12,8 +12,8 @@ use super::refusal::{McpRefusal, no_resource};
 use super::request_context::McpRequestContext;
 use super::{ServedParts, answers, call_request, completion, content, log, prompts, tasks};
 
-/// The longest text that names a call to its client in the progress of the call, in bytes. Each line of progress repeats
-/// it.
+/// The longest text that names a call to its client in the progress of the call, in bytes. Each line of
+/// progress repeats it.
 const TOKEN_BYTES: usize = 128;
 
 /// The result of a request.
@@ -66,7 +66,8 @@ async fn tools(parts: &dyn ServedParts) -> Value {
     answers::tools(tools.iter().map(|spec| (spec, results_schema(parts, spec))))
 }
 
-/// Returns the schema of a tool's results, if they are objects: older versions of the protocol know no others.
+/// Returns the schema of a tool's results, if they are objects: older versions of the protocol know no
+/// others.
 fn results_schema(parts: &dyn ServedParts, spec: &ToolSpec) -> Option<Value> {
     let schema = parts.output_schema(spec)?;
     (schema.get("type").and_then(Value::as_str) == Some("object")).then_some(schema)

@@ -13,13 +13,15 @@ const PREFIX: &str = "mcp-param-";
 /// The beginning and the end of a header's value in Base64.
 const BASE64: (&str, &str) = ("=?base64?", "?=");
 
-/// The headers of a request that repeat arguments, by the last part of their names; `None` for one that cannot be read.
+/// The headers of a request that repeat arguments, by the last part of their names; `None` for one that
+/// cannot be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SentArguments(BTreeMap<String, Option<String>>);
 
 impl SentArguments {
-    /// Adds a header of the request, with its name in small letters, if it is one of these; `value` is `None` if it is not
-    /// in ASCII. A proxy may read another one of two headers than the server, so a header that comes twice cannot be read.
+    /// Adds a header of the request, with its name in small letters, if it is one of these; `value` is `None`
+    /// if it is not in ASCII. A proxy may read another one of two headers than the server, so a header that
+    /// comes twice cannot be read.
     ///
     /// ```
     /// use agentx_mcp::SentArguments;

@@ -59,7 +59,8 @@ impl WatchedDocuments {
         self.seen.is_empty() && self.list.is_none()
     }
 
-    /// Returns the notifications about what has changed since the last look. A document that left the list is not reported.
+    /// Returns the notifications about what has changed since the last look. A document that left the list is
+    /// not reported.
     fn changes(&mut self, documents: &[ServedDocument]) -> Vec<Value> {
         let mut changes = Vec::new();
         for document in documents {
@@ -101,8 +102,8 @@ pub(super) fn is_listening(method: &str, params: &Map<String, Value>) -> bool {
     method == LISTEN && answers::is_stateless(params) && answers::missing(params).is_none()
 }
 
-/// Answers `subscriptions/listen`: sends changes until the client cancels it or goes away, its time is over, or the list
-/// cannot be read.
+/// Answers `subscriptions/listen`: sends changes until the client cancels it or goes away, its time is over,
+/// or the list cannot be read.
 pub(super) async fn listen(
     parts: &dyn ServedParts,
     id: &Value,

@@ -1,9 +1,9 @@
-//! The calls of a server that wait for an answer of their client: those that a result `input_required` suspended, and the
-//! questions that were sent to clients of earlier versions.
+//! The calls of a server that wait for an answer of their client: those that a result `input_required`
+//! suspended, and the questions that were sent to clients of earlier versions.
 //!
-//! A `requestState` is a random name of an entry here. So a client can change nothing by changing it, and it says nothing.
-//! An entry counts for one person and one call, and once. When the time for its answer is over, it is removed, and its call
-//! is cancelled.
+//! A `requestState` is a random name of an entry here. So a client can change nothing by changing it, and it
+//! says nothing. An entry counts for one person and one call, and once. When the time for its answer is over,
+//! it is removed, and its call is cancelled.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -44,7 +44,8 @@ struct Waiting {
     has_timer: bool,
 }
 
-/// The calls of a server that wait for an answer of their client. Those that still wait are cancelled when it is dropped.
+/// The calls of a server that wait for an answer of their client. Those that still wait are cancelled when it
+/// is dropped.
 #[derive(Default)]
 pub struct SuspendedCalls(Mutex<Waiting>);
 
@@ -81,8 +82,8 @@ impl SuspendedCalls {
         of_person.count()
     }
 
-    /// Removes the calls whose time is over, which cancels them. Returns the time of the next one; without one, the timer
-    /// ends.
+    /// Removes the calls whose time is over, which cancels them. Returns the time of the next one; without
+    /// one, the timer ends.
     fn remove_ended(&self, now: Instant) -> Option<Instant> {
         let mut waiting = self.lock();
         waiting
@@ -93,7 +94,8 @@ impl SuspendedCalls {
         next
     }
 
-    /// Takes the call that waits under this state, if it is this call of this person. `None` also if it has ended.
+    /// Takes the call that waits under this state, if it is this call of this person. `None` also if it has
+    /// ended.
     pub(super) fn take(&self, state: &str, person: &str, call: &[u8; 32]) -> Option<SuspendedCall> {
         let mut waiting = self.lock();
         let is_same = waiting.suspended.get(state).is_some_and(|kept| {
@@ -105,7 +107,8 @@ impl SuspendedCalls {
         waiting.suspended.remove(state)
     }
 
-    /// Expects a client's response to a question; returns the id for the request. `None` if too many are open.
+    /// Expects a client's response to a question; returns the id for the request. `None` if too many are
+    /// open.
     pub(super) fn register(&self, person: &str, answer: oneshot::Sender<ClientAnswer>) -> Option<String> {
         let id = random().ok()?;
         let mut waiting = self.lock();

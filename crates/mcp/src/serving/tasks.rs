@@ -76,7 +76,8 @@ pub trait ServedTasks: Send + Sync {
     /// Returns an error for people if it cannot be read.
     fn task<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<ServedTask>, String>>;
 
-    /// Gives answers to questions of a task, by their keys; others are ignored. `false` if there is no such task.
+    /// Gives answers to questions of a task, by their keys; others are ignored. `false` if there is no such
+    /// task.
     ///
     /// # Errors
     /// Returns an error for people if the answers cannot be taken.
@@ -93,8 +94,8 @@ pub trait ServedTasks: Send + Sync {
     fn cancel<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, String>>;
 }
 
-/// Begins a call as a task; returns the result that says so. `None` if the client or the tool does not, or the call runs
-/// already.
+/// Begins a call as a task; returns the result that says so. `None` if the client or the tool does not, or
+/// the call runs already.
 pub(super) async fn begun(
     parts: &dyn ServedParts,
     params: &Map<String, Value>,

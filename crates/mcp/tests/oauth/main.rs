@@ -1,5 +1,5 @@
-//! Logins at MCP servers: what a person does once, how tokens are kept, sent and renewed, and the servers that
-//! are refused.
+//! Logins at MCP servers: what a person does once, how tokens are kept, sent and renewed, and the servers
+//! that are refused.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,6 +1,6 @@
-//! An MCP server and its authorization server on one port, strict: a code works once, with the verifier of its
-//! challenge, the exact redirect address and resource; refresh tokens rotate. Made up after the standards that
-//! `crates/mcp/src/oauth` names.
+//! An MCP server and its authorization server on one port, strict: a code works once, with the verifier of
+//! its challenge, the exact redirect address and resource; refresh tokens rotate. Made up after the standards
+//! that `crates/mcp/src/oauth` names.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard};

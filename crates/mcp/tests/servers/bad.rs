@@ -1,5 +1,5 @@
-//! Servers that break the rules, one row each: what a call comes to, that no memory is lost to them, that nothing is called twice, and that
-//! the next call is answered.
+//! Servers that break the rules, one row each: what a call comes to, that no memory is lost to them, that
+//! nothing is called twice, and that the next call is answered.
 
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use agentx_types::{Access, ToolStatus};
 
 use super::{TestServer, call, text};
 
-/// Memory that a bad server may take in all, in KiB: a message of the greatest size takes a multiple of it while it is decoded.
+/// Memory that a bad server may take in all, in KiB: a message of the greatest size takes a multiple of it
+/// while it is decoded.
 const MOST_KIB: u64 = 200 << 10;
 
 /// The most memory that this process has had so far, in KiB; `None` if the system does not say.

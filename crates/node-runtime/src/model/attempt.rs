@@ -84,11 +84,11 @@ impl<'a> Attempt<'a> {
         self.accepted && !self.started
     }
 
-    /// Ends an answer that failed, if it was announced, or was waited for in vain after the server took the request.
-    /// A refusal before its first word costs what the provider says and no more.
+    /// Ends an answer that failed, if it was announced, or was waited for in vain after the server took the
+    /// request. A refusal before its first word costs what the provider says and no more.
     ///
-    /// With `keeps_words` only the cost of an answer that never began is reported: its beginning would drop the words of
-    /// an earlier attempt.
+    /// With `keeps_words` only the cost of an answer that never began is reported: its beginning would drop
+    /// the words of an earlier attempt.
     pub(super) fn broken(&self, outcome: &CallEnd, keeps_words: bool) -> Vec<EnvironmentEvent> {
         let is_in_vain =
             matches!(outcome, CallEnd::Failed(failure) if failure.is_timeout() || failure.is_broken_off());
@@ -107,8 +107,9 @@ impl<'a> Attempt<'a> {
         }
     }
 
-    /// Ends an answer that is cut off here, with an estimate of its cost if the provider reported none. One that has
-    /// not begun begins here if the server took the request: it reads what it is sent, and bills that.
+    /// Ends an answer that is cut off here, with an estimate of its cost if the provider reported none. One
+    /// that has not begun begins here if the server took the request: it reads what it is sent, and bills
+    /// that.
     pub(super) fn cut_off(&self, reason: StopReason) -> Vec<EnvironmentEvent> {
         let start = self
             .is_unanswered()

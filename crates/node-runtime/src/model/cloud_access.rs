@@ -8,9 +8,9 @@
 //! An API key of Bedrock and a token that a person gives are ordinary keys: the endpoint sends them itself,
 //! without this module.
 //!
-//! The signature is over the bytes that are sent: the host with its port, the path as it is encoded, and the body. A
-//! request that waited for its next attempt is signed with the time of that attempt, because AWS refuses one that is
-//! older than five minutes.
+//! The signature is over the bytes that are sent: the host with its port, the path as it is encoded, and the
+//! body. A request that waited for its next attempt is signed with the time of that attempt, because AWS
+//! refuses one that is older than five minutes.
 
 use std::sync::Arc;
 
@@ -80,8 +80,8 @@ impl CloudAccess {
     /// Adds the headers that authorize a request which is sent now.
     ///
     /// # Errors
-    /// Returns `bad_key` if the credentials cannot be sent, or Google gives no token for them, and the failure of the
-    /// transport if its server of tokens cannot be reached.
+    /// Returns `bad_key` if the credentials cannot be sent, or Google gives no token for them, and the
+    /// failure of the transport if its server of tokens cannot be reached.
     pub(super) async fn authorize(
         &self,
         request: &mut Request,
@@ -113,8 +113,8 @@ pub(super) struct AwsSigner {
 impl AwsSigner {
     /// Signs a request.
     ///
-    /// The region is the one that the host names: a signature for another one is refused. Behind an address of a
-    /// person's own, such as a proxy, it is the configured one.
+    /// The region is the one that the host names: a signature for another one is refused. Behind an address
+    /// of a person's own, such as a proxy, it is the configured one.
     fn sign(&self, request: &mut Request, now: Timestamp) -> Result<(), AttemptFailure> {
         let host = host_of(request.url());
         let named = request.url().host_str().and_then(bedrock::region_of);

@@ -25,7 +25,8 @@ pub(crate) fn endpoints(settings: &Settings) -> BTreeMap<String, Endpoint> {
     settings.providers.iter().filter_map(endpoint).collect()
 }
 
-/// The endpoint with the credentials of a cloud that a person has in place of a key, or the reason why there are none.
+/// The endpoint with the credentials of a cloud that a person has in place of a key, or the reason why there
+/// are none.
 fn with_cloud(endpoint: Endpoint, provider: &ProviderSettings) -> Endpoint {
     match &provider.cloud {
         Some(cloud) => match &cloud.credentials {

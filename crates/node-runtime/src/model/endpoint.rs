@@ -322,8 +322,8 @@ impl Endpoint {
         }
     }
 
-    /// Forgets the token in this value of `authorization`, which its server refused. Returns whether there may be
-    /// another one.
+    /// Forgets the token in this value of `authorization`, which its server refused. Returns whether there
+    /// may be another one.
     pub(super) fn forgets(&self, authorization: &str) -> bool {
         let cloud = self.cloud.as_ref().filter(|_| self.key.is_none());
         cloud.is_some_and(|cloud| cloud.forgets(authorization))

@@ -1,24 +1,25 @@
-//! Tokens of Google Cloud: requested when the first call needs one, kept until shortly before they end, and requested
-//! once for all calls that wait.
+//! Tokens of Google Cloud: requested when the first call needs one, kept until shortly before they end, and
+//! requested once for all calls that wait.
 //!
 //! # The order of things
 //!
 //! 1. A token that holds for some minutes more is used again. Nothing is sent.
-//! 2. Otherwise one call requests another one, and the others wait for it. A call that is cancelled while it requests
-//!    leaves that to the next one.
-//! 3. A service account signs an assertion (RS256, RFC 7523) with the time of the request; a person's refresh token is
-//!    sent as it is. The answer has the token and its time.
+//! 2. Otherwise one call requests another one, and the others wait for it. A call that is cancelled while it
+//!    requests leaves that to the next one.
+//! 3. A service account signs an assertion (RS256, RFC 7523) with the time of the request; a person's refresh
+//!    token is sent as it is. The answer has the token and its time.
 //!
-//! A token that the server of models refuses (401) is forgotten, and the request is sent once more with another one.
+//! A token that the server of models refuses (401) is forgotten, and the request is sent once more with
+//! another one.
 //!
-//! A server of tokens that is busy or failing is waited for like a model's server. Any other refusal ends the call as
-//! `bad_key`, with the server's words and without anything of the file.
+//! A server of tokens that is busy or failing is waited for like a model's server. Any other refusal ends the
+//! call as `bad_key`, with the server's words and without anything of the file.
 //!
 //! # Where credentials go
 //!
-//! The address of the server of tokens is a claim of a file. It is https at a public address, or this machine: a name
-//! that resolves to a local network is refused, and redirects are not followed. Through a proxy, the proxy resolves the
-//! name.
+//! The address of the server of tokens is a claim of a file. It is https at a public address, or this
+//! machine: a name that resolves to a local network is refused, and redirects are not followed. Through a
+//! proxy, the proxy resolves the name.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -6,13 +6,14 @@
 //! `retry-after` of the provider replaces a shorter pause; one that is longer than [`RetryPolicy::retry_for`]
 //! ends the call immediately, because a person waits for it.
 //!
-//! A refusal without a word (HTTP 400 with an empty body) is tried again once, after that pause: gateways answer so
-//! for a moment, and the agent would else send plainer requests from then on.
+//! A refusal without a word (HTTP 400 with an empty body) is tried again once, after that pause: gateways
+//! answer so for a moment, and the agent would else send plainer requests from then on.
 //!
 //! Two failures end the call after 15 seconds, because waiting hardly helps: an address of this machine at
 //! which nothing listens, and a server that is not a vendor's and answers HTTP 500 with the same text three
-//! times. The latter counts as a refusal of the request, which the agent then makes plainer. The server may be down
-//! for a while all the same, so each plainer form is retried for a minute, which the announced time includes.
+//! times. The latter counts as a refusal of the request, which the agent then makes plainer. The server may
+//! be down for a while all the same, so each plainer form is retried for a minute, which the announced time
+//! includes.
 
 use std::time::Duration;
 
@@ -161,7 +162,8 @@ impl Tries {
         let wait = policy.backoff(self.attempts, jitter).max(asked);
         if failed.begun || !failure.unavailable {
             self.broken += 1;
-            // The agent changes a request that is refused without a word, so this one is not repeated for long.
+            // The agent changes a request that is refused without a word, so this one is not repeated for
+            // long.
             let wordless = failure.refused == Some(RequestPart::Unknown);
             let most = if wordless {
                 policy.retries.min(1)
@@ -210,8 +212,8 @@ impl Tries {
         }
     }
 
-    /// Returns how long the request will be retried in a plainer form, if this is the first form and the server
-    /// continues to fail like this.
+    /// Returns how long the request will be retried in a plainer form, if this is the first form and the
+    /// server continues to fail like this.
     fn time_of_plainer_form(&self, policy: &RetryPolicy, failed: FailedAttempt<'_>) -> Duration {
         let is_followed = self.earlier.is_none()
             && failed.server != ServerKind::Vendors
@@ -224,8 +226,9 @@ impl Tries {
         }
     }
 
-    /// Returns whether the failures of the call look like a refusal of this request: each was an HTTP 500 with the same
-    /// text, from a server that is not a vendor's. Such servers answer so where others answer with a 400.
+    /// Returns whether the failures of the call look like a refusal of this request: each was an HTTP 500
+    /// with the same text, from a server that is not a vendor's. Such servers answer so where others answer
+    /// with a 400.
     ///
     /// The failures of a vendor's server pass, and are waited for.
     pub(super) fn look_like_a_refusal(&self, failed: FailedAttempt<'_>) -> bool {

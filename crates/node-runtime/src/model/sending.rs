@@ -1,5 +1,5 @@
-//! Sends the request of an attempt, authorized anew. A token of a cloud that its server refuses is forgotten, and
-//! the request is sent once more with another one: a token may be revoked before its time is up.
+//! Sends the request of an attempt, authorized anew. A token of a cloud that its server refuses is forgotten,
+//! and the request is sent once more with another one: a token may be revoked before its time is up.
 
 use reqwest::header::AUTHORIZATION;
 use reqwest::{Request, Response, StatusCode};

@@ -25,8 +25,8 @@ pub(super) fn answer(answers: &[ScriptedAnswer], request: &ModelRequest) -> Opti
     })
 }
 
-/// The data by which requests are distinguished: the text of the system prompt, the last input of a person, the results
-/// of tools since then, and the number of answers so far.
+/// The data by which requests are distinguished: the text of the system prompt, the last input of a person,
+/// the results of tools since then, and the number of answers so far.
 struct ConditionInputs {
     system: String,
     input: String,

@@ -68,8 +68,8 @@ fn text_of(message: &Message) -> String {
     }
 }
 
-/// Returns the place of the input that is answered: the last one of a person. AgentX's own note about plan mode
-/// follows it.
+/// Returns the place of the input that is answered: the last one of a person. AgentX's own note about plan
+/// mode follows it.
 fn input_of(request: &ModelRequest) -> Option<usize> {
     let is_note = |message: &Message| message.message_id.as_str().starts_with("msg_plan_mode_");
     let mut messages = request.messages.iter();

@@ -224,8 +224,8 @@ async fn a_service_account_gets_a_token_once_and_again_before_it_ends() {
     assert_eq!(story(&ask_vertex(&caller).await), answered(1));
     let ask = "claude-opus-4-6:streamRawPredict";
     assert_eq!(paths(&server), ["token", ask, ask]);
-    // A token of an hour is renewed 225 seconds before its end. The server's own clock stays: only the skew that it
-    // allows passes for the new assertion.
+    // A token of an hour is renewed 225 seconds before its end. The server's own clock stays: only the skew
+    // that it allows passes for the new assertion.
     clock.advance(Duration::from_secs(3_599 - 225));
     let said = ask_vertex(&caller).await;
     assert_eq!(paths(&server)[3..], ["token"], "a new one is requested");

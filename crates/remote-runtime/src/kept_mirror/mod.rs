@@ -12,8 +12,9 @@
 //! - A copy that continues first checks that the server has the same facts, by comparing the first and the
 //!   last one of the copy. If not, nothing is changed, and the error names the difference.
 //! - A kill loses no committed fact. The next mirror continues after the last one.
-//! - A redaction on the server is followed: the copy replaces the same facts before it has the record of it. Facts that
-//!   differ in more than texts that `[secret NAME]` replaces are refused, and the copy stays as it is.
+//! - A redaction on the server is followed: the copy replaces the same facts before it has the record of it.
+//!   Facts that differ in more than texts that `[secret NAME]` replaces are refused, and the copy stays as it
+//!   is.
 //! - Blobs come before the facts that name them. A blob that the server has lost is counted
 //!   ([`MirrorProgress::missing_blobs`]) and does not stop the copy.
 //!

@@ -1,6 +1,7 @@
-//! Redactions of the server's session: the copy replaces the same facts, before the record of it is committed, and
-//! then takes the server's rows of them. A mirror that dies in between does it again when the record comes. What the
-//! server changed is checked first ([`replace_copied_facts`]): nothing but texts may be replaced.
+//! Redactions of the server's session: the copy replaces the same facts, before the record of it is
+//! committed, and then takes the server's rows of them. A mirror that dies in between does it again when the
+//! record comes. What the server changed is checked first ([`replace_copied_facts`]): nothing but texts may
+//! be replaced.
 
 use std::sync::Arc;
 
@@ -52,8 +53,8 @@ impl MirrorKeeper {
         Ok(())
     }
 
-    /// Replaces a fact of the copy that differs from the server's, if the server has redacted it since. Returns
-    /// whether it has.
+    /// Replaces a fact of the copy that differs from the server's, if the server has redacted it since.
+    /// Returns whether it has.
     pub(super) async fn was_redacted(&mut self, seq: u64) -> Result<bool, RuntimeError> {
         let mut after = self.kept.seq;
         loop {

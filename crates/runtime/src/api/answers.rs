@@ -21,9 +21,9 @@ pub struct FileChangePreview {
     /// The reason why it is not shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub withheld: Option<String>,
-    /// The sandbox step that will hold the command of the call: `landlock` or `namespace`; `none` if the settings let
-    /// it run although no sandbox works, or `unavailable` if it will not run for that. Absent if the settings want no
-    /// sandbox, or if the call runs no command line.
+    /// The sandbox step that will hold the command of the call: `landlock` or `namespace`; `none` if the
+    /// settings let it run although no sandbox works, or `unavailable` if it will not run for that. Absent if
+    /// the settings want no sandbox, or if the call runs no command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<String>,
 }

@@ -95,7 +95,8 @@ pub trait Runtime: Send + Sync {
     /// The one session whose id begins with `prefix`, with or without `ses_`.
     ///
     /// # Errors
-    /// Returns an error if there is none, more than one, or the prefix is too short to name one ([`names_session`]).
+    /// Returns an error if there is none, more than one, or the prefix is too short to name one
+    /// ([`names_session`]).
     fn resolve(&self, prefix: &str) -> BoxFuture<'_, Result<SessionId, RuntimeError>>;
 
     /// A new session that has everything of another up to `at_seq` (default: its last event).
@@ -201,7 +202,8 @@ pub trait Runtime: Send + Sync {
         Box::pin(ready(Ok(None)))
     }
 
-    /// Returns the blobs that a session names, or all sessions, with their sizes; none if the runtime does not know them.
+    /// Returns the blobs that a session names, or all sessions, with their sizes; none if the runtime does
+    /// not know them.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read, or the session does not exist.
@@ -334,8 +336,8 @@ pub trait Runtime: Send + Sync {
 /// The number of characters behind `ses_` from which the beginning of an id names a session.
 const SHORTEST_PREFIX: usize = 4;
 
-/// Returns whether `prefix`, with which this id begins, is long enough to name it: all of it, or 4 characters behind
-/// `ses_`. A single letter would name the only session by accident.
+/// Returns whether `prefix`, with which this id begins, is long enough to name it: all of it, or 4 characters
+/// behind `ses_`. A single letter would name the only session by accident.
 pub fn names_session(prefix: &str, id: &SessionId) -> bool {
     let own = |text: &str| text.strip_prefix(SessionId::PREFIX).unwrap_or(text).to_owned();
     let (given, whole) = (own(prefix), own(id.as_str()));

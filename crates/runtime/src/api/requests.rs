@@ -136,8 +136,8 @@ pub struct ApprovalInput {
     pub decision: ApprovalDecision,
     /// A note to the model.
     pub note: Option<String>,
-    /// For `session` and `always`: the rule to keep; by default the one that was suggested. For `deny`: the rule of a
-    /// server's settings that closes the question, if no person refuses the call.
+    /// For `session` and `always`: the rule to keep; by default the one that was suggested. For `deny`: the
+    /// rule of a server's settings that closes the question, if no person refuses the call.
     pub rule: Option<Rule>,
     /// The person who decided, if several people may.
     pub by: Option<OwnerId>,

@@ -117,8 +117,8 @@ pub trait Session: Send + Sync {
     /// Returns the events after `after_seq`, then live events, without gaps or duplicates.
     fn subscribe(&self, after_seq: u64, view: View) -> BoxFuture<'_, Result<Subscription, RuntimeError>>;
 
-    /// Stops the current run, commits its last facts and releases the session, which can be opened again. A run
-    /// that only waits for a time is not stopped: the next process that opens the session ends its wait.
+    /// Stops the current run, commits its last facts and releases the session, which can be opened again. A
+    /// run that only waits for a time is not stopped: the next process that opens the session ends its wait.
     /// Queued inputs are held back until somebody sends an input or revises one of them.
     ///
     /// If the log accepts no more facts, running work is still stopped, but that is not recorded, and the
@@ -145,8 +145,8 @@ pub trait Session: Send + Sync {
     /// that is not written here cannot tell.
     ///
     /// # Errors
-    /// Returns the error `key_reused` if another request came with the key, and an error if the session cannot
-    /// continue.
+    /// Returns the error `key_reused` if another request came with the key, and an error if the session
+    /// cannot continue.
     fn done_before<'a>(&'a self, key: &'a RequestKey) -> BoxFuture<'a, Result<Option<u64>, RuntimeError>> {
         let _ = key;
         Box::pin(ready(Ok(None)))

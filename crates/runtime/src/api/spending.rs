@@ -107,8 +107,8 @@ impl SpendCause {
                 StopReason::Broken => Self::Retry,
                 _ => Self::Answer,
             },
-            // The first of these is of an attempt whose answer never began, the others follow an answer that broke
-            // off without an end.
+            // The first of these is of an attempt whose answer never began, the others follow an answer that
+            // broke off without an end.
             EnvironmentEvent::UsageReport(_)
             | EnvironmentEvent::StreamStart(_)
             | EnvironmentEvent::AttemptFailed(_)

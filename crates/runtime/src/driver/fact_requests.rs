@@ -66,8 +66,8 @@ impl SessionDriver {
 /// Returns the event of the request with this key, if it was carried out.
 ///
 /// # Errors
-/// Returns the error `key_reused` if the key belongs to another request: its sender must not believe that this
-/// one was carried out.
+/// Returns the error `key_reused` if the key belongs to another request: its sender must not believe that
+/// this one was carried out.
 pub(super) fn done_before(fold: &SessionFold, key: &RequestKey) -> Result<Option<u64>, RuntimeError> {
     let Some(done) = fold.request_with_key(&key.key) else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! Keeps the rules of a server current in its open sessions: a batch of the sequencer begins with them, so that
-//! no call is decided by rules that are no longer in the server's settings.
+//! Keeps the rules of a server current in its open sessions: a batch of the sequencer begins with them, so
+//! that no call is decided by rules that are no longer in the server's settings.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -12,8 +12,8 @@ use crate::future::BoxFuture;
 
 /// The source of a server's current rules for the sessions of one owner.
 pub trait ServerRulesSource: Send + Sync {
-    /// Returns the current rules; `None` if they cannot change. It is asked before each batch of each session,
-    /// so it has to be cheap while nothing changes, and must not wait for a session.
+    /// Returns the current rules; `None` if they cannot change. It is asked before each batch of each
+    /// session, so it has to be cheap while nothing changes, and must not wait for a session.
     fn now(&self) -> BoxFuture<'_, Option<Arc<ServerRules>>>;
 }
 

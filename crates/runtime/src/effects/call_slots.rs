@@ -59,8 +59,9 @@ impl CallSlots {
         }
     }
 
-    /// Returns the number of these slots, which no others of this process have. A part has its own: on a server, it
-    /// stands for one person, whose calls share the turns of one person elsewhere, too, such as those of scripts.
+    /// Returns the number of these slots, which no others of this process have. A part has its own: on a
+    /// server, it stands for one person, whose calls share the turns of one person elsewhere, too, such as
+    /// those of scripts.
     ///
     /// ```
     /// use agentx_runtime::CallSlots;
@@ -92,8 +93,8 @@ impl CallSlots {
         CallSlot { _permits: permits }
     }
 
-    /// Waits for a turn at work that fills a processor, such as a query. A part has two of them at once, so that one person
-    /// of a server does not keep all others waiting. Other calls need no turn.
+    /// Waits for a turn at work that fills a processor, such as a query. A part has two of them at once, so
+    /// that one person of a server does not keep all others waiting. Other calls need no turn.
     ///
     /// ```
     /// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;

@@ -28,16 +28,16 @@ use crate::future::BoxFuture;
 /// | `start_timer` | nothing | `timer_fired` |
 /// | any other, and each that it does not perform | nothing | none: the future ends at once |
 ///
-/// A session refuses all other events, and all after the terminal one. The exceptions: a tool may create agents
-/// below the one that calls it, and direct them ([`Journal::record_for`](crate::Journal::record_for)); and it
-/// may report `job_ended` at any time.
+/// A session refuses all other events, and all after the terminal one. The exceptions: a tool may create
+/// agents below the one that calls it, and direct them ([`Journal::record_for`](crate::Journal::record_for));
+/// and it may report `job_ended` at any time.
 ///
 /// When `cancel` fires, the effector stops its work within a second and still emits the terminal event; a
 /// timer emits nothing.
 ///
 /// If the future ends without a terminal event, the session records one: the model or the condenser failed
-/// with `no_answer`, the context has a `problem`, or the tool failed. So an action that reaches an effector of another kind is settled
-/// like any other. A timer gets no such event, because nobody waits for it.
+/// with `no_answer`, the context has a `problem`, or the tool failed. So an action that reaches an effector
+/// of another kind is settled like any other. A timer gets no such event, because nobody waits for it.
 pub trait Effector: Send + Sync {
     /// Performs `action`; the future completes after the last event. See [the contract](Self).
     fn perform(
@@ -95,12 +95,12 @@ pub struct FactBatch {
 /// | [`commit`](Self::commit) | it is in the log, or refused |
 /// | [`commit_later`](Self::commit_later) | it has its place; the returned receiver tells when it is in the log |
 ///
-/// In a session the sink passes on only the facts by which a responder may answer its action ([`FactPermit`]);
-/// the others are refused at once, together with those that were emitted with them. The sequencer decides
-/// whether to accept the rest. It rejects every event of a lost action, for example after its reactor was
-/// detached, because the outcome is recorded without it. It also rejects every event after the final one of
-/// the action, except the end of a background command. What is refused is a warning in the trace of the
-/// program.
+/// In a session the sink passes on only the facts by which a responder may answer its action
+/// ([`FactPermit`]); the others are refused at once, together with those that were emitted with them. The
+/// sequencer decides whether to accept the rest. It rejects every event of a lost action, for example after
+/// its reactor was detached, because the outcome is recorded without it. It also rejects every event after
+/// the final one of the action, except the end of a background command. What is refused is a warning in the
+/// trace of the program.
 #[derive(Clone, Debug)]
 pub struct EventSink {
     /// The sequencer's queue.
@@ -240,8 +240,8 @@ impl EventSink {
     }
 
     /// Emits `event` in two parts: returns as soon as its place in the queue, before all later events, is
-    /// fixed; the receiver yields its `seq` once it is in the log, or the reason why it was refused. `None` if
-    /// the session is gone.
+    /// fixed; the receiver yields its `seq` once it is in the log, or the reason why it was refused. `None`
+    /// if the session is gone.
     pub async fn commit_later(
         &self,
         event: impl Into<EnvironmentEvent>,
@@ -256,8 +256,8 @@ impl EventSink {
         Some(done)
     }
 
-    /// Emits an event about another agent of the session, and waits until it is in the log. Returns the reason
-    /// if it is refused; `None` if the session is gone.
+    /// Emits an event about another agent of the session, and waits until it is in the log. Returns the
+    /// reason if it is refused; `None` if the session is gone.
     pub(crate) async fn commit_draft(&self, draft: EventDraft<EnvironmentEvent>) -> Option<CommitResult> {
         let (committed, done) = oneshot::channel();
         let said = FactBatch {
@@ -278,9 +278,9 @@ impl EventSink {
         decided.await.ok()
     }
 
-    /// Adds a batch to the queue. If the responder may not record one of its events, the batch is refused: the
-    /// waiter for its commit gets the reason. `None` if nobody waits for a refused batch, the action is lost
-    /// or the session is gone.
+    /// Adds a batch to the queue. If the responder may not record one of its events, the batch is refused:
+    /// the waiter for its commit gets the reason. `None` if nobody waits for a refused batch, the action is
+    /// lost or the session is gone.
     async fn forward(&self, said: FactBatch) -> Option<()> {
         if self.over.as_ref().is_some_and(CancellationToken::is_cancelled) {
             return None;

@@ -1,6 +1,6 @@
-//! Decides which session a blob belongs to. One store holds the blobs of all sessions, each once, under its hash, so
-//! anybody who knows a hash could request the blob. Therefore a session has only those blobs that its own facts were
-//! made with, and not those whose ids only occur in its texts.
+//! Decides which session a blob belongs to. One store holds the blobs of all sessions, each once, under its
+//! hash, so anybody who knows a hash could request the blob. Therefore a session has only those blobs that
+//! its own facts were made with, and not those whose ids only occur in its texts.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -19,7 +19,8 @@ use crate::log_error::LogError;
 const DETAILS: [&str; 3] = ["blob", "pre_image", "post_image"];
 /// Those of them that name contents of files.
 const EXACT: [&str; 2] = ["pre_image", "post_image"];
-/// The fields in which an entry of `pages` in these details names blobs: the page as it was fetched, and its text.
+/// The fields in which an entry of `pages` in these details names blobs: the page as it was fetched, and its
+/// text.
 const PAGE: [&str; 2] = ["blob", "text_blob"];
 
 /// Returns whether a session has a blob: the first of its facts that names it is one that was made with it.

@@ -60,8 +60,8 @@ pub trait SessionLog: BlobStore {
     ///
     /// The projections of the batch change what [`info`](Self::info) and the lists say. The first message of
     /// a person gives a session its title ([`title_from`](crate::title_from)); if it is a command
-    /// ([`is_own_command`](crate::is_own_command)), the first words replace that title. A message with a known id replaces the
-    /// earlier one, and spending counts once for each `seq`.
+    /// ([`is_own_command`](crate::is_own_command)), the first words replace that title. A message with a
+    /// known id replaces the earlier one, and spending counts once for each `seq`.
     ///
     /// # Errors
     /// Returns [`LogError::Fenced`] if a later writer exists, and [`LogError::Full`] if the disk is full.
@@ -255,8 +255,8 @@ pub trait SessionLog: BlobStore {
         Box::pin(ready(Err(LogError::unsupported("sizes"))))
     }
 
-    /// Returns the blobs that a session names, or all sessions of its owner, with their sizes; none if the log does not
-    /// know them.
+    /// Returns the blobs that a session names, or all sessions of its owner, with their sizes; none if the
+    /// log does not know them.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -326,8 +326,8 @@ pub trait SessionLog: BlobStore {
     /// models and, where it is given, the record of it. The hashes that the chain goes on from stay.
     ///
     /// # Errors
-    /// Returns an error if a session has another writer, or if its events changed after the plan was made. In both
-    /// cases nothing is changed.
+    /// Returns an error if a session has another writer, or if its events changed after the plan was made. In
+    /// both cases nothing is changed.
     fn redact(&self, redaction: Redaction) -> BoxFuture<'_, Result<(), LogError>> {
         let _ = redaction;
         Box::pin(ready(Err(LogError::unsupported("redactions"))))

@@ -44,8 +44,8 @@ pub fn title_from(text: &str) -> String {
     format!("{}…", cut.trim_end())
 }
 
-/// Returns whether a message is a command that a person ran themselves, and no words to the agent. A title that is taken
-/// from one gives way to the first words.
+/// Returns whether a message is a command that a person ran themselves, and no words to the agent. A title
+/// that is taken from one gives way to the first words.
 ///
 /// ```
 /// assert!(agentx_runtime::is_own_command("<ran_by_the_person command=\"ls\">\na.txt\nexit 0\n</ran_by_the_person>"));

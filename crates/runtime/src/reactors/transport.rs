@@ -1,6 +1,6 @@
 //! Reports of environments about the connections that they hold: to a server, to a program. A reactor may
-//! publish these and nothing else, so this is the one place where something that is not committed comes on the
-//! bus.
+//! publish these and nothing else, so this is the one place where something that is not committed comes on
+//! the bus.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Remembers which messages of a conversation have no secret, so that each request looks at the new ones only: a
-//! request of a long conversation repeats thousands of messages.
+//! Remembers which messages of a conversation have no secret, so that each request looks at the new ones
+//! only: a request of a long conversation repeats thousands of messages.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -35,8 +35,8 @@ impl CheckedConversations {
         found.map(|(_, messages)| messages).unwrap_or_default()
     }
 
-    /// Remembers the messages of a conversation, and forgets the conversation that was used longest ago if there
-    /// are too many.
+    /// Remembers the messages of a conversation, and forgets the conversation that was used longest ago if
+    /// there are too many.
     pub(super) fn put(&mut self, key: ConversationKey, messages: CheckedMessages) {
         if self.known.len() == CONVERSATIONS {
             self.known.pop_front();
@@ -45,8 +45,8 @@ impl CheckedConversations {
     }
 }
 
-/// The messages of a request, in its order. They are known by their address, which no other message gets as long
-/// as there is a reference to it, and not kept.
+/// The messages of a request, in its order. They are known by their address, which no other message gets as
+/// long as there is a reference to it, and not kept.
 #[derive(Default)]
 pub(super) struct CheckedMessages(Vec<Weak<Message>>);
 

@@ -1,8 +1,8 @@
 //! Checks that facts of a server differ from those of its mirror by a redaction alone.
 //!
-//! The mirror does not know the secrets, so it checks the form: the same events of the same kinds in the same context,
-//! with `[secret NAME]` in the place of parts of texts. What stood in these places, the server alone knows: one that
-//! replaces other words than secrets is not found out.
+//! The mirror does not know the secrets, so it checks the form: the same events of the same kinds in the same
+//! context, with `[secret NAME]` in the place of parts of texts. What stood in these places, the server alone
+//! knows: one that replaces other words than secrets is not found out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -28,8 +28,8 @@ pub(crate) struct UnredactedChange {
     pub(crate) what: &'static str,
 }
 
-/// Checks all facts of a session against those from before. Returns the blobs that others replace; their contents have
-/// to be compared too, with [`is_replacement`].
+/// Checks all facts of a session against those from before. Returns the blobs that others replace; their
+/// contents have to be compared too, with [`is_replacement`].
 pub(crate) fn check_copied(
     before: &[Fact],
     after: &[Fact],
@@ -246,7 +246,8 @@ fn is_replaced_file(was: &Value, is: &Value) -> bool {
 }
 
 /// Returns whether a text is another one with `[secret NAME]` in the place of parts that are not empty. With
-/// `may_begin_later`, its beginning may be missing too: a secret that begins in an earlier piece is replaced there.
+/// `may_begin_later`, its beginning may be missing too: a secret that begins in an earlier piece is replaced
+/// there.
 pub(crate) fn is_replacement(was: &str, is: &str, may_begin_later: bool) -> bool {
     if was == is {
         return true;

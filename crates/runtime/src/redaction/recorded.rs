@@ -146,8 +146,8 @@ fn rename(value: &mut Value, id: &str, other: &str) {
     }
 }
 
-/// Model calls whose latest thought had a secret, each with whether that thought is over: its signature no longer
-/// fits.
+/// Model calls whose latest thought had a secret, each with whether that thought is over: its signature no
+/// longer fits.
 #[derive(Default)]
 struct UnsignedThoughts(BTreeMap<ActionId, bool>);
 

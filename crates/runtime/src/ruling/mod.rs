@@ -114,8 +114,8 @@ pub fn refused_by_the_tool(
     link_refusal(config, tool, input, &place)
 }
 
-/// The reason why a tool would refuse to run a command line: `word` in it leads to `real` through a link. `real` is
-/// absolute and begins with the workspace's own path if it is inside.
+/// The reason why a tool would refuse to run a command line: `word` in it leads to `real` through a link.
+/// `real` is absolute and begins with the workspace's own path if it is inside.
 pub fn refused_in_line(
     config: &AgentConfig,
     tool: &ToolSpec,

@@ -1,5 +1,5 @@
-//! Rules with patterns that a person writes in place of the one that was shown: one for a call, or one for each part
-//! of a command line.
+//! Rules with patterns that a person writes in place of the one that was shown: one for a call, or one for
+//! each part of a command line.
 
 use agentx_agent::approval::{covered_together, suggested};
 use agentx_agent::command_split::{only_reads_input, take_apart};
@@ -51,9 +51,9 @@ pub fn with_patterns(
     }
 }
 
-/// The patterns that a person may keep for a command line of several commands, one for each command, in the form in which
-/// [`with_patterns`] takes them. A command that only reads what the one before it writes needs none. `None` if it is one
-/// command, a loop or a condition, or no patterns allow it.
+/// The patterns that a person may keep for a command line of several commands, one for each command, in the
+/// form in which [`with_patterns`] takes them. A command that only reads what the one before it writes needs
+/// none. `None` if it is one command, a loop or a condition, or no patterns allow it.
 pub fn offered_patterns(shown: &Rule, config: &AgentConfig, tool: &str, input: &Value) -> Option<String> {
     let spec = config.tools.iter().find(|spec| spec.name == tool)?;
     let argument = spec.command_argument.as_deref()?;
@@ -82,8 +82,8 @@ pub fn offered_patterns(shown: &Rule, config: &AgentConfig, tool: &str, input: &
     (is_several && with_patterns(shown, &joined, config, tool, input).is_ok()).then_some(joined)
 }
 
-/// Returns whether a shell reads the first word as a part of a loop or condition, not as a program: `done` runs nothing,
-/// and what `do rm "$f"` removes is not in its own words.
+/// Returns whether a shell reads the first word as a part of a loop or condition, not as a program: `done`
+/// runs nothing, and what `do rm "$f"` removes is not in its own words.
 fn begins_with_keyword(command: &str) -> bool {
     command
         .split(' ')

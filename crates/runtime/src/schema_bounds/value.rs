@@ -144,8 +144,9 @@ impl<'a> Work<'_, 'a> {
     }
 }
 
-/// The steps to match a text with a pattern: its bytes, times the states of the pattern. There is about one for each
-/// byte of the pattern, and for each repetition that it counts some, because a class of letters has many.
+/// The steps to match a text with a pattern: its bytes, times the states of the pattern. There is about one
+/// for each byte of the pattern, and for each repetition that it counts some, because a class of letters has
+/// many.
 fn matching(pattern: &str, text: &str) -> u64 {
     /// A step of a validator takes about as long as this many steps of a regular expression.
     const STATES_PER_STEP: u64 = 32;

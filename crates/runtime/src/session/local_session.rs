@@ -112,8 +112,8 @@ impl LocalSession {
         Ok(content)
     }
 
-    /// Refuses pictures that the model cannot read, or that no request holds: once recorded, each later call would send
-    /// them, or leave some of them out.
+    /// Refuses pictures that the model cannot read, or that no request holds: once recorded, each later call
+    /// would send them, or leave some of them out.
     async fn check_sight(&self, content: &[ContentPart]) -> Result<(), RuntimeError> {
         if !content.iter().any(|part| matches!(part, ContentPart::Image(_))) {
             return Ok(());
@@ -136,7 +136,8 @@ impl LocalSession {
     /// Checks that the input at `seq` is this one with this content: a key identifies one message.
     ///
     /// # Errors
-    /// Returns the error `key_reused` if that input has other content, another mode or another schema of its answer.
+    /// Returns the error `key_reused` if that input has other content, another mode or another schema of its
+    /// answer.
     async fn check_same(
         &self,
         seq: u64,

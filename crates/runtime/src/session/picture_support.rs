@@ -16,7 +16,8 @@ pub fn cannot_see(config: &AgentConfig, content: &[ContentPart], known: &[ModelI
     has_picture.then(|| takes_no_pictures(config, known)).flatten()
 }
 
-/// The reason why a request to the agent's model holds not even the pictures of this message alone; `None` if it does.
+/// The reason why a request to the agent's model holds not even the pictures of this message alone; `None` if
+/// it does.
 pub fn do_not_fit(config: &AgentConfig, content: &[ContentPart]) -> Option<String> {
     // Another model than a router's own answers.
     let is_asked = config.kind == AgentKind::React;

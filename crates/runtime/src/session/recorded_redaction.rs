@@ -1,5 +1,5 @@
-//! Takes secrets out of a recorded session: out of its facts, its blobs, and the sessions that share events with
-//! it. A mirror uses the second half, with facts of its server.
+//! Takes secrets out of a recorded session: out of its facts, its blobs, and the sessions that share events
+//! with it. A mirror uses the second half, with facts of its server.
 //!
 //! No session is opened: the locks of all of them are held, so that no other process writes to them. A
 //! process that dies before the log has replaced the facts has changed nothing, and one that dies afterwards
@@ -26,8 +26,8 @@ use crate::redaction::{ReplacedFacts, check_copied, is_replacement, replaced_fac
 /// Number of facts in a page.
 const PAGE: usize = 4096;
 
-/// Takes the secrets that `redactor` knows out of a session that nobody has open. Sessions that share the events
-/// get the same facts.
+/// Takes the secrets that `redactor` knows out of a session that nobody has open. Sessions that share the
+/// events get the same facts.
 ///
 /// # Errors
 /// Returns an error if the session does not exist or is damaged, another process writes it or a session that
@@ -214,8 +214,8 @@ impl RecordedRedaction<'_> {
 /// Replaces facts of a mirror's copy by those of its server, before the record of the redaction comes.
 ///
 /// # Errors
-/// Returns [`RuntimeError::Refused`] if they differ in more than texts that `[secret NAME]` replaces, and an error if the
-/// log cannot be read or replaces no facts. Nothing was changed then.
+/// Returns [`RuntimeError::Refused`] if they differ in more than texts that `[secret NAME]` replaces, and an
+/// error if the log cannot be read or replaces no facts. Nothing was changed then.
 pub async fn replace_copied_facts(
     log: &dyn SessionLog,
     writer: &Writer,
@@ -257,8 +257,8 @@ pub async fn replace_copied_facts(
     Ok(())
 }
 
-/// Checks that the facts of a server, and the blobs that they name now, differ by a redaction alone from those of the
-/// copy. A blob that either of them no longer has is not compared.
+/// Checks that the facts of a server, and the blobs that they name now, differ by a redaction alone from
+/// those of the copy. A blob that either of them no longer has is not compared.
 async fn check_changes(
     log: &dyn SessionLog,
     session: &SessionId,
@@ -295,8 +295,8 @@ async fn text_of(log: &dyn SessionLog, blob: &BlobId) -> Result<Option<String>, 
     }
 }
 
-/// Facts with the replaced ones in their places, where they are the same: a session that shares only the first
-/// events has others behind them.
+/// Facts with the replaced ones in their places, where they are the same: a session that shares only the
+/// first events has others behind them.
 fn with_replaced(facts: &[Fact], of: &[Fact], replaced: &[Fact]) -> Vec<Fact> {
     let numbers: BTreeSet<u64> = replaced.iter().map(|fact| fact.seq).collect();
     let stored = of.iter().filter(|fact| numbers.contains(&fact.seq));

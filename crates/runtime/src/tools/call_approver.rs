@@ -1,5 +1,5 @@
-//! Asks a person about calls that run outside of any session, such as those of an MCP client: such a person has no
-//! session whose approvals they could answer.
+//! Asks a person about calls that run outside of any session, such as those of an MCP client: such a person
+//! has no session whose approvals they could answer.
 
 use std::fmt::Debug;
 

@@ -40,7 +40,8 @@ pub trait Tool: Send + Sync {
         false
     }
 
-    /// Returns the JSON Schema of its successful results, if each of them is one JSON value that was checked against it.
+    /// Returns the JSON Schema of its successful results, if each of them is one JSON value that was checked
+    /// against it.
     fn output_schema(&self) -> Option<Value> {
         None
     }

@@ -88,9 +88,9 @@ pub(super) fn enter_new_root(paths: &SandboxPaths) -> Result<(), SandboxError> {
     Ok(())
 }
 
-/// Lets a command find its `/tmp` at the path, too, that the directory has for other programs, if that is below `/tmp`:
-/// by a link. This is done inside the new root, so a link that an earlier command left on the way leads nowhere else
-/// than that command could go itself.
+/// Lets a command find its `/tmp` at the path, too, that the directory has for other programs, if that is
+/// below `/tmp`: by a link. This is done inside the new root, so a link that an earlier command left on the
+/// way leads nowhere else than that command could go itself.
 fn link_own_path(temporary: &Path) {
     let Ok(below) = temporary.strip_prefix("/tmp") else {
         return;

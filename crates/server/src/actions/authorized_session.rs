@@ -1,5 +1,5 @@
-//! The rights of one caller in one session, by their role. The room's gate is locked while it is decided whether they
-//! drive, and the fact is written first.
+//! The rights of one caller in one session, by their role. The room's gate is locked while it is decided
+//! whether they drive, and the fact is written first.
 
 use std::sync::Arc;
 

@@ -33,8 +33,8 @@ impl AuthorizedSession {
         }
     }
 
-    /// Does something that needs the wheel, like [`Self::drive_with`], and only once for each key, even if two
-    /// equal requests come at once.
+    /// Does something that needs the wheel, like [`Self::drive_with`], and only once for each key, even if
+    /// two equal requests come at once.
     ///
     /// # Errors
     /// Returns an error if the caller does not drive, the key has no form of one, or `act` fails.

@@ -1,5 +1,5 @@
-//! Actions of callers in sessions. Each is checked against the rights of its caller here, whether it came as a frame
-//! or as a request.
+//! Actions of callers in sessions. Each is checked against the rights of its caller here, whether it came as
+//! a frame or as a request.
 
 pub(crate) mod authorized_session;
 pub(crate) mod call_decisions;

@@ -1,5 +1,6 @@
-//! A change of an agent as a client sends it. Unknown fields are ignored as everywhere, except for limits: a limit that is
-//! left out counts as that of the settings, so a misspelt one would loosen what it was meant to tighten.
+//! A change of an agent as a client sends it. Unknown fields are ignored as everywhere, except for limits: a
+//! limit that is left out counts as that of the settings, so a misspelt one would loosen what it was meant to
+//! tighten.
 
 use agentx_runtime::RuntimeError;
 use agentx_types::ConfigChange;

@@ -81,9 +81,9 @@ pub(crate) fn to_problem(error: &RuntimeError) -> Box<Problem> {
     problem
 }
 
-/// Answers a call that waits, although the money of the session's owner is used up. Whoever denies it ends the run, as
-/// the money does, because the model would be asked again, and the reason has their note; for any other answer the call
-/// continues waiting. Returns `None` if the call does not wait.
+/// Answers a call that waits, although the money of the session's owner is used up. Whoever denies it ends
+/// the run, as the money does, because the model would be asked again, and the reason has their note; for any
+/// other answer the call continues waiting. Returns `None` if the call does not wait.
 ///
 /// # Errors
 /// Returns `quota_usage` if the call would be made.
@@ -106,8 +106,9 @@ async fn answer_without_money(
     hand.note_failure(hand.session.halt(Some(reason)).await).map(Some)
 }
 
-/// Returns the reason of a run that ends because a call was denied when no money was left. It keeps who denied the call
-/// and what they said, because a recorded denial would have the model asked again. `person` is `None` for the owner.
+/// Returns the reason of a run that ends because a call was denied when no money was left. It keeps who
+/// denied the call and what they said, because a recorded denial would have the model asked again. `person`
+/// is `None` for the owner.
 fn denied_without_money(person: Option<&OwnerId>, note: Option<&str>, why: &str) -> String {
     let who = person.map_or_else(|| "the owner".to_owned(), ToString::to_string);
     // The model reads it later: it must stay one quoted line without tags.
@@ -180,8 +181,8 @@ impl ServerState {
         .await
     }
 
-    /// Performs a request of somebody who drives a session. It runs to its end even if they stop waiting, and a
-    /// request whose key is recorded already is not performed again: the result is the recorded `seq`.
+    /// Performs a request of somebody who drives a session. It runs to its end even if they stop waiting, and
+    /// a request whose key is recorded already is not performed again: the result is the recorded `seq`.
     ///
     /// # Errors
     /// Returns an error if the caller may not drive the session, or the action fails.

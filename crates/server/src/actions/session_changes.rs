@@ -1,5 +1,5 @@
-//! Changes of a session by a person: of its configuration, its queue, its conversation, its title, and the rights of
-//! other people.
+//! Changes of a session by a person: of its configuration, its queue, its conversation, its title, and the
+//! rights of other people.
 
 use std::sync::Arc;
 

@@ -34,8 +34,8 @@ impl KnownPeople {
         }
     }
 
-    /// Returns the person with this key, and the number of the change since which they are known. It is another one when
-    /// somebody is trusted again: what they had before does not count again.
+    /// Returns the person with this key, and the number of the change since which they are known. It is
+    /// another one when somebody is trusted again: what they had before does not count again.
     pub(crate) fn person(&self, key: &PublicKey) -> Option<(KnownPerson, u64)> {
         self.with(|read| {
             let found = read.people.iter().find(|(known, _)| known == key);

@@ -1,6 +1,6 @@
-//! Tokens with which other programs of a person use `/mcp`, and nothing else: made by a signed challenge, kept as hashes
-//! over a restart, and taken back by their owner. Such a program sends its token over any kind of connection, because it
-//! knows nothing of the server's key.
+//! Tokens with which other programs of a person use `/mcp`, and nothing else: made by a signed challenge,
+//! kept as hashes over a restart, and taken back by their owner. Such a program sends its token over any kind
+//! of connection, because it knows nothing of the server's key.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -36,7 +36,8 @@ pub(crate) struct FoundMcpCaller {
     pub(crate) login: McpTokenLogin,
 }
 
-/// The credential with which a caller opened `/mcp`. Streams and calls last longer than their requests, so it is checked while they do.
+/// The credential with which a caller opened `/mcp`. Streams and calls last longer than their requests, so it
+/// is checked while they do.
 #[derive(Clone)]
 pub(crate) struct McpTokenLogin {
     identity: Identity,
@@ -71,11 +72,12 @@ impl KnownMcpTokens {
 }
 
 impl Authenticator {
-    /// Makes a token for `/mcp` of the person who signed a challenge. Waits for the disk. Returns its entry, and the token
-    /// itself.
+    /// Makes a token for `/mcp` of the person who signed a challenge. Waits for the disk. Returns its entry,
+    /// and the token itself.
     ///
     /// # Errors
-    /// Returns an error if the person is a visitor or has too many, or the name or the lifetime is out of bounds.
+    /// Returns an error if the person is a visitor or has too many, or the name or the lifetime is out of
+    /// bounds.
     pub(crate) fn make_mcp_token(
         &self,
         owner: &Identity,
@@ -114,7 +116,8 @@ impl Authenticator {
         })
     }
 
-    /// Takes back a token for `/mcp` of a person. Waits for the disk. Returns whether the person had one with this id.
+    /// Takes back a token for `/mcp` of a person. Waits for the disk. Returns whether the person had one with
+    /// this id.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.
@@ -130,7 +133,8 @@ impl Authenticator {
     /// Returns who sends a request to `/mcp`: as elsewhere, or the owner of a token that opens it alone.
     ///
     /// # Errors
-    /// Returns an error if [`Authenticator::caller_of`] does, or such a token is unknown, expired or taken back.
+    /// Returns an error if [`Authenticator::caller_of`] does, or such a token is unknown, expired or taken
+    /// back.
     pub(crate) fn mcp_caller_of(
         &self,
         headers: &HeaderMap,

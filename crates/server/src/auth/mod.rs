@@ -1,8 +1,8 @@
 //! Authentication: a signed challenge becomes a token, or identifies one connection; there are no passwords.
 //!
-//! A nonce is valid once and for a minute. It is signed together with this server's origin, so that a signature for
-//! another server is useless here. On a connection on which the server proved its key, the nonce is bound to that key
-//! too. Tokens are kept as hashes, in memory only.
+//! A nonce is valid once and for a minute. It is signed together with this server's origin, so that a
+//! signature for another server is useless here. On a connection on which the server proved its key, the
+//! nonce is bound to that key too. Tokens are kept as hashes, in memory only.
 
 pub(crate) mod caller;
 pub(crate) mod credentials;
@@ -195,8 +195,8 @@ impl Authenticator {
         &self.known
     }
 
-    /// Returns whether an identity is still valid: the operator may stop trusting a person at any time. It does not
-    /// become valid again when they trust the person again.
+    /// Returns whether an identity is still valid: the operator may stop trusting a person at any time. It
+    /// does not become valid again when they trust the person again.
     pub fn still_knows(&self, identity: &Identity) -> bool {
         match &identity.key {
             None => self.visitors,
@@ -312,8 +312,8 @@ impl Authenticator {
         Ok(identity.at(client, address))
     }
 
-    /// Returns who sends a request with these headers, as [`Authenticator::caller_of`] does, and the name of their
-    /// program.
+    /// Returns who sends a request with these headers, as [`Authenticator::caller_of`] does, and the name of
+    /// their program.
     fn sender_of<'a>(
         &self,
         headers: &'a HeaderMap,

@@ -1,5 +1,5 @@
-//! Connections until they are a request or a socket: reads and closes them, finds their origin, and limits their
-//! number.
+//! Connections until they are a request or a socket: reads and closes them, finds their origin, and limits
+//! their number.
 
 pub mod channel;
 pub(crate) mod connection_limits;

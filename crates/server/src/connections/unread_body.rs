@@ -1,7 +1,7 @@
-//! Handles the bodies of requests that were answered before the body arrived. The rest of such a body would be taken
-//! for the next request, so the connection has to close. A client that is not warned would lose its next request. So
-//! a short body is read to its end, and before a long one the answer says `Connection: close` (RFC 9112, 9.3 and
-//! 9.6).
+//! Handles the bodies of requests that were answered before the body arrived. The rest of such a body would
+//! be taken for the next request, so the connection has to close. A client that is not warned would lose its
+//! next request. So a short body is read to its end, and before a long one the answer says
+//! `Connection: close` (RFC 9112, 9.3 and 9.6).
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! Tests feeds without a server: where readers join, what is kept, and any mix of publishing and reading, compared
-//! with the log.
+//! Tests feeds without a server: where readers join, what is kept, and any mix of publishing and reading,
+//! compared with the log.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

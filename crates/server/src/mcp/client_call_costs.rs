@@ -1,8 +1,9 @@
-//! The cost of the model calls within one call at `/mcp`. Each model call counts from its beginning, by an estimate
-//! of what its model reads, as in a session whose call a kill cuts off. Its bill replaces the estimate. If the server
-//! is killed and the bill never comes, the estimate stays as the bill.
+//! The cost of the model calls within one call at `/mcp`. Each model call counts from its beginning, by an
+//! estimate of what its model reads, as in a session whose call a kill cuts off. Its bill replaces the
+//! estimate. If the server is killed and the bill never comes, the estimate stays as the bill.
 //!
-//! One call may begin many model calls. One that would take the person beyond `quotas.daily_cost` does not begin.
+//! One call may begin many model calls. One that would take the person beyond `quotas.daily_cost` does not
+//! begin.
 
 use std::collections::BTreeMap;
 
@@ -110,8 +111,8 @@ impl<'a> ClientCallCosts<'a> {
         )
     }
 
-    /// Counts the bill of a step that has ended, if it has one. Returns whether something was counted: then the disk has to
-    /// know soon.
+    /// Counts the bill of a step that has ended, if it has one. Returns whether something was counted: then
+    /// the disk has to know soon.
     pub(crate) fn ended(&mut self, step: &EffectEnded, now: Timestamp) -> bool {
         let open = self.open.remove(&(step.tool_call_id.clone(), step.step));
         let cost = step.bill.as_ref().map(|bill| bill.cost);

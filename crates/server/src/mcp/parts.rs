@@ -194,8 +194,8 @@ impl CallerParts {
         checked.err().map(|error| error.to_string())
     }
 
-    /// Lists the caller's sessions. A stream of subscriptions lists them for minutes, so it ends when what opened it does
-    /// not count any more.
+    /// Lists the caller's sessions. A stream of subscriptions lists them for minutes, so it ends when what
+    /// opened it does not count any more.
     async fn sessions(&self) -> Result<Vec<ServedDocument>, RuntimeError> {
         let person = &self.caller.person;
         if let Some(why) = self.state.auth().closed_mcp(&self.login, self.state.now_ms()) {
@@ -266,7 +266,8 @@ impl ServedParts for CallerParts {
         self.log_level.as_deref()
     }
 
-    /// The operator wrote the prompts, or trusts the folder that has them. Members may use the tools, not read their words.
+    /// The operator wrote the prompts, or trusts the folder that has them. Members may use the tools, not
+    /// read their words.
     fn prompts(&self) -> Vec<ToolSpec> {
         let tools = self.tool_server();
         let specs = self.agent.tools.iter().filter(|_| self.caller.operator);

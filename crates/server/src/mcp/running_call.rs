@@ -1,6 +1,6 @@
-//! The requests and tools of MCP clients while they run: they count for their person, and the last one ends the work that
-//! calls left running. A tool whose call is suspended runs without a request. A tool ends when what opened `/mcp` to its
-//! caller does not count any more.
+//! The requests and tools of MCP clients while they run: they count for their person, and the last one ends
+//! the work that calls left running. A tool whose call is suspended runs without a request. A tool ends when
+//! what opened `/mcp` to its caller does not count any more.
 
 use std::sync::Arc;
 
@@ -91,8 +91,8 @@ impl Drop for RunningToolCall {
 }
 
 impl ServerState {
-    /// Ends the tools, also those whose call is suspended, of clients whose token is gone, or whose person is no longer
-    /// trusted.
+    /// Ends the tools, also those whose call is suspended, of clients whose token is gone, or whose person is
+    /// no longer trusted.
     pub(crate) fn end_calls_without_login(&self) {
         let now = self.now_ms();
         self.client_calls

@@ -7,10 +7,10 @@ use agentx_types::{AgentConfig, Limits, NanoUsd};
 /// The reason for refusing answers with more tokens.
 pub(crate) const MORE_TOKENS: &str = "`params` would allow answers more tokens";
 
-/// Returns the limits that a change of somebody who is not the operator sets, in a session whose limits are those
-/// `before`. A limit that is left out is taken from the settings. No limit may exceed the one in the settings, even if
-/// the session already has a higher one. If the person does not own the session (`owns`), no limit may exceed the
-/// current one either.
+/// Returns the limits that a change of somebody who is not the operator sets, in a session whose limits are
+/// those `before`. A limit that is left out is taken from the settings. No limit may exceed the one in the
+/// settings, even if the session already has a higher one. If the person does not own the session (`owns`),
+/// no limit may exceed the current one either.
 ///
 /// # Errors
 /// Returns the first limit that is wider, with its bound, as text.
@@ -62,8 +62,8 @@ pub(crate) fn wider_than(most: Limits, after: Limits) -> Option<String> {
 
 /// Returns, as text, that this `params.max_output_tokens` would allow longer answers than the one before.
 ///
-/// If it was not set, a request asked for the longest answer that is known of the model, or left the length to the
-/// model's server. Then it has no bound that is known here, and any number may be more.
+/// If it was not set, a request asked for the longest answer that is known of the model, or left the length
+/// to the model's server. Then it has no bound that is known here, and any number may be more.
 pub(crate) fn longer_answers(before: &AgentConfig, after: Option<u64>) -> Option<String> {
     let had = before.params.max_output_tokens;
     if after == had {

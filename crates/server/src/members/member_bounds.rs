@@ -31,7 +31,8 @@ pub struct MemberBounds {
     pub server_rules: Option<Arc<ServerRules>>,
     /// The only directory that the agents may work in.
     pub workspace: String,
-    /// Whether the server limits what members spend (`quotas.daily_cost`): models without a price are then refused.
+    /// Whether the server limits what members spend (`quotas.daily_cost`): models without a price are then
+    /// refused.
     pub limits_money: bool,
     /// Whether the session is theirs. In sessions of other owners they may not rewind anything.
     pub owns: bool,
@@ -67,7 +68,8 @@ impl MemberBounds {
         }
     }
 
-    /// Returns the allowed form of a change of `before`. One that would loosen anything is refused as a whole.
+    /// Returns the allowed form of a change of `before`. One that would loosen anything is refused as a
+    /// whole.
     ///
     /// # Errors
     /// Returns a sentence that names the permission beyond the bounds, and the people who could grant it.
@@ -207,7 +209,8 @@ impl MemberBounds {
         })
     }
 
-    /// Describes that `after` works in another place, or under other files, rules or versions of rules than before.
+    /// Describes that `after` works in another place, or under other files, rules or versions of rules than
+    /// before.
     fn other_ground(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
         if after.workspace != before.workspace && after.workspace != self.workspace {
             return Some(format!("it works in {}", after.workspace));

@@ -1,5 +1,5 @@
-//! Decides which agents and changes of a client the server accepts. The server sets tools, prices and trust, and only
-//! its operator may allow an agent more.
+//! Decides which agents and changes of a client the server accepts. The server sets tools, prices and trust,
+//! and only its operator may allow an agent more.
 
 use std::path::Path;
 use std::sync::Arc;

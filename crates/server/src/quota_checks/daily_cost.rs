@@ -22,7 +22,8 @@ pub(crate) struct BegunWork {
 }
 
 impl ServerState {
-    /// Returns the amount that a person may spend during a call at `/mcp`; `None` if their costs are not limited.
+    /// Returns the amount that a person may spend during a call at `/mcp`; `None` if their costs are not
+    /// limited.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -88,8 +89,8 @@ impl ServerState {
         Ok((billed >= most).then(|| too_dear(billed, most)))
     }
 
-    /// Checks that a person has money for a run in `session`, or for a call outside of sessions, beside what has no
-    /// bill yet. The run or call itself is not counted yet.
+    /// Checks that a person has money for a run in `session`, or for a call outside of sessions, beside what
+    /// has no bill yet. The run or call itself is not counted yet.
     ///
     /// # Errors
     /// Returns `quota_usage` if they have not.

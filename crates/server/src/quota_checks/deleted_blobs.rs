@@ -1,5 +1,5 @@
-//! Checks what a person stores, together with the blobs on the disk that no session names: those of their deleted
-//! sessions, and those of their calls at `/mcp`.
+//! Checks what a person stores, together with the blobs on the disk that no session names: those of their
+//! deleted sessions, and those of their calls at `/mcp`.
 
 use std::sync::Arc;
 
@@ -31,7 +31,8 @@ impl ServerState {
     /// Counts a blob that a call of a person stores next, and writes that to the disk before it is stored.
     ///
     /// # Errors
-    /// Returns `quota_storage` if there is no room for it. Then it counts for nothing, and must not be stored.
+    /// Returns `quota_storage` if there is no room for it. Then it counts for nothing, and must not be
+    /// stored.
     async fn count_blob_of_call(
         self: &Arc<Self>,
         owner: &OwnerId,
@@ -70,8 +71,8 @@ impl ServerState {
         self.runtime_of(owner).blobs(Some(session)).await
     }
 
-    /// Counts what a session holds that is deleted now, or a call stores next, and writes that to the disk. If the deletion
-    /// fails, the session still names it, and it counts there.
+    /// Counts what a session holds that is deleted now, or a call stores next, and writes that to the disk.
+    /// If the deletion fails, the session still names it, and it counts there.
     pub(crate) async fn keep_deleted_blobs(self: &Arc<Self>, owner: &OwnerId, blobs: BlobSizes) {
         if blobs.is_empty() {
             return;
@@ -83,8 +84,8 @@ impl ServerState {
         let _ = written.await;
     }
 
-    /// Checks that what a person has stored is within their quota, and within twice of it together with the blobs of
-    /// deleted sessions and of calls.
+    /// Checks that what a person has stored is within their quota, and within twice of it together with the
+    /// blobs of deleted sessions and of calls.
     ///
     /// # Errors
     /// Returns `quota_storage` if it is not.

@@ -110,8 +110,9 @@ impl ServerState {
         Ok(Some(self.kept.begun.add(format!("runs {owner}")).0))
     }
 
-    /// Ends the runs and the calls at `/mcp` of members whose bills have reached their cost quota, because the cost is not
-    /// known before they begin; estimates end nothing. A call that waits for a person costs nothing, and continues waiting.
+    /// Ends the runs and the calls at `/mcp` of members whose bills have reached their cost quota, because
+    /// the cost is not known before they begin; estimates end nothing. A call that waits for a person costs
+    /// nothing, and continues waiting.
     ///
     /// # Errors
     /// Returns an error if the store cannot be read.
@@ -149,8 +150,8 @@ impl ServerState {
         }
     }
 
-    /// Returns the size and cost of a person's sessions, from the cache only if it leads to a refusal: else many small
-    /// requests would be admitted by the same sum.
+    /// Returns the size and cost of a person's sessions, from the cache only if it leads to a refusal: else
+    /// many small requests would be admitted by the same sum.
     pub(crate) async fn sums_to_admit(&self, owner: &OwnerId) -> Result<UsageSums, RuntimeError> {
         let quotas = self.quotas();
         let is_over = |sums: &UsageSums| {

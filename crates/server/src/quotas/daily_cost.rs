@@ -1,14 +1,14 @@
-//! The money that a member may spend within a day (`quotas.daily_cost`). Bills count, and so does a part of the quota
-//! for each run and each call at `/mcp` that was admitted and has no bill yet. Otherwise all requests that come
-//! before the first bill would be compared with the same sum.
+//! The money that a member may spend within a day (`quotas.daily_cost`). Bills count, and so does a part of
+//! the quota for each run and each call at `/mcp` that was admitted and has no bill yet. Otherwise all
+//! requests that come before the first bill would be compared with the same sum.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use agentx_types::{NanoUsd, OwnerId, SessionId};
 
-/// The number of runs and calls without a bill that count as the whole quota: as many as the sessions of a member
-/// that run at once, unless the settings say otherwise.
+/// The number of runs and calls without a bill that count as the whole quota: as many as the sessions of a
+/// member that run at once, unless the settings say otherwise.
 pub(crate) const PARTS: u64 = 16;
 /// The noted runs of a person beyond which those that have ended are forgotten.
 const NOTED: usize = 64;
@@ -60,8 +60,8 @@ pub(crate) struct CallBudget {
 }
 
 impl CallBudget {
-    /// Returns the amount to reserve for a model call until its bill comes, beyond its estimate: its maximum cost, bounded
-    /// by a sixteenth of the quota.
+    /// Returns the amount to reserve for a model call until its bill comes, beyond its estimate: its maximum
+    /// cost, bounded by a sixteenth of the quota.
     pub(crate) fn reserved(self, estimate: NanoUsd, at_most: NanoUsd) -> NanoUsd {
         let counted = at_most.min(NanoUsd(self.most.0 / PARTS));
         NanoUsd(counted.0.saturating_sub(estimate.0))

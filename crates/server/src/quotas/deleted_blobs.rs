@@ -1,15 +1,15 @@
-//! The blobs on the disk that no session names: those of deleted sessions, and those that calls at `/mcp` store, which
-//! run outside of any session. The log removes a blob an hour after it was stored at the earliest, because the fact that
-//! names it may be on its way. A member who deletes and writes again, or calls tools, could otherwise fill the disk in
-//! that hour, so the bytes of sessions and of such blobs together may be at most twice the quota. When the hour is over,
-//! the server has the log remove them.
+//! The blobs on the disk that no session names: those of deleted sessions, and those that calls at `/mcp`
+//! store, which run outside of any session. The log removes a blob an hour after it was stored at the
+//! earliest, because the fact that names it may be on its way. A member who deletes and writes again, or
+//! calls tools, could otherwise fill the disk in that hour, so the bytes of sessions and of such blobs
+//! together may be at most twice the quota. When the hour is over, the server has the log remove them.
 //!
-//! Blobs are content-addressed: one that several deleted sessions named is on the disk once, and one that a session of
-//! the member still names counts there.
+//! Blobs are content-addressed: one that several deleted sessions named is on the disk once, and one that a
+//! session of the member still names counts there.
 //!
-//! A file beside the sessions keeps them over a restart. It has those of a session before that is deleted, and one of a
-//! call before it is stored, because a kill may come in between. If the file cannot be read or written, the server says so
-//! in its log and continues.
+//! A file beside the sessions keeps them over a restart. It has those of a session before that is deleted,
+//! and one of a call before it is stored, because a kill may come in between. If the file cannot be read or
+//! written, the server says so in its log and continues.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
@@ -58,14 +58,15 @@ struct OwnersDeleted {
     /// The time of the last deletion, and the size.
     #[serde(default)]
     named: HashMap<BlobId, (Timestamp, u64)>,
-    /// The bytes of further ones, with the time of the first deletion that an entry counts: at most 61 entries.
+    /// The bytes of further ones, with the time of the first deletion that an entry counts: at most 61
+    /// entries.
     #[serde(default)]
     others: Vec<(Timestamp, u64)>,
 }
 
 impl OwnersDeleted {
-    /// Forgets what no longer counts, and returns whether there was something. What a clock recorded that was ahead counts
-    /// from now.
+    /// Forgets what no longer counts, and returns whether there was something. What a clock recorded that was
+    /// ahead counts from now.
     fn forget_old(&mut self, now: Timestamp) -> bool {
         let named = self.named.values_mut().map(|(at, _)| at);
         for at in named.chain(self.others.iter_mut().map(|(at, _)| at)) {
@@ -117,7 +118,8 @@ impl DeletedBlobs {
         }
     }
 
-    /// Adds what a session holds that is deleted now, or a call stores next. The file has it after [`Self::write`].
+    /// Adds what a session holds that is deleted now, or a call stores next. The file has it after
+    /// [`Self::write`].
     pub(crate) fn add(&self, owner: &OwnerId, blobs: BlobSizes, now: Timestamp) {
         if blobs.is_empty() {
             return;
@@ -158,7 +160,8 @@ impl DeletedBlobs {
         named.is_some_and(|(at, _)| is_recent(*at, now))
     }
 
-    /// Returns whether something has stopped counting since the last time, so that it is to be removed from the disk.
+    /// Returns whether something has stopped counting since the last time, so that it is to be removed from
+    /// the disk.
     pub(crate) fn take_expired(&self, now: Timestamp) -> bool {
         let has_expired = forget_old(&mut self.all(), now);
         self.has_expired.swap(false, Ordering::AcqRel) || has_expired
@@ -168,8 +171,8 @@ impl DeletedBlobs {
         self.has_expired.fetch_or(has_expired, Ordering::AcqRel);
     }
 
-    /// Returns the bytes of blobs of an owner that were deleted or stored by calls within the hour, without those that are
-    /// `still` named.
+    /// Returns the bytes of blobs of an owner that were deleted or stored by calls within the hour, without
+    /// those that are `still` named.
     pub(crate) fn of(&self, owner: &OwnerId, still: &BlobSizes, now: Timestamp) -> u64 {
         let mut all = self.all();
         let Some(deleted) = all.get_mut(owner) else {

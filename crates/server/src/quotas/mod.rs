@@ -1,5 +1,5 @@
-//! Counts what each person holds at a server: sessions, bytes, runs, tool calls, money, connections. The module
-//! `quota_checks` compares the counts with the quotas.
+//! Counts what each person holds at a server: sessions, bytes, runs, tool calls, money, connections. The
+//! module `quota_checks` compares the counts with the quotas.
 
 pub(crate) mod daily_cost;
 pub(crate) mod deleted_blobs;
@@ -36,8 +36,8 @@ pub(crate) struct MemberUsage {
     pub(crate) begun: Counter,
     /// The runs that may not be on a bill yet.
     pub(crate) admitted: AdmittedRuns,
-    /// Each person's runs and calls are admitted one after another, so that those that are being refused count for
-    /// nothing.
+    /// Each person's runs and calls are admitted one after another, so that those that are being refused
+    /// count for nothing.
     pub(crate) admissions: FairSemaphore,
     sums: Mutex<HashMap<OwnerId, (Instant, UsageSums)>>,
     /// The costs that no session lists.

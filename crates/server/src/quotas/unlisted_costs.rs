@@ -1,14 +1,14 @@
 //! The spending of people that no session lists: the cost of deleted sessions, and of calls at `/mcp`. It
 //! counts for a member's quota for a day: they could otherwise spend without end by deleting sessions.
 //!
-//! A model call at `/mcp` counts by an estimate from its beginning, and by its bill from its end: if the server is killed
-//! in between, the estimate stays.
+//! A model call at `/mcp` counts by an estimate from its beginning, and by its bill from its end: if the
+//! server is killed in between, the estimate stays.
 //!
-//! The cost of a session is in the file before the session is deleted, under the owner and the session, because a kill may
-//! come in between: it counts once the session is no longer listed.
+//! The cost of a session is in the file before the session is deleted, under the owner and the session,
+//! because a kill may come in between: it counts once the session is no longer listed.
 //!
-//! A file beside the sessions keeps the sums over a restart. If the file cannot be read or written, the server says
-//! so in its log and continues: the sums then last until it ends.
+//! A file beside the sessions keeps the sums over a restart. If the file cannot be read or written, the
+//! server says so in its log and continues: the sums then last until it ends.
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -67,8 +67,8 @@ struct KnownCosts {
     ended: HashSet<OwnerId>,
     /// The part of all these that is an estimate of calls of this server that run now.
     estimated: HashMap<OwnerId, NanoUsd>,
-    /// The money that is set aside, beyond their estimates, for the model calls that are running. It counts in no sum of
-    /// costs.
+    /// The money that is set aside, beyond their estimates, for the model calls that are running. It counts
+    /// in no sum of costs.
     reserved: HashMap<OwnerId, NanoUsd>,
 }
 
@@ -146,8 +146,8 @@ impl UnlistedCosts {
         }
     }
 
-    /// Returns the sessions of an owner whose deletion has begun, with their cost within a day. Those that are still listed
-    /// have their cost there.
+    /// Returns the sessions of an owner whose deletion has begun, with their cost within a day. Those that
+    /// are still listed have their cost there.
     pub(crate) fn deletions(&self, owner: &OwnerId, now: Timestamp) -> HashMap<SessionId, NanoUsd> {
         let known = self.known();
         let prefix = deletion(owner, "");
@@ -271,7 +271,8 @@ impl UnlistedCosts {
         }
     }
 
-    /// Returns what an owner spent within a day, and the part of it that is an estimate of calls that run now.
+    /// Returns what an owner spent within a day, and the part of it that is an estimate of calls that run
+    /// now.
     pub(crate) fn spent(&self, owner: &OwnerId, now: Timestamp) -> (NanoUsd, NanoUsd) {
         let known = self.known();
         let sum = known.spent(owner, now);

@@ -1,5 +1,5 @@
-//! Settings of the operator that apply without a restart: rules, approval mode, limits and quotas. The parts of
-//! a server (models, tools, addresses) stay as they were at its start.
+//! Settings of the operator that apply without a restart: rules, approval mode, limits and quotas. The parts
+//! of a server (models, tools, addresses) stay as they were at its start.
 
 use std::sync::{Arc, PoisonError, RwLock};
 

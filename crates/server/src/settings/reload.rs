@@ -21,8 +21,9 @@ pub struct Reload {
     read: Box<dyn Fn() -> Result<Settings, String> + Send + Sync>,
 }
 
-/// Reads the settings again with `read` if one of their files has changed since the last read; while a file is
-/// being written, its reader waits for at most a second. For [`Server::reloading`](crate::Server::reloading).
+/// Reads the settings again with `read` if one of their files has changed since the last read; while a file
+/// is being written, its reader waits for at most a second. For
+/// [`Server::reloading`](crate::Server::reloading).
 pub fn reload_when_changed(
     files: Vec<PathBuf>,
     read: impl Fn() -> Result<Settings, String> + Send + Sync + 'static,
@@ -54,8 +55,8 @@ impl Reload {
     }
 }
 
-/// Looks until two looks are the same, at most [`LOOKS`] times, with a pause before each but the first. Returns
-/// the last look.
+/// Looks until two looks are the same, at most [`LOOKS`] times, with a pause before each but the first.
+/// Returns the last look.
 fn standing_still<T: PartialEq>(look: impl Fn() -> T, pause: impl Fn()) -> T {
     let mut last = look();
     for _ in 1..LOOKS {

@@ -1,5 +1,5 @@
-//! Gives open sessions the current rules of the settings. A session asks for them before each batch of facts, and
-//! changed files are read then. The server's sweep reads them too, in case no session does anything.
+//! Gives open sessions the current rules of the settings. A session asks for them before each batch of facts,
+//! and changed files are read then. The server's sweep reads them too, in case no session does anything.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
@@ -13,8 +13,8 @@ use crate::settings::reload::Reload;
 
 /// The server that takes settings that were read again.
 pub(crate) trait SettingsTaker: Send + Sync {
-    /// Takes the settings that apply without a restart. Returns whether any of them changed. Open sessions ask
-    /// for the rules before their next turn.
+    /// Takes the settings that apply without a restart. Returns whether any of them changed. Open sessions
+    /// ask for the rules before their next turn.
     fn take_settings(&self, settings: &Settings) -> bool;
 
     /// Returns the current rules for the sessions of an owner.

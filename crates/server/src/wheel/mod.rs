@@ -1,8 +1,9 @@
 //! The state machine that decides who drives a session. Pure: the time is an argument, the facts to record
 //! are the result.
 //!
-//! The machine decides a change, its caller records it, and only then [`Wheel::apply`] makes it effective. The
-//! session's lock is held from the decision to the effect, so two requests at once are decided one after the other.
+//! The machine decides a change, its caller records it, and only then [`Wheel::apply`] makes it effective.
+//! The session's lock is held from the decision to the effect, so two requests at once are decided one after
+//! the other.
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,5 @@
-//! The state that the two halves of a connection share: the outbox, the subscriptions, and the client's identity.
+//! The state that the two halves of a connection share: the outbox, the subscriptions, and the client's
+//! identity.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

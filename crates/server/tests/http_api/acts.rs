@@ -410,8 +410,8 @@ async fn conversations_are_condensed_as_the_server_wants() {
     assert_eq!(look().await, usual);
 }
 
-/// A revocation, a stop or a stricter mode that comes with the key of another request must not seem to have been
-/// carried out.
+/// A revocation, a stop or a stricter mode that comes with the key of another request must not seem to have
+/// been carried out.
 #[tokio::test]
 async fn a_key_of_another_request_is_refused() {
     let desk = Desk::new().await;

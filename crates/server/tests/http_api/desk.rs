@@ -146,7 +146,8 @@ pub(crate) fn wide() -> ServerOptions {
     }
 }
 
-/// Returns the bytes that scripts keep for an owner: the number in a file with the owner's name, otherwise none.
+/// Returns the bytes that scripts keep for an owner: the number in a file with the owner's name, otherwise
+/// none.
 fn kept_bytes_in(directory: &std::path::Path) -> KeptBytes {
     let directory = directory.to_owned();
     Arc::new(move |owner| {

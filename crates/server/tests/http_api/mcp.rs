@@ -1,5 +1,5 @@
-//! `/mcp` as clients of the Model Context Protocol use it: every version, the caller's own tools and sessions,
-//! refusals, calls that run long, and clients that go away.
+//! `/mcp` as clients of the Model Context Protocol use it: every version, the caller's own tools and
+//! sessions, refusals, calls that run long, and clients that go away.
 
 use agentx_config::{McpServerSettings, McpTarget, McpValue, Secret};
 use agentx_mcp::{KnownServers, McpEnvironment, McpLaunchContext, McpLimits};
@@ -489,7 +489,8 @@ async fn the_operators_client_allows_a_call_once_and_nobody_else_by_its_state() 
     assert!(text.contains("it was not allowed at the client"), "{done}");
 }
 
-/// The client of a member is that member, who may not allow their own calls; Vera decides about those of others alone.
+/// The client of a member is that member, who may not allow their own calls; Vera decides about those of
+/// others alone.
 #[tokio::test]
 async fn clients_of_members_are_not_asked_about_what_the_operator_decides() {
     let desk = Desk::set(wide(), |settings| settings.approval = ApprovalMode::Ask).await;

@@ -1,5 +1,5 @@
-//! The offers of `/mcp` beyond calls: pictures in results, files that results name, prompts for the operator alone, streams
-//! of subscriptions, and log levels by person.
+//! The offers of `/mcp` beyond calls: pictures in results, files that results name, prompts for the operator
+//! alone, streams of subscriptions, and log levels by person.
 
 use std::sync::Arc;
 

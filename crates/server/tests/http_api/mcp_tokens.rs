@@ -1,5 +1,5 @@
-//! Tokens with which other programs of a person use `/mcp`: what they open, how long they count, and who takes them back.
-//! The calls of a token end with it.
+//! Tokens with which other programs of a person use `/mcp`: what they open, how long they count, and who
+//! takes them back. The calls of a token end with it.
 
 use std::sync::Arc;
 use std::time::Duration;

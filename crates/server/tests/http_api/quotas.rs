@@ -134,8 +134,8 @@ async fn what_a_members_sessions_take_is_bounded() {
 }
 
 impl Desk {
-    /// Creates sessions of Ann, with a file of 600,000 bytes each, and deletes each again, until one is refused, at most
-    /// nine times. Returns how many there were, and the refusal.
+    /// Creates sessions of Ann, with a file of 600,000 bytes each, and deletes each again, until one is
+    /// refused, at most nine times. Returns how many there were, and the refusal.
     async fn filled_and_deleted(&self, fill: impl Fn(u8) -> u8) -> (u8, (StatusCode, Value)) {
         let mut made: u8 = 0;
         loop {
@@ -474,8 +474,8 @@ impl Tool for Paid {
     }
 }
 
-/// Whatever kind of step calls a model for a client of `/mcp`, its bill counts: of a script, of a stream, of a server
-/// that asks for a sample, and of an answer that was cut off.
+/// Whatever kind of step calls a model for a client of `/mcp`, its bill counts: of a script, of a stream, of
+/// a server that asks for a sample, and of an answer that was cut off.
 #[tokio::test]
 async fn every_kind_of_model_call_of_a_client_is_billed() {
     let rule = Rule {
@@ -877,7 +877,8 @@ async fn a_member_names_public_addresses_alone() {
     }
 }
 
-/// Queries fill processors, so a member has two turns at them, also at `/mcp`, and others do not wait for them.
+/// Queries fill processors, so a member has two turns at them, also at `/mcp`, and others do not wait for
+/// them.
 #[tokio::test]
 async fn a_member_has_two_turns_at_queries_with_and_without_a_quota() {
     for calls in [Some(16), None] {

@@ -373,7 +373,8 @@ async fn a_limit_that_does_not_exist_is_refused_by_its_name() {
     assert!(refused.to_string().contains("\"max_costs\""), "{refused}");
 }
 
-/// A person whose quota is used up cannot fill the log with changes of the wheel. They can stop a run and release the wheel.
+/// A person whose quota is used up cannot fill the log with changes of the wheel. They can stop a run and
+/// release the wheel.
 #[tokio::test]
 async fn changes_of_the_wheel_count_for_the_owner() {
     let desk = Desk::with_quotas(|quotas| quotas.bytes = None).await;

@@ -134,8 +134,8 @@ impl Checkpoints {
         }
     }
 
-    /// Ends the checkpoint in progress, and makes a last one. A log that was checkpointed before is truncated too,
-    /// because people take its size for data.
+    /// Ends the checkpoint in progress, and makes a last one. A log that was checkpointed before is truncated
+    /// too, because people take its size for data.
     pub(crate) fn close(self, connection: &Connection) {
         let is_empty = self.length() == 0;
         if self.thread.is_some_and(|thread| thread.join().is_err()) {
@@ -152,8 +152,9 @@ impl Checkpoints {
     }
 }
 
-/// Moves all commits into the database and empties the write-ahead log. Returns whether it is empty: a reader may
-/// need it for longer than `patience`. `usual` is the time that the connection waits for others otherwise.
+/// Moves all commits into the database and empties the write-ahead log. Returns whether it is empty: a reader
+/// may need it for longer than `patience`. `usual` is the time that the connection waits for others
+/// otherwise.
 pub(crate) fn empty_log(connection: &Connection, patience: Duration, usual: Duration) -> Result<bool, Fault> {
     connection.busy_timeout(patience)?;
     let is_busy = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));

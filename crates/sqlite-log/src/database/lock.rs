@@ -80,7 +80,8 @@ impl Locks {
         let Self::Directory(directory) = self else {
             return;
         };
-        // The directory is created with the first lock. Files that cannot be removed are left for the next collection.
+        // The directory is created with the first lock. Files that cannot be removed are left for the next
+        // collection.
         let found = std::fs::read_dir(directory).into_iter().flatten().flatten();
         let paths = found.map(|entry| entry.path());
         for path in paths.filter(|path| path.extension().is_some_and(|kind| kind == "lock")) {

@@ -37,7 +37,8 @@ impl SqliteLog {
         .await
     }
 
-    /// Overwrites what a collection left, as far as that is quick. It is tried again with the next collection.
+    /// Overwrites what a collection left, as far as that is quick. It is tried again with the next
+    /// collection.
     pub(super) async fn erase_briefly(&self) -> Result<(), LogError> {
         self.merge_all_words().await?;
         let usual = self.options.busy_timeout;

@@ -33,8 +33,8 @@ pub(crate) fn step(
     overwriting(connection, |connection| one_step(connection, stage, blobs_before))
 }
 
-/// Does `work` so that data that goes is overwritten, not only unlinked. Appends, which pack rows all the time,
-/// overwrite only what they need not write another page for.
+/// Does `work` so that data that goes is overwritten, not only unlinked. Appends, which pack rows all the
+/// time, overwrite only what they need not write another page for.
 pub(super) fn overwriting<T>(
     connection: &Connection,
     work: impl FnOnce(&Connection) -> Result<T, Fault>,
@@ -48,8 +48,8 @@ pub(super) fn overwriting<T>(
 /// The number of pages of the word index that are merged in one step.
 const MERGED_PAGES: i64 = 256;
 
-/// Merges a part of the index of words, so that words of removed messages go. Returns whether there is more to
-/// do. The first step begins a merge of everything.
+/// Merges a part of the index of words, so that words of removed messages go. Returns whether there is more
+/// to do. The first step begins a merge of everything.
 pub(super) fn merge_words(connection: &Connection, is_first: bool) -> Result<bool, Fault> {
     let pages = if is_first { -MERGED_PAGES } else { MERGED_PAGES };
     let changes = || connection.query_row("SELECT total_changes()", [], |row| row.get::<_, i64>(0));
@@ -121,12 +121,13 @@ fn trim(connection: &Connection, session: i64, needed: Option<u64>) -> Result<u6
     Ok(freed + blobs)
 }
 
-/// A blob that was stored later than this after the event that names it may be one that another session is about to
-/// name, in microseconds.
+/// A blob that was stored later than this after the event that names it may be one that another session is
+/// about to name, in microseconds.
 const NAMED_AT_ONCE: i64 = 5_000_000;
 
-/// Gives up the blobs that a session names first at `seq` or later, whose rows are still there. Removes those that
-/// only this session named and that were stored for it; others wait for the grace period. Returns their bytes.
+/// Gives up the blobs that a session names first at `seq` or later, whose rows are still there. Removes those
+/// that only this session named and that were stored for it; others wait for the grace period. Returns their
+/// bytes.
 fn forget_references(connection: &Connection, session: i64, seq: u64) -> Result<u64, Fault> {
     let mut statement = connection.prepare_cached(
         "DELETE FROM blobs WHERE id IN (

@@ -162,7 +162,8 @@ fn apply_message(
     Ok(())
 }
 
-/// Replaces a title that was taken from a command of the person, if the message in this row has their first words.
+/// Replaces a title that was taken from a command of the person, if the message in this row has their first
+/// words.
 fn replace_command(connection: &Connection, session: i64, row: i64, title: &str) -> Result<(), Fault> {
     connection
         .prepare_cached(

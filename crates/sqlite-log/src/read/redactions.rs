@@ -1,9 +1,9 @@
 //! Compares the replaced segments of a session with the records of their redactions. Called by the check of a
 //! whole session, and when the rows of a fork are adopted.
 //!
-//! A record is a fact of every session that had events of the segment when it was redacted. A fork that was made
-//! later finds it among the later events of its parent. If that parent is deleted, so is its record; then the
-//! mark of the segment has to do.
+//! A record is a fact of every session that had events of the segment when it was redacted. A fork that was
+//! made later finds it among the later events of its parent. If that parent is deleted, so is its record;
+//! then the mark of the segment has to do.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;

@@ -1,8 +1,8 @@
 //! Sums of the ledger of costs, and the sizes of sessions on disk. Called by `SessionLog::usage` and
 //! `SessionLog::stored`.
 //!
-//! The ledger has no times and no causes. The time of a cost is that of the row of facts that paid for the call, and
-//! the cause is read from that fact.
+//! The ledger has no times and no causes. The time of a cost is that of the row of facts that paid for the
+//! call, and the cause is read from that fact.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -149,7 +149,8 @@ fn key_of(connection: &Connection, by: UsageBy, row: &Row<'_>) -> Result<String,
     })
 }
 
-/// The sessions of an owner, and deleted ones whose events their forks share: they stay on the disk for these.
+/// The sessions of an owner, and deleted ones whose events their forks share: they stay on the disk for
+/// these.
 const OWNED: &str = "
   WITH RECURSIVE needed(id) AS (
     SELECT id FROM sessions WHERE owner = ?1 AND deleted_at IS NULL
@@ -188,7 +189,8 @@ pub(crate) fn blobs(
     Ok(found)
 }
 
-/// Returns the stored size of a session, or of all sessions of an owner with what they share with deleted ones.
+/// Returns the stored size of a session, or of all sessions of an owner with what they share with deleted
+/// ones.
 pub(crate) fn stored(
     connection: &Connection,
     owner: &OwnerId,

@@ -51,8 +51,8 @@ const WHOLE: usize = 256 << 10;
 /// The number of bytes to copy at a time.
 const PIECE: usize = 64 << 10;
 
-/// Stores bytes under their hash. An existing blob is only marked as used now; a damaged one is replaced, which
-/// repairs every session that refers to it.
+/// Stores bytes under their hash. An existing blob is only marked as used now; a damaged one is replaced,
+/// which repairs every session that refers to it.
 pub(crate) fn put(connection: &Connection, hash: &Digest, bytes: &[u8]) -> Result<(), Fault> {
     if bytes.len() <= WHOLE {
         connection

@@ -1,4 +1,5 @@
-//! The mark at the beginning of a row whose events were replaced: `0x06`, and the hash of the records behind it.
+//! The mark at the beginning of a row whose events were replaced: `0x06`, and the hash of the records behind
+//! it.
 //!
 //! Such a row is a whole segment. Its `hash` stays that of the earlier records, so that the chain continues
 //! from it; the mark holds the hash of the present ones. A fact of the session names both.

@@ -12,8 +12,8 @@ use crate::rows::segment::{LogEnd, NewRow};
 use crate::write::open_session::OpenSession;
 use crate::write::writer::{Append, WriterState};
 
-/// The time after now from which on a session was written by a clock that was ahead: a minute. Those of a fact and of the
-/// writer of its row differ by less.
+/// The time after now from which on a session was written by a clock that was ahead: a minute. Those of a
+/// fact and of the writer of its row differ by less.
 const FUTURE_US: i64 = 60 * 1_000_000;
 
 impl WriterState {
@@ -154,8 +154,8 @@ pub(crate) fn insert(connection: &Connection, session: i64, row: &NewRow) -> Res
     Ok(())
 }
 
-/// Keeps the time of the latest activity in `sessions`. A run in progress only sets a mark, once: updating the
-/// row and its list index for each batch would double the writes of a commit.
+/// Keeps the time of the latest activity in `sessions`. A run in progress only sets a mark, once: updating
+/// the row and its list index for each batch would double the writes of a commit.
 fn mark_latest(connection: &Connection, open: &mut OpenSession, batch: &Batch) -> Result<(), Fault> {
     let Some(last) = batch.facts.last() else {
         return Ok(());
@@ -193,9 +193,9 @@ fn mark_latest(connection: &Connection, open: &mut OpenSession, batch: &Batch) -
     Ok(())
 }
 
-/// Returns a time for a session in which something happens now, if its owner has sessions of a time that is still to come,
-/// because the clock was ahead: it is later than those of the others, so that this session is the latest one. Their own
-/// times stay: a clock that is behind would make them old.
+/// Returns a time for a session in which something happens now, if its owner has sessions of a time that is
+/// still to come, because the clock was ahead: it is later than those of the others, so that this session is
+/// the latest one. Their own times stay: a clock that is behind would make them old.
 fn beyond_future(connection: &Connection, row: i64) -> Result<Option<i64>, Fault> {
     let sql = "SELECT max(latest + (id <> ?1)) FROM (
           SELECT s.id AS id, s.updated_at AS latest FROM sessions s

@@ -1,5 +1,5 @@
-//! Stores the copy of a fork as a fork. The events that it shares with its ancestors go into hidden sessions, as
-//! those of a deleted session do while a fork needs them. Called when the rows of a fork are adopted.
+//! Stores the copy of a fork as a fork. The events that it shares with its ancestors go into hidden sessions,
+//! as those of a deleted session do while a fork needs them. Called when the rows of a fork are adopted.
 //!
 //! Such a session is called `ANCESTOR@FORK`: it holds only the events that this fork shares, does not
 //! conflict with a copy of the ancestor itself, and is collected when the fork is deleted.

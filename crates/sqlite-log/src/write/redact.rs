@@ -1,5 +1,5 @@
-//! Replaces facts of sessions, because a text in them has to go. Called by `SessionLog::redact`, on the writing
-//! thread.
+//! Replaces facts of sessions, because a text in them has to go. Called by `SessionLog::redact`, on the
+//! writing thread.
 //!
 //! Everything happens in one transaction: the segments that hold the facts are rewritten, blobs that nothing
 //! else names are removed, the read models get the present words, and each session that shares the events
@@ -99,7 +99,8 @@ fn records_of(segments: &[RewrittenSegment]) -> Vec<RedactedSegment> {
     segments.iter().map(|segment| segment.record.clone()).collect()
 }
 
-/// A record says what is replaced, or a check would not accept it: a fork may have been made since it was planned.
+/// A record says what is replaced, or a check would not accept it: a fork may have been made since it was
+/// planned.
 fn check_records(redaction: &Redaction, segments: &[RedactedSegment]) -> Result<(), Fault> {
     let batches = redaction
         .sessions
@@ -150,7 +151,8 @@ fn readers(connection: &Connection, segments: &[RewrittenSegment]) -> Result<Vec
     Ok(found)
 }
 
-/// Removes or corrects the references to blobs that replaced events named and that their replacements do not name.
+/// Removes or corrects the references to blobs that replaced events named and that their replacements do not
+/// name.
 fn forget_unnamed(connection: &Connection, unnamed: &BTreeSet<(i64, Digest)>) -> Result<(), Fault> {
     let holders: BTreeSet<i64> = unnamed.iter().map(|(holder, _)| *holder).collect();
     for holder in holders {

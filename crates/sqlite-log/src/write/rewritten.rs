@@ -185,7 +185,8 @@ impl SegmentRead {
     }
 }
 
-/// The forks of a session that continue from an event in this range, with the hashes from which they begin now.
+/// The forks of a session that continue from an event in this range, with the hashes from which they begin
+/// now.
 fn fork_points(
     connection: &Connection,
     whole: &SessionRange,

@@ -129,9 +129,9 @@ const TAKE_OVER: &str = "UPDATE sessions SET epoch = epoch + 1, stale = 0,
       WHERE b.id >= sessions.id << 36 AND b.id < (sessions.id + 1) << 36 ORDER BY b.id DESC LIMIT 1), updated_at)) END
     WHERE id = ?1 RETURNING epoch";
 
-/// Counts up the epoch of a session, so that every earlier writer is refused from now on. If an earlier writer died in
-/// a run, the time of its last facts becomes that of the session, because the opening makes no session more recent.
-/// Returns the epoch and the last `seq`.
+/// Counts up the epoch of a session, so that every earlier writer is refused from now on. If an earlier
+/// writer died in a run, the time of its last facts becomes that of the session, because the opening makes no
+/// session more recent. Returns the epoch and the last `seq`.
 pub(crate) fn take_over(core: &mut WriterState, session: &SessionId) -> Result<(u64, u64), Fault> {
     let open = core.transaction(|connection| {
         let row = session_row(connection, session)?;
@@ -190,7 +190,8 @@ fn info_of(row: &Row<'_>) -> rusqlite::Result<(SessionInfo, u64)> {
     Ok((info, unsigned(row, 18)?))
 }
 
-/// Adds the fields that are not in its row: which of its tokens are estimated or have no known price, and its writer.
+/// Adds the fields that are not in its row: which of its tokens are estimated or have no known price, and its
+/// writer.
 fn completed(connection: &Connection, (mut info, epoch): (SessionInfo, u64), locks: &Locks) -> SessionInfo {
     let row = session_row(connection, &info.session_id).unwrap_or_default();
     add_marks(connection, &mut info.usage, row, None);

@@ -36,8 +36,8 @@ impl Editor {
         self.set(shown);
     }
 
-    /// Says whether the line answers a question. Then the keys that go to earlier and later inputs do nothing, so
-    /// that no old input becomes an answer.
+    /// Says whether the line answers a question. Then the keys that go to earlier and later inputs do
+    /// nothing, so that no old input becomes an answer.
     pub fn set_answering(&mut self, answers: bool) {
         self.answers = answers;
     }
@@ -95,8 +95,8 @@ impl Editor {
         self.later.iter().map(String::as_str)
     }
 
-    /// Returns the texts that were typed and not sent, in their order, with the full text of long pastes. Blank
-    /// ones are left out.
+    /// Returns the texts that were typed and not sent, in their order, with the full text of long pastes.
+    /// Blank ones are left out.
     pub fn unsent(&self) -> Vec<String> {
         // While a question is open, the draft is stashed and the line holds an answer.
         let own = match &self.stashed {

@@ -89,7 +89,8 @@ pub(super) fn refused_as_grammar(schema: &Value) -> Option<String> {
     })
 }
 
-/// Returns whether following a reference leads to it again. Few schemas in tests are large, so each is followed anew.
+/// Returns whether following a reference leads to it again. Few schemas in tests are large, so each is
+/// followed anew.
 fn leads_back(root: &Value, start: &str) -> bool {
     let (mut seen, mut waiting) = (Vec::new(), vec![start]);
     while let Some(reference) = waiting.pop() {

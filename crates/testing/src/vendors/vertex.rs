@@ -1,5 +1,5 @@
-//! Anthropic's models at Vertex AI, as strict as Google is about the path, the token and the version. The model behind
-//! it has the strictness of [`Anthropic`].
+//! Anthropic's models at Vertex AI, as strict as Google is about the path, the token and the version. The
+//! model behind it has the strictness of [`Anthropic`].
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,5 @@
-//! A command that continues after its call has ended: its output so far, its end, and the ways to wait for both.
+//! A command that continues after its call has ended: its output so far, its end, and the ways to wait for
+//! both.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -59,8 +59,8 @@ impl LeftProcesses {
 }
 
 impl CommandReport {
-    /// Returns the outcome of the call, and what its sandbox refused. Output that is too long for the model is kept
-    /// in the blob store.
+    /// Returns the outcome of the call, and what its sandbox refused. Output that is too long for the model
+    /// is kept in the blob store.
     pub(super) async fn outcome(
         &self,
         capture: Capture,

@@ -30,7 +30,8 @@ const LONGEST_NAME: usize = 80;
 pub(super) struct CommandSandbox {
     policy: Arc<SandboxPolicy>,
     workspace: PathBuf,
-    /// The files that were in the directory for temporary files before; `None` if there were too many to compare.
+    /// The files that were in the directory for temporary files before; `None` if there were too many to
+    /// compare.
     before: Option<Arc<BTreeSet<OsString>>>,
 }
 
@@ -56,8 +57,8 @@ impl CommandSandbox {
         found.await.ok().flatten()
     }
 
-    /// The note for the model about files that the command left in its directory for temporary files, with the path by
-    /// which other tools find them; empty if it left none.
+    /// The note for the model about files that the command left in its directory for temporary files, with
+    /// the path by which other tools find them; empty if it left none.
     pub(super) async fn left_files(&self) -> String {
         let Some(before) = self.before.clone() else {
             return String::new();
@@ -111,8 +112,8 @@ impl CommandSandbox {
     }
 }
 
-/// Returns the names of what a command put into its directory for temporary files: all but the places there at which its
-/// sandbox shows other directories. `None` if there are too many.
+/// Returns the names of what a command put into its directory for temporary files: all but the places there
+/// at which its sandbox shows other directories. `None` if there are too many.
 fn temporary_files(policy: &SandboxPolicy) -> Option<BTreeSet<OsString>> {
     let paths = &policy.paths;
     let shown = [&paths.read, &paths.write, &paths.protected, &paths.hidden];
@@ -135,7 +136,8 @@ fn temporary_files(policy: &SandboxPolicy) -> Option<BTreeSet<OsString>> {
     (names.len() <= MOST_COMPARED).then_some(names)
 }
 
-/// Lists names, the first ones by name. A command chose them, so one that could be read as something else is counted.
+/// Lists names, the first ones by name. A command chose them, so one that could be read as something else is
+/// counted.
 fn names_of(left: &[OsString]) -> String {
     let is_plain = |name: &&str| {
         let is_plain = |c: char| c.is_alphanumeric() || "._-+ ".contains(c);

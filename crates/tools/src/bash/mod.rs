@@ -124,8 +124,8 @@ impl BashTool {
     }
 }
 
-/// The addition to the description if commands run in a sandbox. In the mode `everyday` there may be none, and
-/// then no `TMPDIR` either.
+/// The addition to the description if commands run in a sandbox. In the mode `everyday` there may be none,
+/// and then no `TMPDIR` either.
 const IN_SANDBOX: &str = " Runs in a sandbox, where /tmp is not the one that other tools see: write temporary files to \
                           ${TMPDIR:-/tmp}, and give other tools the path that this stands for.";
 

@@ -8,7 +8,8 @@
 //! | anybody, in the modes `auto` and `deny` | no |
 //! | a member of a server about their own session | no: their programs stay in their sandbox |
 //!
-//! The question and its answer are facts, as for each question of a tool; the details of the outcome have the answer.
+//! The question and its answer are facts, as for each question of a tool; the details of the outcome have the
+//! answer.
 
 use agentx_runtime::{ToolContext, ToolOutcome};
 use agentx_sandbox::SandboxStep;

@@ -1,4 +1,5 @@
-//! Notebooks of Jupyter (`.ipynb`) as Markdown: their cells, and the outputs that are text. Pictures are named only.
+//! Notebooks of Jupyter (`.ipynb`) as Markdown: their cells, and the outputs that are text. Pictures are
+//! named only.
 
 use serde_json::Value;
 

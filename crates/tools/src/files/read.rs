@@ -1,5 +1,5 @@
-//! `read`: lines of a text file with their numbers, an image, the text of a PDF or a notebook, or the kept output
-//! of an earlier call.
+//! `read`: lines of a text file with their numbers, an image, the text of a PDF or a notebook, or the kept
+//! output of an earlier call.
 
 use std::fs::File;
 use std::io::{self, Read as _};

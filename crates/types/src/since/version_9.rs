@@ -183,12 +183,12 @@ pub const UNDONE_SUMMARIES_SHOW_ALL: u32 = 9;
 /// A rule in the reason of a decision is one line of at most about 160 characters.
 pub const REASONS_CUT_RULES: u32 = 9;
 
-/// No star stands for a Git remote that is a path, or is not known to lead to another machine: Git runs the hooks of
-/// a repository that is pushed to.
+/// No star stands for a Git remote that is a path, or is not known to lead to another machine: Git runs the
+/// hooks of a repository that is pushed to.
 pub const REMOTES_ARE_NAMED: u32 = 9;
 
-/// Arguments of the machine's own tools (`ask_user`, `present_plan`, `recall`, `find_tools`) are checked like those of
-/// the program's tools: one that is unknown or of another type is a mistake.
+/// Arguments of the machine's own tools (`ask_user`, `present_plan`, `recall`, `find_tools`) are checked like
+/// those of the program's tools: one that is unknown or of another type is a mistake.
 pub const OWN_ARGUMENTS_ARE_CHECKED: u32 = 9;
 
 /// A call costs what the provider reports, if that is more than its tokens at the prices of the model.
@@ -207,46 +207,51 @@ pub const REFUSALS_ARE_EXPLAINED: u32 = 9;
 /// unchanged once more.
 pub const REPEATED_REFUSALS_ARE_REPAIRED: u32 = 9;
 
-/// A count of tokens outside of an answer is paid: an attempt was lost before its answer began, while the words of an
-/// earlier one stand.
+/// A count of tokens outside of an answer is paid: an attempt was lost before its answer began, while the
+/// words of an earlier one stand.
 pub const LOST_ATTEMPTS_COST: u32 = 9;
 
-/// Blocks that only Anthropic's API reads are left out only where they are sent: after a refusal by another API the same
-/// request was sent once more.
+/// Blocks that only Anthropic's API reads are left out only where they are sent: after a refusal by another
+/// API the same request was sent once more.
 pub const BLOCKS_ARE_LEFT_OUT_WHERE_SENT: u32 = 9;
 
 /// If a person wants a summary of a part that is too short for one, this is said without asking a model.
 pub const TOO_LITTLE_IS_SAID: u32 = 9;
 
-/// If a server refuses the reasoning of the next answer as well, or its blocks, later ones are left out at once.
+/// If a server refuses the reasoning of the next answer as well, or its blocks, later ones are left out at
+/// once.
 pub const REFUSED_KINDS_STAY_OUT: u32 = 9;
 
-/// A window that was guessed from a refusal without a size grows while requests near it are answered, and a line
-/// tells a person about both.
+/// A window that was guessed from a refusal without a size grows while requests near it are answered, and a
+/// line tells a person about both.
 pub const GUESSED_WINDOWS_GROW: u32 = 9;
 
-/// A rule that allows a command also allows it behind harmless wrappers and variables (`timeout 60 …`, `RUST_LOG=debug
-/// …`), with its output to or its input from `/dev/null`, and with a pipe into programs that only read it (`… | tail -20`).
+/// A rule that allows a command also allows it behind harmless wrappers and variables (`timeout 60 …`,
+/// `RUST_LOG=debug …`), with its output to or its input from `/dev/null`, and with a pipe into programs that
+/// only read it (`… | tail -20`).
 pub const EVERYDAY_FORMS: u32 = 9;
 
-/// In a rule that allows a command line, a star in the value of a variable in front (`PORT=* ./srv`) stands for a part of
-/// one word: not for quotes, substitutions, further variables or a program.
+/// In a rule that allows a command line, a star in the value of a variable in front (`PORT=* ./srv`) stands
+/// for a part of one word: not for quotes, substitutions, further variables or a program.
 pub const VALUES_ARE_ONE_WORD: u32 = 9;
 /// A star matches only known options, subcommands and targets of build and test tools, and no path out of the
 /// workspace.
 pub const OPTIONS_OF_BUILD_TOOLS: u32 = 9;
 
-/// A part of a line that only says something (`echo ok`, `true`) or goes to the workspace itself needs no rule.
+/// A part of a line that only says something (`echo ok`, `true`) or goes to the workspace itself needs no
+/// rule.
 pub const SAYING_NEEDS_NO_RULE: u32 = 9;
 
-/// A question that a new rule of a server closes is answered with that rule. Before, it read as the refusal of a person.
+/// A question that a new rule of a server closes is answered with that rule. Before, it read as the refusal
+/// of a person.
 pub const RULES_CLOSE_QUESTIONS: u32 = 9;
 
 /// The reason names what stands in front of a command that a rule allows: `CI=1`, `env -i`, `cd sub`.
 pub const FRONTS_ARE_NAMED: u32 = 9;
 
-/// No star stands for a word that may become an option by the name of a file, except for programs that only read; and a
-/// rule for the whole line does not cover one of a program with options that run or write something.
+/// No star stands for a word that may become an option by the name of a file, except for programs that only
+/// read; and a rule for the whole line does not cover one of a program with options that run or write
+/// something.
 pub const NAMES_BECOME_OPTIONS: u32 = 9;
 
 /// A rule without an argument allows no line that writes a file which programs run by themselves.
@@ -255,14 +260,15 @@ pub const GUARDED_FILES_ARE_NAMED: u32 = 9;
 /// Three counts that are alike, and cannot be those of new tokens alone, show that a server cuts requests.
 pub const EQUAL_COUNTS_ARE_SIGNS: u32 = 9;
 
-/// The tool `wait` suspends a run until a time: the log has that time, and the time of the wait counts against no limit.
+/// The tool `wait` suspends a run until a time: the log has that time, and the time of the wait counts
+/// against no limit.
 pub const WAITS_ARE_FACTS: u32 = 9;
 
 /// Calls of a model are booked under the name with its provider.
 pub const BOOKS_NAME_PROVIDERS: u32 = 9;
 
-/// A call that waits for answers of a person outside of its server (`input_required` of MCP) is continued by the next
-/// program. Before, its outcome was unknown then.
+/// A call that waits for answers of a person outside of its server (`input_required` of MCP) is continued by
+/// the next program. Before, its outcome was unknown then.
 pub const SUSPENDED_CALLS_CONTINUE: u32 = 9;
 
 /// Rules may apply only after text from the web has entered the conversation (`origin: web`).

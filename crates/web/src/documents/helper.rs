@@ -1,5 +1,5 @@
-//! The inside of the helper: it limits itself, reads a document from its standard input, and writes the text to
-//! its standard output.
+//! The inside of the helper: it limits itself, reads a document from its standard input, and writes the text
+//! to its standard output.
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -52,8 +52,8 @@ impl DocumentHelper {
         program.map(Self::new)
     }
 
-    /// Reads a document, which came from `address`. Blocks until it is read, `stop` is cancelled, or the time is
-    /// up; the process has ended then.
+    /// Reads a document, which came from `address`. Blocks until it is read, `stop` is cancelled, or the time
+    /// is up; the process has ended then.
     ///
     /// # Errors
     /// Returns the reason why it cannot be read, which continues a sentence about the document.

@@ -170,8 +170,8 @@ fn plain(text: String) -> DocumentText {
 /// line with an indent of 120 steps.
 const LONGEST_JSON: usize = 1 << 20;
 
-/// JSON on one line is spread over several, so that a part of it can be read. It stays as it is if it is large, or becomes
-/// much larger.
+/// JSON on one line is spread over several, so that a part of it can be read. It stays as it is if it is
+/// large, or becomes much larger.
 fn spread(text: String) -> String {
     if text.len() > LONGEST_JSON || text.trim().contains('\n') {
         return text;

@@ -137,8 +137,8 @@ impl PageFetcher {
         }
     }
 
-    /// Follows redirects of a `robots.txt` file as those of pages. A server counts as one without such a file if
-    /// they lead elsewhere, or too far.
+    /// Follows redirects of a `robots.txt` file as those of pages. A server counts as one without such a file
+    /// if they lead elsewhere, or too far.
     async fn follow_robots(&self, mut file: Url, mut response: Response) -> Result<RobotsRules, String> {
         for _ in 0..MOST_REDIRECTS {
             match next(&file, &response) {

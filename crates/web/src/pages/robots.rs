@@ -13,8 +13,8 @@ pub(super) struct RobotsRules(Vec<RobotsRule>);
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct RobotsRule {
     allows: bool,
-    /// The path, in the form in which paths are compared; `*` stands for any run of characters, a last `$` for
-    /// the end.
+    /// The path, in the form in which paths are compared; `*` stands for any run of characters, a last `$`
+    /// for the end.
     path: String,
     /// The number of the line, from 1.
     line: usize,

@@ -65,7 +65,8 @@ pub(crate) async fn read(
     Ok(Some(words.chain(files).collect()))
 }
 
-/// The prompt as parts: what was typed, and below it what another program wrote. One of them alone is the prompt.
+/// The prompt as parts: what was typed, and below it what another program wrote. One of them alone is the
+/// prompt.
 fn joined(typed: &str, input: &str) -> impl Iterator<Item = String> {
     let is_alone = typed.trim().is_empty() || input.trim().is_empty();
     let input = input.trim_end();

@@ -123,7 +123,8 @@ pub struct CommandAnalysis {
     /// Names and globs of folders on which a command acts with everything in them. From version 9 of the
     /// rules on, as the field below.
     pub(crate) folders_taken: Vec<String>,
-    /// Names and globs of files that the line writes because the words of a command or a redirection name them.
+    /// Names and globs of files that the line writes because the words of a command or a redirection name
+    /// them.
     pub(crate) files_written: Vec<String>,
     /// Words that may become options by the names of files.
     pub(crate) option_globs: Vec<OptionGlob>,

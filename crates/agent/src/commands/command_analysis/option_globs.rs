@@ -1,5 +1,5 @@
-//! Finds words that a shell replaces by names of files, of which one may be an option: with a file named `--output=x`,
-//! `git log *` is `git log --output=x`. From version 9 of the rules on.
+//! Finds words that a shell replaces by names of files, of which one may be an option: with a file named
+//! `--output=x`, `git log *` is `git log --output=x`. From version 9 of the rules on.
 //!
 //! | words | may become an option |
 //! | --- | --- |
@@ -32,7 +32,8 @@ const END_OPTIONS: &[&str] = &[
     "touch", "xargs",
 ];
 
-/// Subcommands of Git with an option of one letter that takes `--` for its value, although the letter is below.
+/// Subcommands of Git with an option of one letter that takes `--` for its value, although the letter is
+/// below.
 const WITHOUT_END_OF_GIT: &[&str] = &["am", "apply", "format-patch"];
 
 /// Letters of options that take no value in the next word, or only a number.

@@ -168,8 +168,8 @@ impl CommandAnalysis {
         self.hides = true;
     }
 
-    /// Reads the commands that a tool of a programming language may run, as `uv run rm x`, in the folders of this tool. At
-    /// most [`LAUNCHES`] of a line.
+    /// Reads the commands that a tool of a programming language may run, as `uv run rm x`, in the folders of
+    /// this tool. At most [`LAUNCHES`] of a line.
     fn read_launched(&mut self, words: &[Word], depth: usize) {
         let found = if self.expands_twice {
             launched(words)

@@ -1,5 +1,6 @@
-//! Programs behind a pipe that need no rule: they only read their standard input, and write it to their output, as a
-//! whole or in part. `cargo test 2>&1 | tail -20` does no more than `cargo test`, so a rule for that is enough.
+//! Programs behind a pipe that need no rule: they only read their standard input, and write it to their
+//! output, as a whole or in part. `cargo test 2>&1 | tail -20` does no more than `cargo test`, so a rule for
+//! that is enough.
 //!
 //! Only words that are listed here count, whatever other options a program has: `tail -f`, `grep -r`, `grep
 //! -f x`, `sort -o x`, `uniq IN OUT` and any name of a file need a rule. The options by which `grep` stops
@@ -250,8 +251,8 @@ fn is_count(text: &str) -> bool {
     !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// The words of a command without their quotes; `None` if a shell may read one of them in another way than as it is
-/// written.
+/// The words of a command without their quotes; `None` if a shell may read one of them in another way than as
+/// it is written.
 fn known_words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

@@ -1,7 +1,7 @@
 //! The forms of a command in the narrow reading, for `allow` rules: the command as it is written, without
-//! redirections that keep nothing, and without wrappers and variables in front that change nothing about what runs.
-//! Without these forms, a person who allowed `cargo test` would be asked about `timeout 60 cargo test` again and
-//! again, and would learn to say yes.
+//! redirections that keep nothing, and without wrappers and variables in front that change nothing about what
+//! runs. Without these forms, a person who allowed `cargo test` would be asked about `timeout 60 cargo test`
+//! again and again, and would learn to say yes.
 //!
 //! | command | also compared as |
 //! | --- | --- |
@@ -21,8 +21,8 @@
 /// The maximum number of wrappers and variables in front of a command.
 const MOST_IN_FRONT: usize = 8;
 
-/// Builtins of a shell that have no program of the same name on every system, as `echo` and `test` have. A wrapper would
-/// run whatever program of that name is in `PATH`.
+/// Builtins of a shell that have no program of the same name on every system, as `echo` and `test` have. A
+/// wrapper would run whatever program of that name is in `PATH`.
 const BUILTINS: &str = ". : alias bg bind break builtin caller cd command compgen complete compopt continue declare dirs \
     disown enable eval exec exit export fc fg getopts hash help history jobs let local logout mapfile popd pushd read \
     readarray readonly return set shift shopt source suspend times trap type typeset ulimit umask unalias unset wait";
@@ -113,7 +113,8 @@ pub(crate) fn forms(command: &str) -> Vec<&str> {
     forms
 }
 
-/// Returns whether a part of a line is only redirections that keep nothing, such as what follows `&` in `x &>/dev/null`.
+/// Returns whether a part of a line is only redirections that keep nothing, such as what follows `&` in
+/// `x &>/dev/null`.
 pub(crate) fn is_only_redirections(command: &str) -> bool {
     without_redirections(command).is_empty()
 }
@@ -148,8 +149,8 @@ pub(crate) fn in_front(
 #[derive(Clone, Copy)]
 struct Inner<'a> {
     rest: &'a str,
-    /// Whether a shell reads `NAME=value` here as a variable. After `timeout 60` it would be a program, and after
-    /// `time` as well in shells other than bash.
+    /// Whether a shell reads `NAME=value` here as a variable. After `timeout 60` it would be a program, and
+    /// after `time` as well in shells other than bash.
     takes_variables: bool,
 }
 
@@ -261,7 +262,8 @@ fn is_harmless_variable(word: &str) -> bool {
         "COLUMNS" | "LINES" | "PYTHONHASHSEED" | "RUST_TEST_THREADS" => is_number(value),
         "RUST_LOG" => is_of("_:=,-"),
         "TERM" => is_one_of(TERMINALS),
-        // Others change the order of `sort` and `ls`, and in some encodings a part of a letter may be a backslash.
+        // Others change the order of `sort` and `ls`, and in some encodings a part of a letter may be a
+        // backslash.
         "LANG" | "LC_ALL" => is_one_of("C POSIX C.UTF-8 C.utf8"),
         // Another day may be another file that a script deletes.
         "TZ" => value == "UTC",
@@ -271,7 +273,8 @@ fn is_harmless_variable(word: &str) -> bool {
     }
 }
 
-/// Removes redirections at the end of a command that keep nothing: `2>&1`, `>/dev/null`, `2> /dev/null`, `</dev/null`.
+/// Removes redirections at the end of a command that keep nothing: `2>&1`, `>/dev/null`, `2> /dev/null`,
+/// `</dev/null`.
 ///
 /// None of them contains a quote, so in a line whose quotes are balanced they are outside of quotes.
 fn without_redirections(command: &str) -> &str {
@@ -316,7 +319,8 @@ fn is_niceness(value: &str) -> bool {
     is_number(value.strip_prefix(['+', '-']).unwrap_or(value))
 }
 
-/// Returns whether a value is a time of a second or more: a shorter one ends a command in the middle of its work.
+/// Returns whether a value is a time of a second or more: a shorter one ends a command in the middle of its
+/// work.
 fn is_duration(value: &str) -> bool {
     let number = value.strip_suffix(['s', 'm', 'h', 'd']).unwrap_or(value);
     let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
@@ -324,7 +328,8 @@ fn is_duration(value: &str) -> bool {
     whole.contains(|c| c != '0') && is_digits(whole) && is_digits(part)
 }
 
-/// Returns whether a value is a signal by which people end programs. Others stop them for good, or mean something else.
+/// Returns whether a value is a signal by which people end programs. Others stop them for good, or mean
+/// something else.
 fn is_signal(value: &str) -> bool {
     ["INT", "SIGINT", "TERM", "SIGTERM", "2", "15"].contains(&value)
 }

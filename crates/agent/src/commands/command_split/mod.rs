@@ -62,8 +62,8 @@ pub fn take_apart(line: &str) -> CommandLine {
     split_line(line, false)
 }
 
-/// Splits a command line as [`take_apart`] does. From version 9 of the rules on, a command whose input is `/dev/null` and
-/// one with a `#` within a word are certain, too.
+/// Splits a command line as [`take_apart`] does. From version 9 of the rules on, a command whose input is
+/// `/dev/null` and one with a `#` within a word are certain, too.
 pub(crate) fn take_apart_as(line: &str, version: u32) -> CommandLine {
     split_line(line, version >= since::EVERYDAY_FORMS)
 }

@@ -18,7 +18,8 @@ pub(crate) fn only_says(command: &str) -> bool {
     }
 }
 
-/// Returns whether a command only waits, asks whether a file is there, or has the shell stop where a command fails.
+/// Returns whether a command only waits, asks whether a file is there, or has the shell stop where a command
+/// fails.
 pub(crate) fn only_waits_or_asks(command: &str) -> bool {
     let words: Vec<&str> = command.split(' ').collect();
     let is_path = |word: &str| {

@@ -1,6 +1,6 @@
-//! The options that a star matches, for programs that have too many others: those of Git in front of and behind a
-//! subcommand, and those of `curl`. Any option that is not listed is dangerous, whatever the subcommand: it may name
-//! a file to write or to show, a program to run, or a directory with settings.
+//! The options that a star matches, for programs that have too many others: those of Git in front of and
+//! behind a subcommand, and those of `curl`. Any option that is not listed is dangerous, whatever the
+//! subcommand: it may name a file to write or to show, a program to run, or a directory with settings.
 //!
 //! From version 9 of the rules on. The long options are those that `git COMMAND --git-completion-helper-all`
 //! lists for Git 2.47, without those with such a name, and those of the manual of `git rev-parse` and of
@@ -71,8 +71,8 @@ const LETTERS_OF_CURL: &str = "#0123456789GILNSVZafghijklqsv";
 /// Letters of `curl` with a value, which for a header may be the name of a file.
 const WITH_VALUE_OF_CURL: &str = "AHemry";
 
-/// Returns the dangerous words of one command, as they would be written in a pattern. `in_words` has marks for
-/// blanks within a word.
+/// Returns the dangerous words of one command, as they would be written in a pattern. `in_words` has marks
+/// for blanks within a word.
 pub(super) fn unlisted(in_words: &str, workspace: &str) -> Vec<String> {
     let mut words = in_words.split(' ').filter(|word| !word.is_empty());
     let program = words.next();
@@ -125,8 +125,8 @@ fn of_git(words: &[&str]) -> Vec<String> {
     found
 }
 
-/// Subcommands of Git that read, make or remove a place outside of the workspace, if a word leads there. `git diff` then
-/// compares any two files, as with `--no-index`.
+/// Subcommands of Git that read, make or remove a place outside of the workspace, if a word leads there.
+/// `git diff` then compares any two files, as with `--no-index`.
 const PLACES_OF_GIT: &[(&str, &str)] = &[
     ("clone", "clone"),
     ("diff", "diff --no-index"),
@@ -151,8 +151,8 @@ fn outside_git(words: &[&str], workspace: &str) -> Option<String> {
     })
 }
 
-/// Returns what a subcommand of Git with these words destroys as `git checkout -- .` does: it overwrites files that
-/// nobody committed.
+/// Returns what a subcommand of Git with these words destroys as `git checkout -- .` does: it overwrites
+/// files that nobody committed.
 fn discards(subcommand: &str, rest: &[&str]) -> Option<&'static str> {
     let has = |letters: &[char], option: &str| {
         rest.iter().any(|word| match word.strip_prefix("--") {
@@ -183,8 +183,8 @@ fn is_path(word: &str) -> bool {
     word.starts_with(['.', ':']) || word.ends_with('/') || word.contains(['*', '?', '['])
 }
 
-/// Returns whether a word of `git checkout` is written as branches and commits are, and files are not: `main`,
-/// `feature/a`, `origin/main`, `v1.2`, `HEAD~1`, a hash.
+/// Returns whether a word of `git checkout` is written as branches and commits are, and files are not:
+/// `main`, `feature/a`, `origin/main`, `v1.2`, `HEAD~1`, a hash.
 fn is_revision(word: &str) -> bool {
     const BRANCHES: &[&str] = &[
         "@",
@@ -227,8 +227,8 @@ fn is_revision(word: &str) -> bool {
 /// Keys of settings of Git that hold no password, by their beginnings.
 const PLAIN_KEYS: &[&str] = &["branch.", "core.", "init.", "pull.", "push.", "user."];
 
-/// Returns whether a whole command of Git is harmless, although its beginning is not: it names the remotes, shows one
-/// setting, or takes files out of what the next commit has.
+/// Returns whether a whole command of Git is harmless, although its beginning is not: it names the remotes,
+/// shows one setting, or takes files out of what the next commit has.
 pub(super) fn is_harmless_git(command: &str) -> bool {
     let words: Vec<&str> = command.split(' ').collect();
     let is_key = |key: &str| {

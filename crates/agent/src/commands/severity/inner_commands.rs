@@ -14,7 +14,8 @@
 
 use crate::commands::command_analysis::{ANYTHING, BLANK};
 
-/// Commands of `sqlite3` that show something, and run, load and write nothing. Others may be written by their beginning.
+/// Commands of `sqlite3` that show something, and run, load and write nothing. Others may be written by their
+/// beginning.
 #[rustfmt::skip]
 const OF_SQLITE: &[&str] = &[
     ".bail", ".changes", ".databases", ".dbconfig", ".dbinfo", ".dump", ".echo", ".eqp", ".explain", ".fullschema",
@@ -43,7 +44,8 @@ const OF_SSH: &[&str] = &[
     "proxycommand", "localcommand", "knownhostscommand", "provider", "xauthlocation", "include",
 ];
 
-/// Returns what the words of a program may run or write, as it would be written in a pattern: `sqlite3 COMMAND`.
+/// Returns what the words of a program may run or write, as it would be written in a pattern:
+/// `sqlite3 COMMAND`.
 pub(super) fn inner_command(program: &str, words: &[&str]) -> Option<&'static str> {
     let lower: Vec<String> = words
         .iter()

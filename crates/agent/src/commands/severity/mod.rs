@@ -1,5 +1,5 @@
-//! Dangerous words that a `*` in a rule does not match (*grave* words): they make a command more dangerous than the
-//! rule shows.
+//! Dangerous words that a `*` in a rule does not match (*grave* words): they make a command more dangerous
+//! than the rule shows.
 //!
 //! `git *` allows `git log`, but neither `git push --force` nor `git -c core.pager=…`, which need a question
 //! unless the rule names them. So both a pattern (before its first star) and a command are reduced to grave
@@ -42,8 +42,8 @@ const RUNS: &[&str] = &[
     "git submodule",
 ];
 
-/// Beginnings that count from version 9 of the rules on: `git bisect view WORD` runs a program whose name begins with
-/// `git`, or the subcommand of Git with this name. The others delete something.
+/// Beginnings that count from version 9 of the rules on: `git bisect view WORD` runs a program whose name
+/// begins with `git`, or the subcommand of Git with this name. The others delete something.
 const SINCE_NINE: &[&str] = &[
     "git bisect view",
     "git bisect visualize",
@@ -114,8 +114,9 @@ const OPTIONS_OF_NINE: &[(&str, &str, &[&str])] = &[
     ("mv", "f", &["--force"]),
 ];
 
-/// Git's own subcommands that a star matches, unless an option makes one of them more dangerous. `git var` shows
-/// addresses, which may hold passwords; `git unpack-file` and `git replace` show a file under another name.
+/// Git's own subcommands that a star matches, unless an option makes one of them more dangerous. `git var`
+/// shows addresses, which may hold passwords; `git unpack-file` and `git replace` show a file under another
+/// name.
 #[rustfmt::skip]
 const KNOWN: &[&str] = &[
     "add", "am", "annotate", "apply", "archive", "bisect", "blame", "branch", "bundle", "cat-file", "check-attr",
@@ -154,8 +155,8 @@ pub(crate) fn has_dangerous_options(program: &str) -> bool {
         || is_of_build_tool(program)
 }
 
-/// The first grave word of the command that the pattern does not name before its first star. Paths in `workspace` are
-/// none.
+/// The first grave word of the command that the pattern does not name before its first star. Paths in
+/// `workspace` are none.
 pub(crate) fn unnamed(pattern: &str, command: &str, workspace: &str, version: u32) -> Option<String> {
     let said = pattern.replace("\\*", "\u{1}");
     let (head, _) = said.split_once('*')?;
@@ -166,8 +167,8 @@ pub(crate) fn unnamed(pattern: &str, command: &str, workspace: &str, version: u3
 }
 
 /// The dangerous words of a parsed command: beginnings, and options with their subcommand. They are the same
-/// for a pattern and for a command, so that the two can be compared. But a command of which the line has every
-/// word (`is_whole`), and that is known to be harmless, has none.
+/// for a pattern and for a command, so that the two can be compared. But a command of which the line has
+/// every word (`is_whole`), and that is known to be harmless, has none.
 fn dangerous_words(line: &str, workspace: &str, version: u32, is_whole: bool) -> Vec<String> {
     let mut found = Vec::new();
     let reading = read_as(line, version);

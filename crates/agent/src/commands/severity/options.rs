@@ -223,8 +223,8 @@ fn plain_or_command(words: &[&str]) -> bool {
     words.iter().any(|word| word.starts_with('+') && word.len() > 1)
 }
 
-/// Returns whether a program of `awk` may write a file: behind `print`, `>` redirects. Before it, `>` compares, as `>=`
-/// always does.
+/// Returns whether a program of `awk` may write a file: behind `print`, `>` redirects. Before it, `>`
+/// compares, as `>=` always does.
 fn awk_writes(words: &[&str]) -> bool {
     let text = words.join(" ").replace(">=", " ");
     let printed = text.find("print").unwrap_or(text.len());

@@ -15,7 +15,8 @@ use agentx_types::{GitRemotes, since};
 
 use crate::commands::command_analysis::{OF_GIT, read_as};
 
-/// Subcommands that talk with another repository, each with the letters of the options that take the next word.
+/// Subcommands that talk with another repository, each with the letters of the options that take the next
+/// word.
 const COMMANDS: &[(&str, &str)] = &[
     ("clone", "obucj"),
     ("fetch", "oj"),
@@ -47,8 +48,8 @@ const SCHEMES: &[&str] = &[
     "ssh+git",
 ];
 
-/// Returns the remote of a command, with its subcommand, that the pattern does not name before its first star.
-/// `remotes` has the remotes of the workspace's repository, if they are known.
+/// Returns the remote of a command, with its subcommand, that the pattern does not name before its first
+/// star. `remotes` has the remotes of the workspace's repository, if they are known.
 pub(crate) fn unnamed_remote(
     pattern: &str,
     command: &str,

@@ -96,8 +96,8 @@ impl Conversation {
         said.nth(further - 1).unwrap_or(0)
     }
 
-    /// The note about the calls that ran in the turn from `begin` on, before the event `refusal`; `None` if none
-    /// did.
+    /// The note about the calls that ran in the turn from `begin` on, before the event `refusal`; `None` if
+    /// none did.
     fn note_about(&self, begin: usize, refusal: u64) -> Option<Entry> {
         let turn = &self.entries[begin..];
         let messages = turn.iter().filter(|entry| entry.seq < refusal);

@@ -2,9 +2,9 @@
 //! computed later.
 //!
 //! The first that applies decides: calls that no rule can allow (the program's own files, the loss of a
-//! system or a home); plan mode; `deny` rules; calls that always need a question; `ask` rules, and calls that may evade
-//! a rule; `allow` rules; the defaults; the approval mode. It looks only at text (note 007): the tool finds
-//! out where a path leads, and calls [`link_refusal`]. Everything is a function of the logged
+//! system or a home); plan mode; `deny` rules; calls that always need a question; `ask` rules, and calls that
+//! may evade a rule; `allow` rules; the defaults; the approval mode. It looks only at text (note 007): the
+//! tool finds out where a path leads, and calls [`link_refusal`]. Everything is a function of the logged
 //! configuration and the call, under the version of the rules that the session uses.
 
 mod links;
@@ -89,11 +89,11 @@ pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
 /// assert!(matches!(of("Cargo.toml"), Verdict::Ask(_)));
 /// ```
 ///
-/// The table has the verdicts about a call that names no guarded file, from version 7 of the rules on, if nothing else
-/// decides before the rules do. Plan mode, and what no rule can allow, refuse a call whatever `allow` rules say. A call
-/// that always needs a question, and a command that may evade a `deny` or `ask` rule, count as in the row for `ask`; but
-/// `auto` refuses a call that always needs a question, and a command that may evade a `deny` rule. A line that is too
-/// large gets the strictest verdict.
+/// The table has the verdicts about a call that names no guarded file, from version 7 of the rules on, if
+/// nothing else decides before the rules do. Plan mode, and what no rule can allow, refuse a call whatever
+/// `allow` rules say. A call that always needs a question, and a command that may evade a `deny` or `ask`
+/// rule, count as in the row for `ask`; but `auto` refuses a call that always needs a question, and a command
+/// that may evade a `deny` rule. A line that is too large gets the strictest verdict.
 ///
 /// | rules that match | the call | `ask` | `auto` | `deny` |
 /// | --- | --- | --- | --- | --- |
@@ -231,15 +231,16 @@ fn is_read_only(config: &AgentConfig, tool: &ToolSpec, rule: &Rule) -> bool {
 /// The reason why a person must decide about a call each time, without keeping a rule; `None` if rules
 /// decide.
 ///
-/// It looks only at tools that run command lines: for a line that changes this program's own settings, for example.
-/// A rule that allows does not answer the question, and the modes `auto` and `deny` refuse the call.
+/// It looks only at tools that run command lines: for a line that changes this program's own settings, for
+/// example. A rule that allows does not answer the question, and the modes `auto` and `deny` refuse the call.
 pub fn always_asked(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<&'static str> {
     CallSubject::of(&config.workspace, config.rules_version, tool, input).always_asked()
 }
 
 /// Returns whether the call names a path outside the workspace.
 ///
-/// The path is compared as text. A call without a path is about the workspace itself, and `~` is always outside.
+/// The path is compared as text. A call without a path is about the workspace itself, and `~` is always
+/// outside.
 ///
 /// ```
 /// use agentx_agent::{approval::is_outside_workspace, fixtures};
@@ -257,8 +258,8 @@ pub fn is_outside_workspace(config: &AgentConfig, tool: &ToolSpec, input: &Value
 /// Returns whether this rule alone applies to a call: an `allow` rule has to cover all of it, other rules any
 /// part.
 ///
-/// It uses the latest version of the rules, and neither the guard nor the mode of a configuration. A rule with an
-/// `origin` counts as after such text.
+/// It uses the latest version of the rules, and neither the guard nor the mode of a configuration. A rule
+/// with an `origin` counts as after such text.
 ///
 /// ```
 /// use agentx_agent::approval::covers;
@@ -284,9 +285,9 @@ pub fn covers(rule: &Rule, workspace: &str, tool: &ToolSpec, input: &Value) -> b
 
 /// The rules, by their places, that allow a call together; `None` if they do not.
 ///
-/// A rule for the whole call is returned alone. Otherwise there is one rule for each command of the line, in the order
-/// of the commands and without doubles: `git status; ls` is covered by `allow bash: git *` and `allow bash: ls *`
-/// together.
+/// A rule for the whole call is returned alone. Otherwise there is one rule for each command of the line, in
+/// the order of the commands and without doubles: `git status; ls` is covered by `allow bash: git *` and
+/// `allow bash: ls *` together.
 pub fn covered_together(
     rules: &[Rule],
     workspace: &str,
@@ -317,8 +318,8 @@ pub fn suggested(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Rule {
 ///
 /// The rules apply as they do to a model's call: they deny it, or lead to a question. If no rule applies, a
 /// person who allowed the calling tool has also allowed the tools that its file lists (`named`), so there is
-/// no second question. A second question is asked only about files that programs run by themselves or that may
-/// hold secrets, and about a tool that took the name of another one.
+/// no second question. A second question is asked only about files that programs run by themselves or that
+/// may hold secrets, and about a tool that took the name of another one.
 ///
 /// | decision about the same call of a model | `named` | result |
 /// | --- | --- | --- |

@@ -72,7 +72,8 @@ pub(super) fn unasked(
 
 /// The refusal of a mode that asks no person, worded for the version of the rules.
 ///
-/// The mode is also `deny` for a run without a terminal, so the words name both causes: the model cannot change either.
+/// The mode is also `deny` for a run without a terminal, so the words name both causes: the model cannot
+/// change either.
 pub(super) fn nobody_asked(config: &AgentConfig) -> &'static str {
     match config.rules_version {
         ..since::REFUSALS_SAY_WHY => "and nobody is there to be asked",

@@ -61,7 +61,8 @@ pub struct Question {
 pub struct ExplainedVerdict {
     /// Whether the call is allowed, refused, or a person is asked.
     pub verdict: Verdict,
-    /// The rules that made it, by their place in [`rules_of`](super::rules_of); none if a default or the mode did.
+    /// The rules that made it, by their place in [`rules_of`](super::rules_of); none if a default or the mode
+    /// did.
     pub rules: Vec<usize>,
     /// The rule or default that decided, as text.
     pub reason: String,

@@ -1,6 +1,6 @@
-//! Everyday forms of a command that a rule allows: behind wrappers (`timeout 60 …`), without its output (`2>&1`,
-//! `>/dev/null`), and with a pipe into programs that only read it (`… | tail -20`); and
-//! parts of a line that need no rule (`|| true`, `; echo "exit $?"`). From version 9 of the rules on.
+//! Everyday forms of a command that a rule allows: behind wrappers (`timeout 60 …`), without its output
+//! (`2>&1`, `>/dev/null`), and with a pipe into programs that only read it (`… | tail -20`); and parts of a
+//! line that need no rule (`|| true`, `; echo "exit $?"`). From version 9 of the rules on.
 
 use agentx_types::since;
 

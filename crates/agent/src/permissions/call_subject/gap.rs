@@ -30,8 +30,8 @@ pub(super) enum RuleGap {
 }
 
 impl CallSubject<'_> {
-    /// The first reason why a rule's pattern does not cover one command; `None` if it does. Earlier versions of the
-    /// rules lack some of the checks.
+    /// The first reason why a rule's pattern does not cover one command; `None` if it does. Earlier versions
+    /// of the rules lack some of the checks.
     pub(super) fn first_gap(&self, pattern: &str, command: &str) -> Option<RuleGap> {
         let version = self.version;
         if !fits_command(pattern, command, version) {

@@ -1,5 +1,5 @@
-//! The guarded files that a call names (secrets and the program's own, [`crate::files::closed_files`]), and the rules
-//! that open them.
+//! The guarded files that a call names (secrets and the program's own, [`crate::files::closed_files`]), and
+//! the rules that open them.
 
 use agentx_types::{Rule, since};
 

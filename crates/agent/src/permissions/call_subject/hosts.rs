@@ -1,16 +1,16 @@
 //! The hosts that a tool reaches, in rules and in the question to a person.
 //!
-//! A rule may name a host in place of arguments: `deny *: to evil.example`. The file of a tool lists the hosts that
-//! the tool may reach (`ToolReach`), so they are known before any call; a host with a `*` may be any host. A rule
-//! that denies or asks applies if the tool may reach its host (`may_reach`). A rule that allows applies only if it
-//! names all hosts of the tool (`reaches_only`). From version 3 of the rules on.
+//! A rule may name a host in place of arguments: `deny *: to evil.example`. The file of a tool lists the
+//! hosts that the tool may reach (`ToolReach`), so they are known before any call; a host with a `*` may be
+//! any host. A rule that denies or asks applies if the tool may reach its host (`may_reach`). A rule that
+//! allows applies only if it names all hosts of the tool (`reaches_only`). From version 3 of the rules on.
 //!
-//! A tool with an argument for addresses (`web_extract`) sends to other hosts with each call: then the hosts are
-//! those that the call names.
+//! A tool with an argument for addresses (`web_extract`) sends to other hosts with each call: then the hosts
+//! are those that the call names.
 //!
 //! Both the rule's pattern and the tool's hosts are compared in the form of [`host_name`]: `to localhost` is
-//! about `http://LOCALHOST./` too. A host in another script is known only in Punycode: a tool's host in another
-//! script may be any host, and so may that of a rule that denies or asks.
+//! about `http://LOCALHOST./` too. A host in another script is known only in Punycode: a tool's host in
+//! another script may be any host, and so may that of a rule that denies or asks.
 
 use agentx_types::{ToolReach, ToolSpec, host_name, since};
 use serde_json::Value;
@@ -23,8 +23,8 @@ use crate::pattern::fits;
 const TO: &str = "to ";
 
 impl CallSubject<'_> {
-    /// The hosts that the call names, or the hosts, variables and tools that the tool's file allows; `None` for a
-    /// tool that runs command lines, and before version 3 of the rules.
+    /// The hosts that the call names, or the hosts, variables and tools that the tool's file allows; `None`
+    /// for a tool that runs command lines, and before version 3 of the rules.
     pub(crate) fn reach(&self) -> Option<&ToolReach> {
         let reach = self.named_hosts.as_ref().or(self.tool.reach.as_deref());
         reach.filter(|_| self.version >= since::RULES_NAME_HOSTS && self.tool.command_argument.is_none())
@@ -97,8 +97,8 @@ impl CallSubject<'_> {
     }
 }
 
-/// The hosts that the addresses of a call name, each once; `None` if the tool has no argument for addresses. An
-/// address that cannot be read may be of any host.
+/// The hosts that the addresses of a call name, each once; `None` if the tool has no argument for addresses.
+/// An address that cannot be read may be of any host.
 pub(crate) fn named_by(tool: &ToolSpec, input: &Value) -> Option<ToolReach> {
     let named = input.get(tool.address_argument.as_ref()?).unwrap_or(&Value::Null);
     let addresses = match named {

@@ -23,8 +23,8 @@ const ONLY_READ: &[&str] = &[
     "tail", "tr", "wc",
 ];
 
-/// Interpreters and compilers, of which an option runs code or names a file with options. No star is checked beside
-/// them, so they are not in the lists of dangerous options.
+/// Interpreters and compilers, of which an option runs code or names a file with options. No star is checked
+/// beside them, so they are not in the lists of dangerous options.
 #[rustfmt::skip]
 const RUN_CODE: &[&str] = &[
     "bash", "c++", "cc", "clang", "clang++", "dash", "fish", "g++", "gcc", "java", "javac", "julia", "ksh", "ld", "lua", "osascript",
@@ -32,7 +32,8 @@ const RUN_CODE: &[&str] = &[
 ];
 
 impl CallSubject<'_> {
-    /// The first word of one command that may become an option and that a rule with this pattern does not cover.
+    /// The first word of one command that may become an option and that a rule with this pattern does not
+    /// cover.
     pub(super) fn unnamed_option(&self, pattern: &str, command: &str) -> Option<String> {
         if self.version < since::NAMES_BECOME_OPTIONS {
             return None;

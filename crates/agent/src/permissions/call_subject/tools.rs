@@ -6,19 +6,18 @@ use super::CallSubject;
 use crate::pattern::fits;
 use crate::tools::described_tools::{MCP, has_changed, is_of_folder_server, name_in_rules, needs_own_rule};
 
-/// The tool that changes a database, and shows what is in it too: a rule by path about `read`, `write` or `edit`
-/// applies to it.
+/// The tool that changes a database, and shows what is in it too: a rule by path about `read`, `write` or
+/// `edit` applies to it.
 const QUERY_WRITE: &str = "query_write";
 
 impl CallSubject<'_> {
     /// Returns whether the rule names this tool.
     ///
-    /// A rule that denies files to the tool `read`, or asks about them, also applies to command lines and to other
-    /// tools that read a file, because they may read the same one; one about `write` or `edit` applies to
-    /// `query_write`. A rule that allows a person's own tool does not allow a
-    /// replacement: if a folder's file takes its name, only a rule that names the file allows it. If a
-    /// folder's MCP server takes a name, only a rule for a workspace, or for exactly this description, allows
-    /// its tools.
+    /// A rule that denies files to the tool `read`, or asks about them, also applies to command lines and to
+    /// other tools that read a file, because they may read the same one; one about `write` or `edit` applies
+    /// to `query_write`. A rule that allows a person's own tool does not allow a replacement: if a folder's
+    /// file takes its name, only a rule that names the file allows it. If a folder's MCP server takes a name,
+    /// only a rule for a workspace, or for exactly this description, allows its tools.
     pub(crate) fn is_tool_of(&self, rule: &Rule) -> bool {
         let of_other_folders = rule.workspace.is_none() && is_of_folder_server(self.tool);
         let needs_file = rule.effect == RuleEffect::Allow && (needs_own_rule(self.tool) || of_other_folders);
@@ -41,8 +40,8 @@ impl CallSubject<'_> {
         by_file() || (!needs_file && by_name()) || reads_files()
     }
 
-    /// Returns whether the tool shows what is in the file that its call names: tools that read a file, and the one
-    /// that changes a database and returns rows of it.
+    /// Returns whether the tool shows what is in the file that its call names: tools that read a file, and
+    /// the one that changes a database and returns rows of it.
     fn reads_a_file(&self) -> bool {
         let shows = self.tool.access == Access::Read || self.tool.name == QUERY_WRITE;
         shows && self.tool.path_argument.is_some()

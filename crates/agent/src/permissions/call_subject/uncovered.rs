@@ -94,7 +94,8 @@ impl CallSubject<'_> {
         })
     }
 
-    /// The rules whose patterns fit a form of a command, each with the reason why it does not cover it, if it does not.
+    /// The rules whose patterns fit a form of a command, each with the reason why it does not cover it, if it
+    /// does not.
     fn gaps<'r>(
         &self,
         command: &str,
@@ -199,8 +200,8 @@ fn run_by_others_reason(path: &str) -> String {
     format!("other programs run {path} or read it as instructions, so it has to be named")
 }
 
-/// Returns why an allow rule would not let this call run, for the person who chose its pattern; `None` if there
-/// is nothing specific to say.
+/// Returns why an allow rule would not let this call run, for the person who chose its pattern; `None` if
+/// there is nothing specific to say.
 ///
 /// It uses the latest version of the rules, because the rule is for the future.
 pub fn not_covered_reason(

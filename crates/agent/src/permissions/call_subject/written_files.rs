@@ -1,9 +1,9 @@
 //! Finds files that programs run by themselves, among the files that a command writes: `cp x
 //! .git/hooks/pre-commit`.
 //!
-//! A tool that takes a path needs a rule for exactly such a file ([`crate::files::auto_run_files`]); this module
-//! requires the same of a command line: a rule with a star, or without an argument, allows no line that names such a
-//! file to write it, also behind `>`.
+//! A tool that takes a path needs a rule for exactly such a file ([`crate::files::auto_run_files`]); this
+//! module requires the same of a command line: a rule with a star, or without an argument, allows no line
+//! that names such a file to write it, also behind `>`.
 
 use agentx_types::since;
 

@@ -1,5 +1,5 @@
-//! Shift-Tab: changes who decides about calls that no rule covers, or starts plan mode, one step per press. It
-//! records the same changes as `/approve-mode` and `/plan`.
+//! Shift-Tab: changes who decides about calls that no rule covers, or starts plan mode, one step per press.
+//! It records the same changes as `/approve-mode` and `/plan`.
 
 use agentx::runtime::RuntimeError;
 use agentx::types::{ApprovalMode, ConfigChange};

@@ -1,5 +1,6 @@
-//! Remembers the rules that a person kept or removed since this chat began. The chat read its settings before that,
-//! so its other sessions get these changes from here. Also assigns the numbers by which rules are removed.
+//! Remembers the rules that a person kept or removed since this chat began. The chat read its settings before
+//! that, so its other sessions get these changes from here. Also assigns the numbers by which rules are
+//! removed.
 
 use agentx::types::{AgentConfig, Rule};
 
@@ -35,8 +36,8 @@ impl KeptRules {
     }
 }
 
-/// Returns the number of each rule of an agent: those of the person's file by their places there, as `agentx approvals`
-/// numbers them, then those of other settings, then those of the session.
+/// Returns the number of each rule of an agent: those of the person's file by their places there, as
+/// `agentx approvals` numbers them, then those of other settings, then those of the session.
 pub(in crate::chat) fn numbers(config: &AgentConfig, in_file: &[Rule], in_settings: &[Rule]) -> Vec<usize> {
     let others = in_settings.iter().chain(&config.rules);
     let mut order: Vec<&Rule> = in_file.iter().collect();

@@ -1,5 +1,5 @@
-//! The input line while a question is open. Decides whether the line is for the question, and handles the keys that
-//! answer the question without a line.
+//! The input line while a question is open. Decides whether the line is for the question, and handles the
+//! keys that answer the question without a line.
 
 use agentx::runtime::{ApprovalInput, RuntimeError, still_asked};
 use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ToolCallId};
@@ -124,8 +124,8 @@ impl Chat<'_> {
         asked.map(Answers::from_pending).unwrap_or_default()
     }
 
-    /// Returns another answer that keeps wider rules: a pattern for each command of a line, or any arguments of a
-    /// server's tool.
+    /// Returns another answer that keeps wider rules: a pattern for each command of a line, or any arguments
+    /// of a server's tool.
     async fn other_answer(&mut self, question: &ApprovalRequested) -> Option<String> {
         let config = self.agent_config().await.ok()?;
         rules::other_answer(question, &config)

@@ -173,8 +173,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Applies the rules that were kept or removed in this chat to the session that it has just opened: the settings
-    /// from before add removed ones again.
+    /// Applies the rules that were kept or removed in this chat to the session that it has just opened: the
+    /// settings from before add removed ones again.
     pub(in crate::chat) async fn apply_kept_rules(&mut self, config: &AgentConfig) -> Result<(), ChatError> {
         match self.rules_kept_here(config) {
             Some(rules) => self.change(ConfigChange::Rules(rules)).await,

@@ -6,8 +6,8 @@ use crate::error::ChatError;
 use crate::render::clean::visible;
 
 impl Chat<'_> {
-    /// Handles a line that begins with `/` and names no built-in command. Sends the text of the command or skill
-    /// with this name; if there is none, shows the error `what`.
+    /// Handles a line that begins with `/` and names no built-in command. Sends the text of the command or
+    /// skill with this name; if there is none, shows the error `what`.
     pub(in crate::chat) async fn prompt_command(
         &mut self,
         line: &str,

@@ -1,5 +1,5 @@
-//! `/secret`: marks a value as secret from now on, typed without being shown. It goes into no line, no history and
-//! no event.
+//! `/secret`: marks a value as secret from now on, typed without being shown. It goes into no line, no
+//! history and no event.
 
 use agentx::llm::Secret;
 use agentx::node::known_secrets;

@@ -1,6 +1,6 @@
-//! Limits the lines that other people cause in a chat. A person who comes and goes in a loop, or does one thing again
-//! and again, cannot push the conversation and its questions off the screen. Even a visitor can come and go in a
-//! loop.
+//! Limits the lines that other people cause in a chat. A person who comes and goes in a loop, or does one
+//! thing again and again, cannot push the conversation and its questions off the screen. Even a visitor can
+//! come and go in a loop.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -41,8 +41,8 @@ fn from_the_end<T>(all: &[T], n: usize) -> Option<&T> {
     all.len().checked_sub(n.max(1)).and_then(|at| all.get(at))
 }
 
-/// The lines of a text, at most so many: of more, those at the beginning and at the end, and between them the command
-/// that prints `all`.
+/// The lines of a text, at most so many: of more, those at the beginning and at the end, and between them the
+/// command that prints `all`.
 fn lines_of(text: &str, all: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().collect();
     let Some(out) = lines.len().checked_sub(MOST_LINES).filter(|out| *out > 0) else {

@@ -1,5 +1,5 @@
-//! Commands about the conversation of a session: its branches, its cost and its window, condensing, rewinding, and messages
-//! that are sent into a run.
+//! Commands about the conversation of a session: its branches, its cost and its window, condensing,
+//! rewinding, and messages that are sent into a run.
 
 pub(super) mod branch;
 pub(super) mod compact;

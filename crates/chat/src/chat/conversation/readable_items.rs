@@ -49,8 +49,8 @@ struct ChildAgent {
 pub(super) struct ReadableItem {
     pub(super) thoughts: Vec<ReadableThought>,
     pub(super) calls: Vec<ReadableCall>,
-    /// Calls that were requested and have not begun. The runtime itself answers some of them, such as `delegate`:
-    /// those never begin.
+    /// Calls that were requested and have not begun. The runtime itself answers some of them, such as
+    /// `delegate`: those never begin.
     requested: Vec<ReadableCall>,
     children: HashMap<AgentStateId, ChildAgent>,
 }
@@ -123,8 +123,8 @@ impl ReadableItem {
         });
     }
 
-    /// Notes what an agent that another one made says. If it works in the background, no call has its answer, so
-    /// the answer itself can be read.
+    /// Notes what an agent that another one made says. If it works in the background, no call has its answer,
+    /// so the answer itself can be read.
     fn note_child(&mut self, agent: &AgentStateId, event: &RuntimeEvent) {
         match event {
             RuntimeEvent::AgentStarted(started) if started.parent.is_some() => {

@@ -1,6 +1,6 @@
 //! Keeps an open question about a call directly above the line that answers it. The question is printed like
-//! everything else. It is printed once more if something appears below it, such as the end of another call, or if it
-//! has left the screen.
+//! everything else. It is printed once more if something appears below it, such as the end of another call,
+//! or if it has left the screen.
 
 use std::collections::BTreeSet;
 

@@ -77,7 +77,8 @@ struct StatusScript {
 impl StatusRow {
     /// Returns the status row of the settings, with the files of the folder that its command names.
     pub(crate) fn from_settings(settings: &Settings, environment: ProgramEnvironment) -> Self {
-        // Whole directories are compared when the settings are read: to read them before each run takes too long.
+        // Whole directories are compared when the settings are read: to read them before each run takes too
+        // long.
         let is_named = |file: &&NamedFile| {
             file.key == "chat.status_command" && !settings.workspace_root.join(&file.path).is_dir()
         };

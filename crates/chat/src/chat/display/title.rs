@@ -1,5 +1,5 @@
-//! Sets the title of the terminal: the name of the session, and whether it works or asks. The old title returns when
-//! the chat gives the terminal back.
+//! Sets the title of the terminal: the name of the session, and whether it works or asks. The old title
+//! returns when the chat gives the terminal back.
 
 use agentx::types::{RuntimeEvent, SessionChange};
 

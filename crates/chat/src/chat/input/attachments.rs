@@ -24,8 +24,8 @@ impl Chat<'_> {
     /// Returns the message with the files that it names, prepared for the current model.
     ///
     /// # Errors
-    /// Returns an error if a file is missing or cannot go along, or the model takes no pictures, in words for the
-    /// person. A message of which files are missing is not refused a second time.
+    /// Returns an error if a file is missing or cannot go along, or the model takes no pictures, in words for
+    /// the person. A message of which files are missing is not refused a second time.
     pub(in crate::chat) async fn attached(&mut self, text: &str) -> Result<Vec<ContentPart>, String> {
         let refused_before = self.composer.refused.take();
         let mut refused = RefusedMessage {

@@ -1,6 +1,6 @@
-//! Keeps the unsent text of a chat in a file and restores it, except for text that was sent after all. A chat may be
-//! killed after its session has accepted a message and before the file is removed, or while only the beginning of the
-//! message was written.
+//! Keeps the unsent text of a chat in a file and restores it, except for text that was sent after all. A chat
+//! may be killed after its session has accepted a message and before the file is removed, or while only the
+//! beginning of the message was written.
 
 use std::time::Duration;
 
@@ -22,7 +22,8 @@ const LONGEST_LOOK: Duration = Duration::from_secs(2);
 const LOOKED_AT: usize = 3;
 
 impl Chat<'_> {
-    /// Says where the drafts of this chat are. Without a line editor there are none: the terminal has the line.
+    /// Says where the drafts of this chat are. Without a line editor there are none: the terminal has the
+    /// line.
     pub(in crate::chat) fn find_drafts(&mut self) {
         if self.display.has_editor() {
             self.composer.draft = DraftKeeper::new(
@@ -37,8 +38,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Keeps the unsent text in its file. In another session than before, brings back the text that was kept for
-    /// that session.
+    /// Keeps the unsent text in its file. In another session than before, brings back the text that was kept
+    /// for that session.
     pub(in crate::chat) async fn keep_draft(&mut self) {
         let session = self.connection.session().map(|session| session.id().clone());
         let at = session.as_ref().map(SessionId::as_str);
@@ -78,8 +79,9 @@ impl Chat<'_> {
         }
     }
 
-    /// Tells the draft what its place has already, so that a later message with the same words counts as the draft, and an
-    /// earlier one does not. No clock of this machine counts: it may be wrong, or a server's may be another one.
+    /// Tells the draft what its place has already, so that a later message with the same words counts as the
+    /// draft, and an earlier one does not. No clock of this machine counts: it may be wrong, or a server's
+    /// may be another one.
     async fn note_sent_before_draft(&mut self) {
         match &self.connection.site {
             ConversationSite::Open { events, .. } => {
@@ -97,9 +99,10 @@ impl Chat<'_> {
         }
     }
 
-    /// The messages and commands as which a draft may have been sent: those of the session after this event, or the first
-    /// ones of the latest sessions of the directory that were made after this time if the draft belongs to that. A draft
-    /// of an earlier version says neither: the last message and those that wait count.
+    /// The messages and commands as which a draft may have been sent: those of the session after this event,
+    /// or the first ones of the latest sessions of the directory that were made after this time if the draft
+    /// belongs to that. A draft of an earlier version says neither: the last message and those that wait
+    /// count.
     async fn sent_since(&self, after: Option<u64>, session: Option<&SessionId>) -> Vec<String> {
         let runtime = self.place.runtime();
         if let Some(session) = session {
@@ -153,7 +156,8 @@ fn micros(at: Timestamp) -> u64 {
     u64::try_from(at.0).unwrap_or_default()
 }
 
-/// The messages of people and, behind a `!`, the commands that they ran, in order, with the events that recorded them.
+/// The messages of people and, behind a `!`, the commands that they ran, in order, with the events that
+/// recorded them.
 fn sent_in(history: &SessionHistory) -> Vec<(u64, String)> {
     let inputs = history.inputs().iter();
     let inputs = inputs.map(|input| (input.seq, own_text(&input.texts)));
@@ -185,7 +189,8 @@ fn without_sent(drafts: Vec<String>, mut sent: Vec<String>) -> Vec<String> {
     drafts.into_iter().filter(is_unsent).collect()
 }
 
-/// Returns the place of the message that is this draft, or that begins with it: the rest was typed after the last write.
+/// Returns the place of the message that is this draft, or that begins with it: the rest was typed after the
+/// last write.
 fn sent_as(draft: &str, messages: &[String]) -> Option<usize> {
     let draft = match draft.trim().strip_prefix('!') {
         // A second `!` asks for the terminal and is not part of the command.

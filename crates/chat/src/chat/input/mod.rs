@@ -1,5 +1,5 @@
-//! Takes the input of a person: the line with its completion and attachments, and the keys and lines for the other
-//! parts of the chat.
+//! Takes the input of a person: the line with its completion and attachments, and the keys and lines for the
+//! other parts of the chat.
 
 pub(super) mod attachments;
 pub(super) mod complete;

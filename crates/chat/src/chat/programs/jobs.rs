@@ -1,6 +1,6 @@
-//! Commands in the background. They end with the program, so the chat shows them in its status row, reports when one
-//! ends, and warns before it leaves. It knows the agent's commands from events, and those that the person's own
-//! commands left running from their process group.
+//! Commands in the background. They end with the program, so the chat shows them in its status row, reports
+//! when one ends, and warns before it leaves. It knows the agent's commands from events, and those that the
+//! person's own commands left running from their process group.
 
 use agentx::tools::RemainingProcess;
 use agentx::types::{JobFinished, RuntimeEvent, Timestamp, ToolCallId};

@@ -1,5 +1,5 @@
-//! Names, once, the variables that commands do not get because they look like secrets. A command that needs such a
-//! variable fails without naming the cause.
+//! Names, once, the variables that commands do not get because they look like secrets. A command that needs
+//! such a variable fails without naming the cause.
 
 use agentx::config::Settings;
 use agentx::node::program_environment;

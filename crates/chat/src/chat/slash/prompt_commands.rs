@@ -31,12 +31,12 @@ fn split(line: &str) -> Option<(&str, &str)> {
     Some(rest.split_once(char::is_whitespace).unwrap_or((rest, "")))
 }
 
-/// Returns the message that a line makes if it names a command or a skill of a file; `None` if it names none, or a
-/// command of the chat, which no file replaces.
+/// Returns the message that a line makes if it names a command or a skill of a file; `None` if it names none,
+/// or a command of the chat, which no file replaces.
 ///
 /// # Errors
-/// Returns an error in words for the person, if the command belongs to the folder and names a file that is not the
-/// folder's or may hold secrets: only the person attaches such files.
+/// Returns an error in words for the person, if the command belongs to the folder and names a file that is
+/// not the folder's or may hold secrets: only the person attaches such files.
 pub fn message(line: &str, settings: &Settings) -> Result<Option<PromptMessage>, String> {
     let Some((name, words)) = split(line).filter(|(name, _)| !NAMES.contains(name)) else {
         return Ok(None);
@@ -70,12 +70,12 @@ pub fn message(line: &str, settings: &Settings) -> Result<Option<PromptMessage>,
     }))
 }
 
-/// Returns the prompt of a run that was typed: the message that it makes if it names a command or a skill of a file,
-/// otherwise the words. `//NAME` stands for the words `/NAME`, as in a chat.
+/// Returns the prompt of a run that was typed: the message that it makes if it names a command or a skill of
+/// a file, otherwise the words. `//NAME` stands for the words `/NAME`, as in a chat.
 ///
 /// # Errors
-/// Returns the error of [`message`], and an error with the nearest names if the prompt begins with a command that does
-/// not exist.
+/// Returns the error of [`message`], and an error with the nearest names if the prompt begins with a command
+/// that does not exist.
 pub fn prompt_of_run(typed: &str, settings: &Settings) -> Result<PromptMessage, ChatError> {
     match sent_command(typed, settings)? {
         Some(made) => Ok(made),
@@ -83,8 +83,8 @@ pub fn prompt_of_run(typed: &str, settings: &Settings) -> Result<PromptMessage, 
     }
 }
 
-/// Returns the prompt of a run that is nothing but standard input, as [`prompt_of_run`] does. It attaches no file,
-/// because another program wrote it.
+/// Returns the prompt of a run that is nothing but standard input, as [`prompt_of_run`] does. It attaches no
+/// file, because another program wrote it.
 ///
 /// # Errors
 /// Returns an error for the same reasons as [`prompt_of_run`].
@@ -131,7 +131,8 @@ fn words(typed: &str, settings: &Settings) -> Result<PromptMessage, ChatError> {
     })
 }
 
-/// The name in a line such as `/NAME WORDS`, if a command could have it. A path, a comment and a pattern are none.
+/// The name in a line such as `/NAME WORDS`, if a command could have it. A path, a comment and a pattern are
+/// none.
 fn command_name(line: &str) -> Option<&str> {
     let (name, _) = split(line)?;
     let is_part = |part: &str| {
@@ -171,7 +172,8 @@ fn file_elsewhere(text: &str, settings: &Settings) -> Option<PathBuf> {
     named.files.into_iter().find(is_elsewhere)
 }
 
-/// Returns the commands and skills that a person may send, without those that have the name of a command of the chat.
+/// Returns the commands and skills that a person may send, without those that have the name of a command of
+/// the chat.
 pub(crate) fn usable(files: &PromptFiles) -> Vec<&PromptFile> {
     let mut commands = files.commands();
     commands.retain(|file| !NAMES.contains(&file.name.as_str()));
@@ -208,7 +210,8 @@ fn overview(files: &PromptFiles) -> String {
     format!("\nFrom files: {}\n  /help all explains them\n", names.join(" "))
 }
 
-/// A line for each command of a file in the form of the lines of `/help all`: its name, its use, and its file.
+/// A line for each command of a file in the form of the lines of `/help all`: its name, its use, and its
+/// file.
 fn lines(files: &PromptFiles) -> Vec<String> {
     let line = |file: &&PromptFile| {
         let taken = if NAMES.contains(&file.name.as_str()) {

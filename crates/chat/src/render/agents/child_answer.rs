@@ -1,5 +1,5 @@
-//! The answer of an agent beside the main one: rendered as Markdown while it streams, and folded like the output
-//! of a tool, so that the conversation with the main agent stays in sight.
+//! The answer of an agent beside the main one: rendered as Markdown while it streams, and folded like the
+//! output of a tool, so that the conversation with the main agent stays in sight.
 
 use agentx_terminal::{Markdown, Row, Theme};
 

@@ -87,8 +87,8 @@ impl LiveAgents {
         self
     }
 
-    /// Renders answers as Markdown in this theme, and shortens long ones. `more` tells how to see the lines that
-    /// are left out of an agent's last answer; empty if the front end cannot show them.
+    /// Renders answers as Markdown in this theme, and shortens long ones. `more` tells how to see the lines
+    /// that are left out of an agent's last answer; empty if the front end cannot show them.
     pub(crate) fn rendering(mut self, theme: Theme, more: &'static str) -> Self {
         self.rendering = Some(AnswerRendering { theme, more });
         self
@@ -326,8 +326,8 @@ impl CastMember {
         self.print_lines(main, region);
     }
 
-    /// Ends the answer that streams, if one does. Only an answer that ends the agent's work can be seen in full
-    /// later.
+    /// Ends the answer that streams, if one does. Only an answer that ends the agent's work can be seen in
+    /// full later.
     fn end_answer(&mut self, main: &mut TranscriptRenderer, why: StopReason) {
         let more = match (self.rendering, why) {
             (Some(rendering), StopReason::EndTurn) => rendering.more,

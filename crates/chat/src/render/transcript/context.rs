@@ -158,8 +158,8 @@ fn cut_by_server(window: u64, assumed: u64) -> String {
     )
 }
 
-/// Says how much is sent from now on to a model whose server refused a conversation without a size, with the remedy. A
-/// `fixed` window does not grow any more.
+/// Says how much is sent from now on to a model whose server refused a conversation without a size, with the
+/// remedy. A `fixed` window does not grow any more.
 fn guessed_window(window: u64, before: u64, fixed: bool) -> String {
     let (now, until_now) = (units::count(window), units::count(before));
     if window < before {
@@ -178,8 +178,8 @@ fn guessed_window(window: u64, before: u64, fixed: bool) -> String {
     }
 }
 
-/// Returns why a request is sent in another form, by the code of the error before. A server error is followed by another
-/// form only if each attempt got the same HTTP 500.
+/// Returns why a request is sent in another form, by the code of the error before. A server error is followed
+/// by another form only if each attempt got the same HTTP 500.
 fn why_repaired(code: Option<&str>) -> &'static str {
     match code {
         Some("server_error") => "the server answered 500 each time",

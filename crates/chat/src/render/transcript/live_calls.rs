@@ -1,5 +1,5 @@
-//! The rows of calls that run, on a screen that has room for them; and calls that ask the person something while they
-//! run.
+//! The rows of calls that run, on a screen that has room for them; and calls that ask the person something
+//! while they run.
 
 use std::borrow::Cow;
 
@@ -18,8 +18,8 @@ const SHOWN_CALLS: usize = 8;
 const SHOWN_LINES: usize = 4;
 
 impl TranscriptRenderer {
-    /// The person is shown what a call would do. The running call that asks is shown above the question, as far as it
-    /// came.
+    /// The person is shown what a call would do. The running call that asks is shown above the question, as
+    /// far as it came.
     pub(super) fn asked(&mut self, id: &ToolCallId) {
         if self.options.holds_calls {
             let mut asking = self.in_order();
@@ -42,10 +42,10 @@ impl TranscriptRenderer {
         self.indented(&held, &label.unwrap_or_default());
     }
 
-    /// Returns the live rows: a single call with its last lines, or a row for each of several calls, and the progress
-    /// of the to-do list. While the person is asked about a call, rows between the question and the line would make the
-    /// screen show the question once more. So the running call that asks, which is shown above the question, and the
-    /// to-do list have none then.
+    /// Returns the live rows: a single call with its last lines, or a row for each of several calls, and the
+    /// progress of the to-do list. While the person is asked about a call, rows between the question and the
+    /// line would make the screen show the question once more. So the running call that asks, which is shown
+    /// above the question, and the to-do list have none then.
     pub(crate) fn running(&self, now: Timestamp, asked: Option<&ToolCallId>) -> Vec<String> {
         if !self.options.holds_calls {
             return Vec::new();

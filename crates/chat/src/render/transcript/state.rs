@@ -1,5 +1,5 @@
-//! The state of a transcript beside the calls: the choices of its front end, the answer in progress, and the problems
-//! of the run.
+//! The state of a transcript beside the calls: the choices of its front end, the answer in progress, and the
+//! problems of the run.
 
 use agentx::config::ThinkingDisplay;
 

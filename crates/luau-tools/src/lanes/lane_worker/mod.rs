@@ -1,7 +1,7 @@
 //! A lane's loop: handles commands, runs the ready runs one after the other, and drops unused VMs.
 //!
-//! Runs take turns of 4 ms; [`TurnQueue`] decides who is next. A waiting run is not touched until its outcome has
-//! come. When there is nothing to do, the lane creates VMs in advance, collects garbage, and sleeps.
+//! Runs take turns of 4 ms; [`TurnQueue`] decides who is next. A waiting run is not touched until its outcome
+//! has come. When there is nothing to do, the lane creates VMs in advance, collects garbage, and sleeps.
 
 mod instance;
 
@@ -112,9 +112,9 @@ impl LaneWorker {
         self.handles_since = Some(self.wakes.lately());
     }
 
-    /// Returns whether a new run may begin before the lane has handled its other commands: if nobody else is ready,
-    /// and those that began so have not taken longer than one turn. Otherwise the outcomes for others, which are
-    /// among the commands, would come after all of these runs.
+    /// Returns whether a new run may begin before the lane has handled its other commands: if nobody else is
+    /// ready, and those that began so have not taken longer than one turn. Otherwise the outcomes for others,
+    /// which are among the commands, would come after all of these runs.
     fn may_begin_at_once(&self) -> bool {
         let lately = self.wakes.lately();
         let is_early = |since: Instant| lately.duration_since(since) < TURN;
@@ -205,7 +205,8 @@ impl LaneWorker {
         self.runs.insert(id, instance);
     }
 
-    /// Gives a run its first turn; returns it if it did not end. Only a turn that was longer than others is charged.
+    /// Gives a run its first turn; returns it if it did not end. Only a turn that was longer than others is
+    /// charged.
     fn begin_at_once(&mut self, mut instance: Instance) -> Option<Instance> {
         let (taker, run, began) = (instance.taker, Rc::clone(&instance.run), self.wakes.lately());
         let goes_on = match instance.turn() {

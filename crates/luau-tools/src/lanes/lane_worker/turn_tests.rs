@@ -15,9 +15,10 @@ use crate::{Libraries, Script, ScriptLimits};
 
 const HOSTILE: u64 = 1;
 const NEIGHBOUR: u64 = 1_000;
-/// The time that hostile scripts, all together, may compute before the neighbour's turn, besides their longest turn. So it
-/// waits for the end of a turn that had begun, which is a slice and the limit `turn` long at most, and for hardly
-/// anything else. It is computing time, which is the same on a busy machine; the time of two long turns is beyond it.
+/// The time that hostile scripts, all together, may compute before the neighbour's turn, besides their
+/// longest turn. So it waits for the end of a turn that had begun, which is a slice and the limit `turn` long
+/// at most, and for hardly anything else. It is computing time, which is the same on a busy machine; the time
+/// of two long turns is beyond it.
 const MOST: Duration = TURN.saturating_mul(2);
 /// Number of turns after which the hostile script is assumed to continue forever.
 const TURNS: usize = 12;
@@ -165,7 +166,8 @@ impl Held {
         None
     }
 
-    /// Gives turns until hostile scripts have had this many or one of them has ended: their number, and why it ended.
+    /// Gives turns until hostile scripts have had this many or one of them has ended: their number, and why
+    /// it ended.
     fn turns(&mut self, most: usize, name: &str) -> (usize, Option<Reason>) {
         let (mut turns, mut in_a_row) = (0, Vec::new());
         let mut ended = self.ended();

@@ -1,5 +1,5 @@
-//! Keeps the folds at the ends of earlier pages of events. The next page continues from there, and not from the
-//! session's beginning.
+//! Keeps the folds at the ends of earlier pages of events. The next page continues from there, and not from
+//! the session's beginning.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,5 +1,5 @@
-//! Inspection of a session: its stored bytes, its checks, its derived events made again, and the request that a model
-//! got. Also its files, before a person decides about them.
+//! Inspection of a session: its stored bytes, its checks, its derived events made again, and the request that
+//! a model got. Also its files, before a person decides about them.
 
 use agentx_runtime::{
     ContextView, FileChangePreview, LogRows, ReplayReport, RestorePlan, Runtime as _, VerifyReport,

@@ -1,4 +1,5 @@
-//! The tokens with which other programs of the caller use `/mcp`: listed and taken back. `POST /v1/auth/token` makes them.
+//! The tokens with which other programs of the caller use `/mcp`: listed and taken back.
+//! `POST /v1/auth/token` makes them.
 
 use agentx_types::wire::Problem;
 use schemars::JsonSchema;

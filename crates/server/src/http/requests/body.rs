@@ -48,8 +48,8 @@ pub(crate) struct JsonBody<T>(pub(crate) T);
 /// A body of JSON that may be left out.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
 
-/// A request whose body says nothing and is not read. One that announces more bytes than a body may have there is
-/// refused, as it is where bodies are read.
+/// A request whose body says nothing and is not read. One that announces more bytes than a body may have
+/// there is refused, as it is where bodies are read.
 pub(crate) struct UnreadBody;
 
 async fn body(request: Request, app: &HandlerState) -> Result<BodyRead, ApiError> {
@@ -67,8 +67,8 @@ async fn body(request: Request, app: &HandlerState) -> Result<BodyRead, ApiError
     })
 }
 
-/// Returns the largest size of a body at this path, or an error if the head announces a larger one: this is known
-/// before the body arrives.
+/// Returns the largest size of a body at this path, or an error if the head announces a larger one: this is
+/// known before the body arrives.
 fn announced(path: &str, headers: &HeaderMap, app: &HandlerState) -> Result<usize, ApiError> {
     let limit = if path.starts_with(OPEN) {
         OPEN_BYTES

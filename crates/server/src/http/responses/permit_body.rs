@@ -1,5 +1,5 @@
-//! Holds the permit of a large answer until the answer is sent. The answer is in memory for that time, so many
-//! requests of one person hold only one answer at a time.
+//! Holds the permit of a large answer until the answer is sent. The answer is in memory for that time, so
+//! many requests of one person hold only one answer at a time.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};

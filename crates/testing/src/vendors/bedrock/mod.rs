@@ -1,5 +1,5 @@
-//! Amazon Bedrock in front of Anthropic's models, as strict as AWS is: who asks, and in which form. The model behind it
-//! has the strictness of [`Anthropic`].
+//! Amazon Bedrock in front of Anthropic's models, as strict as AWS is: who asks, and in which form. The model
+//! behind it has the strictness of [`Anthropic`].
 
 mod frames;
 mod rules;
@@ -174,8 +174,8 @@ fn decoded(segment: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The name that Anthropic gives the model: that behind `anthropic.`, without the version of Bedrock. `None` for models
-/// of others.
+/// The name that Anthropic gives the model: that behind `anthropic.`, without the version of Bedrock. `None`
+/// for models of others.
 fn name_of(model: &str) -> Option<&str> {
     let (_, name) = model.rsplit_once("anthropic.")?;
     let name = name.split(':').next()?;

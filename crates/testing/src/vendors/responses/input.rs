@@ -97,8 +97,8 @@ fn message(item: &Value, at: usize) -> Result<(), VendorRefusal> {
     Ok(())
 }
 
-/// Returns whether a message of the assistant has all fields that an output message must have. One whose content
-/// is a text is an input message.
+/// Returns whether a message of the assistant has all fields that an output message must have. One whose
+/// content is a text is an input message.
 fn is_whole(item: &Value) -> bool {
     let Some(parts) = item["content"].as_array() else {
         return true;

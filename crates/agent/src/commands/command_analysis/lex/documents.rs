@@ -1,5 +1,5 @@
-//! The substitutions in here-documents and in arithmetic, which have their own rules of quoting: quotes protect
-//! nothing in either.
+//! The substitutions in here-documents and in arithmetic, which have their own rules of quoting: quotes
+//! protect nothing in either.
 
 use super::Lexer;
 use super::expand::{BRACE, BRACE_END, COMMA, STAR};

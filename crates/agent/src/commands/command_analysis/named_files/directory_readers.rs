@@ -1,4 +1,5 @@
-//! Programs that read the folder in which they run although no word names it: `grep -r x`, `rg x`, `git log -p`.
+//! Programs that read the folder in which they run although no word names it: `grep -r x`, `rg x`,
+//! `git log -p`.
 //!
 //! Beside a rule about files of that folder, such a command counts as one that names the folder. It also
 //! knows the names that programs make from their input by a template (`xargs -I% cat %/k`), and names behind
@@ -83,7 +84,8 @@ const VERSIONS_READERS: &[&str] = &[
     "annotate", "archive", "blame", "bundle", "cat", "clone", "diff", "export", "file", "grep", "interdiff", "share", "show",
 ];
 
-/// Returns whether a command, without the commands before it, reads the folder in which it runs, and no word says so.
+/// Returns whether a command, without the commands before it, reads the folder in which it runs, and no word
+/// says so.
 pub(crate) fn reads_its_folder(words: &[Word]) -> bool {
     let Some((program, arguments)) = words.split_first() else {
         return false;
@@ -105,8 +107,8 @@ pub(crate) fn reads_its_folder(words: &[Word]) -> bool {
     }
 }
 
-/// Returns whether a checker certainly works without a word that names a folder. A word behind an option may be its
-/// value.
+/// Returns whether a checker certainly works without a word that names a folder. A word behind an option may
+/// be its value.
 fn checks_its_folder(texts: &[&str]) -> bool {
     let is_other = |text: &str| {
         matches!(
@@ -136,8 +138,8 @@ fn is_recursive(texts: &[&str]) -> bool {
     })
 }
 
-/// Returns whether a search certainly names what it searches: it has a word behind its pattern. A word behind an
-/// option that may take a value does not count.
+/// Returns whether a search certainly names what it searches: it has a word behind its pattern. A word behind
+/// an option that may take a value does not count.
 fn names_folders(texts: &[&str]) -> bool {
     let mut takes_next = false;
     let mut certain = 0;
@@ -207,8 +209,8 @@ fn git_reads(texts: &[&str]) -> bool {
     reads && !is_limited
 }
 
-/// Returns whether a path behind `--` leaves out a part of the folder: it is neither the folder itself nor a glob, and
-/// leads nowhere else.
+/// Returns whether a path behind `--` leaves out a part of the folder: it is neither the folder itself nor a
+/// glob, and leads nowhere else.
 fn is_limit(path: &str) -> bool {
     let mut parts = path
         .split('/')
@@ -218,7 +220,8 @@ fn is_limit(path: &str) -> bool {
     is_plain && parts.peek().is_some() && parts.all(|part| part != "..")
 }
 
-/// Returns whether a command of Git shows contents because of an option, and does not limit that to paths behind `--`.
+/// Returns whether a command of Git shows contents because of an option, and does not limit that to paths
+/// behind `--`.
 fn git_shows_by_option(texts: &[&str]) -> bool {
     let (texts, paths) = match texts.iter().position(|text| *text == "--") {
         Some(end) => (&texts[..end], &texts[end + 1..]),
@@ -291,7 +294,8 @@ pub(crate) fn names_of_templates(words: &[Word]) -> Vec<String> {
         .collect()
 }
 
-/// Returns whether a name leads through `/proc` or `/dev/fd` to a folder that it does not name: `/proc/self/cwd/x`.
+/// Returns whether a name leads through `/proc` or `/dev/fd` to a folder that it does not name:
+/// `/proc/self/cwd/x`.
 pub(crate) fn leads_anywhere(name: &str) -> bool {
     let mut parts = name.split('/').filter(|part| !part.is_empty() && *part != ".");
     while let Some(part) = parts.next() {

@@ -32,7 +32,8 @@ const RUNS_OF_PROJECT: &[&str] = &[
 /// Programs that do so only with an option.
 const IF_RECURSIVE: &[&str] = &["grep", "egrep", "fgrep", "ggrep", "zgrep", "diff"];
 
-/// Programs that mount folders of this machine: `-v FOLDER:PLACE`, `--mount type=bind,source=FOLDER,target=PLACE`.
+/// Programs that mount folders of this machine: `-v FOLDER:PLACE`,
+/// `--mount type=bind,source=FOLDER,target=PLACE`.
 const MOUNTS: &[&str] = &["docker", "nerdctl", "podman"];
 
 /// Options with which `find` and `fd` open, change or remove the files that they find.
@@ -74,7 +75,8 @@ pub(crate) fn takes_whole_folders(words: &[Word]) -> bool {
     }
 }
 
-/// Returns whether `git diff` compares a place that may be outside of the repository, which it does as with `--no-index`.
+/// Returns whether `git diff` compares a place that may be outside of the repository, which it does as with
+/// `--no-index`.
 fn compares_places(words: &[Word]) -> bool {
     let behind = words
         .get(1 + options_before_subcommand(words)..)
@@ -99,7 +101,8 @@ pub(crate) fn behind_printer(words: &[Word]) -> Option<&[Word]> {
     words.get(at + 1..)
 }
 
-/// Returns the folders in which a formatter looks for the globs that it expands itself: `prettier 'src/**/*.ts'`.
+/// Returns the folders in which a formatter looks for the globs that it expands itself:
+/// `prettier 'src/**/*.ts'`.
 pub(crate) fn folders_of_globs(words: &[Word]) -> Vec<String> {
     let words = behind_printer(words).unwrap_or_default();
     let before_glob = |word: &Word| {

@@ -86,8 +86,8 @@ pub(crate) fn git_runs(arguments: &[Word]) -> bool {
         || runs_by_short(arguments)
 }
 
-/// Returns the command that `git bisect view WORD…` runs: a program whose name begins with `git`, else the subcommand
-/// of Git with this name. With an option in place of the word, it is `git log`.
+/// Returns the command that `git bisect view WORD…` runs: a program whose name begins with `git`, else the
+/// subcommand of Git with this name. With an option in place of the word, it is `git log`.
 pub(crate) fn shown_by_bisect(words: &[Word]) -> Option<Vec<Word>> {
     let (program, arguments) = words.split_first()?;
     if basename(&program.text) != "git" {

@@ -1,5 +1,5 @@
-//! Tools of programming languages that run another program: `uv run rm x`, `npx rm x`, `cargo watch -- rm x`. Rules that
-//! deny, dangerous words and the guard of homes apply to that program as behind `timeout`.
+//! Tools of programming languages that run another program: `uv run rm x`, `npx rm x`, `cargo watch -- rm x`.
+//! Rules that deny, dangerous words and the guard of homes apply to that program as behind `timeout`.
 //!
 //! It finds more commands than run: each word that may begin the other command counts, because the options of
 //! these tools are not known. It applies from version 9 of the rules. `severity/build_tools` decides what a
@@ -14,7 +14,8 @@ use crate::commands::command_analysis::lex::word::Word;
 struct Launcher {
     /// The tool, with its other names, parted by blanks.
     names: &'static str,
-    /// The subcommands behind which the other program stands, parted by blanks; none if it stands behind the tool.
+    /// The subcommands behind which the other program stands, parted by blanks; none if it stands behind the
+    /// tool.
     subcommands: &'static str,
     /// The number of words in front of that program, besides options.
     own: usize,

@@ -1,5 +1,5 @@
-//! Other spellings of the subcommands of npm, for rules that deny: `npm pu` and `npm unpub` are `npm publish` and `npm
-//! unpublish`, and `npm distTag` is `npm dist-tag`.
+//! Other spellings of the subcommands of npm, for rules that deny: `npm pu` and `npm unpub` are `npm publish`
+//! and `npm unpublish`, and `npm distTag` is `npm dist-tag`.
 //!
 //! npm accepts an unambiguous prefix of a subcommand, and capital letters for dashes. Here every subcommand
 //! counts that begins with a word that is not a complete name. This applies from version 9 of the rules.
@@ -18,8 +18,8 @@ const SUBCOMMANDS: &[&str] = &[
     "unpublish", "unstar", "update=up,upgrade,udpate", "version=verison", "view=info,show,v", "whoami",
 ];
 
-/// Returns the subcommands that npm may take a word for, besides the one that it is. A word that is a whole name is taken
-/// for that alone.
+/// Returns the subcommands that npm may take a word for, besides the one that it is. A word that is a whole
+/// name is taken for that alone.
 pub(crate) fn other_subcommands(word: &str) -> Vec<&'static str> {
     let written = dashed(word);
     if written.is_empty() {

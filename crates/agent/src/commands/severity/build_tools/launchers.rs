@@ -1,5 +1,5 @@
-//! Commands that run another program of the project: `npx jest`, `uv run pytest`, `python -m mypy`. That program is
-//! judged by its own rows.
+//! Commands that run another program of the project: `npx jest`, `uv run pytest`, `python -m mypy`. That
+//! program is judged by its own rows.
 
 use super::words::{SIGNS, begins_as_glob, leaves};
 use super::{Command, PASS_ON, Part, are_listed, has, is_option, name};
@@ -20,12 +20,13 @@ const LAUNCHERS: &[(&str, &str)] = &[
     ("yarn", "exec"),
 ];
 
-/// Programs that are only judged where they run another one. Their other subcommands, which `subcommands` lists, install
-/// what the project names or show something, with any options.
+/// Programs that are only judged where they run another one. Their other subcommands, which `subcommands`
+/// lists, install what the project names or show something, with any options.
 const ONLY_LAUNCHERS: &str = "bundle hatch pdm pipenv poetry uv";
 
 impl Command<'_> {
-    /// Returns where the program that this command runs stands among its words. `at` is the place of the subcommand.
+    /// Returns where the program that this command runs stands among its words. `at` is the place of the
+    /// subcommand.
     pub(super) fn launched(&self, at: Option<usize>) -> Option<usize> {
         let subcommand = at.map_or("", |at| self.words[at]);
         let behind = at.map_or(0, |at| at + 1);

@@ -55,8 +55,8 @@ const KNOWN: &[(&str, &str)] = &[
       workspaces/list"),
 ];
 
-/// Words behind which the subcommand of the same program stands: the program, the word, and the number of words that
-/// belong to it.
+/// Words behind which the subcommand of the same program stands: the program, the word, and the number of
+/// words that belong to it.
 const IN_FRONT: &[(&str, &str, usize)] = &[("pnpm", "recursive", 0), ("yarn", "workspace", 1)];
 
 /// Programs that run a script of the project by its name alone.
@@ -132,8 +132,8 @@ impl Command<'_> {
         (!is_known).then(|| self.named(subcommand, script))
     }
 
-    /// The word behind the subcommand that may be the subcommand itself, if no star matches it: an option in front that
-    /// nobody knows may have a value.
+    /// The word behind the subcommand that may be the subcommand itself, if no star matches it: an option in
+    /// front that nobody knows may have a value.
     pub(super) fn hidden_subcommand(&self, at: usize) -> Option<String> {
         let before = self.words.get(at.checked_sub(1)?)?;
         let is_unclear =
@@ -142,7 +142,8 @@ impl Command<'_> {
         self.unknown_subcommand(Some(next))
     }
 
-    /// Returns whether a word is the bare name of a tool of the table that belongs to the same language as this launcher.
+    /// Returns whether a word is the bare name of a tool of the table that belongs to the same language as
+    /// this launcher.
     pub(super) fn is_own_tool(&self, word: &str) -> bool {
         const OF_JAVASCRIPT: &str = "eslint jest mocha prettier tsc vitest";
         const OF_PYTHON: &str = "black coverage mypy nox pytest ruff tox";

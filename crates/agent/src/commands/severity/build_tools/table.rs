@@ -3,23 +3,24 @@
 //! directory, a program, a module, an output file or a variable are left out, and so are options for which
 //! this is unknown.
 //!
-//! They were compared with `--help` of Cargo, rustc, Node.js, Python, make, pytest, tox, nox, Ruff, mypy, Black, Jest,
-//! Vitest, Mocha, ESLint, TypeScript and Prettier. Those of the other tools follow their manuals and were not compared
-//! with the programs.
+//! They were compared with `--help` of Cargo, rustc, Node.js, Python, make, pytest, tox, nox, Ruff, mypy,
+//! Black, Jest, Vitest, Mocha, ESLint, TypeScript and Prettier. Those of the other tools follow their manuals
+//! and were not compared with the programs.
 
 /// Harmless options of a tool.
 pub(super) struct Harmless {
     /// The programs, parted by blanks.
     pub(super) programs: &'static str,
-    /// The subcommand, or none for all of them. With `--` the row is about the words behind that, which belong to
-    /// another program.
+    /// The subcommand, or none for all of them. With `--` the row is about the words behind that, which
+    /// belong to another program.
     pub(super) subcommand: &'static str,
     /// Letters without a value, alone or in a group.
     pub(super) letters: &'static str,
-    /// Letters with a value, in the same word or in the next one. Tools that may read another letter in the same word
-    /// (`jest -tc x` is `-t -c x`) have none of these.
+    /// Letters with a value, in the same word or in the next one. Tools that may read another letter in the
+    /// same word (`jest -tc x` is `-t -c x`) have none of these.
     pub(super) valued: &'static str,
-    /// Whole words, with or without a value: long options, those of one dash, and options with this value alone.
+    /// Whole words, with or without a value: long options, those of one dash, and options with this value
+    /// alone.
     pub(super) words: &'static str,
 }
 
@@ -40,8 +41,8 @@ const fn row(
     }
 }
 
-/// Options that mean the same to the usual runners of JavaScript. It is not known which one a script of `package.json`
-/// starts: Mocha loads a module with `-u`, which updates snapshots for Jest.
+/// Options that mean the same to the usual runners of JavaScript. It is not known which one a script of
+/// `package.json` starts: Mocha loads a module with `-u`, which updates snapshots for Jest.
 const OF_RUNNERS: &str = "--bail --check --ci --color --coverage --exit --fix --forceExit --grep --help --list-different \
     --max-warnings --maxWorkers --no-color --no-coverage --no-watch --noEmit --passWithNoTests --quiet --retry --run \
     --runInBand --silent --testNamePattern --testPathPattern --testPathPatterns --timeout --update --updateSnapshot \

@@ -1,6 +1,6 @@
-//! Names of recipes, tasks, goals and scripts that a star matches: `make test`, `npm run build`, `gradle :app:check`. By
-//! their names they build, test, check, format or show something. Any other may deploy or delete, so a rule has to name
-//! it.
+//! Names of recipes, tasks, goals and scripts that a star matches: `make test`, `npm run build`,
+//! `gradle :app:check`. By their names they build, test, check, format or show something. Any other may
+//! deploy or delete, so a rule has to name it.
 
 use super::{Command, has, is_option};
 
@@ -63,7 +63,8 @@ pub(super) fn is_target(name: &str) -> bool {
     is_first && name.chars().all(is_plain) && parts.all(|part| has(FIRST, part) || has(FURTHER, part))
 }
 
-/// Returns whether a task of Gradle is usual: `test`, `:app:assembleDebug`. Its subprojects may have any name.
+/// Returns whether a task of Gradle is usual: `test`, `:app:assembleDebug`. Its subprojects may have any
+/// name.
 fn is_task(path: &str) -> bool {
     let (projects, task) = path.rsplit_once(':').unwrap_or(("", path));
     let is_name = |name: &str| {

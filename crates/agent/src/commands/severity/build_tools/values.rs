@@ -1,5 +1,5 @@
-//! Options of build and test tools that are harmless with some values alone: names of packages and profiles, folders of
-//! the project, built-in reporters.
+//! Options of build and test tools that are harmless with some values alone: names of packages and profiles,
+//! folders of the project, built-in reporters.
 
 use super::has;
 
@@ -10,7 +10,8 @@ pub(super) fn is_known_value(program: &str, option: &str, value: &str) -> bool {
         || is_known_place(program, option, value)
 }
 
-/// Returns whether the value is one of those that the program has built in, so that it loads no module of that name.
+/// Returns whether the value is one of those that the program has built in, so that it loads no module of
+/// that name.
 fn is_known_choice(program: &str, option: &str, value: &str) -> bool {
     const OF_JEST: &str = "default github-actions summary";
     const OF_MOCHA: &str = "dot json landing list min progress spec tap";
@@ -88,8 +89,8 @@ fn is_name(text: &str) -> bool {
     text.chars().all(is_part) && text.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
 }
 
-/// Returns whether a path from here leads to a folder of the project: not out of the workspace, and to no hidden folder
-/// and none of packages, whose files are of others.
+/// Returns whether a path from here leads to a folder of the project: not out of the workspace, and to no
+/// hidden folder and none of packages, whose files are of others.
 fn is_folder(path: &str) -> bool {
     is_place_of_project(path, "")
 }

@@ -1,5 +1,5 @@
-//! Words of build and test tools that do more than they select: they set a variable, read options from a file, name code
-//! of another place, or reach a shell with signs that it reads.
+//! Words of build and test tools that do more than they select: they set a variable, read options from a
+//! file, name code of another place, or reach a shell with signs that it reads.
 
 use super::values::{is_place_of_project, is_typescript_project};
 use super::{Command, Part, has, is_option};
@@ -11,8 +11,8 @@ pub(super) const SIGNS: &[char] = &[
     ';', '|', '&', '$', '`', '(', ')', '<', '>', '\n', '\r', '\t', '\'', '"', '\\',
 ];
 
-/// Programs that put none of their words into a line for a shell. The others may do so: `make` by `$@`, `npm` for
-/// scripts, `rake` by `sh`.
+/// Programs that put none of their words into a line for a shell. The others may do so: `make` by `$@`, `npm`
+/// for scripts, `rake` by `sh`.
 const WITHOUT_SHELL: &str = "black bundle cargo coverage ctest dotnet eslint go jest mocha mypy node phpunit pipenv poetry \
     prettier pytest python rspec rubocop ruff rustc tsc unittest uv uvx vitest";
 
@@ -35,8 +35,8 @@ impl Command<'_> {
         is_hazard || is_sent || leaves(word, self.workspace) || self.may_name_code(at)
     }
 
-    /// Returns whether `unittest` may import and call any code by the word at this place: it takes each name with dots,
-    /// also of the standard library (`http.server.test`).
+    /// Returns whether `unittest` may import and call any code by the word at this place: it takes each name
+    /// with dots, also of the standard library (`http.server.test`).
     fn may_name_code(&self, at: usize) -> bool {
         let is_value = at
             .checked_sub(1)
@@ -47,8 +47,8 @@ impl Command<'_> {
             && !is_name_of_tests(self.words[at])
     }
 
-    /// Returns whether a word is a script or program of the project, whose options are all allowed: `scripts/a.py`, and `.`
-    /// for `go run`. Hidden folders and those of packages hold programs of others.
+    /// Returns whether a word is a script or program of the project, whose options are all allowed:
+    /// `scripts/a.py`, and `.` for `go run`. Hidden folders and those of packages hold programs of others.
     pub(super) fn is_of_project(&self, word: &str) -> bool {
         let endings: &[&str] = match self.program {
             "python" | "coverage" | "uv" => &[".py"],
@@ -113,8 +113,8 @@ impl Command<'_> {
         }
     }
 
-    /// Returns whether the word at this place is the name of a package, as `@scope/name` is, and not of a file with
-    /// options.
+    /// Returns whether the word at this place is the name of a package, as `@scope/name` is, and not of a
+    /// file with options.
     fn is_package(&self, at: usize) -> bool {
         if !matches!(self.program, "npm" | "pnpm" | "yarn" | "bun") {
             return false;
@@ -147,8 +147,8 @@ fn is_loudness(word: &str) -> bool {
     matches!(word, "V=0" | "V=1" | "V=2" | "VERBOSE=0" | "VERBOSE=1")
 }
 
-/// Returns whether a word of `unittest` is a path to tests, or a name with dots that begins with or has a package of
-/// tests.
+/// Returns whether a word of `unittest` is a path to tests, or a name with dots that begins with or has a
+/// package of tests.
 fn is_name_of_tests(word: &str) -> bool {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
     if !word.chars().all(is_plain) {
@@ -177,8 +177,8 @@ fn value(option: &str) -> &str {
     }
 }
 
-/// Returns the words of a line that begin with a sign of a glob and stand in quotes, so that the shell leaves them. None
-/// if the line has quotes of both kinds or other signs that end or begin them.
+/// Returns the words of a line that begin with a sign of a glob and stand in quotes, so that the shell leaves
+/// them. None if the line has quotes of both kinds or other signs that end or begin them.
 pub(super) fn quoted_globs(line: &str) -> Vec<&str> {
     let has_other = |other: char| line.contains([other, '\\', '`', '$', '\n']);
     let quote = match (has_other('"'), has_other('\'')) {

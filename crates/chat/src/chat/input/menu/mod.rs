@@ -1,5 +1,6 @@
-//! The list below the input: commands, models, sessions or files that fit the typed text, with one of them chosen.
-//! This file has the state, the keys and the rows of the list, and performs nothing; `offers` provides the items.
+//! The list below the input: commands, models, sessions or files that fit the typed text, with one of them
+//! chosen. This file has the state, the keys and the rows of the list, and performs nothing; `offers`
+//! provides the items.
 
 mod offers;
 #[cfg(test)]
