@@ -1207,8 +1207,8 @@ export interface AgentConfig {
   /** Whether the agent gets every tool that the current program offers, not only `tools`. */
   all_tools?: boolean;
   /**
-   * The condition under which tools of MCP servers are searched instead of listed; `None` if all are always
-   * listed, and in logs older than this field.
+   * The condition under which tools of MCP servers are searched instead of listed; `None` if all are
+   * listed, and in older logs.
    */
   tool_search?: ToolSearch | null;
   /** The schema of the answer that ends each of its runs; the schema of an input takes precedence. */

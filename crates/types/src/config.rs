@@ -85,8 +85,8 @@ pub struct AgentConfig {
     /// Whether the agent gets every tool that the current program offers, not only `tools`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all_tools: bool,
-    /// The condition under which tools of MCP servers are searched instead of listed; `None` if all are always
-    /// listed, and in logs older than this field.
+    /// The condition under which tools of MCP servers are searched instead of listed; `None` if all are
+    /// listed, and in older logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_search: Option<ToolSearch>,
     /// The schema of the answer that ends each of its runs; the schema of an input takes precedence.
