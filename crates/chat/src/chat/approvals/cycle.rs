@@ -1,11 +1,12 @@
-//! Shift-Tab: changes who decides about calls that no rule covers, or starts plan mode, one step per press.
-//! It records the same changes as `/approve-mode` and `/plan`.
+//! Shift-Tab: changes who decides about calls that no rule covers, or starts plan mode, one step per press. It
+//! records the same changes as `/approve-mode` and `/plan`. No press leads to `auto`, so that no call runs unasked
+//! on the way from one mode to another.
 
 use agentx::runtime::RuntimeError;
 use agentx::types::{ApprovalMode, ConfigChange};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
-use crate::chat::commands::approval_mode::{mode_sentence, new_mode_sentence};
+use crate::chat::commands::approval_mode::{mode_sentence, mode_word, new_mode_sentence};
 use crate::chat::{Chat, ChatInterface, plan_mode};
 use crate::error::ChatError;
 
@@ -24,26 +25,27 @@ enum Choice {
     Plan,
 }
 
-/// The choices in their order. `auto` is the last, so that the first press makes nothing freer.
-const ORDER: [Choice; 4] = [
+/// The choices in their order. `auto` is not one of them: `/approve-mode auto` alone sets it.
+const ORDER: [Choice; 3] = [
     Choice::Mode(ApprovalMode::Ask),
     Choice::Plan,
     Choice::Mode(ApprovalMode::Deny),
-    Choice::Mode(ApprovalMode::Auto),
 ];
 
-/// The choices after this one, in the order in which they are tried.
+/// The choices after this one, in the order in which they are tried. After `auto` come all of them.
 fn choices_after(now: Choice) -> impl Iterator<Item = Choice> {
-    let place = ORDER.iter().position(|choice| *choice == now).unwrap_or(0);
-    ORDER.into_iter().cycle().skip(place + 1).take(ORDER.len() - 1)
+    let next = ORDER
+        .iter()
+        .position(|choice| *choice == now)
+        .map_or(0, |place| place + 1);
+    let others = ORDER.into_iter().cycle().skip(next).take(ORDER.len());
+    others.filter(move |choice| *choice != now)
 }
 
 /// The choice in a word; a mode as `/approve-mode` takes it.
 fn word(choice: Choice) -> &'static str {
     match choice {
-        Choice::Mode(ApprovalMode::Ask) => "ask",
-        Choice::Mode(ApprovalMode::Auto) => "auto",
-        Choice::Mode(ApprovalMode::Deny) => "deny",
+        Choice::Mode(mode) => mode_word(mode),
         Choice::Plan => "plan",
     }
 }
@@ -108,16 +110,15 @@ mod tests {
 
     #[test]
     fn each_mode_comes_in_turn() {
-        for (now, next) in [
-            ("ask", "plan"),
-            ("plan", "deny"),
-            ("deny", "auto"),
-            ("auto", "ask"),
-        ] {
-            let choice = ORDER.into_iter().find(|choice| word(*choice) == now);
-            let after: Vec<&str> = choice.into_iter().flat_map(choices_after).map(word).collect();
-            assert_eq!(after[0], next);
-            assert!(after.len() == 3 && !after.contains(&now));
+        let auto = Choice::Mode(ApprovalMode::Auto);
+        for (now, next) in ORDER.into_iter().chain([auto]).zip([
+            &["plan", "deny"][..],
+            &["deny", "ask"],
+            &["ask", "plan"],
+            &["ask", "plan", "deny"],
+        ]) {
+            let after: Vec<&str> = choices_after(now).map(word).collect();
+            assert_eq!(after, next, "after {}", word(now));
         }
     }
 }

@@ -56,6 +56,15 @@ impl Chat<'_> {
     }
 }
 
+/// Returns the word for an approval mode, as `/approve-mode` takes it.
+pub(in crate::chat) fn mode_word(mode: ApprovalMode) -> &'static str {
+    match mode {
+        ApprovalMode::Ask => "ask",
+        ApprovalMode::Auto => "auto",
+        ApprovalMode::Deny => "deny",
+    }
+}
+
 /// Describes the approval mode that a person just chose.
 pub(in crate::chat) fn new_mode_sentence(mode: ApprovalMode) -> String {
     format!("from now on {}", mode_sentence(mode))
