@@ -58,6 +58,24 @@ async fn an_accepted_plan_is_carried_out_and_nothing_before_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_accepted_plan_asks_about_calls_unless_the_person_said_otherwise_in_plan_mode() {
+    let chat = async |input: &str| -> (Ran, bool) {
+        let (sandbox, _server) = planning().await;
+        let ran = tokio::task::block_in_place(|| sandbox.run_with_input(&["chat"], input));
+        (ran, sandbox.path("ws/made.txt").exists())
+    };
+    let (ran, made) = chat("/approve-mode auto\n/plan write the file\n1\nn\n").await;
+    let holds = "plan accepted; plan mode is off; ask: you are asked about calls that no rule covers";
+    assert!(ran.to_string().contains(holds) && !made, "{ran}");
+    let (ran, made) = chat("/plan\n/approve-mode auto\nwrite the file\n1\n").await;
+    let holds = "plan accepted; plan mode is off; auto: calls run without asking";
+    assert!(ran.to_string().contains(holds) && made, "{ran}");
+    let (ran, made) = chat("/approve-mode deny\n/plan write the file\n1\n").await;
+    let holds = "plan accepted; plan mode is off; deny: calls that no rule allows are refused";
+    assert!(ran.to_string().contains(holds) && !made, "{ran}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_run_without_a_person_changes_nothing_whatever_it_may() {
     let (sandbox, _server) = planning().await;
     let ran = tokio::task::block_in_place(|| sandbox.run(&["run", "--plan", "--yes", "write the file"]));

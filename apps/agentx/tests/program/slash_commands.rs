@@ -344,6 +344,25 @@ fn shift_tab_changes_who_decides_and_records_it() {
     assert_eq!(chat.end(), Some(0));
 }
 
+#[test]
+fn plan_mode_refuses_a_call_that_waits_for_an_answer() {
+    for begins in ["\u{1b}[Z", "/plan\r"] {
+        let sandbox = Sandbox::new();
+        let mut chat = Pty::start(&sandbox, &[], 80, 30);
+        chat.wait_for_last("›");
+        chat.keys("run touch made\r");
+        chat.wait_for("because running a program needs your approval");
+        chat.wait_for("allow? y once");
+        chat.keys(begins);
+        chat.wait_for("refused: 1 call that waited for an answer, because plan mode is on");
+        chat.wait_until_gone("allow? y once");
+        chat.wait_for_last("›");
+        chat.keys("\u{4}\u{4}");
+        assert!(matches!(chat.end(), Some(0 | 130)));
+        assert!(!sandbox.path("ws/made").exists());
+    }
+}
+
 #[cfg(not(feature = "clipboard"))]
 #[test]
 fn a_key_for_the_picture_in_the_clipboard_says_what_to_do_without_the_feature() {

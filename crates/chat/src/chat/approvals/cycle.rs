@@ -85,7 +85,7 @@ impl Chat<'_> {
     /// Records a choice. A mode ends plan mode, but only after the mode itself was allowed.
     async fn choose(&mut self, choice: Choice) -> Result<String, ChatError> {
         let Choice::Mode(mode) = choice else {
-            self.change(ConfigChange::PlanMode(true)).await?;
+            self.begin_planning().await?;
             return Ok(plan_mode::ON_BY_KEY.to_owned());
         };
         self.set_approval_mode(mode).await?;

@@ -26,6 +26,8 @@ pub(crate) struct Approvals {
     pub(super) answers: Answers,
     /// Whether `--yes` answers questions with yes.
     pub(super) auto_approve: bool,
+    /// Whether the person chose `auto` by its name after plan mode began, so that it holds after the plan.
+    pub(super) auto_after_plan: bool,
     /// Whether rules or the approval mode changed while a question was open, so that they may have settled
     /// it.
     pub(super) rules_changed: bool,

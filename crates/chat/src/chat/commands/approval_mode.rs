@@ -18,6 +18,7 @@ impl Chat<'_> {
             return Ok(self.mode_here(mode).to_owned());
         };
         self.set_approval_mode(mode).await?;
+        self.approvals.auto_after_plan = mode == ApprovalMode::Auto;
         let said = new_mode_sentence(mode);
         Ok(if self.status.activity.is_planning() {
             format!("{said}; plan mode stays on until you accept a plan or type /plan off")

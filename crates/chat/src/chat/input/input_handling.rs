@@ -361,12 +361,12 @@ impl Chat<'_> {
             self.complain(&error);
             return Ok(ChatFlow::Continue);
         }
-        let note = format!("  {}", approval::answered(&question, &answer, &kept));
-        let answer_given = answer.clone();
+        let ended = self.end_planning(&question, &answer).await;
+        let note = format!("  {}", self.answer_in_words(&question, &answer, &kept));
         let decision = ApprovalInput::new(question.tool_call_id.clone(), answer.decision)
             .note(answer.note)
             .rule(answer.pattern.is_some().then_some(rule));
-        let approved = match self.end_planning(&question, &answer_given).await {
+        let approved = match ended {
             Ok(()) => self.wait_for(async { session.approve(decision).await }).await,
             Err(error) => Err(error),
         };
