@@ -284,9 +284,7 @@ fn make_interface(
 /// The lines that were typed before. Those of now are stored without secrets, and those of before lose the
 /// secrets that became known since.
 fn line_history(settings: &Settings) -> LineHistory {
-    let Some(filter) = line_filter(settings) else {
-        return LineHistory::load(&settings.data_dir);
-    };
+    let filter = line_filter(settings);
     if let Err(error) = HistoryFile::of(&settings.data_dir).filter(&filter) {
         tracing::warn!(%error, "the file of typed lines was not searched for secrets");
     }

@@ -245,6 +245,9 @@ fn a_value_that_is_marked_in_a_chat_leaves_the_lines_that_were_typed_before() {
     chat.wait_for("taken out of 1 typed line");
     chat.wait_for_last("›");
     assert!(text_of(&sandbox, "history").contains("what is [secret WIFI]"));
+    chat.keys("/secret WIFI\r");
+    chat.wait_for("WIFI is marked already");
+    chat.wait_for_last("›");
     // A line that is recalled or typed again has it no more in the file.
     chat.keys(&format!("again {KEY}\r"));
     chat.wait_for("› again");
@@ -256,6 +259,38 @@ fn a_value_that_is_marked_in_a_chat_leaves_the_lines_that_were_typed_before() {
         history.contains("again [secret WIFI]") && !history.contains(KEY),
         "{history}"
     );
+}
+
+#[test]
+fn a_value_that_is_typed_behind_the_name_is_marked_and_its_line_is_not_stored() {
+    const OTHER: &str = "q8Zr-made-up-2";
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 100, 30);
+    chat.wait_for_last("›");
+    chat.keys(&format!("/secret WIFI {KEY}\r"));
+    chat.wait_for("marked: WIFI is replaced from now on");
+    chat.wait_for("the value was visible in the line");
+    chat.wait_for_last("›");
+    // What is pasted with a line end is one line too, and what is refused is stored as little.
+    chat.keys(&format!("\u{1b}[200~/secret LAN\n{OTHER}\u{1b}[201~\r"));
+    chat.wait_for("marked: LAN is replaced from now on");
+    chat.wait_for_last("›");
+    chat.keys("/secret THIRD made-up-3 with blanks\r");
+    chat.wait_for("one name is needed, without blanks");
+    chat.wait_for_last("›");
+    chat.keys("\u{1b}[A");
+    chat.wait_for_last("› /secret THIRD");
+    chat.keys("\u{15}\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let history = text_of(&sandbox, "history");
+    assert!(
+        history.contains("/secret WIFI") && history.contains("/secret LAN"),
+        "{history}"
+    );
+    for value in [KEY, OTHER, "made-up-3"] {
+        assert!(!history.contains(value), "{history}");
+    }
+    assert_eq!(files_with_key(&sandbox), ["secrets.json"]);
 }
 
 #[test]

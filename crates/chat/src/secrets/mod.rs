@@ -79,7 +79,7 @@ pub fn run(
             name,
             value_from_stdin,
         } => {
-            check_name(&name)?;
+            check_new_name(settings, &name)?;
             let value = value(&format!("Value of {name}: "), value_from_stdin)?;
             mark(settings, &name, &value)?;
             console.say(&format!(
@@ -191,6 +191,26 @@ pub(crate) fn set_of(name: &str, value: &Secret) -> Result<SecretSet, ChatError>
     ))
 }
 
+/// Refuses a name before anybody types its value: one that would not be shown as it is, or that is taken.
+///
+/// # Errors
+/// Returns an error if the name is unusable or marked already.
+pub(crate) fn check_new_name(settings: &Settings, name: &str) -> Result<(), ChatError> {
+    check_name(name)?;
+    if names(settings).iter().any(|known| known == name) {
+        return Err(already_marked(name));
+    }
+    Ok(())
+}
+
+/// The error about a name that is taken.
+fn already_marked(name: &str) -> ChatError {
+    ChatError::usage(
+        format!("{name} is marked already"),
+        format!("`agentx secrets remove {name}` forgets that value; or choose another name"),
+    )
+}
+
 /// Refuses a name that would not be shown as it is.
 ///
 /// # Errors
@@ -218,10 +238,7 @@ pub(crate) fn mark(settings: &Settings, name: &str, value: &Secret) -> Result<()
     set_of(name, value)?;
     change(settings, |marked| {
         if marked.iter().any(|known| known.name == name) {
-            return Err(ChatError::usage(
-                format!("{name} is marked already"),
-                format!("`agentx secrets remove {name}` forgets that value; or choose another name"),
-            ));
+            return Err(already_marked(name));
         }
         if marked.len() >= MOST_SECRETS {
             return Err(ChatError::usage(

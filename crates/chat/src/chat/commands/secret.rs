@@ -1,5 +1,5 @@
-//! `/secret`: marks a value as secret from now on, typed without being shown. It goes into no line, no
-//! history and no event.
+//! `/secret`: marks a value as secret from now on, typed without being shown. It goes into no line, no history and
+//! no event. A value that was typed behind the name was visible, so it is marked too, and the line is not stored.
 
 use agentx::llm::Secret;
 use agentx::node::known_secrets;
@@ -13,6 +13,10 @@ use crate::terminal::passphrase;
 
 /// The arguments of `/secret`.
 const USAGE: &str = "/secret NAME marks a value, /secret remove NAME forgets one, /secret lists the names";
+
+/// The note about a value that was typed behind its name.
+const WAS_VISIBLE: &str = "the value was visible in the line, so the terminal may still show it; next time type \
+                           only the name. The line is not in the history";
 
 /// The result of typing without an echo.
 enum TypedValue {
@@ -44,6 +48,11 @@ impl Chat<'_> {
                 self.learn();
                 Ok(format!("forgotten: {}", visible(name)))
             }
+            (Some(name), Some(value), None) if name != "remove" => {
+                secrets::check_new_name(self.settings, name)?;
+                let said = self.mark_value(name, &Secret::new(value.to_owned())).await?;
+                Ok(format!("{said}\n{WAS_VISIBLE}"))
+            }
             (Some("remove"), _, _) | (_, Some(_), _) => {
                 Err(ChatError::usage("one name is needed, without blanks", USAGE))
             }
@@ -53,7 +62,7 @@ impl Chat<'_> {
 
     /// Asks for a value, and marks it.
     async fn mark_secret(&mut self, name: &str) -> Result<String, ChatError> {
-        secrets::check_name(name)?;
+        secrets::check_new_name(self.settings, name)?;
         let value = match self.ask_unseen(&format!("Value of {name}: ")).await? {
             TypedValue::Given(value) => value,
             TypedValue::Cancelled => return Ok("nothing was marked".to_owned()),
@@ -63,7 +72,12 @@ impl Chat<'_> {
                 ));
             }
         };
-        secrets::mark(self.settings, name, &value)?;
+        self.mark_value(name, &value).await
+    }
+
+    /// Marks a value, and takes it out of what was typed before.
+    async fn mark_value(&mut self, name: &str, value: &Secret) -> Result<String, ChatError> {
+        secrets::mark(self.settings, name, value)?;
         if !self.learn() {
             return Ok(format!(
                 "marked: {name}; it is not replaced while `secrets.redact` is off"
@@ -71,7 +85,7 @@ impl Chat<'_> {
         }
         // The draft of this chat is open, so nobody else can change it.
         self.rewrite_draft();
-        let redactor = Redactor::of_values(&secrets::set_of(name, &value)?);
+        let redactor = Redactor::of_values(&secrets::set_of(name, value)?);
         let settings = self.settings.clone();
         let taken = tokio::task::spawn_blocking(move || kept_files::take_out(&settings, &redactor)).await;
         let notes = taken.map(|taken| taken.notes()).unwrap_or_default();

@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::exit::exit_words::is_exit;
 use crate::render::units;
 use crate::terminal::TerminalInput;
+use crate::terminal::line_filter::without_value;
 use agentx_terminal::EditOutcome;
 
 /// The notice about a command that only the server can answer.
@@ -96,8 +97,9 @@ impl Chat<'_> {
             self.composer.inputs.keep(TerminalInput::Waited(line));
             return Ok(());
         };
-        self.composer.editor.remember(&line);
-        self.display.echo(&line);
+        let shown = without_value(&line);
+        self.composer.editor.remember(shown);
+        self.display.echo(shown);
         let answer = match command {
             Ok(command) => self.answer_while_away(&command),
             Err(what) => Ok(what),

@@ -28,7 +28,7 @@ impl Chat<'_> {
         if self.display.has_editor() {
             self.composer.draft = DraftKeeper::new(
                 &self.settings.data_dir,
-                line_filter(self.settings),
+                Some(line_filter(self.settings)),
                 self.place.address().map(str::to_owned),
                 match self.place.remote() {
                     Some(_) => self.place.workspace().unwrap_or_default().to_owned(),

@@ -18,7 +18,7 @@ use crate::render::answers::is_nearly_answer;
 use crate::render::approval;
 use crate::render::approval_reply::ApprovalReply;
 use crate::render::clean::visible;
-use crate::terminal::{TerminalInput, xterm};
+use crate::terminal::{TerminalInput, line_filter::without_value, xterm};
 use agentx_terminal::EditOutcome;
 
 /// The note for an answer that came when its question was no longer open.
@@ -189,10 +189,10 @@ impl Chat<'_> {
         let leaves = command.as_ref().and_then(|command| command.as_ref().ok());
         let leaves = leaves.and_then(leaving_command);
         self.programs.jobs.warn_again(leaves.as_deref());
-        self.composer.editor.remember(line);
+        self.composer.editor.remember(without_value(line));
         match command {
             Some(command) => {
-                self.display.echo(line);
+                self.display.echo(without_value(line));
                 match command {
                     Ok(command) => self.command(command).await,
                     Err(what) => return self.prompt_command(line, &what).await,
