@@ -67,6 +67,7 @@ impl Chat<'_> {
                     },
                 };
                 let text = approval::question_text(&question, &file, how, self.display.style());
+                let text = self.display.cast.question_of(&question.tool_call_id, text);
                 self.display.transcript.question(&text);
                 if !may_answer {
                     return;

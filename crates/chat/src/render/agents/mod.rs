@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use agentx::config::ThinkingDisplay;
-use agentx::types::{AgentStateId, Envelope, RuntimeEvent, StopReason};
+use agentx::types::{AgentStateId, Envelope, RuntimeEvent, StopReason, ToolCallId};
 use agentx_terminal::Theme;
 use unicode_width::UnicodeWidthStr as _;
 
@@ -63,6 +63,8 @@ struct CastMember {
     gone: bool,
     is_child: bool,
     at_work: bool,
+    /// The calls of it that a person is asked about.
+    asked: Vec<ToolCallId>,
 }
 
 impl LiveAgents {
@@ -238,6 +240,7 @@ impl LiveAgents {
             gone: false,
             is_child,
             at_work: false,
+            asked: Vec::new(),
         });
         // Something may be known of it before its name is.
         (member.label, member.label_width, member.is_child) = (label, label_width, is_child);
@@ -247,6 +250,21 @@ impl LiveAgents {
     pub fn is_at_work(&self) -> bool {
         let mut members = self.members.values();
         members.any(|member| member.is_child && member.at_work)
+    }
+
+    /// Returns a question about a call with the name of the agent before each line, as its other lines have it.
+    /// The question of the agent that people talk to stays as it is.
+    pub(crate) fn question_of(&self, call: &ToolCallId, question: String) -> String {
+        let mut members = self.members.values();
+        let Some(member) = members.find(|member| member.is_child && member.asked.contains(call)) else {
+            return question;
+        };
+        let mut text = String::new();
+        for line in question.lines() {
+            text.push_str(format!("{}{line}", member.label).trim_end());
+            text.push('\n');
+        }
+        text
     }
 
     /// Returns the unfinished lines of other agents.
@@ -267,12 +285,19 @@ impl LiveAgents {
 }
 
 impl CastMember {
-    /// Notes whether an agent is at work, and whether it is gone.
+    /// Notes whether an agent is at work, whether it is gone, and which of its calls people are asked about.
     fn stands(&mut self, event: &RuntimeEvent) {
         match event {
             RuntimeEvent::AgentDestroyed(_) => (self.gone, self.at_work) = (true, false),
             RuntimeEvent::RunStarted(_) => self.at_work = true,
-            RuntimeEvent::RunFinished(_) => self.at_work = false,
+            RuntimeEvent::RunFinished(_) => {
+                self.at_work = false;
+                self.asked.clear();
+            }
+            RuntimeEvent::ApprovalRequested(asked) => self.asked.push(asked.tool_call_id.clone()),
+            RuntimeEvent::ApprovalSettled(settled) => self.asked.retain(|id| *id != settled.tool_call_id),
+            RuntimeEvent::ToolExecuting(call) => self.asked.retain(|id| *id != call.tool_call_id),
+            RuntimeEvent::ToolCallAnswered(call) => self.asked.retain(|id| *id != call.tool_call_id),
             _ => {}
         }
     }

@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use agentx::types::{
-    AgentDestroyed, AgentStarted, EventDraft, MessageStop, RunFinished, RunId, RunStatus, SessionId, Source,
-    StopReason, TextDelta, Timestamp, ToolCallRequested, ToolCompleted, ToolExecuting, Usage,
+    AgentDestroyed, AgentStarted, ApprovalRequested, ApprovalSettled, EventDraft, MessageStop, RunFinished,
+    RunId, RunStatus, SessionId, Source, StopReason, TextDelta, Timestamp, ToolCallRequested, ToolCompleted,
+    ToolExecuting, Usage,
 };
 use serde_json::json;
 
@@ -285,4 +286,47 @@ fn who_is_alone_has_no_name() {
         alone.event(&event.event);
     }
     assert_eq!(main.take(), alone.take());
+}
+
+#[test]
+fn a_question_about_a_call_of_another_agent_names_the_agent_until_it_is_settled() {
+    let (mut cast, mut main) = (
+        LiveAgents::new(AnsiStyle::default(), 80),
+        TranscriptRenderer::new(AnsiStyle::default(), 80),
+    );
+    let asked = |id: &str| -> RuntimeEvent {
+        let asked: ApprovalRequested = serde_json::from_value(json!({
+            "tool_call_id": id, "name": "bash", "input": {"command": "make"}, "reason": "",
+            "suggested": {"effect": "allow", "tool": "bash"},
+        }))
+        .unwrap();
+        asked.into()
+    };
+    let settled = ApprovalSettled {
+        tool_call_id: "c3".into(),
+        allowed: true,
+    };
+    let events = [
+        envelope("main", started("main", None)),
+        envelope("agt_1", started("scout", Some("main"))),
+        envelope("agt_2", started("scout", Some("main"))),
+        envelope("main", asked("c1")),
+        envelope("agt_2", asked("c2")),
+        envelope("agt_2", asked("c3")),
+        envelope("agt_2", settled),
+    ];
+    for event in &events {
+        cast.event(&mut main, event);
+    }
+    let question = |call: &str| cast.question_of(&call.into(), "? bash wants to run\n    make\n".to_owned());
+    assert_eq!(question("c1"), "? bash wants to run\n    make\n");
+    assert_eq!(
+        question("c2"),
+        "scout 2 │ ? bash wants to run\nscout 2 │     make\n"
+    );
+    assert_eq!(
+        question("c3"),
+        "? bash wants to run\n    make\n",
+        "nobody is asked"
+    );
 }
