@@ -34,6 +34,12 @@ pub(in crate::chat) enum MenuKind {
 }
 
 impl MenuKind {
+    /// Returns whether the command means something without an argument, so that a blank behind it chooses none:
+    /// it opens the picker, or shows what is now.
+    fn is_optional(self) -> bool {
+        matches!(self, Self::Sessions | Self::SessionsHere | Self::ApprovalModes)
+    }
+
     /// Returns whether its items can also be found by a title, which may contain blanks.
     pub(in crate::chat) fn has_titles(self) -> bool {
         matches!(self, Self::Sessions | Self::SessionsHere)
@@ -229,11 +235,15 @@ impl OpenMenu {
     }
 
     /// Handles Enter, which accepts the chosen item. A complete command is sent as it is, and so is a word
-    /// that no command begins with, because the person hardly means a command that only contains the word.
+    /// that no command begins with, because the person hardly means a command that only contains the word. So is
+    /// a command with an optional argument and nothing but blanks behind it.
     fn taken(&self) -> MenuStep {
         let written = &self.request.written;
         let is_whole = |item: &MenuItem| item.text == *written || item.aliases.contains(written);
         if !self.moved && self.items.iter().any(is_whole) {
+            return MenuStep::Pass;
+        }
+        if !self.moved && written.trim().is_empty() && self.request.kind.is_optional() {
             return MenuStep::Pass;
         }
         let chosen = self.chosen();

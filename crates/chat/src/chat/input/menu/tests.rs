@@ -85,6 +85,24 @@ fn enter_takes_what_is_chosen_and_leaves_what_is_written_whole() {
     );
 }
 
+#[test]
+fn enter_behind_a_blank_chooses_nothing_of_a_list_that_is_optional() {
+    for before in ["/resume ", "/diff ", "/approve-mode "] {
+        let mut list = menu(before, &[("first", ""), ("second", "")]);
+        assert_eq!(
+            press(&mut list, KeyCode::Enter, before),
+            MenuStep::Pass,
+            "{before}"
+        );
+        press(&mut list, KeyCode::Down, before);
+        let chosen = MenuStep::Send(before.len(), "second".into());
+        assert_eq!(press(&mut list, KeyCode::Enter, before), chosen, "{before}");
+    }
+    let mut models = menu("/model ", &[("first", "")]);
+    let first = MenuStep::Send(7, "first".into());
+    assert_eq!(press(&mut models, KeyCode::Enter, "/model "), first);
+}
+
 /// The list of commands that is open for this text.
 fn command_menu(before: &str) -> Menu {
     let mut menu = Menu::default();
