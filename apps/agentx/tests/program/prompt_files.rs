@@ -143,6 +143,14 @@ fn a_command_in_a_subdirectory_has_its_name_in_front() {
     assert_eq!(ran.code, Some(2), "{ran}");
     says(&ran, &["did you mean /team:review?"]);
     says(
+        &chat(&sandbox, "/review here\n/zzzz\n"),
+        &[
+            "there is no command /review;",
+            "a file has /team:review",
+            "there is no command /zzzz; /help lists the commands",
+        ],
+    );
+    says(
         &chat(&sandbox, "/help all\n"),
         &["/team:review", "team/review.md", "may only have letters"],
     );

@@ -16,7 +16,8 @@ impl Chat<'_> {
         let found = match prompt_commands::message(line, self.settings) {
             Ok(Some(found)) => found,
             Ok(None) => {
-                self.display.transcript.print_notice(what);
+                let what = prompt_commands::with_similar(line, what, self.settings);
+                self.display.transcript.print_notice(&what);
                 return Ok(ChatFlow::Continue);
             }
             Err(refused) => {

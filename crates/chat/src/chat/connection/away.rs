@@ -102,7 +102,7 @@ impl Chat<'_> {
         self.display.echo(shown);
         let answer = match command {
             Ok(command) => self.answer_while_away(&command),
-            Err(what) => Ok(what),
+            Err(what) => Ok(slash::prompt_commands::with_similar(&line, &what, self.settings)),
         };
         match answer {
             Ok(text) => self.display.transcript.print_notice(&text),

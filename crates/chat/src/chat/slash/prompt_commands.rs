@@ -144,18 +144,30 @@ fn command_name(line: &str) -> Option<&str> {
     name.split(':').all(is_part).then_some(name)
 }
 
-/// The error about a command that does not exist, with the nearest names and what to do.
-fn unknown_command(name: &str, settings: &Settings) -> ChatError {
+/// Returns the commands of files with the nearest names, such as `/team:review or /review-all`; `None` if no name is
+/// near.
+fn similar(name: &str, settings: &Settings) -> Option<String> {
     let files = settings.prompt_files();
     let names = usable(&files).into_iter().map(|file| file.name.as_str());
-    let near: Vec<String> = nearest(name, names, NEAREST)
-        .into_iter()
-        .map(|near| format!("/{near}"))
-        .collect();
-    let near = match near.as_slice() {
-        [] => String::new(),
-        near => format!("; did you mean {}?", near.join(" or ")),
-    };
+    let near = nearest(name, names, NEAREST).into_iter();
+    let near: Vec<String> = near.map(|near| format!("/{near}")).collect();
+    (!near.is_empty()).then(|| near.join(" or "))
+}
+
+/// Returns the words about a line of a chat that names no command, with the commands of files that have similar names.
+pub(crate) fn with_similar(line: &str, what: &str, settings: &Settings) -> String {
+    let unknown = command_name(line).filter(|name| !NAMES.contains(name));
+    match unknown.and_then(|name| similar(name, settings)) {
+        Some(near) => visible(&format!("{what}; a file has {near}")),
+        None => what.to_owned(),
+    }
+}
+
+/// The error about a command that does not exist, with the nearest names and what to do.
+fn unknown_command(name: &str, settings: &Settings) -> ChatError {
+    let near = similar(name, settings)
+        .map(|near| format!("; did you mean {near}?"))
+        .unwrap_or_default();
     let mut hint =
         format!("write //{name} to send the words as they are; `/help all` in a chat lists the commands");
     if settings.folder.trust == FolderTrust::Unknown && !settings.folder_prompt_files().is_empty() {
