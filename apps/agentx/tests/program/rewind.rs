@@ -262,6 +262,28 @@ fn yes_goes_back_where_only_the_conversation_can() {
 }
 
 #[test]
+fn a_rewind_keeps_the_stricter_mode_and_names_it() {
+    let sandbox = Sandbox::new();
+    for (mode, note, status) in [
+        ("/plan", "plan mode is on in the copy", "refused (plan mode)"),
+        (
+            "/approve-mode deny",
+            "in the copy, deny: calls that no rule allows are refused",
+            "approval   calls that no rule allows are refused",
+        ),
+        (
+            "/approve-mode auto",
+            "in the copy, ask: you are asked about calls",
+            "approval   you are asked",
+        ),
+    ] {
+        let ran = sandbox.run_with_input(&["chat"], &format!("hello\n{mode}\n/rewind 1\nc\n/status\n"));
+        let shown = ran.to_string();
+        assert!(shown.contains(note) && shown.contains(status), "{mode}: {ran}");
+    }
+}
+
+#[test]
 fn in_a_chat_files_go_back_after_it_was_shown_what_that_undoes() {
     let sandbox = Sandbox::new();
     sandbox.write("ws/notes.txt", "one\nhello\nthree\n");

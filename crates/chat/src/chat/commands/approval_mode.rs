@@ -37,6 +37,40 @@ impl Chat<'_> {
         Ok(())
     }
 
+    /// Keeps the stricter mode in a copy of the session, which may begin before the mode of now was set: `planned`
+    /// and `mode` held in the session before. Prints which mode holds if the copy began in another one.
+    pub(in crate::chat) async fn keep_stricter_mode(&mut self, planned: bool, mode: ApprovalMode) {
+        let (plans, began) = (
+            self.status.activity.is_planning(),
+            self.status.activity.approval(),
+        );
+        if (plans, began) == (planned, mode) {
+            return;
+        }
+        if let Err(error) = self.make_as_strict(planned, mode).await {
+            self.complain(&error);
+        }
+        let mode = self.status.activity.approval();
+        let note = if self.status.activity.is_planning() {
+            "· plan mode is on in the copy".to_owned()
+        } else {
+            format!("· in the copy, {}: {}", mode_word(mode), self.mode_here(mode))
+        };
+        self.display.transcript.aside(&self.display.style().dim(&note));
+    }
+
+    /// Makes the session as strict as this at least.
+    async fn make_as_strict(&mut self, planned: bool, mode: ApprovalMode) -> Result<(), ChatError> {
+        let now = self.status.activity.approval();
+        if now.stricter(mode) != now {
+            self.change(ConfigChange::Approval(mode)).await?;
+        }
+        if planned && !self.status.activity.is_planning() {
+            self.begin_planning().await?;
+        }
+        Ok(())
+    }
+
     /// Returns whether changes and commands are refused in any case.
     pub(in crate::chat) fn is_read_only(&self) -> bool {
         self.place.remote().is_none() && self.settings.folder.trust == FolderTrust::ReadOnly

@@ -62,6 +62,10 @@ impl Chat<'_> {
                 }
             };
         let is_at_rest = self.session_at_rest().is_some();
+        let (planned, mode) = (
+            self.status.activity.is_planning(),
+            self.status.activity.approval(),
+        );
         let before = std::mem::replace(
             &mut self.connection.site,
             ConversationSite::Open {
@@ -80,6 +84,7 @@ impl Chat<'_> {
         // The copy may end before the answer that was the last one.
         self.display.last_answer = None;
         self.switch_status(&state);
+        self.keep_stricter_mode(planned, mode).await;
         self.apply_kept_rules(&state.config).await?;
         Ok(format!(
             "you are now in {fork}, a copy of {parent}{}; /diff {parent} compares the two{}",
