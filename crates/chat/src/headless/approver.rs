@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use super::operator::RemoteApprovals;
 use crate::error::ChatError;
 use crate::pending_change;
+use crate::render::agents::LiveAgents;
 use crate::render::answers::Answers;
 use crate::render::approval;
 use crate::render::approval_reply::ApprovalReply;
@@ -106,10 +107,16 @@ impl Approver {
         }
     }
 
-    /// Prints the next question with its change, unless the person already reads it.
-    pub(crate) async fn put_next(&mut self, session: &Arc<dyn Session>, console: &mut Console) {
+    /// Prints the next question with its change, unless the person already reads it. One about a call of another
+    /// agent of the `cast` names that agent.
+    pub(crate) async fn put_next(
+        &mut self,
+        session: &Arc<dyn Session>,
+        cast: &LiveAgents,
+        console: &mut Console,
+    ) {
         if let Self::Person(questions) = self {
-            questions.put_next(session, console).await;
+            questions.put_next(session, cast, console).await;
         }
     }
 
@@ -192,7 +199,7 @@ impl Questions {
         }
     }
 
-    async fn put_next(&mut self, session: &Arc<dyn Session>, console: &mut Console) {
+    async fn put_next(&mut self, session: &Arc<dyn Session>, cast: &LiveAgents, console: &mut Console) {
         let Some(request) = self.open.front() else { return };
         let is_put = |(put, _): &(ToolCallId, String)| *put == request.tool_call_id;
         if self.put.as_ref().is_some_and(is_put) {
@@ -208,6 +215,7 @@ impl Questions {
             self.answers = self.answers.clone().without_rules();
         }
         let text = approval::question(request, &file, keeps, console.err_style());
+        let text = cast.question_of(&request.tool_call_id, text);
         self.put = Some((request.tool_call_id.clone(), text));
         self.ask(console);
     }

@@ -199,7 +199,7 @@ impl Headless {
                     Ok(answer) => {
                         // The call may have been settled meanwhile; then there is nothing to decide.
                         let _ = self.session.approve(answer).await;
-                        self.approver.put_next(&self.session, console).await;
+                        self.approver.put_next(&self.session, &self.cast, console).await;
                     }
                     Err(why @ ChatError::Run { .. }) => {
                         self.ending.left(why);
@@ -298,7 +298,7 @@ impl Headless {
         if let Some(answer) = self.approver.asked(request) {
             self.session.approve(answer).await?;
         }
-        self.approver.put_next(&self.session, console).await;
+        self.approver.put_next(&self.session, &self.cast, console).await;
         Ok(())
     }
 
@@ -336,11 +336,11 @@ impl Headless {
             }
             RuntimeEvent::ToolCallAnswered(answered) => {
                 self.approver.settled(&answered.tool_call_id);
-                self.approver.put_next(&self.session, console).await;
+                self.approver.put_next(&self.session, &self.cast, console).await;
             }
             RuntimeEvent::ApprovalSettled(settled) => {
                 self.approver.settled(&settled.tool_call_id);
-                self.approver.put_next(&self.session, console).await;
+                self.approver.put_next(&self.session, &self.cast, console).await;
             }
             // The run before this one was stopped; this one is not wanted either.
             RuntimeEvent::RunStarted(started) if started.run_id == self.run_id && self.signal.is_some() => {

@@ -241,6 +241,7 @@ impl Chat<'_> {
         self.display.begin_session(self.settings);
         self.status = SessionStatus::new(config, Instant::now());
         self.drop_questions();
+        self.approvals.auto_after_plan = false;
         (self.connection.kind, self.connection.lost) = (config.kind, None);
         self.composer.shared.clear();
         self.composer.sending = None;
