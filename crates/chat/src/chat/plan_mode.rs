@@ -159,8 +159,8 @@ impl Chat<'_> {
     }
 }
 
-/// Returns whether plan mode refuses the call of a question. A question for the person's own words is none about
-/// a call, and a tool that the agent does not have, such as one of a sub-agent, is not known.
+/// Returns whether plan mode refuses the call of a question. A question that asks for words is not about a call. A
+/// tool that the agent does not have, such as one of a sub-agent, is not known and not refused here.
 fn is_refused(config: &AgentConfig, asked: &ApprovalRequested) -> bool {
     let tool = config.tools.iter().find(|tool| tool.name == asked.name);
     asked.question.is_none()

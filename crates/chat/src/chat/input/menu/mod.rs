@@ -34,8 +34,8 @@ pub(in crate::chat) enum MenuKind {
 }
 
 impl MenuKind {
-    /// Returns whether the command means something without an argument, so that a blank behind it chooses none:
-    /// it opens the picker, or shows what is now.
+    /// Returns whether the command does something useful without an argument, such as opening the picker, so that
+    /// Enter after a blank chooses no item.
     fn is_optional(self) -> bool {
         matches!(self, Self::Sessions | Self::SessionsHere | Self::ApprovalModes)
     }
@@ -235,8 +235,8 @@ impl OpenMenu {
     }
 
     /// Handles Enter, which accepts the chosen item. A complete command is sent as it is, and so is a word
-    /// that no command begins with, because the person hardly means a command that only contains the word. So is
-    /// a command with an optional argument and nothing but blanks behind it.
+    /// that no command begins with, because the person hardly means a command that only contains the word. A
+    /// command with an optional argument is sent as it is if only blanks follow it.
     fn taken(&self) -> MenuStep {
         let written = &self.request.written;
         let is_whole = |item: &MenuItem| item.text == *written || item.aliases.contains(written);
