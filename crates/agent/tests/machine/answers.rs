@@ -194,7 +194,7 @@ fn a_full_window_fails_the_run_with_one_error_on_record() {
 
 #[test]
 fn a_call_is_paid_at_the_prices_of_the_model_that_was_asked() {
-    let mut session = Session::started(|_| {});
+    let mut session = Session::started_with_rules(RULES_VERSION, |_| {});
     let mut other = session.react().config().model.clone();
     other.id = "other".into();
     other.provider = "second".into();

@@ -77,7 +77,7 @@ impl Tree {
             if !closes && fact.agent_state_id.as_ref().is_some_and(|to| to != id) {
                 continue;
             }
-            let transition = agent.step(fact, &round.context(&aboves[id]));
+            let transition = agent.step(fact, &round.context(&aboves[id], depth_of(&self.parents, id)));
             round.take(id, transition);
         }
         if let Some((of, before, after)) = changed {
@@ -85,7 +85,12 @@ impl Tree {
             let below: Vec<AgentStateId> = self.agents.keys().filter(|id| below(id)).cloned().collect();
             for id in below {
                 let agent = self.agents.get_mut(&id).unwrap();
-                let transition = agent.on_limits_above(before, after, fact, &round.context(&aboves[&id]));
+                let transition = agent.on_limits_above(
+                    before,
+                    after,
+                    fact,
+                    &round.context(&aboves[&id], depth_of(&self.parents, &id)),
+                );
                 round.take(&id, transition);
             }
         }
@@ -95,7 +100,12 @@ impl Tree {
             };
             let above = self.above(&parent);
             if let Some(agent) = self.agents.get_mut(&parent) {
-                let transition = agent.on_child(&child, &output, fact, &round.context(&above));
+                let transition = agent.on_child(
+                    &child,
+                    &output,
+                    fact,
+                    &round.context(&above, depth_of(&self.parents, &parent)),
+                );
                 round.take(&parent, transition);
             }
             match output {
@@ -113,6 +123,17 @@ impl Tree {
     }
 }
 
+/// The number of agents above this one.
+fn depth_of(parents: &BTreeMap<AgentStateId, AgentStateId>, id: &AgentStateId) -> u32 {
+    let mut above = parents.get(id);
+    let mut depth = 0;
+    while let Some(parent) = above {
+        depth += 1;
+        above = parents.get(parent);
+    }
+    depth
+}
+
 /// The way of one fact through the agents.
 #[derive(Default)]
 struct Round {
@@ -124,8 +145,9 @@ struct Round {
 }
 
 impl Round {
-    fn context<'a>(&self, above: &'a AncestorBudgets) -> StepContext<'a> {
+    fn context<'a>(&self, above: &'a AncestorBudgets, depth: u32) -> StepContext<'a> {
         StepContext {
+            depth,
             above: Some(above),
             census: self.census,
             before: self.acted,
