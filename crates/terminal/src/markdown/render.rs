@@ -109,8 +109,8 @@ impl<'a> Fold<'a> {
             Event::Code(text) if self.theme.marks => self.say(&format!("`{text}`"), Style::default()),
             Event::Code(text) => self.say(&text, self.theme.code),
             Event::Html(text) | Event::InlineHtml(text) => self.literal(&text),
-            Event::SoftBreak => self.say(" ", Style::default()),
-            Event::HardBreak => self.break_line(),
+            // Models break a line where they mean a new one, and seldom mark that as Markdown wants it.
+            Event::SoftBreak | Event::HardBreak => self.break_line(),
             Event::Rule => {
                 self.begin_block();
                 self.open_line();
@@ -368,6 +368,9 @@ impl<'a> Fold<'a> {
     fn break_line(&mut self) {
         if self.table.is_some() {
             return self.say(" ", Style::default());
+        }
+        if self.link.is_some() {
+            self.linked.push(' ');
         }
         self.end_line();
     }

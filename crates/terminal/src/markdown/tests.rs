@@ -62,7 +62,8 @@ fn each_part_has_its_look() {
     let expected = [
         "# Title",
         "",
-        "Some words and code. Still the same.",
+        "Some words and code.",
+        "Still the same.",
         "",
         "• one",
         "• two with a link (https://a.b/c)",
@@ -83,7 +84,8 @@ fn each_part_has_its_look() {
         "",
         "   more of it",
         "",
-        "│ quoted twice",
+        "│ quoted",
+        "│ twice",
         "",
         "a    b",
         "──  ──",
@@ -95,6 +97,34 @@ fn each_part_has_its_look() {
         "end",
     ];
     assert_eq!(at_once(SAMPLE, 60), expected);
+}
+
+#[test]
+fn a_line_break_stays_a_line_break() {
+    let text = "Name: Ada\nStreet: 5 Rue X  \nCity: **Paris\nFrance**\n\n- one\n  two\n- [a\n  b](c)\n\n> in\n> out\n";
+    let rows = [
+        "Name: Ada",
+        "Street: 5 Rue X",
+        "City: Paris",
+        "France",
+        "",
+        "• one",
+        "  two",
+        "• a",
+        "  b (c)",
+        "",
+        "│ in",
+        "│ out",
+    ];
+    assert_eq!(at_once(text, 40), rows);
+    for step in 1..9 {
+        assert_eq!(in_pieces(text, 40, step), rows, "{step}");
+    }
+    let long: String = (0..60).map(|i| format!("line {i}\n")).collect();
+    let lines: Vec<&str> = long.lines().collect();
+    for step in 1..9 {
+        assert_eq!(in_pieces(&long, 20, step), lines, "{step}");
+    }
 }
 
 #[test]
@@ -123,7 +153,8 @@ fn footnotes_are_a_list_where_they_are_defined() {
     let expected = [
         "It is so[1], and[2][^long].",
         "",
-        "[1] See the guide, and more.",
+        "[1] See the guide,",
+        "    and more.",
         "[2] https://a.b/c",
         "[^long] One.",
         "",
