@@ -329,6 +329,7 @@ impl<'a> Chat<'a> {
             .note_rule_changes(&envelope.event, asked_before.is_some());
         if let Some(why) = self.approvals.why_settled(&envelope.event, asked_before.as_ref()) {
             let why = self.display.style().dim(why);
+            self.display.transcript.end_question();
             self.display.transcript.aside(&why);
         }
         if let Some(act) = self.connection.company.act(&envelope.event, self.display.style()) {
@@ -351,8 +352,13 @@ impl<'a> Chat<'a> {
             self.display.transcript.has_no_price,
             self.display.transcript.max_cost,
         ) = self.status.activity.money();
+        let asked_now = self.status.question().map(|question| &question.tool_call_id);
+        if asked_before.is_some() && asked_now != asked_before.as_ref() {
+            self.display.transcript.end_question();
+        }
         self.display.cast.event(&mut self.display.transcript, envelope);
         self.ask_if_new(asked_before.as_ref()).await;
+        self.renew_question(&envelope.event, asked_before.as_ref()).await;
         self.call_if_long(&envelope.event, is_of_another);
         self.tell_of_command(envelope);
         self.tell_of_commands(envelope);

@@ -2,7 +2,7 @@
 //! keys that answer the question without a line.
 
 use agentx::runtime::{ApprovalInput, RuntimeError, still_asked};
-use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, ToolCallId};
+use agentx::types::{ApprovalDecision, ApprovalMode, ApprovalRequested, RuntimeEvent, ToolCallId};
 use crossterm::event::KeyEvent;
 use tokio::time::Instant;
 
@@ -38,42 +38,13 @@ impl Chat<'_> {
         let may_answer = self.question().is_some();
         match self.status.question().cloned() {
             Some(question) if Some(&question.tool_call_id) != before => {
-                let file = self.file_before_change(&question).await;
-                let mut answers = self.answers_to(&question).await.to(&question);
-                let keeps_rule = !self.is_asked_each_time(&question).await;
-                if !keeps_rule {
-                    answers = answers.without_rules();
-                }
-                self.approvals.answers = answers.clone();
-                let keeps = answers.has(ApprovalDecision::Always) && question.question.is_none();
-                let still_asked = if may_answer && keeps {
-                    self.still_asked(&question).await
-                } else {
-                    None
-                };
-                let other_answer = if may_answer && keeps {
-                    self.other_answer(&question).await
-                } else {
-                    None
-                };
-                let how = QuestionForm {
-                    answers: may_answer.then_some(&answers),
-                    keeps_rule,
-                    still_asked: still_asked.as_deref(),
-                    other_answer: other_answer.as_deref(),
-                    shows_all: match self.display.face {
-                        ChatInterface::Editor { .. } => "Ctrl-O",
-                        ChatInterface::Lines { .. } => "/output",
-                    },
-                };
-                let text = approval::question_text(&question, &file, how, self.display.style());
-                let text = self.display.cast.question_of(&question.tool_call_id, text);
+                let text = self.text_of_question(&question, may_answer).await;
                 self.display.transcript.question(&text);
                 if !may_answer {
                     return;
                 }
                 if matches!(self.display.face, ChatInterface::Lines { .. }) {
-                    let prompt = answers.prompt_of_lines(self.display.style());
+                    let prompt = self.approvals.answers.prompt_of_lines(self.display.style());
                     self.display.transcript.aside(&prompt);
                 }
                 self.ask_in_line();
@@ -81,6 +52,64 @@ impl Chat<'_> {
             Some(_) => {}
             None => self.take_line_back(),
         }
+    }
+
+    /// Returns the text of a question, with the change of a file as it is now, and keeps the answers that count.
+    async fn text_of_question(&mut self, question: &ApprovalRequested, may_answer: bool) -> String {
+        let file = self.file_before_change(question).await;
+        let mut answers = self.answers_to(question).await.to(question);
+        let keeps_rule = !self.is_asked_each_time(question).await;
+        if !keeps_rule {
+            answers = answers.without_rules();
+        }
+        self.approvals.answers = answers.clone();
+        let keeps = answers.has(ApprovalDecision::Always) && question.question.is_none();
+        let still_asked = if may_answer && keeps {
+            self.still_asked(question).await
+        } else {
+            None
+        };
+        let other_answer = if may_answer && keeps {
+            self.other_answer(question).await
+        } else {
+            None
+        };
+        let how = QuestionForm {
+            answers: may_answer.then_some(&answers),
+            keeps_rule,
+            still_asked: still_asked.as_deref(),
+            other_answer: other_answer.as_deref(),
+            shows_all: match self.display.face {
+                ChatInterface::Editor { .. } => "Ctrl-O",
+                ChatInterface::Lines { .. } => "/output",
+            },
+        };
+        let text = approval::question_text(question, &file, how, self.display.style());
+        self.display.cast.question_of(&question.tool_call_id, text)
+    }
+
+    /// Shows the open question `before` once more with the file as it is now, if this event ends a call, which may
+    /// have changed the file meanwhile.
+    pub(in crate::chat) async fn renew_question(
+        &mut self,
+        event: &RuntimeEvent,
+        before: Option<&ToolCallId>,
+    ) {
+        let ends_call = matches!(
+            event,
+            RuntimeEvent::ToolCompleted(_) | RuntimeEvent::ToolFailed(_)
+        );
+        if !ends_call || !self.display.has_editor() {
+            return;
+        }
+        let shown = |asked: &&ApprovalRequested| Some(&asked.tool_call_id) == before;
+        let question = self.status.question().filter(shown).cloned();
+        let Some(question) = question.filter(|asked| approval::edited_path(asked).is_some()) else {
+            return;
+        };
+        let may_answer = self.question().is_some();
+        let text = self.text_of_question(&question, may_answer).await;
+        self.display.transcript.change_question(&text);
     }
 
     /// Answers with yes if `--yes` was given and the approval mode of the session is still that of `--yes`:

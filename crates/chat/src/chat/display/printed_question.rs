@@ -1,6 +1,7 @@
-//! Keeps an open question about a call directly above the line that answers it. The question is printed like
-//! everything else. It is printed once more if something appears below it, such as the end of another call,
-//! or if it has left the screen.
+//! Keeps an open question about a call directly above the line that answers it. The rows of a question are live while
+//! it is open, so that text that comes meanwhile, such as the end of another call, is printed above it; they are printed
+//! when it ends. A question without room among the live rows is printed when it is asked, and its most telling rows are
+//! live beside that.
 
 use std::collections::BTreeSet;
 
@@ -12,12 +13,14 @@ use crate::render::units::counted;
 /// The number of rows of a screen below which only the first rows of a question are shown.
 const LOW: usize = 4;
 
-/// A question that was printed.
+/// A question on the screen.
 #[derive(Debug)]
 pub(in crate::chat) struct PrintedQuestion {
-    /// The text as it was printed, for a terminal of another width.
+    /// The text as it is shown, for a terminal of another width.
     text: String,
     rows: Vec<Row>,
+    /// Whether it is not printed yet, so that all its rows are live.
+    is_held: bool,
     /// Rows that were printed since it began, itself included.
     printed: usize,
     /// Rows before it that are printed with the same frame.
@@ -29,20 +32,44 @@ pub(in crate::chat) struct PrintedQuestion {
 }
 
 impl PrintedQuestion {
-    /// A question whose rows are printed with the next frame, after so many others.
-    pub(in crate::chat) fn new(text: &str, rows: Vec<Row>, before: usize) -> Self {
+    /// A question with these rows, none of which is printed yet.
+    pub(in crate::chat) fn new(text: &str, rows: Vec<Row>) -> Self {
         Self {
             text: text.to_owned(),
             rows,
+            is_held: true,
             printed: 0,
-            before,
+            before: 0,
             is_gone: false,
             is_open: false,
         }
     }
 
+    /// Returns whether it was made from this text.
+    pub(in crate::chat) fn has_text(&self, text: &str) -> bool {
+        self.text == text
+    }
+
+    /// Returns the rows to print when the question ends: none if they are printed.
+    pub(in crate::chat) fn into_unprinted(self) -> Vec<Row> {
+        if self.is_held { self.rows } else { Vec::new() }
+    }
+
+    /// Returns the rows to print now because they do not fit into the `room` of the live rows. They are printed with
+    /// the next frame, after so many others (`before`).
+    pub(in crate::chat) fn rows_without_room(&mut self, room: usize, before: usize) -> Vec<Row> {
+        if !self.is_held || self.rows.len() <= room {
+            return Vec::new();
+        }
+        (self.is_held, self.before) = (false, before);
+        self.rows.clone()
+    }
+
     /// Notes that a frame printed this number of rows.
     pub(in crate::chat) fn printed(&mut self, rows: usize) {
+        if self.is_held {
+            return;
+        }
         self.printed += rows.saturating_sub(std::mem::take(&mut self.before));
     }
 
@@ -58,15 +85,18 @@ impl PrintedQuestion {
         }
     }
 
-    /// Returns its rows, if it is open and does not stand whole right above the line: on a screen with so
-    /// many rows, of which `above` are above the line, and `below` from there on. Returns at most `room`
-    /// rows: the most telling ones.
+    /// Returns its live rows: all of them if it is not printed; otherwise, if it is open and does not stand whole
+    /// right above the line, the most telling ones, at most `room`. Of the rows of the `screen`, `above` live ones are
+    /// above the question, and `below` from the line on.
     pub(in crate::chat) fn rows(
         &mut self,
         (above, below): (usize, usize),
         screen: usize,
         room: usize,
     ) -> Vec<Row> {
+        if self.is_held {
+            return self.rows.clone();
+        }
         self.is_gone |= self.printed > self.rows.len() || self.printed + above + below > screen;
         if !(self.is_open && (self.is_gone || above > 0)) {
             return Vec::new();
@@ -140,8 +170,9 @@ mod tests {
             .iter()
             .map(|line| Row::new(line, Style::default()))
             .collect();
-        let mut question = PrintedQuestion::new("", rows, 0);
+        let mut question = PrintedQuestion::new("", rows);
         question.is_open = true;
+        question.rows_without_room(0, 0);
         let shown = question.rows((1, 1), 100, room);
         shown.iter().map(Row::text).collect()
     }

@@ -370,6 +370,7 @@ impl Chat<'_> {
             Ok(()) => self.wait_for(async { session.approve(decision).await }).await,
             Err(error) => Err(error),
         };
+        self.display.transcript.end_question();
         match approved {
             Ok(_) => {
                 self.approvals.note_answer(answer.decision);

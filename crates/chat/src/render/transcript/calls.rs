@@ -79,6 +79,18 @@ impl TranscriptRenderer {
         self.put(TextRegion::Question, text.to_owned());
     }
 
+    /// Shows the open question with another text, on a screen that keeps it in sight.
+    pub(crate) fn change_question(&mut self, text: &str) {
+        if self.options.holds_calls {
+            self.put(TextRegion::QuestionChange, text.to_owned());
+        }
+    }
+
+    /// Notes that the open question was answered or withdrawn: the text that follows stands below it.
+    pub(crate) fn end_question(&mut self) {
+        self.put(TextRegion::QuestionEnd, String::new());
+    }
+
     pub(super) fn executing(&mut self, call: &ToolExecuting) {
         self.remember(&call.tool_call_id, &call.name, describe(&call.input));
         if let Some(known) = self.calls.get_mut(&call.tool_call_id) {

@@ -22,8 +22,12 @@ pub enum TextRegion {
     Aside,
     /// A note beside an answer that continues; it does not end the answer.
     Passing,
-    /// A question to the person, which a screen keeps in sight.
+    /// A question to the person, which a screen keeps in sight until its end.
     Question,
+    /// The whole text of the question that was asked last, which has changed.
+    QuestionChange,
+    /// The end of the question that was asked last. The text is empty.
+    QuestionEnd,
 }
 
 /// A piece of text for the screen, with its region.
@@ -340,7 +344,9 @@ impl TranscriptRenderer {
 
     fn put(&mut self, region: TextRegion, text: String) {
         match self.pieces.last_mut() {
-            Some(last) if last.region == region => last.text.push_str(&text),
+            Some(last) if last.region == region && region != TextRegion::QuestionChange => {
+                last.text.push_str(&text)
+            }
             _ => self.pieces.push(TextPiece { region, text }),
         }
     }

@@ -34,7 +34,7 @@ pub struct Screen {
     /// The line of other text that is not complete, with its looks.
     open: String,
     line: Option<InputLine>,
-    /// The question that was printed last.
+    /// The question that was asked last, until it ends.
     asked: Option<PrintedQuestion>,
     /// The unfinished words of other agents.
     beside: Vec<String>,
@@ -75,7 +75,9 @@ impl Screen {
             match piece.region {
                 TextRegion::Answer => self.print_answer(&piece.text),
                 TextRegion::Aside => self.print(&piece.text),
-                TextRegion::Question => self.print_question(&piece.text),
+                TextRegion::Question => self.ask(&piece.text),
+                TextRegion::QuestionChange => self.change_question(&piece.text),
+                TextRegion::QuestionEnd => self.end_question(),
                 TextRegion::Passing => self.print_in_passing(&piece.text),
             }
         }
@@ -87,20 +89,49 @@ impl Screen {
         self.put(text);
     }
 
-    /// Adds a question, which stays in sight while it is open.
-    fn print_question(&mut self, text: &str) {
+    /// Adds a question, which stays right above the line while it is open.
+    fn ask(&mut self, text: &str) {
         self.end_answer();
-        let before = self.done.len();
-        self.put(text);
-        self.asked = Some(PrintedQuestion::new(text, self.done[before..].to_vec(), before));
+        self.end_question();
+        self.asked = Some(self.question_of(text));
     }
 
-    /// Sets whether the question that was printed last is answered in the line; `None` if there is no
-    /// question any more.
+    /// Replaces the open question by one with another text.
+    fn change_question(&mut self, text: &str) {
+        let Some(asked) = self.asked.as_ref().filter(|asked| !asked.has_text(text)) else {
+            return;
+        };
+        let mut changed = self.question_of(text);
+        changed.is_open = asked.is_open;
+        self.asked = Some(changed);
+    }
+
+    /// Returns a question with this text in the width of the screen.
+    fn question_of(&self, text: &str) -> PrintedQuestion {
+        let columns = self.painter.columns();
+        let mut rows = Vec::new();
+        let mut looks = String::new();
+        for line in self.readable(text).lines() {
+            let line = format!("{looks}{line}");
+            looks = open_looks(&line);
+            rows.extend(hanging(&line).rows(columns));
+        }
+        PrintedQuestion::new(text, rows)
+    }
+
+    /// Prints the question that was asked last, unless it is printed: from now on it changes no more.
+    fn end_question(&mut self) {
+        if let Some(asked) = self.asked.take() {
+            self.done.extend(asked.into_unprinted());
+        }
+    }
+
+    /// Sets whether the question that was asked last is answered in the line; `None` if there is no question any
+    /// more.
     pub(crate) fn set_asked(&mut self, is_open: Option<bool>) {
         match (is_open, &mut self.asked) {
             (Some(is_open), Some(asked)) => asked.is_open = is_open,
-            (None, _) => self.asked = None,
+            (None, _) => self.end_question(),
             (Some(_), None) => {}
         }
     }
@@ -296,8 +327,10 @@ impl Screen {
             below.extend(Text::new(hint, self.theme.faint).rows(columns));
         }
         if let Some(asked) = &mut self.asked {
-            asked.printed(self.done.len());
             let room = most.saturating_sub(below.len());
+            let unprinted = asked.rows_without_room(room, self.done.len());
+            self.done.extend(unprinted);
+            asked.printed(self.done.len());
             live.extend(asked.rows((live.len(), below.len()), self.rows, room));
         }
         cursor = written.map(|(row, column)| (live.len() + row, column)).or(cursor);
@@ -314,8 +347,8 @@ impl Screen {
         if !self.open.is_empty() {
             self.end_open();
         }
+        self.end_question();
         self.line = None;
-        self.asked = None;
         self.beside.clear();
         self.hint.clear();
         self.menu.clear();

@@ -327,12 +327,86 @@ fn an_open_question_stays_in_sight_whatever_is_printed_after_it() {
         "›",
     ];
     assert!(ends_with(&terminal, &narrow));
-    // It is answered: what was shown once more goes.
+    // It is answered: it is printed, and changes no more.
     screen.set_asked(None);
     screen.set_beside(Vec::new());
     screen.print("  allowed once\n");
     terminal.write(&screen.take());
     assert!(ends_with(&terminal, &["  allowed once", "bash runs", "›"]));
+}
+
+#[test]
+fn lines_that_come_while_a_question_is_open_are_printed_above_it_and_repeat_nothing() {
+    let piece = |region, text: &str| TextPiece {
+        region,
+        text: text.into(),
+    };
+    let (mut screen, mut terminal) = screen(40, 24);
+    screen.set_line(line(""));
+    let first = "? edit wants to change a\n    1 -a\n    1 +b\n";
+    screen.say(&[piece(TextRegion::Question, first)]);
+    screen.set_asked(Some(true));
+    terminal.write(&screen.take());
+    // The first one is answered, and the second is asked before the first call has ended.
+    let second = |line: usize| format!("? edit wants to change a\n    {line} -c\n    {line} +d\n");
+    screen.say(&[
+        piece(TextRegion::QuestionEnd, ""),
+        piece(TextRegion::Aside, "  allowed once\n"),
+        piece(TextRegion::Question, &second(7)),
+    ]);
+    screen.set_asked(Some(true));
+    terminal.write(&screen.take());
+    screen.say(&[
+        piece(TextRegion::Aside, "● edit  a\n  └ ✓ 0.0s\n"),
+        piece(TextRegion::QuestionChange, &second(8)),
+    ]);
+    screen.set_beside(vec!["● bash  make".into()]);
+    screen.set_asked(Some(true));
+    terminal.write(&screen.take());
+    let above = [
+        "? edit wants to change a",
+        "    1 -a",
+        "    1 +b",
+        "  allowed once",
+        "● edit  a",
+        "  └ ✓ 0.0s",
+    ];
+    let asked = ["? edit wants to change a", "    8 -c", "    8 +d"];
+    assert_eq!(
+        terminal.lines(),
+        [&above[..], &["● bash  make"], &asked, &["›"]].concat()
+    );
+    screen.set_beside(Vec::new());
+    screen.say(&[
+        piece(TextRegion::QuestionEnd, ""),
+        piece(TextRegion::Aside, "  refused\n"),
+    ]);
+    screen.set_asked(None);
+    terminal.write(&screen.leave());
+    assert_eq!(terminal.lines(), [&above[..], &asked, &["  refused"]].concat());
+}
+
+#[test]
+fn a_question_that_has_no_more_room_is_printed_once() {
+    let (mut screen, mut terminal) = screen(40, 14);
+    let rows: Vec<String> = (1..=8).map(|n| format!("    +line {n}\n")).collect();
+    let question = format!("? write wants to write a\n{}", rows.concat());
+    screen.set_line(line(""));
+    screen.say(&[TextPiece {
+        region: TextRegion::Question,
+        text: question,
+    }]);
+    screen.set_asked(Some(true));
+    terminal.write(&screen.take());
+    screen.set_line(line(&"a long answer ".repeat(20)));
+    terminal.write(&screen.take());
+    screen.set_line(line(""));
+    screen.set_asked(None);
+    screen.print("  refused\n");
+    terminal.write(&screen.leave());
+    let shown = terminal.lines().concat();
+    assert_eq!(shown.matches("? write wants to write a").count(), 1, "{shown}");
+    assert!(shown.ends_with("    +line 8  refused"), "{shown}");
 }
 
 /// Returns whether these are the last rows.
