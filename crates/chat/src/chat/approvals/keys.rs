@@ -54,7 +54,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Returns the text of a question, with the change of a file as it is now, and keeps the answers that count.
+    /// Returns the text of a question, with the change of a file as it is now, and keeps the answers that
+    /// count.
     async fn text_of_question(&mut self, question: &ApprovalRequested, may_answer: bool) -> String {
         let file = self.file_before_change(question).await;
         let mut answers = self.answers_to(question).await.to(question);
@@ -88,8 +89,8 @@ impl Chat<'_> {
         self.display.cast.question_of(&question.tool_call_id, text)
     }
 
-    /// Shows the open question `before` once more with the file as it is now, if this event ends a call, which may
-    /// have changed the file meanwhile.
+    /// Shows the open question `before` once more with the file as it is now, if this event ends a call,
+    /// which may have changed the file meanwhile.
     pub(in crate::chat) async fn renew_question(
         &mut self,
         event: &RuntimeEvent,

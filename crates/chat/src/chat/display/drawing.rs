@@ -122,8 +122,9 @@ impl Chat<'_> {
         })
     }
 
-    /// Returns the rows about current activities. A row between the line and an open question that has no room among
-    /// the live rows makes the screen show the question once more, so what can do without one has none then.
+    /// Returns the rows about current activities. A row between the line and an open question that has no
+    /// room among the live rows makes the screen show the question once more, so what can do without one has
+    /// none then.
     fn activity_rows(&self, asked: bool) -> Vec<String> {
         let question = self.status.question().filter(|_| asked);
         // Without a connection the activity is unknown.

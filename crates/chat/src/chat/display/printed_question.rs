@@ -1,7 +1,7 @@
-//! Keeps an open question about a call directly above the line that answers it. The rows of a question are live while
-//! it is open, so that text that comes meanwhile, such as the end of another call, is printed above it; they are printed
-//! when it ends. A question without room among the live rows is printed when it is asked, and its most telling rows are
-//! live beside that.
+//! Keeps an open question about a call directly above the line that answers it. The rows of a question are
+//! live while it is open, so that text that comes meanwhile, such as the end of another call, is printed
+//! above it; they are printed when it ends. A question without room among the live rows is printed when it is
+//! asked, and its most telling rows are live beside that.
 
 use std::collections::BTreeSet;
 
@@ -55,8 +55,8 @@ impl PrintedQuestion {
         if self.is_held { self.rows } else { Vec::new() }
     }
 
-    /// Returns the rows to print now because they do not fit into the `room` of the live rows. They are printed with
-    /// the next frame, after so many others (`before`).
+    /// Returns the rows to print now because they do not fit into the `room` of the live rows. They are
+    /// printed with the next frame, after so many others (`before`).
     pub(in crate::chat) fn rows_without_room(&mut self, room: usize, before: usize) -> Vec<Row> {
         if !self.is_held || self.rows.len() <= room {
             return Vec::new();
@@ -85,9 +85,9 @@ impl PrintedQuestion {
         }
     }
 
-    /// Returns its live rows: all of them if it is not printed; otherwise, if it is open and does not stand whole
-    /// right above the line, the most telling ones, at most `room`. Of the rows of the `screen`, `above` live ones are
-    /// above the question, and `below` from the line on.
+    /// Returns its live rows: all of them if it is not printed; otherwise, if it is open and does not stand
+    /// whole right above the line, the most telling ones, at most `room`. Of the rows of the `screen`,
+    /// `above` live ones are above the question, and `below` from the line on.
     pub(in crate::chat) fn rows(
         &mut self,
         (above, below): (usize, usize),

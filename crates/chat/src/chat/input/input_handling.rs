@@ -380,9 +380,8 @@ impl Chat<'_> {
                 }
             }
             Err(ChatError::Runtime(RuntimeError::Refused(_))) => {
-                self.display
-                    .transcript
-                    .aside(&self.display.style().warn(TOO_LATE));
+                let note = self.display.style().warn(TOO_LATE);
+                self.display.transcript.aside(&note);
             }
             Err(error) => {
                 // The answer does not count: the question stays open.

@@ -126,8 +126,8 @@ impl Screen {
         }
     }
 
-    /// Sets whether the question that was asked last is answered in the line; `None` if there is no question any
-    /// more.
+    /// Sets whether the question that was asked last is answered in the line; `None` if there is no question
+    /// any more.
     pub(crate) fn set_asked(&mut self, is_open: Option<bool>) {
         match (is_open, &mut self.asked) {
             (Some(is_open), Some(asked)) => asked.is_open = is_open,
