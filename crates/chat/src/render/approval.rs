@@ -60,7 +60,7 @@ pub(crate) fn question_text(
     if let Some(asked) = &request.question {
         return asked::text(request, asked, style);
     }
-    let mut diff = change(request, file.text.as_deref(), style);
+    let mut diff = change(request, file, style);
     if let Some(lines) = diff.as_mut().filter(|lines| is_long(lines)) {
         let more = units::counted(lines.len() - DIFF_LINES, "line");
         lines.truncate(DIFF_LINES);
@@ -91,7 +91,7 @@ pub(crate) fn whole_change(
     file: &FileChangePreview,
     style: AnsiStyle,
 ) -> Option<String> {
-    let lines = change(request, file.text.as_deref(), style).filter(|lines| is_long(lines))?;
+    let lines = change(request, file, style).filter(|lines| is_long(lines))?;
     let path = visible(edited_path(request)?);
     let mut text = format!("{}  {path}\n", style.bold(&visible(&request.name)));
     for line in lines {
@@ -138,15 +138,25 @@ pub(crate) fn edited_path(request: &ApprovalRequested) -> Option<&str> {
     changes.then(|| input.get("path")?.as_str()).flatten()
 }
 
-/// Returns whether the edit will fail because its text is not in the file now.
-fn is_doomed(request: &ApprovalRequested, before: Option<&str>) -> bool {
-    edited_path(request).is_some() && proposed_change::is_doomed(&request.input, before)
+/// Returns why an edit will fail, as far as the file shows it.
+fn reason_to_fail(request: &ApprovalRequested, file: &FileChangePreview) -> Option<&'static str> {
+    edited_path(request)?;
+    // A file that is there has a text, or a reason why it is not shown.
+    let is_missing = file.path.is_some() && file.text.is_none() && file.withheld.is_none();
+    if is_missing && request.name == "edit" {
+        return Some("there is no such file");
+    }
+    proposed_change::reason_to_fail(&request.input, file.text.as_deref())
 }
 
-/// Returns the change of a file that a call asks for, as a diff.
-fn change(request: &ApprovalRequested, before: Option<&str>, style: AnsiStyle) -> Option<Vec<String>> {
+/// Returns the change of a file that a call asks for, as a diff. `None` if the call changes no file or will
+/// fail.
+fn change(request: &ApprovalRequested, file: &FileChangePreview, style: AnsiStyle) -> Option<Vec<String>> {
     edited_path(request)?;
-    proposed_change::diff(&request.input, before, style)
+    if reason_to_fail(request, file).is_some() {
+        return None;
+    }
+    proposed_change::diff(&request.input, file.text.as_deref(), style)
 }
 
 /// Renders a question: every argument in full, a change as a diff against the present file, the reason, and
@@ -160,7 +170,7 @@ pub fn question(
     if let Some(asked) = &request.question {
         return asked::text(request, asked, style);
     }
-    let diff = change(request, file.text.as_deref(), style);
+    let diff = change(request, file, style);
     question_lines(request, file, diff, (keeps, style))
 }
 
@@ -215,9 +225,9 @@ fn question_lines(
             style.warn(&format!("  it is a link to {}", visible(place)))
         ));
     }
-    if is_doomed(request, file.text.as_deref()) {
-        let words = "  the file does not contain the text to replace, so this call will fail";
-        text.push_str(&format!("{}\n", style.warn(words)));
+    if let Some(why) = reason_to_fail(request, file) {
+        let words = format!("  {why}, so this call will fail");
+        text.push_str(&format!("{}\n", style.warn(&words)));
     }
     if let Some(why) = &file.withheld {
         let words = format!("  the current file is not shown: {}", visible(why));
@@ -503,7 +513,7 @@ mod tests {
 
     #[test]
     fn an_edit_that_will_fail_is_shown_as_one() {
-        let shown = |file: &str| {
+        let shown_of = |text: Option<&str>, withheld: Option<&str>| {
             let request: ApprovalRequested = serde_json::from_value(serde_json::json!({
                 "tool_call_id": "c1",
                 "name": "edit",
@@ -514,11 +524,13 @@ mod tests {
             .unwrap();
             let file = FileChangePreview {
                 path: Some("a.py".into()),
-                text: Some(file.into()),
+                text: text.map(str::to_owned),
+                withheld: withheld.map(str::to_owned),
                 ..FileChangePreview::default()
             };
             question(&request, &file, true, AnsiStyle::default())
         };
+        let shown = |text: &str| shown_of(Some(text), None);
         let doomed = shown("return 3\n");
         assert!(
             doomed.contains("this call will fail") && !doomed.contains("-return 1"),
@@ -527,6 +539,19 @@ mod tests {
         assert!(
             doomed.contains("return 1"),
             "what the model looks for is shown: {doomed}"
+        );
+        let missing = shown_of(None, None);
+        assert!(
+            missing.contains("  there is no such file, so this call will fail")
+                && !missing.contains("-return 1"),
+            "{missing}"
+        );
+        let withheld = shown_of(None, Some("it is not text"));
+        assert!(!withheld.contains("will fail"), "{withheld}");
+        let twice = shown(&"return 1\nend\n".repeat(2));
+        assert!(
+            twice.contains("several times, so this call will fail") && !twice.contains("-return 1"),
+            "{twice}"
         );
         for ends in ["\n", "\r\n"] {
             let good = shown(&"def a\nreturn 1\nend\n".replace('\n', ends));

@@ -5,17 +5,26 @@ use serde_json::Value;
 use super::diff::{DiffForm, changed_lines};
 use super::style::AnsiStyle;
 
-/// Returns whether an edit will fail because its text is not in the file, whose content is `before`.
-pub(super) fn is_doomed(input: &Value, before: Option<&str>) -> bool {
-    let from = text(input, "old_string");
-    from.zip(before)
-        .is_some_and(|(from, file)| !from.is_empty() && !plain_ends(file).contains(&plain_ends(from)))
+/// Returns why an edit of a file, whose content is `before`, will fail: its text is not in the file, or is
+/// there several times.
+pub(super) fn reason_to_fail(input: &Value, before: Option<&str>) -> Option<&'static str> {
+    let (from, file) = text(input, "old_string").zip(before)?;
+    if from.is_empty() {
+        return None;
+    }
+    let places = plain_ends(file).matches(&plain_ends(from)).count();
+    match places {
+        0 => Some("the file does not contain the text to replace"),
+        1 => None,
+        _ if replaces_all(input) => None,
+        _ => Some("the file contains the text to replace several times"),
+    }
 }
 
 /// Returns a change as a diff: of the file if its content is known, otherwise of the replaced text, without
 /// the numbers of the lines. `None` if the change will fail.
 pub(super) fn diff(input: &Value, before: Option<&str>, style: AnsiStyle) -> Option<Vec<String>> {
-    if is_doomed(input, before) {
+    if reason_to_fail(input, before).is_some() {
         return None;
     }
     let mut form = DiffForm::WHOLE;
@@ -51,11 +60,15 @@ fn edit(input: &Value, [file, from, to]: [&str; 3], style: AnsiStyle) -> Vec<Str
 
 /// Replaces the first place of a text in a file, or all of them if the call asks for it.
 fn replaced(input: &Value, [file, from, to]: [&str; 3]) -> String {
-    if input.get("replace_all").and_then(Value::as_bool) == Some(true) {
+    if replaces_all(input) {
         file.replace(from, to)
     } else {
         file.replacen(from, to, 1)
     }
+}
+
+fn replaces_all(input: &Value) -> bool {
+    input.get("replace_all").and_then(Value::as_bool) == Some(true)
 }
 
 fn text<'a>(input: &'a Value, name: &str) -> Option<&'a str> {
