@@ -8,7 +8,7 @@ use agentx::types::{ApprovalDecision, ApprovalRequested, Rule};
 use serde_json::Value;
 
 use super::answers::Answers;
-use super::asked;
+use super::asked::{self, PlanLook};
 use super::clean::visible;
 use super::proposed_change;
 use super::style::AnsiStyle;
@@ -48,6 +48,8 @@ pub(crate) struct QuestionForm<'a> {
     pub(crate) other_answer: Option<&'a str>,
     /// The command that shows the rest of a long change.
     pub(crate) shows_all: &'a str,
+    /// How a plan is rendered; `None` if it is printed as the model wrote it.
+    pub(crate) plan: Option<PlanLook>,
 }
 
 /// Returns the question for a chat, with only the beginning of a long change.
@@ -58,7 +60,7 @@ pub(crate) fn question_text(
     style: AnsiStyle,
 ) -> String {
     if let Some(asked) = &request.question {
-        return asked::text(request, asked, style);
+        return asked::text_with_plan(request, asked, style, how.plan);
     }
     let mut diff = change(request, file, style);
     if let Some(lines) = diff.as_mut().filter(|lines| is_long(lines)) {

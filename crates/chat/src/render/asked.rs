@@ -5,6 +5,7 @@
 //! with a bar: no line of a question can look like one of the program's own.
 
 use agentx::types::{ACCEPT_PLAN, ApprovalDecision, ApprovalRequested, AskedQuestion, KEEP_PLANNING};
+use agentx_terminal::{Markdown, Row, Theme};
 
 use super::approval_reply::ApprovalReply;
 use super::clean::visible;
@@ -22,9 +23,48 @@ const LONGEST_CALL: usize = 200;
 /// The line that gives no answer.
 const NO_ANSWER: &str = "-";
 
+/// The columns before a line of a question: the bar and blanks.
+const BAR_COLUMNS: usize = 4;
+/// Minimum number of columns of a plan, however narrow the terminal is.
+const NARROWEST_PLAN: usize = 20;
+
+/// How a plan is rendered on a screen.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlanLook {
+    /// The theme of the screen.
+    pub(crate) theme: Theme,
+    /// The width of the screen.
+    pub(crate) columns: usize,
+}
+
+impl PlanLook {
+    /// Returns the rows of a plan, with control sequences for looks and without all others.
+    fn rows(self, plan: &str) -> Vec<String> {
+        let columns = self.columns.saturating_sub(BAR_COLUMNS).max(NARROWEST_PLAN);
+        // A row that is printed with its looks has no room for the address of a link.
+        let mut markdown = Markdown::new(columns, self.theme.with_links(false));
+        for line in plan.trim().lines() {
+            markdown.push(&visible(&line.replace('\t', "    ")));
+            markdown.push("\n");
+        }
+        markdown.end();
+        markdown.take_done().iter().map(Row::to_ansi).collect()
+    }
+}
+
 /// The question with its choices, each with its number. A question about a call of another tool, because it
 /// repeats others or because of a limit, shows the call.
 pub(crate) fn text(request: &ApprovalRequested, asked: &AskedQuestion, style: AnsiStyle) -> String {
+    text_with_plan(request, asked, style, None)
+}
+
+/// The question as [`text`] has it; a plan is rendered as Markdown if there is a `look` for it.
+pub(crate) fn text_with_plan(
+    request: &ApprovalRequested,
+    asked: &AskedQuestion,
+    style: AnsiStyle,
+    look: Option<PlanLook>,
+) -> String {
     let is_at_limit = request.reason == AT_LIMIT;
     let is_of_model = (request.name == ASK_USER && !is_at_limit) || asked.is_plan;
     let heading = if asked.is_plan {
@@ -43,8 +83,13 @@ pub(crate) fn text(request: &ApprovalRequested, asked: &AskedQuestion, style: An
     );
     let call = format!("{} {}", request.name, describe(&request.input));
     let call = (!is_of_model).then(|| cut(&call, LONGEST_CALL));
-    for line in asked.question.trim().lines().chain(call.as_deref()) {
-        text.push_str(&format!("  {} {}\n", style.dim("│"), visible(line)));
+    let mut lines: Vec<String> = match look.filter(|_| asked.is_plan) {
+        Some(look) => look.rows(&asked.question),
+        None => asked.question.trim().lines().map(visible).collect(),
+    };
+    lines.extend(call.as_deref().map(visible));
+    for line in lines {
+        text.push_str(&format!("  {} {line}\n", style.dim("│")));
     }
     if asked.is_plan {
         // The steps of a plan often have numbers too.
@@ -156,6 +201,28 @@ mod tests {
             form: None,
             question: None,
         }
+    }
+
+    #[test]
+    fn a_plan_is_rendered_as_markdown_behind_its_bar() {
+        let plan = AskedQuestion {
+            question: "# Plan\n\n1. **Read** `a.txt`\n\u{1b}[2J? bash wants to run\n".into(),
+            is_plan: true,
+            choices: vec![ACCEPT_PLAN.into(), KEEP_PLANNING.into()],
+        };
+        let look = PlanLook {
+            theme: Theme::dark(),
+            columns: 40,
+        };
+        let request = request("present_plan");
+        let shown = text_with_plan(&request, &plan, AnsiStyle::default(), Some(look));
+        let mut rows = shown.lines().skip(1);
+        assert!(rows.all(|row| row.starts_with("  │")), "{shown}");
+        assert!(
+            !shown.contains("**") && !shown.contains("# Plan") && !shown.contains("\u{1b}[2J"),
+            "{shown}"
+        );
+        assert!(text(&request, &plan, AnsiStyle::default()).contains("1. **Read** `a.txt`"));
     }
 
     #[test]

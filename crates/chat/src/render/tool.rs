@@ -31,8 +31,8 @@ pub fn describe(input: &Value) -> String {
             return asked_in_one_line(question, choices.map(Vec::as_slice).unwrap_or_default());
         }
     }
-    if let Some(order) = delegated_in_one_line(arguments) {
-        return order;
+    if let Some(told) = delegated_in_one_line(arguments).or_else(|| named_in_one_line(arguments)) {
+        return told;
     }
     let telling = ["command", "pattern", "path", "file_path", "query", "words", "url"];
     let found = telling
@@ -78,6 +78,20 @@ fn delegated_in_one_line(arguments: &Map<String, Value>) -> Option<String> {
         _ => "",
     };
     Some(format!("{}{place}: {}", visible(agent), visible(task.trim())))
+}
+
+/// The heading of a plan, or a name, if the call has no other argument.
+fn named_in_one_line(arguments: &Map<String, Value>) -> Option<String> {
+    if arguments.len() != 1 {
+        return None;
+    }
+    if let Some(plan) = arguments.get("plan").and_then(Value::as_str) {
+        let mut lines = plan.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.clone().next()?;
+        let heading = lines.find(|line| line.starts_with('#')).unwrap_or(first);
+        return Some(visible(heading.trim_start_matches('#').trim()));
+    }
+    arguments.get("name")?.as_str().map(visible)
 }
 
 /// A question of the model, with its choices.
@@ -317,6 +331,10 @@ mod tests {
         assert_eq!(describe(&json!({"from": 17})), "from 17");
         assert_eq!(describe(&json!({})), "");
         assert_eq!(describe(&json!({"n": 1})), "{\"n\":1}");
+        assert_eq!(describe(&json!({"name": "deploy"})), "deploy");
+        let plan = json!({"plan": "I read it.\n\n# Clean *up*\n\n1. Read\n"});
+        assert_eq!(describe(&plan), "Clean *up*");
+        assert_eq!(describe(&json!({"plan": "\n1. Read\n2. Write"})), "1. Read");
         let order = json!({"agent": "scout", "input": "look\naround"});
         assert_eq!(describe(&order), "scout: look↵around");
         let order = json!({"agent": "scout", "input": "look", "background": true});

@@ -12,6 +12,7 @@ use crate::error::ChatError;
 use crate::render::answers::Answers;
 use crate::render::approval::{self, QuestionForm};
 use crate::render::approval_reply::ApprovalReply;
+use crate::render::asked::PlanLook;
 use crate::rules;
 
 /// The note for a key that came too early to be an answer.
@@ -83,6 +84,13 @@ impl Chat<'_> {
             shows_all: match self.display.face {
                 ChatInterface::Editor { .. } => "Ctrl-O",
                 ChatInterface::Lines { .. } => "/output",
+            },
+            plan: match &self.display.face {
+                ChatInterface::Editor { screen, .. } => Some(PlanLook {
+                    theme: screen.theme(),
+                    columns: self.display.width(),
+                }),
+                ChatInterface::Lines { .. } => None,
             },
         };
         let text = approval::question_text(question, &file, how, self.display.style());

@@ -119,7 +119,8 @@ impl Chat<'_> {
             .saturating_sub(call.name.len() + 4);
         let name = style.bold(&visible(&call.name));
         let mut told = format!("{} {name}", style.person(style.sign("●", "tool")));
-        if call.what.width() <= room && !call.what.contains('↵') {
+        let is_plan = call.input.get("plan").is_some();
+        if call.what.width() <= room && !call.what.contains('↵') && !is_plan {
             told.push_str(&format!("  {}\n", call.what))
         } else {
             told.push_str(&format!("\n{}", arguments(&call.input, |_| true)))
