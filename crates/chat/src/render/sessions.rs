@@ -8,7 +8,10 @@ use agentx::types::{OwnerId, RunStatus, SessionId, Timestamp};
 use super::clean::visible;
 use super::person_names::PersonNames;
 use super::wait_times::{SessionWaitTimes, status_of_wait};
-use super::{table::table, units};
+use super::{
+    table::{cut_table, has_room},
+    units,
+};
 use crate::demo::is_demo;
 
 /// The width of a terminal below which the title gets the room of a count.
@@ -63,10 +66,10 @@ pub(crate) fn render_list(
         };
         row_of(info, me, &names, &status, now)
     }));
-    if sessions
+    let is_one_folder = sessions
         .windows(2)
-        .all(|pair| pair[0].workspace == pair[1].workspace)
-    {
+        .all(|pair| pair[0].workspace == pair[1].workspace);
+    if is_one_folder {
         for row in &mut rows {
             let _ = row.remove(FOLDER);
         }
@@ -76,7 +79,16 @@ pub(crate) fn render_list(
             let _ = row.remove(MESSAGES);
         }
     }
-    table(&rows, width)
+    // Without its model, each session may still be a line.
+    let mut short = rows.clone();
+    for row in &mut short {
+        let behind = if is_one_folder { 1 } else { 2 };
+        let _ = row.remove(row.len() - 1 - behind);
+    }
+    if !has_room(&rows, width) && has_room(&short, width) {
+        rows = short;
+    }
+    cut_table(&rows, width)
 }
 
 /// Returns a row of the list, with all columns.
@@ -170,6 +182,7 @@ fn live_word(status: RunStatus) -> &'static str {
 #[cfg(test)]
 mod tests {
     use agentx::runtime::{OpenWait, SessionWaits, WaitKind};
+    use unicode_width::UnicodeWidthStr as _;
 
     use super::*;
 
@@ -199,6 +212,31 @@ mod tests {
         );
         let one = listed(&["/home/ada/garden", "/home/ada/garden"]);
         assert!(!one.contains("FOLDER"), "{one}");
+    }
+
+    #[test]
+    fn a_long_title_is_cut_where_the_list_is_narrow() {
+        let me = OwnerId::new("me");
+        let mut one = SessionInfo::new("ses_7d4k9q2m5x8w", "me", Timestamp::default())
+            .with_status(Some(RunStatus::Completed));
+        one.model = "claude-sonnet-4-5".into();
+        one.title = "rename the field of the harbour and everything that reads it".into();
+        let mut other = one.clone();
+        other.title = "tea".into();
+        let listed = |width| {
+            let sessions = [one.clone(), other.clone()];
+            let (waits, refused) = (SessionWaitTimes::default(), BTreeSet::new());
+            render_list(&sessions, &me, None, &waits, &refused, width)
+        };
+        for width in [64, 72, 80, 100, 130] {
+            let list = listed(width);
+            assert_eq!(list.lines().count(), 3, "{list}");
+            assert!(list.lines().all(|line| line.width() <= width), "{list}");
+            assert!(
+                list.lines()
+                    .all(|line| !line.contains("rename") || line.ends_with('…') || width > 110)
+            );
+        }
     }
 
     #[test]

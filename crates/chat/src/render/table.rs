@@ -8,6 +8,8 @@ use super::clean::one_line;
 
 /// A last column that would have less is not worth having.
 const LAST: usize = 12;
+/// The least room of a last column that is cut rather than shown in records.
+const SHORTEST: usize = 6;
 /// From this width on, and without a terminal, columns stay columns even if they do not fit: a program may
 /// read them.
 const ROOMY: usize = 100;
@@ -17,18 +19,42 @@ const ROOMY: usize = 100;
 pub fn table(rows: &[Vec<String>], width: usize) -> String {
     let rows = &cleaned(rows);
     let widths = widths_of(rows);
-    let columns = widths.len();
-    let used = before_last(&widths);
     let last = widths.last().copied().unwrap_or(0);
-    if columns > 2 && width < ROOMY && used + last.min(LAST) > width && has_heads(rows) {
+    let is_narrow = before_last(&widths) + last.min(LAST) > width;
+    if widths.len() > 2 && width < ROOMY && is_narrow && has_heads(rows) {
         return records(rows, &widths, width);
     }
+    lines(rows, &widths, width, LAST)
+}
+
+/// Renders a table whose last column is cut to a few letters before the rows become records, because one long
+/// cell would turn all of them into records.
+pub(crate) fn cut_table(rows: &[Vec<String>], width: usize) -> String {
+    if !has_room(rows, width) {
+        return table(rows, width);
+    }
+    let rows = &cleaned(rows);
+    lines(rows, &widths_of(rows), width, SHORTEST)
+}
+
+/// Returns whether the columns fit if the last one is cut to a few letters.
+pub(crate) fn has_room(rows: &[Vec<String>], width: usize) -> bool {
+    let widths = widths_of(&cleaned(rows));
+    let last = widths.last().copied().unwrap_or(0);
+    before_last(&widths) + last.min(SHORTEST) <= width
+}
+
+/// Renders each line as columns. The last cell is cut to the rest of `width`, which counts as `least` columns
+/// at least.
+fn lines(rows: &[Vec<String>], widths: &[usize], width: usize, least: usize) -> String {
+    let columns = widths.len();
+    let room = width.saturating_sub(before_last(widths)).max(least);
     let mut text = String::new();
     for row in rows {
         let mut line = String::new();
         for (c, cell) in row.iter().enumerate() {
             if c + 1 == columns {
-                line.push_str(&cut_at_word(cell, width.saturating_sub(used).max(LAST)));
+                line.push_str(&cut_at_word(cell, room));
             } else {
                 line.push_str(cell);
                 line.extend(std::iter::repeat_n(' ', widths[c] - cell.width() + 2));
@@ -211,6 +237,22 @@ mod tests {
             "1 allow bash \"git *\"\n  from your file, config.yaml:4\n"
         );
         assert_eq!(whole(&placed, 47), table(&placed, 47), "there is room");
+    }
+
+    #[test]
+    fn a_long_last_cell_is_cut_before_all_lines_become_records() {
+        let rows = [
+            ["ID", "STATUS", "TITLE"],
+            ["ses_1", "completed", "a long talk about the garden"],
+            ["ses_2", "open", "tea"],
+        ];
+        let rows: Vec<Vec<String>> = rows.map(|row| row.map(str::to_owned).to_vec()).into();
+        let cut = "ID     STATUS     TITLE\nses_1  completed  a long …\nses_2  open       tea\n";
+        assert_eq!(cut_table(&rows, 26), cut);
+        assert!(cut_table(&rows, 24).lines().all(|line| line.width() <= 24));
+        assert!(cut_table(&rows, 24).starts_with("ID "));
+        assert!(!has_room(&rows, 23));
+        assert_eq!(cut_table(&rows, 23), table(&rows, 23));
     }
 
     #[test]
