@@ -7,7 +7,7 @@ use agentx::types::{
 };
 use serde_json::Value;
 
-use crate::render::tool::describe;
+use crate::render::tool::{describe, outcome};
 use crate::render::units;
 
 /// Maximum number of bytes of an output that are read.
@@ -89,13 +89,15 @@ impl ReadableItem {
             }
             RuntimeEvent::ToolCompleted(done) => {
                 self.begin_requested(&done.tool_call_id);
-                self.end(&done.tool_call_id, "done", done.duration_ms);
+                let ended = how_it_ended("done", done.duration_ms, done.details.as_ref());
+                self.end(&done.tool_call_id, ended);
             }
             RuntimeEvent::ToolFailed(failed) => {
                 if !was_refused(failed) {
                     self.begin_requested(&failed.tool_call_id);
                 }
-                self.end(&failed.tool_call_id, "failed", failed.duration_ms);
+                let ended = how_it_ended("failed", failed.duration_ms, failed.details.as_ref());
+                self.end(&failed.tool_call_id, ended);
             }
             RuntimeEvent::ToolCallAnswered(answered) => {
                 if let Some(call) = self.call(&answered.tool_call_id) {
@@ -177,9 +179,9 @@ impl ReadableItem {
         all.rev().find(|call| call.id.as_ref() == Some(id))
     }
 
-    fn end(&mut self, id: &ToolCallId, how: &str, millis: u64) {
+    fn end(&mut self, id: &ToolCallId, ended: String) {
         if let Some(call) = self.call(id) {
-            call.end = format!("{how} · {}", units::duration(millis));
+            call.end = ended;
         }
     }
 }
@@ -200,6 +202,13 @@ impl ReadableCall {
         let is_it = |argument: &str, value: Value| self.input.get(argument) == Some(&value);
         is_it("agent", name.into()) && is_it("background", true.into())
     }
+}
+
+/// Returns the outcome of a call with its time and, as its entry has it, the exit code or the counts.
+fn how_it_ended(word: &str, millis: u64, details: Option<&Value>) -> String {
+    let mut words = vec![word.to_owned(), units::duration(millis), outcome(details)];
+    words.retain(|words| !words.is_empty());
+    words.join(" · ")
 }
 
 /// Returns whether nothing was done for a call that failed.
@@ -271,6 +280,22 @@ mod tests {
                 ("delegate", "It is there.", "done · 1.0s")
             );
         }
+    }
+
+    #[test]
+    fn the_end_of_a_call_has_its_exit_code() {
+        let mut items = ReadableItem::default();
+        take(&mut items, "a", order("c1", false));
+        let failed = ToolFailed {
+            tool_call_id: "c1".into(),
+            name: "bash".into(),
+            status: ToolStatus::Failed,
+            error: "it failed".into(),
+            duration_ms: 3_000,
+            details: Some(json!({"exit_code": 3})),
+        };
+        take(&mut items, "a", failed);
+        assert_eq!(items.calls[0].end, "failed · 3.0s · exit 3");
     }
 
     #[test]
