@@ -203,12 +203,13 @@ impl LiveAgents {
         parent: Option<&AgentStateId>,
     ) {
         if let Some(parent) = parent {
+            let shown = self.names.add(id, &visible(name));
             match self.members.get_mut(parent) {
                 Some(member) => {
-                    member.transcript.delegated(name, id);
+                    member.transcript.delegated(name, &shown, id);
                     member.tell(main, self.apart);
                 }
-                None => main.delegated(name, id),
+                None => main.delegated(name, &shown, id),
             }
         }
         if self.members.len() >= MOST {

@@ -193,6 +193,33 @@ fn a_rendered_answer_keeps_its_place_among_calls_and_its_looks() {
 }
 
 #[test]
+fn the_end_of_a_delegation_names_its_agent() {
+    let order = |id: &str, task: &str| ToolCallRequested {
+        tool_call_id: id.into(),
+        name: "delegate".into(),
+        input: json!({"agent": "scout", "input": task}),
+    };
+    let mut cast = LiveAgents::new(AnsiStyle::default(), 80);
+    let mut main = TranscriptRenderer::new(AnsiStyle::default(), 80).holding_calls();
+    for event in [
+        envelope("a", started("main", None)),
+        envelope("a", order("c1", "one")),
+        envelope("a", order("c2", "two")),
+        envelope("b", started("scout", Some("a"))),
+        envelope("c", started("scout", Some("a"))),
+        envelope("a", done("c2", "delegate")),
+        envelope("a", done("c1", "delegate")),
+    ] {
+        cast.event(&mut main, &event);
+    }
+    assert_eq!(
+        joined(&main.take()),
+        "● delegate  scout: one\n● delegate  scout: two\n\
+         \u{20} └ delegate scout 2 ✓ 0.0s\n  └ delegate scout ✓ 0.0s\n"
+    );
+}
+
+#[test]
 fn agents_of_one_name_are_told_apart_while_they_are_there() {
     let mut cast = LiveAgents::new(AnsiStyle::default(), 80);
     let mut main = TranscriptRenderer::new(AnsiStyle::default(), 80);

@@ -44,6 +44,8 @@ pub(super) struct CallView {
     unanswered: bool,
     /// The agent that it gives work to.
     pub(super) agent: Option<String>,
+    /// The name of that agent on the screen, once the agent has begun.
+    pub(super) shown_agent: Option<String>,
 }
 
 impl CallView {
@@ -62,6 +64,14 @@ impl CallView {
         match self.number {
             0 | 1 => visible(&self.name),
             number => format!("{} {number}", visible(&self.name)),
+        }
+    }
+
+    /// Returns the name of the call before its lines beside others: with the agent that it gives work to.
+    fn called_with_agent(&self) -> String {
+        match &self.shown_agent {
+            Some(agent) => format!("{} {agent}", visible(&self.name)),
+            None => self.called(),
         }
     }
 }
@@ -141,7 +151,7 @@ impl TranscriptRenderer {
     /// Returns the label before a line of a call beside others.
     pub(super) fn label(&self, call: &CallView) -> String {
         if call.begun && (call.beside || self.calls.len() > 1 || call.number > 1) {
-            format!("{} ", call.called())
+            format!("{} ", call.called_with_agent())
         } else {
             String::new()
         }

@@ -16,8 +16,9 @@ impl TranscriptRenderer {
         }
     }
 
-    /// An agent of this name came: the call that gave it work, or in which a script made it, is shown.
-    pub(crate) fn delegated(&mut self, name: &str, agent: &AgentStateId) {
+    /// An agent of this name came: the call that gave it work, or in which a script made it, is shown. The
+    /// lines of a call that gave it work have the name `shown` then.
+    pub(crate) fn delegated(&mut self, name: &str, shown: &str, agent: &AgentStateId) {
         let waiting = || self.calls.iter().filter(|(_, call)| !call.headed);
         let orders = waiting().filter(|(_, call)| call.agent.as_deref() == Some(name));
         let order = orders.map(|(id, _)| id).min();
@@ -26,6 +27,9 @@ impl TranscriptRenderer {
             calls.max_by_key(|id| id.as_str().len())
         };
         if let Some(id) = order.or_else(made).cloned() {
+            if let Some(call) = self.calls.get_mut(&id).filter(|call| call.agent.is_some()) {
+                call.shown_agent = Some(shown.to_owned());
+            }
             self.head_now(&id);
         }
     }
@@ -70,8 +74,8 @@ mod tests {
             transcript.event(&call.into());
         }
         assert!(!transcript.has_said(), "calls are held until they end");
-        transcript.delegated("writer", &"agt_c_1_2".into());
-        transcript.delegated("writer", &"agt_e_1_2".into());
+        transcript.delegated("writer", "writer", &"agt_c_1_2".into());
+        transcript.delegated("writer", "writer", &"agt_e_1_2".into());
         let said: String = transcript.take().into_iter().map(|piece| piece.text).collect();
         assert_eq!(said, "● story  {\"topic\":\"sea\"}\n");
     }
