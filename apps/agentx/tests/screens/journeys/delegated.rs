@@ -39,7 +39,7 @@ fn a_delegated_task() {
             "24 lines (Ctrl-O shows more)",
             "scout │ • bed 40",
             "There are 40 beds.",
-            "│ - bed **40**",
+            "│ • bed 20",
             "continue with:",
         ]);
         shots.all(&mut chat)

@@ -2,11 +2,12 @@
 //! Lines in the scrollback are never changed: the text is printed below them.
 
 use agentx::runtime::{Delivery, View};
+use agentx_terminal::{Markdown, Theme};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use unicode_width::UnicodeWidthStr as _;
 
 use crate::chat::conversation::readable_items::ReadableItem;
-use crate::chat::{Chat, LOOK_BACK};
+use crate::chat::{Chat, ChatInterface, LOOK_BACK};
 use crate::error::ChatError;
 use crate::place::follow::AnyFollower;
 use crate::render::clean::{clean, visible};
@@ -53,6 +54,16 @@ fn lines_of(text: &str, all: &str) -> Vec<String> {
     shown.push(format!("… {}; all of them: {all} …", units::counted(out, "line")));
     shown.extend(lines[lines.len() - half..].iter().map(|line| (*line).to_owned()));
     shown
+}
+
+/// Returns the rows of an answer, which is Markdown, with control sequences for looks.
+fn rendered(answer: &str, theme: Theme, columns: usize) -> String {
+    // A row that is printed with its looks has no room for the address of a link.
+    let mut markdown = Markdown::new(columns, theme.with_links(false));
+    markdown.push(answer);
+    markdown.end();
+    let rows = markdown.take_done();
+    rows.iter().map(|row| row.to_ansi() + "\n").collect()
 }
 
 impl Chat<'_> {
@@ -126,6 +137,14 @@ impl Chat<'_> {
             told.push_str(&format!("\n{}", arguments(&call.input, |_| true)))
         }
         let bar = style.sign("  │ ", "  ");
+        let text = match &self.display.face {
+            ChatInterface::Editor { screen, .. } if call.is_of_an_agent() => rendered(
+                &text,
+                screen.theme(),
+                self.display.width().saturating_sub(bar.width()),
+            ),
+            _ => text,
+        };
         for line in lines_of(&text, &self.prints_all()) {
             told.push_str(&format!("{}{line}\n", style.dim(bar)));
         }
@@ -192,6 +211,14 @@ mod tests {
         assert_eq!(
             (from_the_end(&[1, 2, 3], 3), from_the_end(&[1], 2)),
             (Some(&1), None)
+        );
+    }
+
+    #[test]
+    fn the_whole_answer_of_an_agent_is_rendered() {
+        assert_eq!(
+            rendered("# Beds\n- bed **1**\n", Theme::plain(), 40),
+            "# Beds\n\n• bed 1\n"
         );
     }
 

@@ -197,6 +197,12 @@ impl ReadableCall {
         }
     }
 
+    /// Returns whether the result is the answer of another agent, which is Markdown.
+    pub(super) fn is_of_an_agent(&self) -> bool {
+        // The answer of an agent in the background has no call.
+        self.output.is_empty() && (self.id.is_none() || self.name == "delegate")
+    }
+
     /// Returns whether this call gave work to an agent of this name without waiting for its answer.
     fn is_background_work_of(&self, name: &str) -> bool {
         let is_it = |argument: &str, value: Value| self.input.get(argument) == Some(&value);
@@ -279,6 +285,7 @@ mod tests {
                 (call.name.as_str(), call.result.as_str(), call.end.as_str()),
                 ("delegate", "It is there.", "done · 1.0s")
             );
+            assert!(call.is_of_an_agent());
         }
     }
 
