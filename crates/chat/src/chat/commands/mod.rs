@@ -72,6 +72,7 @@ impl Chat<'_> {
             Slash::Context { exact } => self.window(exact).await,
             Slash::Thinking(n) => self.thinking(n).await,
             Slash::Output(n) => self.output(n).await,
+            Slash::AgentOutput(name) => self.agent_output(&name).await,
             Slash::Jobs(None) => {
                 self.tell_of_own_jobs();
                 Ok(self.programs.jobs.list(units::now(), self.display.width()))

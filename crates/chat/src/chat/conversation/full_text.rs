@@ -18,6 +18,9 @@ use crate::render::units;
 /// Maximum number of lines to print, half of them from the beginning.
 const MOST_LINES: usize = 1_000;
 
+/// The columns before a line of output: the bar and blanks.
+const BAR_COLUMNS: usize = 4;
+
 /// The commands of keys about reasoning and output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::chat) enum ReadingCommand {
@@ -155,6 +158,37 @@ impl Chat<'_> {
         };
         told.push_str(&style.dim(&format!("{}{end}", style.sign("  └ ", ""))));
         Ok(told)
+    }
+
+    /// Returns the last whole answer of the agent with this name on the screen.
+    pub(in crate::chat) async fn agent_output(&mut self, name: &str) -> Result<String, ChatError> {
+        let again = self.read_again(|again| again.answer_of(name).is_some()).await?;
+        let Some(answer) = again.answer_of(name) else {
+            let name = visible(name);
+            return Ok(format!(
+                "no agent `{name}` has answered; /output takes a number, the name of an agent, or nothing"
+            ));
+        };
+        let style = self.display.style();
+        let sign = style.person(style.sign("●", "agent"));
+        let mut told = format!("{sign} {}\n", style.bold(&answer.shown));
+        let bar = style.dim(style.sign("  │ ", "  "));
+        let text = self.rendered_answer(clean(&answer.text));
+        for line in lines_of(&text, &self.prints_all()) {
+            told.push_str(&format!("{bar}{line}\n"));
+        }
+        Ok(told)
+    }
+
+    /// Renders the answer of an agent, which is Markdown, if there is a screen for it.
+    fn rendered_answer(&self, text: String) -> String {
+        match &self.display.face {
+            ChatInterface::Editor { screen, .. } => {
+                let columns = self.display.width().saturating_sub(BAR_COLUMNS);
+                rendered(&text, screen.theme(), columns)
+            }
+            ChatInterface::Lines { .. } => text,
+        }
     }
 
     /// The command that prints the whole session, with all output and reasoning.

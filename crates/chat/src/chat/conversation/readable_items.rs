@@ -7,6 +7,8 @@ use agentx::types::{
 };
 use serde_json::Value;
 
+use crate::render::clean::visible;
+use crate::render::names::AgentNames;
 use crate::render::tool::{describe, outcome};
 use crate::render::units;
 
@@ -40,6 +42,8 @@ pub(super) struct ReadableCall {
 #[derive(Debug, Default)]
 struct ChildAgent {
     name: String,
+    /// Its name on the screen.
+    shown: String,
     /// The text of its latest message.
     said: String,
 }
@@ -53,6 +57,17 @@ pub(super) struct ReadableItem {
     /// `delegate`: those never begin.
     requested: Vec<ReadableCall>,
     children: HashMap<AgentStateId, ChildAgent>,
+    names: AgentNames,
+    /// The answers of agents that another one made, in the order of their ends.
+    pub(super) answers: Vec<AgentAnswer>,
+}
+
+/// The whole answer of an agent that another one made.
+#[derive(Debug)]
+pub(super) struct AgentAnswer {
+    /// The name of the agent on the screen.
+    pub(super) shown: String,
+    pub(super) text: String,
 }
 
 impl ReadableItem {
@@ -132,6 +147,7 @@ impl ReadableItem {
             RuntimeEvent::AgentStarted(started) if started.parent.is_some() => {
                 let child = ChildAgent {
                     name: started.name.clone(),
+                    shown: self.names.add(agent, &visible(&started.name)),
                     said: String::new(),
                 };
                 self.children.insert(agent.clone(), child);
@@ -146,6 +162,12 @@ impl ReadableItem {
                     return;
                 };
                 let said = std::mem::take(&mut child.said);
+                if !said.trim().is_empty() {
+                    self.answers.push(AgentAnswer {
+                        shown: child.shown.clone(),
+                        text: said.clone(),
+                    });
+                }
                 if self
                     .calls
                     .iter()
@@ -159,8 +181,14 @@ impl ReadableItem {
                     });
                 }
             }
+            RuntimeEvent::AgentDestroyed(_) => self.names.remove(agent),
             _ => {}
         }
+    }
+
+    /// Returns the last answer of the agent with this name on the screen.
+    pub(super) fn answer_of(&self, shown: &str) -> Option<&AgentAnswer> {
+        self.answers.iter().rev().find(|answer| answer.shown == shown)
     }
 
     /// Moves a call that ended without having begun to the calls that can be read.
@@ -356,5 +384,8 @@ mod tests {
             .last()
             .map(|call| (call.name.as_str(), call.result.as_str()));
         assert_eq!(last, Some(("scout", "Found it.")));
+        let answer = items.answer_of("scout").map(|answer| answer.text.as_str());
+        assert_eq!(answer, Some("Found it."));
+        assert!(items.answer_of("scout 2").is_none());
     }
 }

@@ -41,6 +41,8 @@ pub(crate) enum Slash {
     Thinking(usize),
     /// Shows the whole output of the call with this number, counted from the end.
     Output(usize),
+    /// Shows the last whole answer of the agent with this name on the screen.
+    AgentOutput(String),
     /// Lists the commands in the background, or ends the one of this name.
     Jobs(Option<String>),
     /// Shows the list of tasks.
@@ -161,7 +163,10 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
             other => return Err(format!("/context takes `exact` or nothing, not `{other}`")),
         },
         "thinking" => Slash::Thinking(number(name, argument)?.unwrap_or(1)),
-        "output" => Slash::Output(number(name, argument)?.unwrap_or(1)),
+        "output" => match number(name, argument) {
+            Ok(number) => Slash::Output(number.unwrap_or(1)),
+            Err(_) => Slash::AgentOutput(argument.to_owned()),
+        },
         "jobs" => Slash::Jobs(job(argument)?),
         "todo" => Slash::Todo,
         "sessions" => Slash::Sessions,

@@ -12,6 +12,7 @@ impl Slash {
             | Self::Context { .. }
             | Self::Thinking(_)
             | Self::Output(_)
+            | Self::AgentOutput(_)
             | Self::Jobs(None)
             | Self::Todo
             | Self::Sessions

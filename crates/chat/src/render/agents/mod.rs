@@ -48,6 +48,8 @@ struct AnswerRendering {
 
 #[derive(Debug)]
 struct CastMember {
+    /// Its name on the screen.
+    shown: String,
     label: String,
     label_width: usize,
     /// The number of columns beside the label.
@@ -171,6 +173,8 @@ impl LiveAgents {
             let name = self.first.clone();
             self.admit(id, &name, false);
         }
+        let mut others = self.members.iter().filter(|(other, _)| *other != id);
+        let others_work = others.any(|(_, other)| other.is_child && other.at_work);
         let Some(member) = self.members.get_mut(id) else {
             return main.event(&envelope.event);
         };
@@ -187,7 +191,7 @@ impl LiveAgents {
         member.transcript.event(&envelope.event);
         member.tell(main, self.apart);
         if let RuntimeEvent::MessageStop(stop) = &envelope.event {
-            member.end_answer(main, stop.stop_reason);
+            member.end_answer(main, stop.stop_reason, others_work);
         }
         if is_broken {
             member.held = None;
@@ -230,6 +234,7 @@ impl LiveAgents {
         }
         let rendering = self.rendering;
         let member = self.members.entry(id.clone()).or_insert_with(|| CastMember {
+            shown: String::new(),
             label: String::new(),
             label_width,
             room,
@@ -245,6 +250,7 @@ impl LiveAgents {
         });
         // Something may be known of it before its name is.
         (member.label, member.label_width, member.is_child) = (label, label_width, is_child);
+        member.shown = name;
     }
 
     /// Returns whether an agent that another one made is at work.
@@ -280,7 +286,7 @@ impl LiveAgents {
         for member in self.members.values_mut() {
             member.transcript.end_line();
             member.tell(main, self.apart);
-            member.end_answer(main, StopReason::Interrupted);
+            member.end_answer(main, StopReason::Interrupted, false);
         }
     }
 }
@@ -340,7 +346,7 @@ impl CastMember {
                     self.print_rows(main, &rows);
                 }
                 Some(_) => {
-                    self.end_answer(main, StopReason::ToolUse);
+                    self.end_answer(main, StopReason::ToolUse, false);
                     self.line.push_str(&piece.text);
                 }
                 None => match &mut self.held {

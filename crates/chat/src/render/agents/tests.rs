@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use agentx::types::{
-    AgentDestroyed, AgentStarted, ApprovalRequested, ApprovalSettled, EventDraft, MessageStop, RunFinished,
-    RunId, RunStatus, SessionId, Source, StopReason, TextDelta, Timestamp, ToolCallRequested, ToolCompleted,
-    ToolExecuting, Usage,
+    AgentDestroyed, AgentStarted, EventDraft, MessageStop, RunFinished, RunId, RunStarted, RunStatus,
+    SessionId, Source, StopReason, TextDelta, Timestamp, ToolCallRequested, ToolCompleted, ToolExecuting,
+    Usage,
 };
 use serde_json::json;
 
@@ -159,6 +159,27 @@ fn a_long_answer_of_another_agent_is_rendered_and_shortened() {
     let is_begun = |line: &String| line.starts_with("scout │ • item");
     assert!(live.iter().any(is_begun), "its progress is seen: {live:?}");
     assert!(cast.unfinished().is_empty());
+}
+
+#[test]
+fn while_others_work_the_hint_names_the_agent_whose_lines_are_left_out() {
+    let style = AnsiStyle::default();
+    let mut cast = LiveAgents::new(style, 80).rendering(Theme::plain(), " (KEY)");
+    let mut main = TranscriptRenderer::new(style, 80);
+    let begun = RunStarted {
+        run_id: RunId::new("run_1"),
+        message_id: "msg_0".into(),
+    };
+    cast.event(&mut main, &envelope("c", started("scout", Some("a"))));
+    cast.event(&mut main, &envelope("c", begun));
+    for event in long_answer() {
+        cast.event(&mut main, &event);
+    }
+    let shown = joined(&main.take());
+    assert!(
+        shown.contains("scout 2 │ … 24 lines (/output scout 2 shows more) …\n"),
+        "{shown}"
+    );
 }
 
 #[test]
