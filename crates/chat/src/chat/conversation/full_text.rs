@@ -140,13 +140,10 @@ impl Chat<'_> {
             told.push_str(&format!("\n{}", arguments(&call.input, |_| true)))
         }
         let bar = style.sign("  │ ", "  ");
-        let text = match &self.display.face {
-            ChatInterface::Editor { screen, .. } if call.is_of_an_agent() => rendered(
-                &text,
-                screen.theme(),
-                self.display.width().saturating_sub(bar.width()),
-            ),
-            _ => text,
+        let text = if call.is_of_an_agent() {
+            self.rendered_answer(text)
+        } else {
+            text
         };
         for line in lines_of(&text, &self.prints_all()) {
             told.push_str(&format!("{}{line}\n", style.dim(bar)));
