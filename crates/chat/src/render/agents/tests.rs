@@ -208,7 +208,7 @@ fn a_rendered_answer_keeps_its_place_among_calls_and_its_looks() {
         .collect();
     assert_eq!(
         plain,
-        "I ask.\n● delegate  scout: look\nscout │ Well.\nscout │\nscout │ Let me see. And\n\
+        "I ask.\n● delegate  scout: look\nscout │ Well.\nscout │\nscout │ Let me see.\nscout │ And\n\
          scout │ ● read  a.txt\nscout │   └ ✓ 0.0s\nscout │ Found it.\n  └ ✓ 0.0s\nIt is there.\n"
     );
 }
