@@ -64,3 +64,30 @@ fn a_question_stays_whole_on_the_screen_while_another_call_says_much() {
         chat.each_once(["clean up", "command that deletes"]);
     }
 }
+
+/// The second question is asked before the first edit has run, and its lines move by that edit.
+#[test]
+fn of_two_edits_each_question_stands_once_and_shows_the_file_as_it_is_then() {
+    let edit = |old: &str, new: &str| {
+        let input = json!({ "path": "tide.txt", "old_string": old, "new_string": new });
+        Part::Call("edit", input)
+    };
+    let world = World::of_model(vec![
+        vec![Part::Call("read", json!({ "path": "tide.txt" }))],
+        vec![edit("row 1\n", "row 1\nebb\n"), edit("row 9\n", "flood\n")],
+        vec![Part::Say("Done.".into())],
+    ]);
+    let rows: String = (1..=9).map(|n| format!("row {n}\n")).collect();
+    world.write("tide.txt", rows);
+    let mut chat = Stage::chat(&world, &[], 80);
+    chat.say("change it");
+    chat.wait_for_question();
+    chat.say("y");
+    chat.wait_for("10 -row 9");
+    chat.wait_for_question();
+    chat.say("y");
+    chat.wait_for("Done.");
+    chat.wait_for_prompt();
+    chat.leave();
+    chat.each_once(["2 +ebb", "10 -row 9", "10 +flood", "Done."]);
+}
