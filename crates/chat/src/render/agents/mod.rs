@@ -359,14 +359,18 @@ impl CastMember {
     }
 
     /// Ends the answer that streams, if one does. Only an answer that ends the agent's work can be seen in
-    /// full later.
-    fn end_answer(&mut self, main: &mut TranscriptRenderer, why: StopReason) {
+    /// full later: by the key for the last output, or by the agent's name if other agents work, because their
+    /// answers come later.
+    fn end_answer(&mut self, main: &mut TranscriptRenderer, why: StopReason, others_work: bool) {
         let more = match (self.rendering, why) {
-            (Some(rendering), StopReason::EndTurn) => rendering.more,
-            _ => "",
+            (Some(rendering), StopReason::EndTurn) if others_work && !rendering.more.is_empty() => {
+                format!(" (/output {} shows more)", self.shown)
+            }
+            (Some(rendering), StopReason::EndTurn) => rendering.more.to_owned(),
+            _ => String::new(),
         };
         if let Some(answer) = self.answer.take() {
-            let rows = answer.finish(more);
+            let rows = answer.finish(&more);
             self.print_rows(main, &rows);
         }
     }
