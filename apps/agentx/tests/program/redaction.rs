@@ -326,6 +326,24 @@ fn words_of_a_deleted_session_are_in_no_byte_of_the_data_directory() {
 }
 
 #[test]
+fn a_command_that_was_killed_after_it_marked_a_value_can_be_repeated() {
+    let sandbox = Sandbox::new();
+    let add = ["secrets", "add", "WIFI", "--value-from-stdin"];
+    assert_eq!(sandbox.run_with_input(&add, KEY).code, Some(0));
+    // It was killed before it took the value out of the files.
+    sandbox.write(&data("history"), format!("run echo {KEY}\n"));
+    let repeated = sandbox.run_with_input(&add, KEY);
+    assert_eq!(repeated.code, Some(0), "{repeated}");
+    assert!(
+        repeated.stderr.contains("marked already with this value")
+            && repeated.stderr.contains("taken out of 1 typed line")
+            && !repeated.stderr.contains("still there"),
+        "{repeated}"
+    );
+    assert_eq!(files_with_key(&sandbox), ["secrets.json"]);
+}
+
+#[test]
 fn a_marked_value_is_replaced_listed_by_name_and_forgotten() {
     let sandbox = Sandbox::new();
     let add = ["secrets", "add", "WIFI", "--value-from-stdin"];
@@ -333,10 +351,10 @@ fn a_marked_value_is_replaced_listed_by_name_and_forgotten() {
     assert_eq!(marked.code, Some(0), "{marked}");
     let listed = output(&sandbox, &["secrets"]);
     assert!(listed.contains("WIFI") && !listed.contains(KEY), "{listed}");
-    assert_eq!(
-        sandbox.run_with_input(&add, KEY).code,
-        Some(2),
-        "the name is taken"
+    let taken = sandbox.run_with_input(&add, "another-made-up-value");
+    assert!(
+        taken.code == Some(2) && taken.stderr.contains("files may still have that value"),
+        "{taken}"
     );
     #[cfg(unix)]
     {

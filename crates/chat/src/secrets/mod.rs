@@ -81,11 +81,8 @@ pub fn run(
         } => {
             check_new_name(settings, &name)?;
             let value = value(&format!("Value of {name}: "), value_from_stdin)?;
-            mark(settings, &name, &value)?;
-            console.say(&format!(
-                "marked; running programs take it up when they start again\nhint: `agentx sessions scan` \
-                 finds where {name} is recorded already\n"
-            ));
+            let is_new = mark(settings, &name, &value)?;
+            console.say(&said_of_mark(&name, is_new, settings.secrets.redact));
             // What is not replaced from now on need not be replaced in what was typed before.
             if settings.secrets.redact {
                 let redactor = Redactor::of_values(&set_of(&name, &value)?);
@@ -98,6 +95,18 @@ pub fn run(
         }
     }
     Ok(Exit::Ok)
+}
+
+/// What a person reads after a value was marked, or was found to be marked already.
+fn said_of_mark(name: &str, is_new: bool, is_taken_out: bool) -> String {
+    let marked = match (is_new, is_taken_out) {
+        (true, _) => "marked; running programs take it up when they start again".to_owned(),
+        (false, true) => {
+            format!("{name} is marked already with this value; it is taken out of files once more")
+        }
+        (false, false) => format!("{name} is marked already with this value"),
+    };
+    format!("{marked}\nhint: `agentx sessions scan` finds where {name} is recorded already\n")
 }
 
 fn list(settings: &Settings, all: bool, as_json: bool, console: &mut Console) -> Result<(), ChatError> {
@@ -230,15 +239,25 @@ pub(crate) fn check_name(name: &str) -> Result<(), ChatError> {
     ))
 }
 
-/// Keeps a value.
+/// Keeps a value. Returns `false` if the name has this value already: a command that was killed while it took
+/// the value out of files can be repeated.
 ///
 /// # Errors
-/// Returns an error if the value is unusable, the name is taken, or the file cannot be written.
-pub(crate) fn mark(settings: &Settings, name: &str, value: &Secret) -> Result<(), ChatError> {
+/// Returns an error if the value is unusable, the name has another value, or the file cannot be written.
+pub(crate) fn mark(settings: &Settings, name: &str, value: &Secret) -> Result<bool, ChatError> {
     set_of(name, value)?;
     change(settings, |marked| {
-        if marked.iter().any(|known| known.name == name) {
-            return Err(already_marked(name));
+        if let Some(known) = marked.iter().find(|known| known.name == name) {
+            if known.value == *value {
+                return Ok(false);
+            }
+            return Err(ChatError::usage(
+                format!("{name} is marked already, with another value"),
+                format!(
+                    "`agentx secrets remove {name}` forgets that value; or choose another name. If a command \
+                     that marked it was interrupted, files may still have that value: repeat it with that value"
+                ),
+            ));
         }
         if marked.len() >= MOST_SECRETS {
             return Err(ChatError::usage(
@@ -250,7 +269,7 @@ pub(crate) fn mark(settings: &Settings, name: &str, value: &Secret) -> Result<()
             name: name.to_owned(),
             value: value.clone(),
         });
-        Ok(())
+        Ok(true)
     })
 }
 
@@ -272,11 +291,11 @@ pub(crate) fn forget(settings: &Settings, name: &str) -> Result<(), ChatError> {
     })
 }
 
-/// Changes the file while no other process does.
-fn change(
+/// Changes the file while no other process does. Returns what `change` returns.
+fn change<R>(
     settings: &Settings,
-    change: impl FnOnce(&mut Vec<MarkedSecret>) -> Result<(), ChatError>,
-) -> Result<(), ChatError> {
+    change: impl FnOnce(&mut Vec<MarkedSecret>) -> Result<R, ChatError>,
+) -> Result<R, ChatError> {
     let path: PathBuf = settings.data_dir.join(MARKED_SECRETS);
     let failed = |error: std::io::Error| ChatError::File {
         path: path.display().to_string(),
@@ -300,12 +319,13 @@ fn change(
             "it cannot be read, so it is not changed; move it away to start again",
         )));
     }
-    change(&mut marked)?;
+    let done = change(&mut marked)?;
     let options = ReplaceOptions {
         durable: true,
         ..ReplaceOptions::default()
     };
-    replace_locked(&path, marked_text(&marked).as_bytes(), options, &lock).map_err(failed)
+    replace_locked(&path, marked_text(&marked).as_bytes(), options, &lock).map_err(failed)?;
+    Ok(done)
 }
 
 #[cfg(test)]

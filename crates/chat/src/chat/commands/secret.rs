@@ -72,15 +72,11 @@ impl Chat<'_> {
                 ));
             }
         };
-        self.mark_value(name, &value).await
-    }
-
-    /// Marks a value, and takes it out of what was typed before.
-    async fn mark_value(&mut self, name: &str, value: &Secret) -> Result<String, ChatError> {
-        secrets::mark(self.settings, name, value)?;
+        let is_new = secrets::mark(self.settings, name, &value)?;
+        let marked = if is_new { "marked" } else { "marked already" };
         if !self.learn() {
             return Ok(format!(
-                "marked: {name}; it is not replaced while `secrets.redact` is off"
+                "{marked}: {name}; it is not replaced while `secrets.redact` is off"
             ));
         }
         // The draft of this chat is open, so nobody else can change it.
@@ -90,7 +86,7 @@ impl Chat<'_> {
         let taken = tokio::task::spawn_blocking(move || kept_files::take_out(&settings, &redactor)).await;
         let notes = taken.map(|taken| taken.notes()).unwrap_or_default();
         Ok(format!(
-            "marked: {name} is replaced from now on. What was recorded before stays until `agentx sessions redact ID \
+            "{marked}: {name} is replaced from now on. What was recorded before stays until `agentx sessions redact ID \
              --found`\n{notes}"
         )
         .trim_end()
