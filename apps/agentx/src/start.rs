@@ -50,17 +50,21 @@ pub(crate) fn settings_to_look(global: &Global) -> Result<Loaded, ChatError> {
     settings_by(load_whatever_workspace, global, &AgentArgs::default())
 }
 
+/// Returns what this command line says about where the settings are, and what they are.
+pub(crate) fn request(global: &Global, agent: &AgentArgs) -> Result<LoadRequest<'static>, ChatError> {
+    Ok(LoadRequest {
+        places: places(global)?,
+        lookup: &lookup,
+        flags: flags(global, agent),
+    })
+}
+
 fn settings_by(
     load: fn(LoadRequest<'_>) -> Result<Loaded, ConfigError>,
     global: &Global,
     agent: &AgentArgs,
 ) -> Result<Loaded, ChatError> {
-    let places = places(global)?;
-    let mut loaded = load(LoadRequest {
-        places,
-        lookup: &lookup,
-        flags: flags(global, agent),
-    })?;
+    let mut loaded = load(request(global, agent)?)?;
     loaded.warnings.extend(wrong_variables());
     Ok(loaded)
 }

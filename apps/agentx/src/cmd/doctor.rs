@@ -16,10 +16,11 @@ pub(crate) fn run(args: &DoctorArgs, global: &Global, console: &mut Console) -> 
     let mut checks = vec![of_configuration(loaded.as_ref())];
     match &loaded.or_else(|_| start::settings_to_look(global)) {
         Ok(loaded) => checks.extend(block_on(async { Ok(of_settings(loaded, args.offline).await) })?),
-        // Without settings, check the default data directory.
+        // Without settings, check the data directory of the command line, or the default one.
         Err(_) => {
-            if let Ok(places) = start::places(global) {
-                checks.extend(of_data(&places.data_dir));
+            let default = || start::places(global).ok().map(|places| places.data_dir);
+            if let Some(data_dir) = global.data.clone().or_else(default) {
+                checks.extend(of_data(&data_dir));
             }
         }
     }

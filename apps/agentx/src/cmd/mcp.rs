@@ -16,7 +16,7 @@ use crate::mcp_login::{log_in, log_out};
 use crate::mcp_servers::{DescribedServer, find, list, show};
 use crate::mcp_serving::serve_stdio;
 use crate::mcp_tokens::{McpTokenWork, do_at};
-use crate::start::{self, SettingsRead::All, SettingsRead::McpServers, lookup};
+use crate::start::{self, SettingsRead::All, SettingsRead::McpServers};
 
 /// Does what was asked for.
 pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -> Result<Exit, ChatError> {
@@ -32,11 +32,7 @@ pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -
     }
     let loaded = start::settings_aloud(McpServers, global, console)?;
     let known = servers(&loaded.settings, &[]);
-    let request = LoadRequest {
-        places: start::places(global)?,
-        lookup: &lookup,
-        flags: Vec::new(),
-    };
+    let request = start::request(global, &AgentArgs::default())?;
     match command {
         McpCommand::Serve => Ok(Exit::Ok),
         McpCommand::List => {
@@ -54,11 +50,10 @@ pub(crate) fn run(command: McpCommand, global: &Global, console: &mut Console) -
                 trust_annotations: args.trust_annotations,
                 target: &args.target,
             };
-            let places = &request.places;
             let request = || LoadRequest {
-                places: places.clone(),
-                lookup: &lookup,
-                flags: Vec::new(),
+                places: request.places.clone(),
+                lookup: request.lookup,
+                flags: request.flags.clone(),
             };
             block_on(add_and_try(
                 &described,

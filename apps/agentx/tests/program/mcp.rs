@@ -567,3 +567,18 @@ fn a_server_that_does_not_start_is_not_added_and_one_that_is_there_names_what_to
         "{doctor}"
     );
 }
+
+#[test]
+fn tools_of_an_added_server_are_known_in_the_data_directory_of_the_command_line() {
+    let sandbox = Sandbox::new();
+    sandbox.write("home/server.sh", SERVER);
+    let path = |name: &str| sandbox.path(name).display().to_string();
+    let (data, server, ledger) = (path("other"), path("home/server.sh"), path("home/ledger"));
+    let add = ["mcp", "add", "made-up", "--", "sh", &server, "plain", &ledger];
+    let added = sandbox.run(&[&["--data", &data][..], &add].concat());
+    assert_eq!(added.code, Some(0), "{added}");
+    let there = sandbox.run(&["--data", &data, "doctor", "--offline"]);
+    assert!(there.stdout.contains("made-up known"), "{there}");
+    let elsewhere = sandbox.run(&["doctor", "--offline"]);
+    assert!(elsewhere.stdout.contains("made-up configured"), "{elsewhere}");
+}
