@@ -2,7 +2,8 @@
 //! it replace it. Both hold its lock, so that no line is appended to a file that was just replaced.
 
 use std::fmt;
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,11 +96,15 @@ impl HistoryFile {
         Ok(changed)
     }
 
-    /// Appends a line, and creates the file if there is none.
+    /// Appends a line, and creates the file if there is none. A line that an earlier writer left unfinished,
+    /// because it was killed or the disk was full, stays a line of its own.
     pub(crate) fn append(&self, line: &str) -> io::Result<()> {
         let _lock = self.lock()?;
-        let mut file = private_options().append(true).create(true).open(&self.path)?;
-        writeln!(file, "{}", escape(line))
+        let mut options = private_options();
+        let mut file = options.read(true).append(true).create(true).open(&self.path)?;
+        let start = if ends_within_line(&mut file)? { "\n" } else { "" };
+        // One write: a kill between two would leave the line without its end.
+        file.write_all(format!("{start}{}\n", escape(line)).as_bytes())
     }
 
     /// Replaces all lines by what `shorten` makes of them.
@@ -119,6 +124,17 @@ impl HistoryFile {
         let lock = FileLock::wait(&FileLock::path_for(&self.path), PATIENCE)?;
         lock.ok_or_else(|| io::Error::other("another process is writing it; try again"))
     }
+}
+
+/// Returns whether the last line of a file has no end.
+fn ends_within_line(file: &mut File) -> io::Result<bool> {
+    if file.metadata()?.len() == 0 {
+        return Ok(false);
+    }
+    let mut last = [0];
+    file.seek(SeekFrom::End(-1))?;
+    file.read_exact(&mut last)?;
+    Ok(last != *b"\n")
 }
 
 fn escape(line: &str) -> String {
@@ -173,6 +189,17 @@ mod tests {
         drop(lock);
         appending.join().unwrap().unwrap();
         assert_eq!(file.lines(), ["[secret KEY]", "typed meanwhile"]);
+    }
+
+    #[test]
+    fn a_line_that_a_killed_writer_left_unfinished_stays_a_line_of_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = HistoryFile::of(folder.path());
+        std::fs::write(file.path(), "first\ncut sho").unwrap();
+        file.append("next").unwrap();
+        file.append("last").unwrap();
+        let text = std::fs::read_to_string(file.path()).unwrap();
+        assert_eq!(text, "first\ncut sho\nnext\nlast\n");
     }
 
     #[test]
