@@ -70,22 +70,33 @@ impl HistoryFile {
 
     /// The lines, the oldest first. An unreadable file counts as empty.
     pub fn lines(&self) -> Vec<String> {
-        let bytes = std::fs::read(&self.path).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).lines().map(unescape).collect()
+        self.read().unwrap_or_default()
+    }
+
+    /// The lines, the oldest first; none if there is no file.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read.
+    pub fn read(&self) -> io::Result<Vec<String>> {
+        match std::fs::read(&self.path) {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).lines().map(unescape).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Replaces each line by what `filter` returns for it. Returns the number of lines that changed. If none
     /// does, the file stays as it is.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be replaced, or another process holds its lock for more than a
+    /// Returns an error if the file cannot be read or replaced, or another process holds its lock for more than a
     /// second.
     pub fn filter(&self, filter: &LineFilter) -> io::Result<usize> {
         if !self.path.exists() {
             return Ok(0);
         }
         let lock = self.lock()?;
-        let before = self.lines();
+        let before = self.read()?;
         let after: Vec<String> = before.iter().map(|line| filter.apply(line)).collect();
         let changed = before.iter().zip(&after).filter(|(was, is)| was != is).count();
         if changed == 0 {
@@ -110,7 +121,7 @@ impl HistoryFile {
     /// Replaces all lines by what `shorten` makes of them.
     pub(crate) fn rewrite(&self, shorten: impl FnOnce(&mut Vec<String>)) -> io::Result<()> {
         let lock = self.lock()?;
-        let mut lines = self.lines();
+        let mut lines = self.read()?;
         shorten(&mut lines);
         self.replace(&lines, &lock)
     }

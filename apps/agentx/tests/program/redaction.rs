@@ -344,6 +344,33 @@ fn a_command_that_was_killed_after_it_marked_a_value_can_be_repeated() {
 }
 
 #[test]
+fn files_that_cannot_be_read_are_reported_and_not_counted_as_clean() {
+    let sandbox = Sandbox::new();
+    sandbox
+        .write(&data("memory.db"), "this is not a database. ".repeat(1_000))
+        .write(&data("schedules.json"), "{");
+    let marked = sandbox.run_with_input(&["secrets", "add", "WIFI", "--value-from-stdin"], KEY);
+    assert_eq!(marked.code, Some(0), "{marked}");
+    for said in [
+        "memory.db cannot be changed: ",
+        "schedules.json could not be read: ",
+    ] {
+        assert!(marked.stderr.contains(said), "{said}: {marked}");
+    }
+    let scanned = output(&sandbox, &["sessions", "scan"]);
+    for file in ["memory.db", "schedules.json"] {
+        assert!(
+            scanned.contains(&format!("{file} could not be read: ")),
+            "{file}: {scanned}"
+        );
+    }
+    assert!(
+        scanned.contains("no known secret is recorded in what could be read"),
+        "{scanned}"
+    );
+}
+
+#[test]
 fn a_marked_value_is_replaced_listed_by_name_and_forgotten() {
     let sandbox = Sandbox::new();
     let add = ["secrets", "add", "WIFI", "--value-from-stdin"];

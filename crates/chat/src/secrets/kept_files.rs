@@ -24,6 +24,12 @@ use crate::render::clean::visible;
 use crate::render::units::{counted, now};
 use crate::terminal::draft;
 
+/// The file of typed lines.
+const HISTORY: &str = "history";
+/// The file of schedules.
+const SCHEDULES: &str = "schedules.json";
+/// The database of memories, and what is not yet in it.
+const MEMORY_FILES: [&str; 2] = [MEMORY_DATABASE, "memory.db-wal"];
 /// The files with the values that tools of files keep.
 const TOOL_VALUES: [&str; 2] = ["flows.db", "flows.db-wal"];
 /// Maximum number of bytes of such a file that are searched: 64 MiB.
@@ -47,54 +53,92 @@ impl fmt::Display for FoundInFile {
     }
 }
 
-/// Searches the files for what this redactor knows. A file that cannot be read has no findings.
-pub(crate) fn find(settings: &Settings, redactor: &Redactor) -> Vec<FoundInFile> {
+/// A file beside the sessions that could not be searched, so it may have a secret.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct UnreadFile {
+    /// The file, below the data directory.
+    pub file: String,
+    /// The reason.
+    pub error: String,
+}
+
+impl fmt::Display for UnreadFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { file, error } = self;
+        write!(f, "{} could not be read: {}", visible(file), visible(error))
+    }
+}
+
+/// The result of a search of the files beside the sessions.
+#[derive(Debug, Default)]
+pub(crate) struct SearchedFiles {
+    pub(crate) found: Vec<FoundInFile>,
+    pub(crate) unread: Vec<UnreadFile>,
+}
+
+/// Searches the files for what this redactor knows. Waits five seconds at most for another process that has
+/// locked the memories.
+pub(crate) fn find(settings: &Settings, redactor: &Redactor) -> SearchedFiles {
     let data_dir = &settings.data_dir;
     let mut search = SecretSearch {
         redactor,
-        found: Vec::new(),
+        searched: SearchedFiles::default(),
     };
-    for (number, line) in (1..).zip(HistoryFile::of(data_dir).lines()) {
-        search.look("history", &format!("line {number}"), &line);
+    let lines = search.read(HISTORY, HistoryFile::of(data_dir).read());
+    for (number, line) in (1..).zip(lines) {
+        search.look(HISTORY, &format!("line {number}"), &line);
     }
     for path in draft::files(data_dir) {
-        let bytes = fs::read(&path).unwrap_or_default();
-        let file = relative_path(data_dir, &path);
-        search.look(&file, "unsent text", &String::from_utf8_lossy(&bytes));
+        search.look_into(data_dir, &path, "unsent text");
     }
-    for schedule in ScheduleStore::at(data_dir).list().unwrap_or_default() {
+    for schedule in search.read(SCHEDULES, ScheduleStore::at(data_dir).list()) {
         let place = format!("schedule {}", schedule.name);
-        search.look("schedules.json", &place, &schedule.prompt);
+        search.look(SCHEDULES, &place, &schedule.prompt);
     }
-    for (id, text) in memories(settings) {
+    for (id, text) in search.read(MEMORY_DATABASE, memories(settings)) {
         search.look(MEMORY_DATABASE, &format!("memory {id}"), &text);
     }
     for file in TOOL_VALUES {
-        let mut bytes = Vec::new();
-        let opened = File::open(data_dir.join(file)).map(|file| file.take(MOST_BYTES));
-        if opened.is_ok_and(|mut file| file.read_to_end(&mut bytes).is_ok()) {
-            let text = String::from_utf8_lossy(&bytes);
-            search.look(file, "values that tools keep", &text);
-        }
+        search.look_into(data_dir, &data_dir.join(file), "values that tools keep");
     }
-    search.found
+    search.searched
 }
 
-/// The secrets that were found so far.
+/// A search, with what it found so far.
 struct SecretSearch<'a> {
     redactor: &'a Redactor,
-    found: Vec<FoundInFile>,
+    searched: SearchedFiles,
 }
 
 impl SecretSearch<'_> {
+    /// Returns the entries of a file, or none if it could not be read, which is noted.
+    fn read<T, E: fmt::Display>(&mut self, file: &str, read: Result<Vec<T>, E>) -> Vec<T> {
+        read.unwrap_or_else(|error| {
+            self.searched.unread.push(UnreadFile {
+                file: file.to_owned(),
+                error: error.to_string(),
+            });
+            Vec::new()
+        })
+    }
+
+    /// Searches the bytes of a file, which need not exist.
+    fn look_into(&mut self, data_dir: &Path, path: &Path, place: &str) {
+        let file = relative_path(data_dir, path);
+        let bytes = self.read(&file, first_bytes(path));
+        self.look(&file, place, &String::from_utf8_lossy(&bytes));
+    }
+
     fn look(&mut self, file: &str, place: &str, text: &str) {
         let places = self.redactor.find(text).into_iter();
         let names: BTreeSet<String> = places.map(|place| place.name).collect();
-        self.found.extend(names.into_iter().map(|name| FoundInFile {
-            file: file.to_owned(),
-            place: place.to_owned(),
-            name,
-        }));
+        self.searched
+            .found
+            .extend(names.into_iter().map(|name| FoundInFile {
+                file: file.to_owned(),
+                place: place.to_owned(),
+                name,
+            }));
     }
 }
 
@@ -109,13 +153,13 @@ pub(crate) struct TakenOut {
     memories: usize,
     /// The files that still have a value.
     left: Vec<FoundInFile>,
-    /// Files that could not be changed, with the reasons.
+    /// Files that could not be read or changed, with the reasons: they may still have a value.
     failed: Vec<String>,
 }
 
 /// Replaces what this redactor knows in the typed lines, in drafts that no chat has open, and in memories.
-/// Waits a second at most for another process that writes the typed lines, and five for one that writes
-/// memories.
+/// Waits a second at most for another process that writes the typed lines, and five, each time that they are
+/// read or changed, for one that has locked the memories.
 pub(crate) fn take_out(settings: &Settings, redactor: &Redactor) -> TakenOut {
     let data_dir = &settings.data_dir;
     let mut taken = TakenOut::default();
@@ -136,7 +180,11 @@ pub(crate) fn take_out(settings: &Settings, redactor: &Redactor) -> TakenOut {
         Ok(count) => taken.memories = count,
         Err(error) => taken.fail(&data_dir.join(MEMORY_DATABASE), &error),
     }
-    taken.left = find(settings, redactor);
+    let SearchedFiles { found, unread } = find(settings, redactor);
+    taken.left = found;
+    for UnreadFile { file, error } in unread {
+        taken.fail_to_read(&data_dir.join(file), &error);
+    }
     taken
 }
 
@@ -144,6 +192,14 @@ impl TakenOut {
     fn fail(&mut self, path: &Path, error: &dyn fmt::Display) {
         self.failed
             .push(format!("{} cannot be changed: {error}", path.display()));
+    }
+
+    /// Notes a file that could not be searched, unless it could not be changed either.
+    fn fail_to_read(&mut self, path: &Path, error: &str) {
+        let begin = format!("{} ", path.display());
+        if !self.failed.iter().any(|failed| failed.starts_with(&begin)) {
+            self.failed.push(format!("{begin}could not be read: {error}"));
+        }
     }
 
     /// Returns the notes for a person, one per line, each with its line end.
@@ -188,7 +244,7 @@ pub(crate) fn advice(left: &[FoundInFile]) -> String {
     let has = |file: &str| left.iter().any(|found| found.file.starts_with(file));
     let lines = [
         (
-            has("schedules.json"),
+            has(SCHEDULES),
             "hint: a schedule needs its prompt; `agentx schedule remove NAME` removes it\n",
         ),
         (
@@ -225,11 +281,11 @@ fn take_out_of_draft(path: &Path, redactor: &Redactor) -> io::Result<bool> {
 
 /// Replaces the secrets in the memories. Returns the number of memories that changed.
 fn take_out_of_memories(settings: &Settings, redactor: &Redactor) -> Result<usize, MemoryError> {
-    let with_secret: Vec<(i64, String)> = memories(settings)
+    let with_secret: Vec<(i64, String)> = memories(settings)?
         .into_iter()
         .filter(|(_, text)| !redactor.find(text).is_empty())
         .collect();
-    if with_secret.is_empty() {
+    if with_secret.is_empty() && !has_remains(settings, redactor) {
         return Ok(0);
     }
     let store = open_memories(settings)?;
@@ -246,14 +302,34 @@ fn take_out_of_memories(settings: &Settings, redactor: &Redactor) -> Result<usiz
     failed.map_or(Ok(with_secret.len()), Err)
 }
 
-/// All memories with their numbers. A store that cannot be read has none.
-fn memories(settings: &Settings) -> Vec<(i64, String)> {
+/// Returns whether the database has a secret in earlier texts: a command was killed before it overwrote them.
+fn has_remains(settings: &Settings, redactor: &Redactor) -> bool {
+    MEMORY_FILES.iter().any(|file| {
+        let bytes = first_bytes(&settings.data_dir.join(file)).unwrap_or_default();
+        !redactor.find(&String::from_utf8_lossy(&bytes)).is_empty()
+    })
+}
+
+/// All memories with their numbers; none if there is no store.
+fn memories(settings: &Settings) -> Result<Vec<(i64, String)>, MemoryError> {
     if !settings.data_dir.join(MEMORY_DATABASE).exists() {
-        return Vec::new();
+        return Ok(Vec::new());
     }
-    let listed = open_memories(settings).and_then(|store| store.list(&MemoryFilter::default(), usize::MAX));
-    let listed = listed.unwrap_or_default().into_iter();
-    listed.map(|memory| (memory.id, memory.text)).collect()
+    let listed = open_memories(settings)?.list(&MemoryFilter::default(), usize::MAX)?;
+    Ok(listed
+        .into_iter()
+        .map(|memory| (memory.id, memory.text))
+        .collect())
+}
+
+/// The first bytes of a file, [`MOST_BYTES`] at most; none if there is no file.
+fn first_bytes(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match File::open(path) {
+        Ok(file) => file.take(MOST_BYTES).read_to_end(&mut bytes).map(|_| bytes),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(bytes),
+        Err(error) => Err(error),
+    }
 }
 
 /// The path of a file below the data directory.

@@ -17,7 +17,7 @@ use agentx_files::{FileLock, ReplaceOptions, make_private_directory, replace_loc
 use clap::Subcommand;
 use serde_json::json;
 
-pub use kept_files::FoundInFile;
+pub use kept_files::{FoundInFile, UnreadFile};
 
 use crate::error::ChatError;
 use crate::exit::Exit;

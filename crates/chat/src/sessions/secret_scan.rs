@@ -15,10 +15,13 @@ use base64::Engine as _;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::secrets::FoundInFile;
 use crate::secrets::kept_files::{self, advice};
+use crate::secrets::{FoundInFile, UnreadFile};
 
-/// A secret that a scan found.
+/// Advice about files that could not be read.
+const TRY_AGAIN: &str = "hint: close programs that use these files, or repair them, then scan once more\n";
+
+/// A secret that a scan found, or a file that it could not search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum ScanFinding {
@@ -26,13 +29,15 @@ pub enum ScanFinding {
     Session(FoundSecret),
     /// In a file of this machine.
     File(FoundInFile),
+    /// A file of this machine that could not be searched.
+    Unread(UnreadFile),
 }
 
 impl ScanFinding {
     fn in_file(&self) -> Option<&FoundInFile> {
         match self {
             Self::File(found) => Some(found),
-            Self::Session(_) => None,
+            Self::Session(_) | Self::Unread(_) => None,
         }
     }
 }
@@ -42,6 +47,7 @@ impl fmt::Display for ScanFinding {
         match self {
             Self::Session(found) => write!(f, "{found}"),
             Self::File(found) => write!(f, "{found}"),
+            Self::Unread(file) => write!(f, "{file}"),
         }
     }
 }
@@ -97,8 +103,9 @@ pub async fn scan(
         found.extend(in_session.into_iter().map(ScanFinding::Session));
     }
     if id.is_none() {
-        let in_files = kept_files::find(settings, &redactor).into_iter();
-        found.extend(in_files.map(ScanFinding::File));
+        let in_files = kept_files::find(settings, &redactor);
+        found.extend(in_files.found.into_iter().map(ScanFinding::File));
+        found.extend(in_files.unread.into_iter().map(ScanFinding::Unread));
     }
     Ok(found)
 }
@@ -122,6 +129,15 @@ pub fn describe(found: &[ScanFinding]) -> String {
         return "no known secret is recorded\n".to_owned();
     }
     let lines: String = found.iter().map(|found| format!("{found}\n")).collect();
+    let is_unread = |found: &ScanFinding| matches!(found, ScanFinding::Unread(_));
+    if found.iter().all(is_unread) {
+        return format!("no known secret is recorded in what could be read\n{lines}{TRY_AGAIN}");
+    }
+    let again = if found.iter().any(is_unread) {
+        TRY_AGAIN
+    } else {
+        ""
+    };
     let in_files: Vec<FoundInFile> = found.iter().filter_map(ScanFinding::in_file).cloned().collect();
     let files = if in_files.is_empty() {
         ""
@@ -129,7 +145,7 @@ pub fn describe(found: &[ScanFinding]) -> String {
         "hint: `agentx sessions redact` takes it out of typed lines, drafts and memories too\n"
     };
     format!(
-        "{lines}hint: `agentx sessions show ID --at SEQ` shows the place, `agentx sessions redact ID --found` takes out what was found; replace a key that others may have read\n{files}{}",
+        "{lines}hint: `agentx sessions show ID --at SEQ` shows the place, `agentx sessions redact ID --found` takes out what was found; replace a key that others may have read\n{files}{again}{}",
         advice(&in_files)
     )
 }
