@@ -6,6 +6,7 @@
 //! | replace a file, so that a reader sees the old content or the new one | [`replace`] |
 //! | read, change and replace a file while no other process does | [`FileLock`], then [`replace_locked`] |
 //! | delete a file for good, also what a killed writer left of it | [`FileLock`], then [`remove_leftovers`] |
+//! | find what killed writers left of a file, or in a directory | [`leftovers`], [`leftovers_in`] |
 //! | create a file or a directory for its owner alone | [`private_options`], [`create_private`], [`make_private_directory`] |
 //! | take the access to an existing file from other users | [`close_to_others`] |
 //!
@@ -19,4 +20,6 @@ mod replace;
 
 pub use lock::FileLock;
 pub use private::{close_to_others, create_private, make_private_directory, private_options};
-pub use replace::{ReplaceOptions, remove_leftovers, replace, replace_locked};
+pub use replace::{
+    Leftover, ReplaceOptions, leftovers, leftovers_in, remove_leftovers, replace, replace_locked,
+};

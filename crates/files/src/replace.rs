@@ -124,33 +124,54 @@ fn sync_directory(_: &Path) -> io::Result<()> {
 /// A link, which an attacker may have planted, is removed and not followed. The caller must hold the lock
 /// that all writers of this file take. It does nothing if the directory cannot be read.
 pub fn remove_leftovers(path: &Path, _: &FileLock) {
+    for left in leftovers(path) {
+        let _ = std::fs::remove_file(left);
+    }
+}
+
+/// The files that [`remove_leftovers`] removes, and the new versions that living writers have not finished.
+/// None if the directory cannot be read.
+pub fn leftovers(path: &Path) -> Vec<PathBuf> {
     let stem = stem(path);
     let directory = path
         .parent()
         .filter(|directory| !directory.as_os_str().is_empty());
-    let Ok(entries) = std::fs::read_dir(directory.unwrap_or(Path::new("."))) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        if entry
-            .file_name()
-            .to_str()
-            .is_some_and(|name| is_leftover(name, &stem))
-        {
-            let _ = std::fs::remove_file(entry.path());
-        }
-    }
+    let found = leftovers_in(directory.unwrap_or(Path::new(".")));
+    let of_file = found.into_iter().filter(|left| left.stem == stem);
+    of_file.map(|left| left.path).collect()
 }
 
-fn is_leftover(name: &str, stem: &str) -> bool {
-    let writer = name
-        .strip_prefix(stem)
-        .and_then(|rest| rest.strip_prefix('.')?.strip_suffix(".new"));
+/// A new version of a file that its writer has not finished: the writer was killed, or still writes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leftover {
+    /// The path of the new version.
+    pub path: PathBuf,
+    /// The name of the file that it should have replaced, cut to 200 bytes.
+    pub stem: String,
+}
+
+/// The unfinished new versions of all files in a directory, also of files that do not exist yet, in no
+/// particular order. None if the directory cannot be read.
+pub fn leftovers_in(directory: &Path) -> Vec<Leftover> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let leftover = |entry: std::fs::DirEntry| {
+        let name = entry.file_name();
+        let stem = stem_of_leftover(name.to_str()?)?.to_owned();
+        let path = entry.path();
+        Some(Leftover { path, stem })
+    };
+    entries.filter_map(leftover).collect()
+}
+
+/// Returns the stem of the name `STEM.PID-N.new` or `STEM.PID.new`; `None` for another name.
+fn stem_of_leftover(name: &str) -> Option<&str> {
+    let (stem, writer) = name.strip_suffix(".new")?.rsplit_once('.')?;
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    writer.is_some_and(|writer| match writer.split_once('-') {
+    let is_writer = match writer.split_once('-') {
         Some((process, number)) => is_number(process) && is_number(number),
         None => is_number(writer),
-    })
+    };
+    is_writer.then_some(stem)
 }
 
 #[cfg(all(test, unix))]
@@ -252,6 +273,34 @@ mod tests {
         assert_eq!(names(folder.path()).len(), 1);
         let nowhere = replace(&folder.path().join("none/a"), b"1", new).unwrap_err();
         assert_eq!(nowhere.kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn what_killed_writers_left_in_a_directory_is_found_with_the_name_of_its_file() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in [
+            "1",
+            "1.lock",
+            "1.old",
+            "1.7-1.new",
+            "2.8.new",
+            "3.x-1.new",
+            ".new",
+        ] {
+            std::fs::write(folder.path().join(name), "half").unwrap();
+        }
+        let mut found = leftovers_in(folder.path());
+        found.sort_by(|a, b| a.stem.cmp(&b.stem));
+        let left = |name: &str, stem: &str| Leftover {
+            path: folder.path().join(name),
+            stem: stem.to_owned(),
+        };
+        assert_eq!(found, [left("1.7-1.new", "1"), left("2.8.new", "2")]);
+        assert_eq!(
+            leftovers(&folder.path().join("2")),
+            [folder.path().join("2.8.new")]
+        );
+        assert!(leftovers_in(&folder.path().join("none")).is_empty());
     }
 
     #[test]

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agentx_files::{FileLock, ReplaceOptions, make_private_directory, replace_locked};
+use agentx_files::{
+    FileLock, ReplaceOptions, leftovers, make_private_directory, remove_leftovers, replace_locked,
+};
 use serde::{Deserialize, Serialize};
 
 use crate::{Schedule, ScheduleError, check_schedule};
@@ -90,10 +92,7 @@ impl ScheduleStore {
         let path = self.file();
         let failed = |error: std::io::Error| ScheduleError::file(&path, error);
         make_private_directory(&self.data_dir).map_err(failed)?;
-        let lock = FileLock::wait(&FileLock::path_for(&path), PATIENCE).map_err(failed)?;
-        let lock = lock.ok_or_else(|| ScheduleError::Busy {
-            path: path.display().to_string(),
-        })?;
+        let lock = self.lock()?;
         let before = self.list()?;
         let mut schedules = before.clone();
         let done = work(&mut schedules)?;
@@ -108,6 +107,32 @@ impl ScheduleStore {
         };
         replace_locked(&path, &bytes, options, &lock).map_err(failed)?;
         Ok(done)
+    }
+
+    /// The new versions of the file that processes have not finished: most are of processes that were killed.
+    pub fn unfinished(&self) -> Vec<PathBuf> {
+        leftovers(&self.file())
+    }
+
+    /// Deletes what killed processes left of the file. Waits ten seconds at most for one that changes it.
+    ///
+    /// # Errors
+    /// Returns an error if the lock of the file cannot be taken.
+    pub fn remove_unfinished(&self) -> Result<(), ScheduleError> {
+        if !self.unfinished().is_empty() {
+            let lock = self.lock()?;
+            remove_leftovers(&self.file(), &lock);
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> Result<FileLock, ScheduleError> {
+        let path = self.file();
+        let lock = FileLock::wait(&FileLock::path_for(&path), PATIENCE);
+        let lock = lock.map_err(|error| ScheduleError::file(&path, error))?;
+        lock.ok_or_else(|| ScheduleError::Busy {
+            path: path.display().to_string(),
+        })
     }
 
     fn file(&self) -> PathBuf {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_files::{FileLock, ReplaceOptions, private_options, remove_leftovers, replace_locked};
+use agentx_files::{FileLock, ReplaceOptions, leftovers, private_options, remove_leftovers, replace_locked};
 
 const FILE: &str = "history";
 /// Maximum time to wait for another process that writes the file. Nobody holds its lock for longer than a
@@ -92,7 +92,7 @@ impl HistoryFile {
     /// Returns an error if the file cannot be read or replaced, or another process holds its lock for more than a
     /// second.
     pub fn filter(&self, filter: &LineFilter) -> io::Result<usize> {
-        if !self.path.exists() {
+        if !self.path.exists() && self.unfinished().is_empty() {
             return Ok(0);
         }
         let lock = self.lock()?;
@@ -105,6 +105,11 @@ impl HistoryFile {
             self.replace(&after, &lock)?;
         }
         Ok(changed)
+    }
+
+    /// The new versions of the file that processes have not finished: most are of processes that were killed.
+    pub fn unfinished(&self) -> Vec<PathBuf> {
+        leftovers(&self.path)
     }
 
     /// Appends a line, and creates the file if there is none. A line that an earlier writer left unfinished,

@@ -330,8 +330,15 @@ fn a_command_that_was_killed_after_it_marked_a_value_can_be_repeated() {
     let sandbox = Sandbox::new();
     let add = ["secrets", "add", "WIFI", "--value-from-stdin"];
     assert_eq!(sandbox.run_with_input(&add, KEY).code, Some(0));
-    // It was killed before it took the value out of the files.
-    sandbox.write(&data("history"), format!("run echo {KEY}\n"));
+    // It was killed before it took the value out of the files, and others while they wrote some.
+    sandbox
+        .write(&data("history"), format!("run echo {KEY}\n"))
+        .write(&data("drafts/1.7-1.new"), format!("[\"use {KEY}"))
+        .write(&data("schedules.json.7-1.new"), KEY);
+    let scanned = output(&sandbox, &["sessions", "scan"]);
+    for file in ["history", "drafts/1.7-1.new", "schedules.json.7-1.new"] {
+        assert!(scanned.contains(file), "{file}: {scanned}");
+    }
     let repeated = sandbox.run_with_input(&add, KEY);
     assert_eq!(repeated.code, Some(0), "{repeated}");
     assert!(

@@ -98,6 +98,15 @@ pub(crate) fn find(settings: &Settings, redactor: &Redactor) -> SearchedFiles {
     for (id, text) in search.read(MEMORY_DATABASE, memories(settings)) {
         search.look(MEMORY_DATABASE, &format!("memory {id}"), &text);
     }
+    let schedules = ScheduleStore::at(data_dir).unfinished();
+    let unfinished = [
+        HistoryFile::of(data_dir).unfinished(),
+        draft::unfinished(data_dir),
+        schedules,
+    ];
+    for path in unfinished.concat() {
+        search.look_into(data_dir, &path, "unfinished file");
+    }
     for file in TOOL_VALUES {
         search.look_into(data_dir, &data_dir.join(file), "values that tools keep");
     }
@@ -158,6 +167,7 @@ pub(crate) struct TakenOut {
 }
 
 /// Replaces what this redactor knows in the typed lines, in drafts that no chat has open, and in memories.
+/// Removes the new versions of files that killed processes left.
 /// Waits a second at most for another process that writes the typed lines, and five, each time that they are
 /// read or changed, for one that has locked the memories.
 pub(crate) fn take_out(settings: &Settings, redactor: &Redactor) -> TakenOut {
@@ -175,6 +185,10 @@ pub(crate) fn take_out(settings: &Settings, redactor: &Redactor) -> TakenOut {
             Ok(is_changed) => taken.drafts += usize::from(is_changed),
             Err(error) => taken.fail(&path, &error),
         }
+    }
+    draft::remove_unfinished_drafts(data_dir);
+    if let Err(error) = ScheduleStore::at(data_dir).remove_unfinished() {
+        taken.fail(&data_dir.join(SCHEDULES), &error);
     }
     match take_out_of_memories(settings, redactor) {
         Ok(count) => taken.memories = count,
@@ -244,7 +258,7 @@ pub(crate) fn advice(left: &[FoundInFile]) -> String {
     let has = |file: &str| left.iter().any(|found| found.file.starts_with(file));
     let lines = [
         (
-            has(SCHEDULES),
+            left.iter().any(|found| found.file == SCHEDULES),
             "hint: a schedule needs its prompt; `agentx schedule remove NAME` removes it\n",
         ),
         (
