@@ -89,8 +89,8 @@ impl HistoryFile {
     /// does, the file stays as it is.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read or replaced, or another process holds its lock for more than a
-    /// second.
+    /// Returns an error if the file cannot be read or replaced, or another process holds its lock for more than
+    /// a second.
     pub fn filter(&self, filter: &LineFilter) -> io::Result<usize> {
         if !self.path.exists() && self.unfinished().is_empty() {
             return Ok(0);
@@ -219,8 +219,11 @@ mod tests {
     }
 
     #[test]
-    fn there_is_nothing_to_filter_in_a_directory_without_a_file() {
+    fn a_missing_file_has_nothing_to_filter_and_an_unreadable_one_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
+        let unreadable = HistoryFile::of(folder.path());
+        std::fs::create_dir(unreadable.path()).unwrap();
+        assert!(unreadable.filter(&LineFilter::new(str::to_owned)).is_err());
         let missing = HistoryFile::of(&folder.path().join("none"));
         let filter = LineFilter::new(str::to_owned);
         assert_eq!(missing.filter(&filter).unwrap(), 0);

@@ -320,6 +320,8 @@ fn a_short_value_and_an_unknown_session_are_refused() {
 fn words_of_a_deleted_session_are_in_no_byte_of_the_data_directory() {
     let sandbox = Sandbox::new();
     let id = planted(&sandbox);
+    // A chat was killed while it wrote its first draft.
+    sandbox.write(&data("drafts/1.7-1.new"), format!("[\"use {KEY}"));
     assert!(!files_with_key(&sandbox).is_empty());
     output(&sandbox, &["sessions", "delete", "--yes", &id]);
     assert_eq!(files_with_key(&sandbox), Vec::<String>::new());

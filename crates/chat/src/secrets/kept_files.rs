@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::render::clean::visible;
 use crate::render::units::{counted, now};
-use crate::terminal::draft;
+use crate::terminal::{draft, unfinished_drafts};
 
 /// The file of typed lines.
 const HISTORY: &str = "history";
@@ -101,7 +101,7 @@ pub(crate) fn find(settings: &Settings, redactor: &Redactor) -> SearchedFiles {
     let schedules = ScheduleStore::at(data_dir).unfinished();
     let unfinished = [
         HistoryFile::of(data_dir).unfinished(),
-        draft::unfinished(data_dir),
+        unfinished_drafts::list(data_dir),
         schedules,
     ];
     for path in unfinished.concat() {
@@ -167,8 +167,7 @@ pub(crate) struct TakenOut {
 }
 
 /// Replaces what this redactor knows in the typed lines, in drafts that no chat has open, and in memories.
-/// Removes the new versions of files that killed processes left.
-/// Waits a second at most for another process that writes the typed lines, and five, each time that they are
+/// Removes the new versions of files that killed processes left. Waits a second at most for another process that writes the typed lines, and five, each time that they are
 /// read or changed, for one that has locked the memories.
 pub(crate) fn take_out(settings: &Settings, redactor: &Redactor) -> TakenOut {
     let data_dir = &settings.data_dir;
@@ -186,7 +185,7 @@ pub(crate) fn take_out(settings: &Settings, redactor: &Redactor) -> TakenOut {
             Err(error) => taken.fail(&path, &error),
         }
     }
-    draft::remove_unfinished_drafts(data_dir);
+    unfinished_drafts::remove(data_dir);
     if let Err(error) = ScheduleStore::at(data_dir).remove_unfinished() {
         taken.fail(&data_dir.join(SCHEDULES), &error);
     }

@@ -97,7 +97,7 @@ pub fn run(
     Ok(Exit::Ok)
 }
 
-/// What a person reads after a value was marked, or was found to be marked already.
+/// The words for a person after a value was marked, or was found to be marked already.
 fn said_of_mark(name: &str, is_new: bool, is_taken_out: bool) -> String {
     let marked = match (is_new, is_taken_out) {
         (true, _) => "marked; running programs take it up when they start again".to_owned(),
@@ -254,8 +254,8 @@ pub(crate) fn mark(settings: &Settings, name: &str, value: &Secret) -> Result<bo
             return Err(ChatError::usage(
                 format!("{name} is marked already, with another value"),
                 format!(
-                    "`agentx secrets remove {name}` forgets that value; or choose another name. If a command \
-                     that marked it was interrupted, files may still have that value: repeat it with that value"
+                    "`agentx secrets remove {name}` forgets that value; or choose another name. If the command \
+                     that marked it was interrupted, files may still have that value: repeat it with that one"
                 ),
             ));
         }

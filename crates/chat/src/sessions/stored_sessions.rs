@@ -15,7 +15,7 @@ use crate::render::sessions::render_list;
 use crate::render::wait_times::SessionWaitTimes;
 use crate::render::{conversation, search_hits, units};
 use crate::terminal::console::Console;
-use crate::terminal::draft;
+use crate::terminal::{draft, unfinished_drafts};
 
 /// Returns sessions as a list for the person of this runtime, of so many columns, with the names that the
 /// person gave to people at the server, if the sessions are a server's.
@@ -138,6 +138,7 @@ pub async fn delete(
     let left = runtime.left_running(&id).await?;
     runtime.delete(&id).await?;
     draft::forget_drafts(data_dir, id.as_str());
+    unfinished_drafts::remove(data_dir);
     if json {
         console.out_pretty(&json!({ "deleted": id, "ended": left }))
     } else {
@@ -158,6 +159,7 @@ pub async fn delete(
 /// Returns an error if the runtime cannot do that.
 pub async fn collect(runtime: &dyn Runtime, data_dir: &Path) -> Result<u64, RuntimeError> {
     let freed = runtime.collect_garbage().await?;
+    unfinished_drafts::remove(data_dir);
     for session in draft::sessions_with_drafts(data_dir) {
         let found = runtime.info(&SessionId::new(&session)).await;
         if matches!(found, Err(RuntimeError::Log(LogError::NotFound(_)))) {

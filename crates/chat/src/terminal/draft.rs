@@ -4,18 +4,15 @@
 //!
 //! The files are `drafts/1` to `drafts/99` in the data directory of this machine, also in a chat with a
 //! server. A chat holds the lock of its file, so two chats at one place do not overwrite or take each other's
-//! text. Text counts as sent when the session has accepted it. How a chat uses its file:
-//! `chat/input/draft.rs`.
+//! text. Text counts as sent when the session has accepted it. How a chat uses it: `chat/input/draft.rs`.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use agentx_files::{
-    FileLock, ReplaceOptions, create_private, leftovers_in, make_private_directory, remove_leftovers,
-    replace_locked,
+    FileLock, ReplaceOptions, create_private, make_private_directory, remove_leftovers, replace_locked,
 };
 use agentx_terminal::LineFilter;
 use agentx_terminal::clean::clean_with_tabs;
@@ -23,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 /// The directory of the files in the data directory.
-const DIRECTORY: &str = "drafts";
+pub(super) const DIRECTORY: &str = "drafts";
 /// Maximum number of files. If all are used, the oldest one that no chat holds makes room.
 const MOST_FILES: u32 = 99;
 /// The age from which a draft of another place is old, and the time for which an old one is kept: 30 days.
@@ -255,7 +252,7 @@ impl DraftFile {
     /// Finds the draft of a place, however old it is, if no chat has it. Deletes abandoned drafts of other
     /// places.
     fn find(directory: &Path, wanted: &DraftPlace) -> Option<(Self, KeptDraft)> {
-        remove_unfinished(directory);
+        super::unfinished_drafts::remove_in(directory);
         let mut found = None;
         for (path, age) in drafts(directory) {
             let is_wanted = found.is_none() && place_of(&path).ok().as_ref() == Some(wanted);
@@ -355,7 +352,8 @@ impl DraftFile {
 fn drafts(directory: &Path) -> Vec<(PathBuf, Option<Duration>)> {
     let is_draft = |entry: &fs::DirEntry| {
         let name = entry.file_name();
-        name.to_str().is_some_and(is_number) && entry.file_type().is_ok_and(|kind| kind.is_file())
+        let number = name.to_str().and_then(|name| name.parse::<u32>().ok());
+        number.is_some() && entry.file_type().is_ok_and(|kind| kind.is_file())
     };
     let age = |entry: &fs::DirEntry| {
         let changed = entry.metadata().and_then(|metadata| metadata.modified()).ok()?;
@@ -374,38 +372,6 @@ pub(crate) fn files(data_dir: &Path) -> Vec<PathBuf> {
     drafts.map(|(path, _)| path).collect()
 }
 
-/// The new versions of drafts that chats have not finished: most are of chats that were killed.
-pub(crate) fn unfinished(data_dir: &Path) -> Vec<PathBuf> {
-    let left = leftovers_in(&data_dir.join(DIRECTORY)).into_iter();
-    left.filter(|left| is_number(&left.stem))
-        .map(|left| left.path)
-        .collect()
-}
-
-/// Deletes what killed chats left of drafts. A chat that is open holds the lock of its draft, so what it
-/// writes stays.
-pub(crate) fn remove_unfinished_drafts(data_dir: &Path) {
-    remove_unfinished(&data_dir.join(DIRECTORY));
-}
-
-fn remove_unfinished(directory: &Path) {
-    let left = leftovers_in(directory).into_iter();
-    let numbers: BTreeSet<String> = left
-        .map(|left| left.stem)
-        .filter(|stem| is_number(stem))
-        .collect();
-    for number in numbers {
-        if let Some(file) = DraftFile::take(directory.join(number)) {
-            remove_leftovers(&file.path, &file.lock);
-        }
-    }
-}
-
-/// Returns whether a file of this name is a draft.
-fn is_number(name: &str) -> bool {
-    name.parse::<u32>().is_ok()
-}
-
 /// Returns the place of a draft, from the first line of its file.
 fn place_of(path: &Path) -> io::Result<DraftPlace> {
     let mut line = String::new();
@@ -415,7 +381,6 @@ fn place_of(path: &Path) -> io::Result<DraftPlace> {
 
 /// Deletes the drafts of a session that was deleted, unless a chat has them open.
 pub(crate) fn forget_drafts(data_dir: &Path, session: &str) {
-    remove_unfinished_drafts(data_dir);
     for (path, _) in drafts(&data_dir.join(DIRECTORY)) {
         if place_of(&path).is_ok_and(|place| place.at == session)
             && let Some(file) = DraftFile::take(path)
@@ -436,6 +401,7 @@ pub(crate) fn sessions_with_drafts(data_dir: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::terminal::unfinished_drafts;
 
     fn keeper(data_dir: &Path) -> DraftKeeper {
         DraftKeeper::new(data_dir, None, None, "/home/ada/hello".to_owned())
@@ -476,13 +442,19 @@ mod tests {
         for name in ["1.7-1.new", "2.7-1.new", "2.8-3.new", "notes.7-1.new"] {
             fs::write(directory.join(name), "half").unwrap();
         }
-        assert_eq!(unfinished(data.path()).len(), 3);
-        remove_unfinished_drafts(data.path());
-        assert_eq!(unfinished(data.path()), [directory.join("1.7-1.new")]);
+        assert_eq!(unfinished_drafts::list(data.path()).len(), 3);
+        unfinished_drafts::remove(data.path());
+        assert_eq!(
+            unfinished_drafts::list(data.path()),
+            [directory.join("1.7-1.new")]
+        );
         assert!(directory.join("notes.7-1.new").exists(), "it is of no draft");
         drop(open);
         assert_eq!(keeper(data.path()).move_to(None).texts, ["open"]);
-        assert!(unfinished(data.path()).is_empty(), "the next chat removes it");
+        assert!(
+            unfinished_drafts::list(data.path()).is_empty(),
+            "the next chat removes it"
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod signals;
 pub(crate) mod stop_request;
 pub(crate) mod title;
 pub(crate) mod tmux;
+pub(crate) mod unfinished_drafts;
 pub(crate) mod xterm;
 
 use std::io::{self, BufRead as _, Write as _};
