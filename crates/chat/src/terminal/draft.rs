@@ -19,8 +19,8 @@ use agentx_terminal::clean::clean_with_tabs;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-/// The directory of the files in the data directory.
-pub(super) const DIRECTORY: &str = "drafts";
+use crate::terminal::unfinished_drafts::{self, DIRECTORY};
+
 /// Maximum number of files. If all are used, the oldest one that no chat holds makes room.
 const MOST_FILES: u32 = 99;
 /// The age from which a draft of another place is old, and the time for which an old one is kept: 30 days.
@@ -252,7 +252,7 @@ impl DraftFile {
     /// Finds the draft of a place, however old it is, if no chat has it. Deletes abandoned drafts of other
     /// places.
     fn find(directory: &Path, wanted: &DraftPlace) -> Option<(Self, KeptDraft)> {
-        super::unfinished_drafts::remove_in(directory);
+        unfinished_drafts::remove_in(directory);
         let mut found = None;
         for (path, age) in drafts(directory) {
             let is_wanted = found.is_none() && place_of(&path).ok().as_ref() == Some(wanted);
@@ -401,7 +401,6 @@ pub(crate) fn sessions_with_drafts(data_dir: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::terminal::unfinished_drafts;
 
     fn keeper(data_dir: &Path) -> DraftKeeper {
         DraftKeeper::new(data_dir, None, None, "/home/ada/hello".to_owned())

@@ -1,12 +1,13 @@
-//! Deletes the files that chats left which were killed while they wrote a draft. They have text that a person
-//! typed, and nobody would find it there.
+//! Finds and deletes the files of chats that were killed while they wrote a draft: `drafts/N.PID-N.new`. They
+//! have text that a person typed, and no chat offers it again.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use agentx_files::{FileLock, leftovers_in, remove_leftovers};
 
-use crate::terminal::draft::DIRECTORY;
+/// The directory of drafts in the data directory.
+pub(super) const DIRECTORY: &str = "drafts";
 
 /// The new versions of drafts that chats have not finished: most are of chats that were killed.
 pub(crate) fn list(data_dir: &Path) -> Vec<PathBuf> {
