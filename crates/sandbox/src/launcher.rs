@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::command_place::CommandPlace;
-use crate::helper::can_be_helper;
+use crate::helper::{RUN, RUN_LOCKED, can_be_helper};
 use crate::temporary::{directory_of, occupy};
 use crate::{HELPER, SandboxError, SandboxMode, SandboxPolicy, SandboxProfile, SandboxStep, SandboxSupport};
 
@@ -34,6 +34,19 @@ pub struct SandboxedCommand {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+}
+
+impl SandboxedCommand {
+    /// Lets the command itself lock its directory for temporary files until it ends. A process that becomes
+    /// the command by `exec` needs this, because its own lock ends there, and another process may then remove
+    /// the directory.
+    #[must_use]
+    pub fn locked_by_itself(mut self) -> Self {
+        if let Some(word) = self.arguments.get_mut(1) {
+            *word = RUN_LOCKED.into();
+        }
+        self
+    }
 }
 
 impl SandboxLauncher {
@@ -130,7 +143,7 @@ impl SandboxLauncher {
         self.inner.profile.make_caches();
         let policy = self.policy(place)?;
         occupy(&policy.paths.temporary)?;
-        let mut arguments: Vec<OsString> = vec![HELPER.into(), "run".into(), policy.to_argument()?.into()];
+        let mut arguments: Vec<OsString> = vec![HELPER.into(), RUN.into(), policy.to_argument()?.into()];
         arguments.push(program.into());
         arguments.extend(words.iter().map(|word| (*word).to_owned()));
         Ok(Some(SandboxedCommand {

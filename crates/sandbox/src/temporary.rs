@@ -26,6 +26,8 @@ const MOST_LOCKED: usize = 256;
 const ATTEMPTS: u32 = 20;
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(3);
+/// The beginning of the names of directories that are being removed.
+const LEFT: &str = "left-";
 /// The length of the hash at the end of each name.
 const HASH_DIGITS: usize = 16;
 
@@ -92,7 +94,7 @@ pub fn remove_temporary_directories() {
 }
 
 /// Makes a directory if it is not there, and locks it for everybody who uses it.
-fn locked(directory: &Path) -> Result<File, SandboxError> {
+pub(crate) fn locked(directory: &Path) -> Result<File, SandboxError> {
     for _ in 0..ATTEMPTS {
         make(directory)?;
         // Another process may remove it between any two of these lines.
@@ -114,21 +116,27 @@ fn locked(directory: &Path) -> Result<File, SandboxError> {
 /// Removes a directory unless another process has locked it.
 fn remove(directory: &Path, file: File) {
     let is_free = file.unlock().is_ok() && file.try_lock().is_ok() && is_at(&file, directory);
-    let (Some(above), Some(name)) = (directory.parent(), directory.file_name()) else {
+    let Some(renamed) = renamed(directory).filter(|_| is_free) else {
         return;
     };
-    if !is_free {
-        return;
-    }
     // Renamed first: whoever wants it meanwhile makes a new one and does not wait.
-    let mut other_name = std::ffi::OsString::from(format!("left-{}-", std::process::id()));
-    other_name.push(name);
-    let renamed = above.join(other_name);
-    if fs::rename(directory, &renamed).is_ok() {
-        drop(file);
+    if renamed == directory || fs::rename(directory, &renamed).is_ok() {
         // A later process tries again.
         let _ = fs::remove_dir_all(&renamed);
     }
+    drop(file);
+}
+
+/// Returns the path at which a directory is removed. One whose removal failed before keeps its name, so that
+/// names do not grow.
+fn renamed(directory: &Path) -> Option<PathBuf> {
+    let name = directory.file_name()?;
+    if name.as_encoded_bytes().starts_with(LEFT.as_bytes()) {
+        return Some(directory.to_owned());
+    }
+    let mut other_name = std::ffi::OsString::from(format!("{LEFT}{}-", std::process::id()));
+    other_name.push(name);
+    Some(directory.with_file_name(other_name))
 }
 
 /// Removes directories of this person that no process uses, if nothing in them changed for long.
@@ -282,6 +290,14 @@ mod tests {
         assert!(!left.exists() && !half.exists());
         assert!(used.exists() && foreign.exists() && root.path().exists());
         assert_eq!(fs::read_dir(&above).unwrap().count(), 4);
+    }
+
+    #[test]
+    fn the_name_of_a_directory_grows_once_however_often_its_removal_fails() {
+        let first = renamed(Path::new("/t/0123456789abcdef")).unwrap();
+        let name = first.file_name().unwrap().to_str().unwrap();
+        assert!(name.starts_with(LEFT) && is_named_by_us(name), "{name}");
+        assert_eq!(renamed(&first), Some(first.clone()));
     }
 
     #[test]

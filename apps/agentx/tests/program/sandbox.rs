@@ -220,3 +220,19 @@ fn a_command_by_hand_ends_as_it_would_without() {
     let ran = sandbox.run(&["sandbox", "run", "--step", "made-up", "--", "true"]);
     assert_eq!(ran.code, Some(2), "{ran}");
 }
+
+/// Another process removes directories for temporary files that are old and unlocked.
+#[test]
+fn a_command_by_hand_keeps_its_temporary_files_locked() {
+    let Some(sandbox) = held() else { return };
+    let shown: Value = serde_json::from_str(&sandbox.run(&["sandbox", "show", "--json"]).stdout).unwrap();
+    let steps = shown["steps"].as_array().unwrap();
+    let working = steps.iter().filter(|step| step["works"] == true);
+    let names: Vec<&str> = working.filter_map(|step| step["step"].as_str()).collect();
+    for step in names.into_iter().filter(|step| *step != "none") {
+        // Whoever removes it locks it for itself alone.
+        let line = "test -d \"$TMPDIR\" && flock --nonblock \"$TMPDIR\" true; echo $?";
+        let ran = sandbox.run(&["sandbox", "run", "--step", step, "--", "sh", "-c", line]);
+        assert_eq!(ran.stdout, "1\n", "{step}: {ran}");
+    }
+}

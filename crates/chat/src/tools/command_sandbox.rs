@@ -184,6 +184,7 @@ pub fn run_held(
     }
     let mut command = match held {
         Some(held) => {
+            let held = held.locked_by_itself();
             let mut command = std::process::Command::new(held.program);
             command.args(held.arguments);
             command

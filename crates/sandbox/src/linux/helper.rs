@@ -1,23 +1,31 @@
 //! The mode of a program in which it is the helper: `PROGRAM __sandbox run POLICY FILE ARG0 [ARGUMENT…]`.
+//! With `run-locked`, the directory for temporary files stays locked until the command ends.
 //!
 //! `PROGRAM __sandbox probe` tries namespaces and says `ok`, or why they do not work.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
 
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+
 use super::held_program::{DEVICES, HeldProgram, execute, fail};
 use super::landlock::LandlockRules;
 use super::{namespace, restrictions};
+use crate::helper::{RUN, RUN_LOCKED};
 use crate::{SandboxError, SandboxPolicy, SandboxStep, temporary};
 
 /// Runs as the helper. `arguments` are those behind [`HELPER`](crate::HELPER). If all is well it does not
 /// return, because the process has become the command, or has ended as the command did.
 pub(crate) fn helper_main(mut arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let done = match arguments.next().as_deref().and_then(OsStr::to_str) {
-        Some("run") => run(arguments).map(|never| match never {}),
+        Some(word @ (RUN | RUN_LOCKED)) => {
+            let is_locked = word == RUN_LOCKED;
+            run(arguments, is_locked).map(|never| match never {})
+        }
         Some("probe") => return probe(),
         _ => Err(SandboxError::set_up(
             "reading the command line",
@@ -39,7 +47,7 @@ fn probe() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run(mut arguments: impl Iterator<Item = OsString>) -> Result<Infallible, SandboxError> {
+fn run(mut arguments: impl Iterator<Item = OsString>, is_locked: bool) -> Result<Infallible, SandboxError> {
     let mut next = || {
         let missing = || SandboxError::set_up("reading the command line", "an argument is missing");
         arguments.next().ok_or_else(missing)
@@ -53,19 +61,34 @@ fn run(mut arguments: impl Iterator<Item = OsString>) -> Result<Infallible, Sand
         arg0,
         arguments: arguments.collect(),
     };
-    temporary::make(&policy.paths.temporary)?;
+    let temporary = &policy.paths.temporary;
+    temporary::make(temporary)?;
+    let lock = is_locked.then(|| temporary::locked(temporary)).transpose()?;
     match policy.step {
-        SandboxStep::None => Err(execute(&program, &policy)),
-        SandboxStep::Landlock => Err(by_landlock(&program, &policy)),
-        SandboxStep::Namespace => Err(namespace::enter(&program, &policy)),
+        SandboxStep::None => {
+            keep_open(lock.as_ref())?;
+            Err(execute(&program, &policy))
+        }
+        SandboxStep::Landlock => Err(by_landlock(&program, &policy, lock.as_ref())),
+        SandboxStep::Namespace => Err(namespace::enter(&program, &policy, lock)),
     }
 }
 
+/// Lets the command that this process becomes inherit the lock. Landlock also checks paths that start at the
+/// open directory, so it leads nowhere else.
+fn keep_open(lock: Option<&File>) -> Result<(), SandboxError> {
+    let Some(lock) = lock else { return Ok(()) };
+    fcntl(lock, FcntlArg::F_SETFD(FdFlag::empty()))
+        .map(|_| ())
+        .map_err(|error| SandboxError::set_up("the lock of the temporary files", error))
+}
+
 /// The step `landlock`: this process becomes the command.
-fn by_landlock(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
+fn by_landlock(program: &HeldProgram, policy: &SandboxPolicy, lock: Option<&File>) -> SandboxError {
     let held = || {
         restrictions::limit(&policy.limits, policy.step)?;
         restrictions::give_up_privileges()?;
+        keep_open(lock)?;
         let paths = &policy.paths;
         let devices = DEVICES.iter().map(Path::new);
         let write = paths.write.iter().map(AsRef::as_ref);

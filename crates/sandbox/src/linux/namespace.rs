@@ -66,8 +66,10 @@ impl Report {
     }
 }
 
-/// Starts the command in new namespaces and exits as it did. Returns only if that failed.
-pub(super) fn enter(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
+/// Starts the command in new namespaces and exits as it did. Returns only if that failed. This process keeps
+/// `lock` until then. No process inside may have it: an open directory of the machine would lead out of the
+/// new root.
+pub(super) fn enter(program: &HeldProgram, policy: &SandboxPolicy, lock: Option<File>) -> SandboxError {
     let failed = |error: std::io::Error| SandboxError::set_up("another process", error);
     // Signals for the group are for the command; this process ends when that does.
     if let Err(error) = SigSet::all().thread_block() {
@@ -75,13 +77,16 @@ pub(super) fn enter(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxErr
     }
     match kernel::fork() {
         Ok(ForkResult::Parent { child }) => end_as(wait_for(child)),
-        Ok(ForkResult::Child) => match keep(program, policy) {
-            Ok(ended) => end_as(ended),
-            Err(error) => {
-                fail(&error);
-                end_as(Ended::Code(HELPER_FAILED))
+        Ok(ForkResult::Child) => {
+            drop(lock);
+            match keep(program, policy) {
+                Ok(ended) => end_as(ended),
+                Err(error) => {
+                    fail(&error);
+                    end_as(Ended::Code(HELPER_FAILED))
+                }
             }
-        },
+        }
         Err(error) => failed(error),
     }
 }
