@@ -11,6 +11,8 @@ pub const MAX_NAME_CHARS: usize = 40;
 pub const MAX_PROMPT_CHARS: usize = 20_000;
 /// The number of missed times that are counted; more are "at least" so many.
 pub(crate) const MOST_MISSED: u32 = 1_000;
+/// The time by which a clock may be set back before recorded times count as wrong, in milliseconds: a minute.
+const AHEAD_MS: u64 = 60_000;
 
 /// A prompt that is run at set times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,6 +38,10 @@ pub struct Schedule {
     /// The latest time for which it was begun, or which was passed over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_due: Option<Timestamp>,
+    /// The time until which times were run by a clock that was ahead, until the next run begins. If the clock
+    /// reaches it before that, it had been set back by mistake, and times until then are not run again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ahead: Option<Timestamp>,
     /// Set from before a run begins until it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<BegunTime>,
@@ -74,6 +80,39 @@ impl Schedule {
             Some(begun) => Ok(Some(begun.due_at)),
             None => Ok(self.timetable()?.next_after(self.counts_after())),
         }
+    }
+
+    /// Returns whether it may be due: a run has begun and not ended, or its next time is over. A run that was
+    /// begun by a clock that was ahead counts, too.
+    ///
+    /// # Errors
+    /// Returns an error for the same reasons as [`Self::timetable`].
+    pub fn may_be_due(&self, now: Timestamp) -> Result<bool, ScheduleError> {
+        let is_over = self.next_due()?.is_some_and(|due_at| due_at <= now);
+        Ok(self.begun.is_some() || is_over)
+    }
+
+    /// Returns whether its times do not fit the clock, so that [`ScheduleStore::follow_clock`] changes them.
+    ///
+    /// [`ScheduleStore::follow_clock`]: crate::ScheduleStore::follow_clock
+    pub fn differs_from_clock(&self, now: Timestamp) -> bool {
+        let has_come = self.ahead.is_some_and(|ahead| ahead <= now);
+        has_come || self.counts_after() > now.after_millis(AHEAD_MS)
+    }
+
+    /// Lets times count from now if the latest one lies ahead of the clock, and returns that one. When the
+    /// clock reaches it before the next run, it counts again.
+    pub(crate) fn follow_clock(&mut self, now: Timestamp) -> Option<Timestamp> {
+        if let Some(ahead) = self.ahead.take_if(|ahead| *ahead <= now) {
+            self.last_due = self.last_due.max(Some(ahead));
+        }
+        let latest = self.counts_after();
+        if latest <= now.after_millis(AHEAD_MS) {
+            return None;
+        }
+        self.ahead = self.ahead.max(Some(latest));
+        self.last_due = Some(now);
+        Some(latest)
     }
 
     /// The time for which it is due now, with the number of earlier times that were missed; `None` if it is

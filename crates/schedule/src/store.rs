@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agentx_files::{
-    FileLock, ReplaceOptions, leftovers, make_private_directory, remove_leftovers, replace_locked,
-};
+use agentx_files::{FileLock, ReplaceOptions, make_private_directory, replace_locked};
+use agentx_types::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::{Schedule, ScheduleError, check_schedule};
@@ -80,6 +79,19 @@ impl ScheduleStore {
             let found = schedules.iter().position(|known| known.name == name);
             let index = found.ok_or_else(|| ScheduleError::NotFound(name.to_owned()))?;
             Ok(schedules.remove(index))
+        })
+    }
+
+    /// Corrects the times of a schedule that a clock recorded which was ahead: they count as now, so that its
+    /// next time is run. Returns the time that lay ahead, or `None` if there was none. Times that lie less
+    /// than a minute ahead stay.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be changed.
+    pub fn follow_clock(&self, name: &str, now: Timestamp) -> Result<Option<Timestamp>, ScheduleError> {
+        self.change(|schedules| {
+            let found = schedules.iter_mut().find(|known| known.name == name);
+            Ok(found.and_then(|schedule| schedule.follow_clock(now)))
         })
     }
 

@@ -47,6 +47,7 @@ impl ScheduleStore {
                 return Ok(None);
             };
             schedule.last_due = Some(begun.due_at);
+            schedule.ahead = None;
             schedule.begun = Some(begun);
             Ok(Some((schedule.clone(), begun, false)))
         })?;
@@ -118,6 +119,7 @@ mod tests {
             workspace: "/w".into(),
             created_at: at(START),
             last_due: None,
+            ahead: None,
             begun: None,
             last_session: None,
         }
@@ -212,6 +214,67 @@ mod tests {
             }
         });
         assert_eq!(runs.into_inner(), 1);
+    }
+
+    #[test]
+    fn a_clock_that_was_ahead_does_not_silence_a_schedule() {
+        let (_folder, store) = stored();
+        let wrong = at("2027-11-30T08:00:10Z");
+        store
+            .take_turn("news", wrong)
+            .unwrap()
+            .unwrap()
+            .finish(None)
+            .unwrap();
+        let now = at("2026-11-30T09:00:00Z");
+        assert!(store.list().unwrap()[0].differs_from_clock(now));
+        let ahead = store.follow_clock("news", now).unwrap();
+        assert_eq!(ahead, Some(at("2027-11-30T08:00:00Z")));
+        assert_eq!(store.follow_clock("news", now).unwrap(), None);
+        let kept = store.list().unwrap().remove(0);
+        assert!(!kept.differs_from_clock(now) && !kept.may_be_due(now).unwrap());
+        assert_eq!(kept.next_due().unwrap(), Some(at("2026-12-01T08:00:00Z")));
+        let turn = store
+            .take_turn("news", at("2026-12-01T08:00:00Z"))
+            .unwrap()
+            .unwrap();
+        assert_eq!((turn.begun().missed, turn.schedule().ahead), (0, None));
+    }
+
+    #[test]
+    fn a_clock_that_was_behind_for_a_while_lets_no_time_run_twice() {
+        let (_folder, store) = stored();
+        let now = at("2026-11-30T08:00:10Z");
+        store
+            .take_turn("news", now)
+            .unwrap()
+            .unwrap()
+            .finish(None)
+            .unwrap();
+        // A machine without a clock of its own starts in 1970, and learns the time later.
+        assert!(store.follow_clock("news", Timestamp(0)).unwrap().is_some());
+        assert!(store.list().unwrap()[0].differs_from_clock(now));
+        assert_eq!(store.follow_clock("news", now).unwrap(), None);
+        assert!(store.take_turn("news", now).unwrap().is_none());
+        // A step of less than a minute is none.
+        let before = at("2026-11-30T07:59:30Z");
+        assert!(!store.list().unwrap()[0].differs_from_clock(before));
+    }
+
+    #[test]
+    fn a_run_that_was_begun_by_a_clock_that_was_ahead_is_continued() {
+        let (_folder, store) = stored();
+        let turn = store
+            .take_turn("news", at("2027-11-30T08:00:10Z"))
+            .unwrap()
+            .unwrap();
+        let begun = turn.begun();
+        drop(turn);
+        let now = at("2026-11-30T07:30:00Z");
+        store.follow_clock("news", now).unwrap();
+        assert!(store.list().unwrap()[0].may_be_due(now).unwrap());
+        let turn = store.take_turn("news", now).unwrap().unwrap();
+        assert_eq!((turn.begun(), turn.is_again()), (begun, true));
     }
 
     #[test]

@@ -301,6 +301,27 @@ fn a_schedule_whose_program_died_before_its_prompt_is_run_once() {
 }
 
 #[test]
+fn a_clock_that_was_ahead_silences_no_schedule() {
+    let sandbox = Sandbox::new();
+    due_schedule(&sandbox);
+    let path = sandbox.path("home/.local/share/agentx/schedules.json");
+    let read = || -> Value { serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap() };
+    let mut kept = read();
+    let ahead = kept["schedules"][0]["created_at"].as_i64().unwrap() + 10 * 366 * 86_400 * 1_000_000;
+    kept["schedules"][0]["last_due"] = json!(ahead);
+    // A run that the same clock began, and a kill ended.
+    kept["schedules"][0]["begun"] = json!({ "due_at": ahead, "begun_at": ahead });
+    std::fs::write(&path, kept.to_string()).unwrap();
+    let first = sandbox.run(&["waits", "run"]).to_string();
+    assert!(first.contains("lies ahead of the clock"), "{first}");
+    assert!(first.contains("started by a program that died"), "{first}");
+    assert_eq!(titles(&sandbox), [json!("greeting")]);
+    assert!(read()["schedules"][0]["last_due"].as_i64().unwrap() < ahead);
+    let second = sandbox.run(&["waits", "run"]).to_string();
+    assert!(!second.contains("ahead"), "{second}");
+}
+
+#[test]
 fn a_schedule_is_kept_listed_and_removed_and_a_wrong_one_is_refused() {
     let sandbox = Sandbox::new();
     let added = sandbox.run(&[

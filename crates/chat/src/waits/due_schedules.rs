@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use agentx::runtime::{Runtime, SessionInfo, SessionQuery};
+use agentx::types::Timestamp;
 use agentx_schedule::{Schedule, ScheduleTurn};
 
 use super::WantedRun;
@@ -93,11 +94,18 @@ pub(super) fn note_of(turn: &ScheduleTurn) -> String {
     )
 }
 
+/// The line that says that a clock which was ahead recorded the latest time of a schedule.
+pub(super) fn note_of_clock(name: &str, ahead: Timestamp) -> String {
+    format!(
+        "warning: the latest time of {name}, {}, lies ahead of the clock of this machine: its times count from now\n",
+        ahead.rfc3339()
+    )
+}
+
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-    use agentx::types::Timestamp;
     use agentx_schedule::ScheduleStore;
 
     use super::*;
@@ -113,6 +121,7 @@ mod tests {
             workspace: "/w".into(),
             created_at: Timestamp(0),
             last_due: None,
+            ahead: None,
             begun: None,
             last_session: None,
         }

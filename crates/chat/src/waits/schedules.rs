@@ -67,6 +67,7 @@ fn made(arguments: &ScheduleArguments, settings: &Settings) -> Schedule {
         workspace: settings.workspace.to_string_lossy().into_owned(),
         created_at: units::now(),
         last_due: None,
+        ahead: None,
         begun: None,
         last_session: None,
     }

@@ -8,7 +8,7 @@ use agentx::types::{SessionId, Timestamp};
 use agentx_schedule::{ScheduleStore, ScheduleTurn};
 
 use super::WantedRun;
-use super::due_schedules::{TurnWork, note_of, work_of};
+use super::due_schedules::{TurnWork, note_of, note_of_clock, work_of};
 use super::schedules::failed;
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -147,13 +147,15 @@ where
     async fn fire_schedule(&mut self, console: &mut Console) -> Result<bool, ChatError> {
         for schedule in self.store.list().map_err(failed)? {
             let now = units::now();
-            let is_due = match schedule.next_due() {
-                Ok(due_at) => due_at.is_some_and(|due_at| due_at <= now),
-                Err(error) => {
-                    tracing::warn!(schedule = %schedule.name, %error, "cannot be run");
-                    false
-                }
-            };
+            if schedule.differs_from_clock(now)
+                && let Some(ahead) = self.store.follow_clock(&schedule.name, now).map_err(failed)?
+            {
+                console.say(&note_of_clock(&schedule.name, ahead));
+            }
+            let is_due = schedule.may_be_due(now).unwrap_or_else(|error| {
+                tracing::warn!(schedule = %schedule.name, %error, "cannot be run");
+                false
+            });
             if is_due && let Some(turn) = self.store.take_turn(&schedule.name, now).map_err(failed)? {
                 console.say(&note_of(&turn));
                 self.take(turn, console).await?;
