@@ -218,6 +218,26 @@ async fn what_calls_of_a_client_store_counts_while_it_stays() {
     }
 }
 
+/// The server removes after an hour what its list names, so the list names what counts for no quota, too.
+#[tokio::test]
+async fn what_calls_store_is_listed_for_its_removal_without_a_quota_too() {
+    let desk = Desk::set(wide(), |settings| {
+        settings.quotas.bytes = None;
+        settings.rules = vec![rule_of("allow bash: *")];
+    })
+    .await;
+    for (token, letter) in [(&desk.operator, 'a'), (&desk.ann, 'b')] {
+        let text = printed(&desk, token, letter).await;
+        assert!(text.contains("all of it is kept"), "{text}");
+    }
+    let file = desk.state.settings().data_dir.join("deleted-blobs.json");
+    let kept: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();
+    let owners = kept.as_object().unwrap();
+    assert!(owners.len() == 2 && owners.contains_key(&desk.ann_id), "{kept}");
+    let of = |owner: &Value| owner["named"].as_object().unwrap().len();
+    assert!(owners.values().all(|owner| of(owner) == 1), "{kept}");
+}
+
 #[tokio::test]
 async fn what_scripts_keep_counts_for_the_bytes_of_a_member() {
     let desk = Desk::with_quotas(|quotas| quotas.bytes = Some(1_000_000)).await;
