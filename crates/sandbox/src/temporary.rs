@@ -116,7 +116,7 @@ pub(crate) fn locked(directory: &Path) -> Result<File, SandboxError> {
 /// Removes a directory unless another process has locked it.
 fn remove(directory: &Path, file: File) {
     let is_free = file.unlock().is_ok() && file.try_lock().is_ok() && is_at(&file, directory);
-    let Some(renamed) = renamed(directory).filter(|_| is_free) else {
+    let Some(renamed) = path_of_removal(directory).filter(|_| is_free) else {
         return;
     };
     // Renamed first: whoever wants it meanwhile makes a new one and does not wait.
@@ -129,7 +129,7 @@ fn remove(directory: &Path, file: File) {
 
 /// Returns the path at which a directory is removed. One whose removal failed before keeps its name, so that
 /// names do not grow.
-fn renamed(directory: &Path) -> Option<PathBuf> {
+fn path_of_removal(directory: &Path) -> Option<PathBuf> {
     let name = directory.file_name()?;
     if name.as_encoded_bytes().starts_with(LEFT.as_bytes()) {
         return Some(directory.to_owned());
@@ -294,10 +294,10 @@ mod tests {
 
     #[test]
     fn the_name_of_a_directory_grows_once_however_often_its_removal_fails() {
-        let first = renamed(Path::new("/t/0123456789abcdef")).unwrap();
+        let first = path_of_removal(Path::new("/t/0123456789abcdef")).unwrap();
         let name = first.file_name().unwrap().to_str().unwrap();
         assert!(name.starts_with(LEFT) && is_named_by_us(name), "{name}");
-        assert_eq!(renamed(&first), Some(first.clone()));
+        assert_eq!(path_of_removal(&first), Some(first.clone()));
     }
 
     #[test]

@@ -88,6 +88,21 @@ fn a_signal_for_the_group_reaches_the_command() {
     }
 }
 
+/// Another process removes directories for temporary files that are old and unlocked. The lock is an open
+/// directory of the machine, which a process in a root of its own must not reach.
+#[test]
+fn temporary_files_stay_locked_and_the_lock_leads_out_of_no_root() {
+    let world = World::new();
+    for step in steps() {
+        let output = world.run(step, "flock --nonblock \"$TMPDIR\" true; echo $?");
+        assert_eq!(said(&output), "1\n", "{step}");
+        if step == SandboxStep::Namespace {
+            let line = "readlink /proc/[0-9]*/fd/* | grep agentx-; echo looked";
+            assert_eq!(said(&world.run(step, line)), "looked\n");
+        }
+    }
+}
+
 #[test]
 fn a_step_that_does_not_work_is_not_replaced_in_silence() {
     for words in [&["run"][..], &["made up"], &["run", "{}", "sh", "sh"], &[]] {

@@ -54,6 +54,7 @@ fn held(words: &[OsString]) -> Result<Command, String> {
         .map_err(|error| error.to_string())?;
     let mut command = match sandboxed {
         Some(sandboxed) => {
+            let sandboxed = sandboxed.locked_by_itself();
             let mut command = Command::new(sandboxed.program);
             command.args(sandboxed.arguments);
             for name in agentx_sandbox::hidden_variables() {
