@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use agentx_files::{FileLock, ReplaceOptions, make_private_directory, replace_locked};
+use agentx_files::{
+    FileLock, ReplaceOptions, leftovers, make_private_directory, remove_leftovers, replace_locked,
+};
 use agentx_types::Timestamp;
 use serde::{Deserialize, Serialize};
 

@@ -79,7 +79,13 @@ pub fn run(
             name,
             value_from_stdin,
         } => {
-            check_new_name(settings, &name)?;
+            // A command that was interrupted is repeated with the same value; a person at a terminal learns of a taken
+            // name before they type one.
+            if value_from_stdin {
+                check_name(&name)?;
+            } else {
+                check_new_name(settings, &name)?;
+            }
             let value = value(&format!("Value of {name}: "), value_from_stdin)?;
             let is_new = mark(settings, &name, &value)?;
             console.say(&said_of_mark(&name, is_new, settings.secrets.redact));
@@ -216,7 +222,10 @@ pub(crate) fn check_new_name(settings: &Settings, name: &str) -> Result<(), Chat
 fn already_marked(name: &str) -> ChatError {
     ChatError::usage(
         format!("{name} is marked already"),
-        format!("`agentx secrets remove {name}` forgets that value; or choose another name"),
+        format!(
+            "`agentx secrets remove {name}` forgets that value; or choose another name. If the command that marked it \
+             was interrupted, repeat it with `--value-from-stdin`"
+        ),
     )
 }
 

@@ -49,7 +49,7 @@ impl Chat<'_> {
                 Ok(format!("forgotten: {}", visible(name)))
             }
             (Some(name), Some(value), None) if name != "remove" => {
-                secrets::check_new_name(self.settings, name)?;
+                secrets::check_name(name)?;
                 let said = self.mark_value(name, &Secret::new(value.to_owned())).await?;
                 Ok(format!("{said}\n{WAS_VISIBLE}"))
             }
@@ -72,7 +72,12 @@ impl Chat<'_> {
                 ));
             }
         };
-        let is_new = secrets::mark(self.settings, name, &value)?;
+        self.mark_value(name, &value).await
+    }
+
+    /// Marks a value, and takes it out of what was typed before.
+    async fn mark_value(&mut self, name: &str, value: &Secret) -> Result<String, ChatError> {
+        let is_new = secrets::mark(self.settings, name, value)?;
         let marked = if is_new { "marked" } else { "marked already" };
         if !self.learn() {
             return Ok(format!(

@@ -2,9 +2,9 @@
 #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
 use agentx::types::{
-    AgentDestroyed, AgentStarted, EventDraft, MessageStop, RunFinished, RunId, RunStarted, RunStatus,
-    SessionId, Source, StopReason, TextDelta, Timestamp, ToolCallRequested, ToolCompleted, ToolExecuting,
-    Usage,
+    AgentDestroyed, AgentStarted, ApprovalRequested, ApprovalSettled, EventDraft, MessageStop, RunFinished,
+    RunId, RunStarted, RunStatus, SessionId, Source, StopReason, TextDelta, Timestamp, ToolCallRequested,
+    ToolCompleted, ToolExecuting, Usage,
 };
 use serde_json::json;
 
