@@ -44,7 +44,7 @@ pub use key_error::KeyError;
 pub use keyring::{Keyring, KnownPerson};
 pub use keyring_error::KeyringError;
 pub use known_servers::ServerKeyStatus;
-pub use mcp_tokens::{MCP_TOKEN, MCP_TOKENS_OF_KEY, McpToken, McpTokenError};
+pub use mcp_tokens::{MCP_TOKEN, MCP_TOKENS_OF_KEY, McpToken, McpTokenError, McpTokenOwner};
 pub use owner::{OPERATOR, owner_of};
 pub use path_word::path_word;
 pub use people::{Trusted, TrustedAs};

@@ -6,12 +6,25 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::files::{self, Privacy};
-use crate::{Keyring, KeyringError, NoRandomness, PublicKey, Stamp, base64url, random_bytes, token_text};
+use crate::{
+    Keyring, KeyringError, NoRandomness, PublicKey, Stamp, TrustedAs, base64url, random_bytes, token_text,
+};
 
 /// The beginning of each token. Programs that search for leaked secrets know such a token by it.
 pub const MCP_TOKEN: &str = "agentx_mcp_";
 /// The maximum number of valid tokens of one key.
 pub const MCP_TOKENS_OF_KEY: usize = 16;
+
+/// The person for whom a token is made, in the role that they have at that time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct McpTokenOwner {
+    /// The person's key.
+    pub key: PublicKey,
+    /// The role in which the server knows them.
+    pub role: TrustedAs,
+    /// The grant of this role, as in [`KnownPerson`](crate::KnownPerson).
+    pub grant: Option<String>,
+}
 
 /// A token, without the text that its program sends.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +35,12 @@ pub struct McpToken {
     pub name: String,
     /// The key of its owner.
     pub key: PublicKey,
+    /// The role of its owner when it was made; `None` for a token of an earlier version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    role: Option<TrustedAs>,
+    /// The grant of this role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    grant: Option<String>,
     /// The time at which it was made: milliseconds since 1970.
     pub made_at_ms: u64,
     /// The time at which it expires: milliseconds since 1970.
@@ -34,6 +53,13 @@ impl McpToken {
     /// Returns whether this is the token with that text, and has not expired.
     pub fn is(&self, text: &str, now_ms: u64) -> bool {
         self.expires_at_ms > now_ms && self.hash == hash(text)
+    }
+
+    /// Returns whether it was made for this person, under the grant and in the role that they have now. A
+    /// token without a role counts for members alone.
+    pub fn is_of(&self, owner: &McpTokenOwner) -> bool {
+        let role = self.role.unwrap_or(TrustedAs::Member);
+        self.key == owner.key && role == owner.role && self.grant == owner.grant
     }
 }
 
@@ -73,26 +99,27 @@ impl Keyring {
         })
     }
 
-    /// Makes a token of `key` for the program `name`. Returns the entry, and the token itself, which is kept
+    /// Makes a token of `owner` for the program `name`. Returns the entry, and the token itself, which is kept
     /// nowhere.
     ///
     /// # Errors
     /// Returns an error if the key has too many tokens, or the list cannot be read or written.
     ///
     /// ```
-    /// use agentx_identity::{Keyring, SecretKey};
+    /// use agentx_identity::{Keyring, McpTokenOwner, SecretKey, TrustedAs};
     ///
     /// let directory = tempfile::tempdir()?;
     /// let keyring = Keyring::at(directory.path());
     /// let key = *SecretKey::generate()?.public_key();
-    /// let (entry, token) = keyring.make_mcp_token(&key, "editor", 1_000, 2_000)?;
+    /// let owner = McpTokenOwner { key, role: TrustedAs::Member, grant: None };
+    /// let (entry, token) = keyring.make_mcp_token(&owner, "editor", 1_000, 2_000)?;
     /// assert!(keyring.mcp_tokens()?[0].is(&token, 1_999) && !entry.is(&token, 2_000));
     /// assert!(keyring.remove_mcp_token(&entry.id)?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn make_mcp_token(
         &self,
-        key: &PublicKey,
+        owner: &McpTokenOwner,
         name: &str,
         made_at_ms: u64,
         expires_at_ms: u64,
@@ -101,7 +128,9 @@ impl Keyring {
         let entry = McpToken {
             id: format!("tok_{}", token_text(&random_bytes::<9>()?)),
             name: name.to_owned(),
-            key: *key,
+            key: owner.key,
+            role: Some(owner.role),
+            grant: owner.grant.clone(),
             made_at_ms,
             expires_at_ms,
             hash: hash(&text),
@@ -109,7 +138,7 @@ impl Keyring {
         let lock = files::lock(&self.directory)?;
         let mut tokens = self.mcp_tokens()?;
         tokens.retain(|known| known.expires_at_ms > made_at_ms);
-        if tokens.iter().filter(|known| known.key == *key).count() >= MCP_TOKENS_OF_KEY {
+        if tokens.iter().filter(|known| known.key == owner.key).count() >= MCP_TOKENS_OF_KEY {
             return Err(McpTokenError::TooMany);
         }
         tokens.push(entry.clone());
@@ -126,8 +155,8 @@ impl Keyring {
         self.retain_mcp_tokens(|known| known.id != id, &lock)
     }
 
-    /// Removes the tokens of keys that this directory does not trust any more, so that they do not count
-    /// again when it trusts such a key later. [`Keyring::untrust`] and [`Keyring::trust`] do so, too; this is
+    /// Removes the tokens of keys that this directory does not trust any more, or in another role than when
+    /// they were made, so that they do not count again when it trusts such a key so later. [`Keyring::untrust`] and [`Keyring::trust`] do so, too; this is
     /// for a list of people that was edited as a file. Returns whether there were some. Without such a list
     /// nothing is removed, because an editor may be replacing it.
     ///
@@ -140,10 +169,20 @@ impl Keyring {
         }
         let lock = files::lock(&self.directory)?;
         let own = self.identity()?.map(|own| *own.public_key());
-        let people = self.people()?;
-        let is_trusted =
-            |key: &PublicKey| own == Some(*key) || people.iter().any(|known| known.public_key == *key);
-        self.retain_mcp_tokens(|token| is_trusted(&token.key), &lock)
+        let own = own.map(|key| McpTokenOwner {
+            key,
+            role: TrustedAs::Operator,
+            grant: None,
+        });
+        let people = self.people_entries()?.into_iter().map(|known| McpTokenOwner {
+            key: known.public_key,
+            role: known.role,
+            grant: known.grant,
+        });
+        // The own identity counts before an entry of the same key in the list.
+        let others = people.filter(|known| own.as_ref().is_none_or(|own| own.key != known.key));
+        let owners: Vec<McpTokenOwner> = others.chain(own.clone()).collect();
+        self.retain_mcp_tokens(|token| owners.iter().any(|owner| token.is_of(owner)), &lock)
     }
 
     /// Removes all tokens but those to keep. Returns whether there were others.
@@ -187,30 +226,49 @@ fn hash(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SecretKey, Trusted, TrustedAs};
+    use crate::{SecretKey, Trusted};
+
+    fn key_of(seed: u8) -> PublicKey {
+        *SecretKey::from_seed(&[seed; 32]).unwrap().public_key()
+    }
+
+    /// The owner of a token to make, as the directory knows them; otherwise a member.
+    fn owner(keyring: &Keyring, seed: u8) -> McpTokenOwner {
+        let known = keyring.person(&key_of(seed));
+        let is_operator = known.as_ref().is_some_and(|known| known.operator);
+        McpTokenOwner {
+            key: key_of(seed),
+            role: if is_operator {
+                TrustedAs::Operator
+            } else {
+                TrustedAs::Member
+            },
+            grant: known.and_then(|known| known.grant),
+        }
+    }
 
     #[test]
     fn a_key_has_a_few_tokens_and_the_file_has_none_of_their_texts() {
         let directory = tempfile::tempdir().unwrap();
         let keyring = Keyring::at(directory.path());
-        let key = |seed: u8| *SecretKey::from_seed(&[seed; 32]).unwrap().public_key();
+        let owner = |seed: u8| owner(&keyring, seed);
         let mut ids = Vec::new();
         for number in 0..MCP_TOKENS_OF_KEY {
             let (entry, text) = keyring
-                .make_mcp_token(&key(1), "a", 5, 10 + number as u64)
+                .make_mcp_token(&owner(1), "a", 5, 10 + number as u64)
                 .unwrap();
             let file = std::fs::read_to_string(keyring.mcp_tokens_file()).unwrap();
             assert!(text.starts_with(MCP_TOKEN) && !file.contains(&text[MCP_TOKEN.len()..]));
             assert!(entry.is(&text, 9) && !entry.is("agentx_mcp_other", 9));
             ids.push(entry.id);
         }
-        let refused = keyring.make_mcp_token(&key(1), "a", 5, 10);
+        let refused = keyring.make_mcp_token(&owner(1), "a", 5, 10);
         assert!(matches!(refused, Err(McpTokenError::TooMany)), "{refused:?}");
-        keyring.make_mcp_token(&key(2), "a", 5, 100).unwrap();
+        keyring.make_mcp_token(&owner(2), "a", 5, 100).unwrap();
         assert!(keyring.remove_mcp_token(&ids[5]).unwrap() && !keyring.remove_mcp_token(&ids[5]).unwrap());
-        keyring.make_mcp_token(&key(1), "a", 5, 100).unwrap();
+        keyring.make_mcp_token(&owner(1), "a", 5, 100).unwrap();
         // Expired tokens make room.
-        keyring.make_mcp_token(&key(1), "a", 11, 100).unwrap();
+        keyring.make_mcp_token(&owner(1), "a", 11, 100).unwrap();
         assert_eq!(keyring.mcp_tokens().unwrap().len(), MCP_TOKENS_OF_KEY);
     }
 
@@ -218,7 +276,7 @@ mod tests {
     fn removing_the_trust_in_a_key_removes_its_tokens_for_good() {
         let directory = tempfile::tempdir().unwrap();
         let keyring = Keyring::at(directory.path());
-        let key = |seed: u8| *SecretKey::from_seed(&[seed; 32]).unwrap().public_key();
+        let key = key_of;
         let trust = |seed: u8| {
             let trusted = Trusted {
                 public_key: key(seed),
@@ -227,7 +285,10 @@ mod tests {
             };
             keyring.trust(trusted).unwrap();
         };
-        let make = |seed: u8| drop(keyring.make_mcp_token(&key(seed), "a", 5, 100).unwrap());
+        let make = |seed: u8| {
+            let owner = owner(&keyring, seed);
+            drop(keyring.make_mcp_token(&owner, "a", 5, 100).unwrap());
+        };
         let owners = || -> Vec<PublicKey> {
             let tokens = keyring.mcp_tokens().unwrap().into_iter();
             tokens.map(|token| token.key).collect()
@@ -260,14 +321,57 @@ mod tests {
         assert!(owners().is_empty());
     }
 
+    #[test]
+    fn a_token_counts_in_the_role_in_which_it_was_made_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let keyring = Keyring::at(directory.path());
+        let trust = |role: TrustedAs| {
+            let trusted = Trusted {
+                public_key: key_of(1),
+                name: None,
+                role,
+            };
+            keyring.trust(trusted).unwrap();
+            owner(&keyring, 1)
+        };
+        let member = trust(TrustedAs::Member);
+        let (token, _) = keyring.make_mcp_token(&member, "a", 5, 100).unwrap();
+        let operator = trust(TrustedAs::Operator);
+        assert!(token.is_of(&member) && !token.is_of(&operator));
+        assert!(keyring.mcp_tokens().unwrap().is_empty(), "it was removed");
+        let again = trust(TrustedAs::Member);
+        assert!(!token.is_of(&again), "the same role was granted anew");
+        // Somebody edits the list of people as a file.
+        keyring.make_mcp_token(&again, "a", 5, 100).unwrap();
+        let people = std::fs::read_to_string(keyring.people_file()).unwrap();
+        std::fs::write(keyring.people_file(), people.replace("member", "operator")).unwrap();
+        assert!(keyring.remove_mcp_tokens_of_untrusted().unwrap());
+        assert!(keyring.mcp_tokens().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_token_of_an_earlier_version_has_no_role_and_counts_for_no_operator() {
+        let stored = format!(
+            r#"{{"id": "tok_1", "name": "a", "key": "{}", "made_at_ms": 5, "expires_at_ms": 10, "hash": "x"}}"#,
+            key_of(1)
+        );
+        let token: McpToken = serde_json::from_str(&stored).unwrap();
+        let as_role = |role| McpTokenOwner {
+            key: key_of(1),
+            role,
+            grant: None,
+        };
+        assert!(token.is_of(&as_role(TrustedAs::Member)));
+        assert!(!token.is_of(&as_role(TrustedAs::Approver)) && !token.is_of(&as_role(TrustedAs::Operator)));
+    }
+
     #[cfg(unix)]
     #[test]
     fn a_list_that_others_may_change_is_not_read() {
         use std::os::unix::fs::PermissionsExt as _;
         let directory = tempfile::tempdir().unwrap();
         let keyring = Keyring::at(directory.path());
-        let key = *SecretKey::from_seed(&[1; 32]).unwrap().public_key();
-        keyring.make_mcp_token(&key, "a", 5, 10).unwrap();
+        keyring.make_mcp_token(&owner(&keyring, 1), "a", 5, 10).unwrap();
         let file = keyring.mcp_tokens_file();
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);

@@ -44,10 +44,44 @@ pub struct Trusted {
     pub role: TrustedAs,
 }
 
+/// An entry of the list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PeopleEntry {
+    pub(crate) public_key: PublicKey,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    #[serde(default, rename = "as")]
+    pub(crate) role: TrustedAs,
+    /// Identifies the grant of this role: another text each time somebody is trusted, or gets another role.
+    /// Lists from before it, and entries that a person wrote, have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) grant: Option<String>,
+}
+
+impl PeopleEntry {
+    pub(crate) fn new(somebody: Trusted, grant: Option<String>) -> Self {
+        Self {
+            public_key: somebody.public_key,
+            name: somebody.name,
+            role: somebody.role,
+            grant,
+        }
+    }
+
+    pub(crate) fn into_trusted(self) -> Trusted {
+        Trusted {
+            public_key: self.public_key,
+            name: self.name,
+            role: self.role,
+        }
+    }
+}
+
 /// Reads the list. Content that could not be kept when the list is written again is an error, so that nothing
 /// is lost.
-pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Vec<Trusted>, KeyringError> {
-    let people: Vec<Trusted> = serde_json::from_slice(bytes).map_err(|error| KeyringError::Damaged {
+pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Vec<PeopleEntry>, KeyringError> {
+    let people: Vec<PeopleEntry> = serde_json::from_slice(bytes).map_err(|error| KeyringError::Damaged {
         path: path.to_owned(),
         line: error.line(),
         what: without_place(&error),
@@ -66,7 +100,7 @@ pub(crate) fn read(path: &Path, bytes: &[u8]) -> Result<Vec<Trusted>, KeyringErr
 }
 
 /// The list as text.
-pub(crate) fn write(path: &Path, people: &[Trusted]) -> Result<Vec<u8>, KeyringError> {
+pub(crate) fn write(path: &Path, people: &[PeopleEntry]) -> Result<Vec<u8>, KeyringError> {
     let mut text =
         serde_json::to_vec_pretty(people).map_err(|error| KeyringError::file(path, error.into()))?;
     text.push(b'\n');

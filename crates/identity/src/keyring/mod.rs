@@ -13,8 +13,8 @@ use base64::engine::general_purpose::STANDARD;
 use crate::files::{self, Privacy};
 use crate::key::wipe;
 use crate::keyring_error::{KeyringError, SERVER_KEY};
-use crate::people::{self, Trusted, TrustedAs};
-use crate::{OPERATOR, PublicKey, SecretKey, Stamp, owner_of};
+use crate::people::{self, PeopleEntry, Trusted, TrustedAs};
+use crate::{KeyError, OPERATOR, PublicKey, SecretKey, Stamp, owner_of, random_bytes, token_text};
 
 /// The first line of an identity.
 const HEADER: &str = "agentx-identity 1";
@@ -36,6 +36,9 @@ pub struct KnownPerson {
     pub operator: bool,
     /// Whether they decide about calls of members, besides the operator.
     pub approver: bool,
+    /// Identifies the grant of their role: another text each time this server trusts them, or gives them
+    /// another role. `None` for the server's own identity, and for people whom a person wrote into the list.
+    pub grant: Option<String>,
 }
 
 impl Keyring {
@@ -147,6 +150,11 @@ impl Keyring {
     /// # Errors
     /// Returns an error if the list cannot be read, others may change it, or it makes no sense.
     pub fn people(&self) -> Result<Vec<Trusted>, KeyringError> {
+        let entries = self.people_entries()?.into_iter();
+        Ok(entries.map(PeopleEntry::into_trusted).collect())
+    }
+
+    pub(crate) fn people_entries(&self) -> Result<Vec<PeopleEntry>, KeyringError> {
         let path = self.people_file();
         match files::read(&path, Privacy::Public)? {
             Some(bytes) => people::read(&path, &bytes),
@@ -155,10 +163,12 @@ impl Keyring {
     }
 
     /// Trusts a person from now on; returns the previous trust. Tokens for `/mcp` of somebody who was not
-    /// trusted until now are removed: they are of a time before the trust in them was removed.
+    /// trusted until now, or had another role, are removed: a token opens nothing beyond the grant that it
+    /// was made under.
     ///
     /// # Errors
-    /// Returns an error if the list of people or that of tokens cannot be read or written.
+    /// Returns an error if the list of people or that of tokens cannot be read or written, or the
+    /// system has no randomness.
     pub fn trust(&self, somebody: Trusted) -> Result<Option<Trusted>, KeyringError> {
         let lock = files::lock(&self.directory)?;
         let key = somebody.public_key;
@@ -167,17 +177,26 @@ impl Keyring {
             .ok()
             .flatten()
             .is_some_and(|own| *own.public_key() == key);
-        if !is_own && !self.people()?.iter().any(|known| known.public_key == key) {
-            self.retain_mcp_tokens(|token| token.key != key, &lock)?;
-        }
-        self.change(&lock, |people| {
-            let known = people
-                .iter_mut()
-                .find(|known| known.public_key == somebody.public_key);
-            if let Some(known) = known {
-                return Some(std::mem::replace(known, somebody));
+        let people = self.people_entries()?;
+        let known = people.iter().find(|known| known.public_key == key);
+        let grant = match known.filter(|known| known.role == somebody.role) {
+            Some(known) => known.grant.clone(),
+            None => {
+                if !is_own {
+                    self.retain_mcp_tokens(|token| token.key != key, &lock)?;
+                }
+                let bytes = random_bytes::<9>();
+                let bytes = bytes.map_err(|error| KeyError::NoRandomness(error.to_string()))?;
+                Some(token_text(&bytes))
             }
-            people.push(somebody);
+        };
+        let entry = PeopleEntry::new(somebody, grant);
+        self.change(&lock, |people| {
+            let known = people.iter_mut().find(|known| known.public_key == key);
+            if let Some(known) = known {
+                return Some(std::mem::replace(known, entry).into_trusted());
+            }
+            people.push(entry);
             None
         })
     }
@@ -192,7 +211,7 @@ impl Keyring {
         let lock = files::lock(&self.directory)?;
         let before = self.change(&lock, |people| {
             let at = people.iter().position(|known| known.public_key == *key)?;
-            Some(people.remove(at))
+            Some(people.remove(at).into_trusted())
         })?;
         if before.is_some() {
             self.retain_mcp_tokens(|token| token.key != *key, &lock)?;
@@ -209,23 +228,25 @@ impl Keyring {
     /// Everybody whom this directory knows, by their keys; the first entry of a key counts. An unreadable
     /// file adds nobody.
     pub fn everybody(&self) -> Vec<(PublicKey, KnownPerson)> {
-        let operator = |name| KnownPerson {
+        let operator = |name, grant| KnownPerson {
             owner: OwnerId::new(OPERATOR),
             name,
             operator: true,
             approver: false,
+            grant,
         };
         let own = self.identity().ok().flatten();
-        let own = own.map(|own| (*own.public_key(), operator(None)));
-        let others = self.people().unwrap_or_default();
+        let own = own.map(|own| (*own.public_key(), operator(None, None)));
+        let others = self.people_entries().unwrap_or_default();
         let others = others.into_iter().map(|other| {
             let known = match other.role {
-                TrustedAs::Operator => operator(other.name),
+                TrustedAs::Operator => operator(other.name, other.grant),
                 TrustedAs::Member | TrustedAs::Approver => KnownPerson {
                     owner: owner_of(&other.public_key),
                     name: other.name,
                     operator: false,
                     approver: other.role == TrustedAs::Approver,
+                    grant: other.grant,
                 },
             };
             (other.public_key, known)
@@ -243,10 +264,10 @@ impl Keyring {
     fn change<T>(
         &self,
         lock: &agentx_files::FileLock,
-        change: impl FnOnce(&mut Vec<Trusted>) -> T,
+        change: impl FnOnce(&mut Vec<PeopleEntry>) -> T,
     ) -> Result<T, KeyringError> {
         let path = self.people_file();
-        let before = self.people()?;
+        let before = self.people_entries()?;
         let mut people = before.clone();
         let result = change(&mut people);
         if people != before {

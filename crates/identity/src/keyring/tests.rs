@@ -164,6 +164,30 @@ fn people_come_change_and_go() {
 }
 
 #[test]
+fn each_grant_of_a_role_is_another_one_and_older_lists_have_none() {
+    let (_directory, keyring) = keyring();
+    let grant = || keyring.person(&key(1)).and_then(|known| known.grant);
+    let trust = |name: &str, role: TrustedAs| {
+        let trusted = Trusted {
+            role,
+            ..member(1, name)
+        };
+        keyring.trust(trusted).unwrap();
+        grant()
+    };
+    let older = format!("[{{\"public_key\": \"{}\"}}]", key(1));
+    write(&keyring.people_file(), &older);
+    assert_eq!(grant(), None);
+    assert_eq!(trust("ada", TrustedAs::Member), None, "a new name grants nothing");
+    let mut grants = vec![trust("ada", TrustedAs::Operator), trust("ada", TrustedAs::Member)];
+    assert_eq!(trust("countess", TrustedAs::Member), grants[1]);
+    keyring.untrust(&key(1)).unwrap();
+    grants.push(trust("ada", TrustedAs::Member));
+    let different: std::collections::BTreeSet<_> = grants.iter().flatten().collect();
+    assert_eq!(different.len(), 3, "{grants:?}");
+}
+
+#[test]
 fn many_writers_lose_nobody() {
     let (_directory, keyring) = keyring();
     std::thread::scope(|scope| {
@@ -198,9 +222,15 @@ fn who_somebody_is() {
         name: None,
         operator: true,
         approver: false,
+        grant: None,
     };
     assert_eq!(keyring.person(&own), Some(operator.clone()));
-    assert_eq!(keyring.person(&key(2)), Some(operator));
+    let friend = keyring.person(&key(2)).unwrap();
+    let grant = friend.grant.clone();
+    assert_eq!(
+        (grant.is_some(), friend),
+        (true, KnownPerson { grant, ..operator })
+    );
     let ada = keyring.person(&key(1)).unwrap();
     assert_eq!((ada.owner, ada.operator), (owner_of(&key(1)), false));
     assert_eq!(ada.name.as_deref(), Some("ada"));

@@ -1,6 +1,6 @@
 //! The identity of a caller, as a signature or a token shows it.
 
-use agentx_identity::PublicKey;
+use agentx_identity::{McpTokenOwner, PublicKey, TrustedAs};
 use agentx_types::{OwnerId, Seat, VISITORS};
 
 use crate::auth::caller::Caller;
@@ -22,6 +22,8 @@ pub struct Identity {
     pub(super) key: Option<PublicKey>,
     /// The number of the change of the trusted people since which they are known; see `KnownPeople::person`.
     pub(super) since: u64,
+    /// The grant of their role, as in `KnownPerson`.
+    pub(super) grant: Option<String>,
 }
 
 impl Identity {
@@ -30,6 +32,7 @@ impl Identity {
         Self {
             key: None,
             since: 0,
+            grant: None,
             person: OwnerId::new(VISITORS),
             name: None,
             operator: false,
@@ -45,6 +48,20 @@ impl Identity {
         } else {
             self.person.clone()
         }
+    }
+
+    /// Returns them as the owner of a token for `/mcp`; `None` for a visitor.
+    pub(super) fn token_owner(&self) -> Option<McpTokenOwner> {
+        let role = match (self.operator, self.approver) {
+            (true, _) => TrustedAs::Operator,
+            (false, true) => TrustedAs::Approver,
+            (false, false) => TrustedAs::Member,
+        };
+        Some(McpTokenOwner {
+            key: self.key?,
+            role,
+            grant: self.grant.clone(),
+        })
     }
 
     /// Returns them as a caller with one of their programs, at `address`.

@@ -21,7 +21,7 @@ struct KnownRead {
     stamp: Stamp,
     is_settled: bool,
     people: Vec<(PublicKey, KnownPerson)>,
-    /// The number of the change since which each of them is known without a break.
+    /// The number of the change since which each of them is known, by the same grant of the same role.
     since: HashMap<PublicKey, u64>,
 }
 
@@ -35,7 +35,8 @@ impl KnownPeople {
     }
 
     /// Returns the person with this key, and the number of the change since which they are known. It is
-    /// another one when somebody is trusted again: what they had before does not count again.
+    /// another one when somebody is trusted again, or has had another role: what they had before does not
+    /// count again. Each grant of trust has an id in the list, so nobody has to look between two changes.
     pub(crate) fn person(&self, key: &PublicKey) -> Option<(KnownPerson, u64)> {
         self.with(|read| {
             let found = read.people.iter().find(|(known, _)| known == key);
@@ -83,12 +84,21 @@ impl KnownPeople {
         if read.as_ref().is_some_and(|read| read.people != people) {
             self.generation.fetch_add(1, Ordering::AcqRel);
         }
-        let (before, change) = (read.take().map(|read| read.since), self.generation());
-        let known_since = |key: &PublicKey| before.as_ref()?.get(key).copied();
-        let since = people
-            .iter()
-            .map(|(key, _)| (*key, known_since(key).unwrap_or(change)));
-        let since = since.collect();
+        let (before, change) = (read.take(), self.generation());
+        let known_since = |key: &PublicKey, known: &KnownPerson| {
+            let before = before.as_ref()?;
+            let (_, was) = before.people.iter().find(|(other, _)| other == key)?;
+            let rank = |known: &KnownPerson| (known.operator, known.approver);
+            let is_same = was.grant == known.grant && rank(was) == rank(known);
+            before.since.get(key).copied().filter(|_| is_same)
+        };
+        let mut since = HashMap::new();
+        for (key, known) in &people {
+            // The first entry of a key counts.
+            since
+                .entry(*key)
+                .or_insert_with(|| known_since(key, known).unwrap_or(change));
+        }
         let now = read.insert(KnownRead {
             stamp,
             is_settled,
@@ -129,6 +139,36 @@ mod tests {
             assert_eq!(known.generation(), 2 * round + 2);
             assert_eq!(known.person(&key), None);
         }
+    }
+
+    /// Both changes may come within the second between two looks.
+    #[test]
+    fn what_was_issued_before_does_not_count_after_changes_that_nobody_saw() {
+        let directory = tempfile::tempdir().unwrap();
+        let keyring = Keyring::at(directory.path());
+        let known = KnownPeople::new(keyring.clone());
+        let key = *SecretKey::from_seed(&[7; 32]).unwrap().public_key();
+        let trust = |name: &str, role: TrustedAs| {
+            let trusted = Trusted {
+                public_key: key,
+                name: Some(name.to_owned()),
+                role,
+            };
+            keyring.trust(trusted).unwrap();
+        };
+        let since = || known.person(&key).map(|(_, since)| since);
+        assert_eq!(since(), None);
+        trust("ada", TrustedAs::Member);
+        let first = since();
+        trust("countess", TrustedAs::Member);
+        assert_eq!(since(), first, "a name grants nothing");
+        keyring.untrust(&key).unwrap();
+        trust("countess", TrustedAs::Member);
+        let second = since();
+        assert!(second > first, "{second:?}");
+        trust("countess", TrustedAs::Operator);
+        trust("countess", TrustedAs::Member);
+        assert!(since() > second);
     }
 
     /// A list that others may write to is not trusted from then on, even if it was read before.

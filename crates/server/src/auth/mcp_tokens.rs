@@ -85,7 +85,7 @@ impl Authenticator {
         lifetime_s: u64,
         now_ms: u64,
     ) -> Result<(McpToken, String), Box<Problem>> {
-        let Some(key) = &owner.key else {
+        let Some(maker) = owner.token_owner() else {
             return Err(problem("denied", "visitors get no token for /mcp"));
         };
         check_client(name)?;
@@ -99,7 +99,7 @@ impl Authenticator {
         let made = self
             .mcp_tokens
             .keyring
-            .make_mcp_token(key, name, now_ms, now_ms + lifetime_ms);
+            .make_mcp_token(&maker, name, now_ms, now_ms + lifetime_ms);
         made.map_err(|error| match error {
             McpTokenError::TooMany => problem("too_many", &error.to_string()),
             error => kept_nowhere(&error),
@@ -134,7 +134,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// Returns an error if [`Authenticator::caller_of`] does, or such a token is unknown, expired or taken
-    /// back.
+    /// back, or its owner has got another role since.
     pub(crate) fn mcp_caller_of(
         &self,
         headers: &HeaderMap,
@@ -156,12 +156,12 @@ impl Authenticator {
         let client = client_of(headers)?;
         let known = |tokens: &[McpToken]| {
             let known = tokens.iter().find(|known| known.is(token, now_ms));
-            known.map(|known| (known.key, known.id.clone()))
+            known.cloned()
         };
-        let owner = self.mcp_tokens.with(known);
-        let owner = owner.and_then(|(key, id)| Some((self.identity_of(&key)?, id)));
+        let found = self.mcp_tokens.with(known);
+        let owner = found.and_then(|token| Some((self.owner_of(&token)?, token.id)));
         let (identity, id) = owner.ok_or_else(|| {
-            let why = "the token for /mcp is unknown, has expired or was taken back; `agentx mcp token` makes a new one";
+            let why = "the token for /mcp is unknown, has expired, was taken back, or is of a role that you had before; `agentx mcp token` makes a new one";
             problem("unauthenticated", why)
         })?;
         Ok(FoundMcpCaller {
@@ -187,7 +187,7 @@ impl Authenticator {
             .then_some("the token for /mcp has expired or was taken back; `agentx mcp token` makes a new one")
     }
 
-    /// Removes the tokens for `/mcp` of people who are not trusted any more. Waits for the disk.
+    /// Removes the tokens for `/mcp` of people who are not trusted any more, or have another role by now. Waits for the disk.
     pub(crate) fn remove_mcp_tokens_of_untrusted(&self) {
         if let Err(error) = self.mcp_tokens.keyring.remove_mcp_tokens_of_untrusted() {
             tracing::warn!(%error, "cannot remove the tokens for /mcp of people who are no longer trusted");
@@ -203,10 +203,17 @@ impl Authenticator {
         })
     }
 
-    /// Returns whether a token is of this person, who is still trusted.
+    /// Returns whether a token is of this person, who is still trusted as when it was made.
     fn is_of(&self, token: &McpToken, person: &OwnerId) -> bool {
-        let owner = self.identity_of(&token.key);
+        let owner = self.owner_of(token);
         owner.is_some_and(|owner| owner.person == *person)
+    }
+
+    /// Returns the owner of a token, if they are still trusted as when it was made.
+    fn owner_of(&self, token: &McpToken) -> Option<Identity> {
+        let identity = self.identity_of(&token.key)?;
+        let is_same = identity.token_owner().is_some_and(|owner| token.is_of(&owner));
+        is_same.then_some(identity)
     }
 }
 

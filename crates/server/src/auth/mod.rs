@@ -181,6 +181,7 @@ impl Authenticator {
             approver: known.approver,
             visitor: false,
             key: Some(*key),
+            grant: known.grant,
         })
     }
 
@@ -196,7 +197,7 @@ impl Authenticator {
     }
 
     /// Returns whether an identity is still valid: the operator may stop trusting a person at any time. It
-    /// does not become valid again when they trust the person again.
+    /// does not become valid again when they trust the person again, or in the same role again.
     pub fn still_knows(&self, identity: &Identity) -> bool {
         match &identity.key {
             None => self.visitors,

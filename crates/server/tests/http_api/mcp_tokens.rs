@@ -48,10 +48,14 @@ fn member(desk: &Desk) -> SecretKey {
 }
 
 fn trust(desk: &Desk, key: &SecretKey) {
+    trust_as(desk, key, TrustedAs::Member);
+}
+
+fn trust_as(desk: &Desk, key: &SecretKey, role: TrustedAs) {
     let trusted = Trusted {
         public_key: *key.public_key(),
         name: Some("Cleo".to_owned()),
-        role: TrustedAs::Member,
+        role,
     };
     keyring(desk).trust(trusted).unwrap();
 }
@@ -331,4 +335,41 @@ async fn who_is_trusted_again_has_no_token_of_before() {
     assert_eq!(at_mcp(&desk, &own).await, StatusCode::OK);
     let listed = desk.get("/v1/tokens").by(&own).send().await.ok().json();
     assert_eq!(listed, json!([]));
+}
+
+/// The server looks at the list once a second, and at each request: here both changes come between two looks.
+#[tokio::test]
+async fn no_token_of_before_counts_after_two_changes_that_nobody_saw() {
+    let desk = Desk::new().await;
+    let key = member(&desk);
+    for role in [None, Some(TrustedAs::Operator)] {
+        let made = make(&desk, &key, "claude", 3_600).await.ok().json();
+        let (token, own) = (made["token"].as_str().unwrap(), signed_in(&desk, &key).await);
+        for token in [token, own.as_str()] {
+            assert_eq!(at_mcp(&desk, token).await, StatusCode::OK);
+        }
+        match role {
+            None => drop(keyring(&desk).untrust(key.public_key()).unwrap()),
+            Some(role) => trust_as(&desk, &key, role),
+        }
+        trust(&desk, &key);
+        for token in [token, own.as_str()] {
+            assert_eq!(at_mcp(&desk, token).await, StatusCode::UNAUTHORIZED, "{role:?}");
+        }
+    }
+}
+
+/// Also not if somebody edits the list as a file, which removes no token at once.
+#[tokio::test]
+async fn a_token_of_a_member_does_not_become_one_of_the_operator() {
+    let desk = Desk::new().await;
+    let key = member(&desk);
+    let made = make(&desk, &key, "claude", 3_600).await.ok().json();
+    let token = made["token"].as_str().unwrap();
+    let file = keyring(&desk).people_file();
+    let people = std::fs::read_to_string(&file).unwrap();
+    let promoted = people.replace("\"member\"", "\"operator\"");
+    assert_ne!(people, promoted);
+    std::fs::write(&file, promoted).unwrap();
+    assert_eq!(at_mcp(&desk, token).await, StatusCode::UNAUTHORIZED);
 }
