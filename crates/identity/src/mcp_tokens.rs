@@ -99,8 +99,8 @@ impl Keyring {
         })
     }
 
-    /// Makes a token of `owner` for the program `name`. Returns the entry, and the token itself, which is kept
-    /// nowhere.
+    /// Makes a token of `owner` for the program `name`. Returns the entry, and the token itself, which is
+    /// kept nowhere.
     ///
     /// # Errors
     /// Returns an error if the key has too many tokens, or the list cannot be read or written.
@@ -156,9 +156,10 @@ impl Keyring {
     }
 
     /// Removes the tokens of keys that this directory does not trust any more, or in another role than when
-    /// they were made, so that they do not count again when it trusts such a key so later. [`Keyring::untrust`] and [`Keyring::trust`] do so, too; this is
-    /// for a list of people that was edited as a file. Returns whether there were some. Without such a list
-    /// nothing is removed, because an editor may be replacing it.
+    /// they were made, so that they do not count again when it trusts such a key so later.
+    /// [`Keyring::untrust`] and [`Keyring::trust`] do so, too; this is for a list of people that was edited as
+    /// a file. Returns whether there were some. Without such a list nothing is removed, because an editor may
+    /// be replacing it.
     ///
     /// # Errors
     /// Returns an error if the people, the identity or the tokens cannot be read, or the tokens cannot be
@@ -352,7 +353,7 @@ mod tests {
     #[test]
     fn a_token_of_an_earlier_version_has_no_role_and_counts_for_no_operator() {
         let stored = format!(
-            r#"{{"id": "tok_1", "name": "a", "key": "{}", "made_at_ms": 5, "expires_at_ms": 10, "hash": "x"}}"#,
+            r#"{{"id": "tok_1", "name": "a", "key": "{}", "made_at_ms": 5, "expires_at_ms": 9, "hash": "x"}}"#,
             key_of(1)
         );
         let token: McpToken = serde_json::from_str(&stored).unwrap();

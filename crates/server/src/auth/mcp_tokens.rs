@@ -161,7 +161,7 @@ impl Authenticator {
         let found = self.mcp_tokens.with(known);
         let owner = found.and_then(|token| Some((self.owner_of(&token)?, token.id)));
         let (identity, id) = owner.ok_or_else(|| {
-            let why = "the token for /mcp is unknown, has expired, was taken back, or is of a role that you had before; `agentx mcp token` makes a new one";
+            let why = "the token for /mcp is unknown, has expired, was taken back, or is of another role; `agentx mcp token` makes a new one";
             problem("unauthenticated", why)
         })?;
         Ok(FoundMcpCaller {
@@ -187,7 +187,8 @@ impl Authenticator {
             .then_some("the token for /mcp has expired or was taken back; `agentx mcp token` makes a new one")
     }
 
-    /// Removes the tokens for `/mcp` of people who are not trusted any more, or have another role by now. Waits for the disk.
+    /// Removes the tokens for `/mcp` of people who are not trusted any more, or have another role by now.
+    /// Waits for the disk.
     pub(crate) fn remove_mcp_tokens_of_untrusted(&self) {
         if let Err(error) = self.mcp_tokens.keyring.remove_mcp_tokens_of_untrusted() {
             tracing::warn!(%error, "cannot remove the tokens for /mcp of people who are no longer trusted");
