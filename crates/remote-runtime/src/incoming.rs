@@ -53,7 +53,7 @@ pub fn read(text: &str) -> Result<IncomingFrame, String> {
     if text.starts_with("{\"seq\":")
         && let Ok(fact) = serde_json::from_str::<Envelope<EnvironmentEvent>>(text)
     {
-        return Ok(of_envelope(fact, text.len()));
+        return of_envelope(fact, text.len());
     }
     let peek: Peek = serde_json::from_str(text).map_err(|error| format!("invalid frame: {error}"))?;
     let Some(seq) = peek.seq else {
@@ -69,7 +69,7 @@ pub fn read(text: &str) -> Result<IncomingFrame, String> {
         serde_json::from_str::<Envelope<EnvironmentEvent>>(text),
         peek.session_id,
     ) {
-        (Ok(fact), _) => Ok(of_envelope(fact, text.len())),
+        (Ok(fact), _) => of_envelope(fact, text.len()),
         (Err(error), Some(session_id)) => Ok(IncomingFrame::Strange {
             session_id,
             seq,
@@ -80,11 +80,14 @@ pub fn read(text: &str) -> Result<IncomingFrame, String> {
 }
 
 /// A frame with an index is a derived event. The client derives events itself, so it ignores the frame.
-fn of_envelope(fact: Envelope<EnvironmentEvent>, bytes: usize) -> IncomingFrame {
-    if fact.index.is_some() {
-        return IncomingFrame::Other;
+fn of_envelope(fact: Envelope<EnvironmentEvent>, bytes: usize) -> Result<IncomingFrame, String> {
+    if fact.seq == 0 {
+        return Err("invalid event: its number is 0, but the first one is 1".to_owned());
     }
-    IncomingFrame::Fact(Arc::new(fact), bytes)
+    if fact.index.is_some() {
+        return Ok(IncomingFrame::Other);
+    }
+    Ok(IncomingFrame::Fact(Arc::new(fact), bytes))
 }
 
 #[cfg(test)]
@@ -99,6 +102,8 @@ mod tests {
         let moved = r#"{"event":"text_chunk","payload":{"text":"a"},"seq":3,"at":1,"source":"user","session_id":"ses_1"}"#;
         assert!(matches!(read(fact).unwrap(), IncomingFrame::Fact(fact, _) if fact.seq == 3));
         assert!(matches!(read(moved).unwrap(), IncomingFrame::Fact(..)));
+        let zero = read(&fact.replace(":3,", ":0,")).unwrap_err();
+        assert!(zero.contains("its number is 0"), "{zero}");
         let derived =
             r#"{"seq":3,"index":0,"at":1,"source":"user","session_id":"s","event":"x","payload":{}}"#;
         assert_eq!(read(derived).unwrap(), IncomingFrame::Other);

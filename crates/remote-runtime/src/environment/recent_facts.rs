@@ -33,15 +33,18 @@ pub(crate) struct Snapshot {
 }
 
 impl RecentFacts {
-    /// Keeps a fact, unless it is here or was.
+    /// Keeps a fact, unless it is here or was. No event has the number 0, so such a fact is not kept.
     pub(super) fn add(&mut self, fact: &Fact, bytes: usize) {
         let next = self.head().map(|head| head + 1);
         if next.is_some_and(|next| fact.seq < next) {
             return;
         }
+        let Some(before) = fact.seq.checked_sub(1) else {
+            return;
+        };
         if next != Some(fact.seq) {
             *self = Self {
-                start: Some(fact.seq - 1),
+                start: Some(before),
                 ..Self::default()
             };
         }
@@ -145,6 +148,18 @@ mod tests {
             whole.advance(fact);
         }
         whole
+    }
+
+    #[test]
+    fn an_event_with_the_number_zero_is_not_kept() {
+        let facts = log(1);
+        let mut recent = RecentFacts::default();
+        let mut zero = (*facts[0]).clone();
+        zero.seq = 0;
+        recent.add(&Fact::new(zero), 100);
+        assert!(recent.head().is_none() && recent.snapshot(0, false).is_none());
+        recent.add(&facts[0], 100);
+        assert_eq!(recent.snapshot(0, false).unwrap().facts, facts[..1]);
     }
 
     #[test]

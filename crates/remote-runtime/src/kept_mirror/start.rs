@@ -91,15 +91,22 @@ pub(super) async fn cause(core: &RemoteCore, last: Option<Fact>, error: RuntimeE
     }
 }
 
-/// The server's fact at a place; `None` if its log ends before it.
+/// The server's fact at a place; `None` if its log ends before it. The place may be a claim of the server:
+/// the error for 0 is [`RuntimeError::Refused`], because the first event is number 1.
 pub(super) async fn fact_at(
     core: &RemoteCore,
     session: &SessionId,
     seq: u64,
 ) -> Result<Option<Envelope<EnvironmentEvent>>, RuntimeError> {
+    let Some(before) = seq.checked_sub(1) else {
+        return Err(RuntimeError::Refused(format!(
+            "the server names event 0 of session {session}, but the first event is number 1; the copy is left \
+             unchanged"
+        )));
+    };
     let path = ["sessions", session.as_str(), "events"];
     let ask = Query::get(&path)
-        .with("after_seq", Some((seq - 1).to_string()))
+        .with("after_seq", Some(before.to_string()))
         .with("view", Some("environment".into()))
         .with("limit", Some("1".into()));
     let page: ListPage<Envelope<EnvironmentEvent>> = core.http.json(ask).await?;
