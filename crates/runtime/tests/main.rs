@@ -5,6 +5,7 @@ mod asking_again;
 mod blobs;
 mod children;
 mod condenser;
+mod copied_redaction;
 mod driver;
 mod forged_facts;
 mod ingress;

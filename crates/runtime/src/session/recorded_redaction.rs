@@ -258,7 +258,8 @@ pub async fn replace_copied_facts(
 }
 
 /// Checks that the facts of a server, and the blobs that they name now, differ by a redaction alone from
-/// those of the copy. A blob that either of them no longer has is not compared.
+/// those of the copy. A blob of which either of them has no content gets no other name: nothing could be compared
+/// when the content comes later.
 async fn check_changes(
     log: &dyn SessionLog,
     session: &SessionId,
@@ -273,15 +274,16 @@ async fn check_changes(
     };
     let renamed = check_copied(before, after).map_err(|other| refused(other.seq, other.what))?;
     for (blob, other) in &renamed {
-        let (Some(was), Some(is)) = (text_of(log, blob).await?, text_of(log, other).await?) else {
-            continue;
+        let what = match (text_of(log, blob).await?, text_of(log, other).await?) {
+            (Some(was), Some(is)) if is_replacement(&was, &is, false) => continue,
+            (Some(_), Some(_)) => "a stored content that it names has other words",
+            _ => {
+                "a stored content that it names has another name, and cannot be compared because it is missing"
+            }
         };
-        if !is_replacement(&was, &is, false) {
-            let mut facts = before.iter();
-            let named = facts.find(|fact| blobs_of(&fact.event).contains(blob));
-            let seq = named.map_or(0, |fact| fact.seq);
-            return Err(refused(seq, "a stored content that it names has other words"));
-        }
+        let mut facts = before.iter();
+        let named = facts.find(|fact| blobs_of(&fact.event).contains(blob));
+        return Err(refused(named.map_or(0, |fact| fact.seq), what));
     }
     Ok(())
 }
