@@ -17,7 +17,7 @@ use agentx::sqlite_log::SqliteLog;
 use agentx::tools::{ToolOptions, Toolbox};
 use agentx::types::{
     AccessChanged, ApprovalMode, ContentPart, Envelope, EnvironmentEvent, MediaPart, MediaSource, OwnerId,
-    SessionId, SessionRedacted, SessionRole, TextChunk,
+    RedactedSegment, SessionId, SessionRedacted, SessionRole, TextChunk,
 };
 use agentx_testing::{LogBuilder, ModelScript, ScriptedModel, fixture};
 use agentx_tests::proxy::{Cut, Proxy};
@@ -598,4 +598,36 @@ async fn a_copy_takes_no_other_words_as_a_redaction() {
     assert_eq!(kept(log, id).await, text(&before), "the copy is as before");
     let report = mirrored.runtime.verify(id).await.unwrap();
     assert_eq!(report.problems, Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_refuses_a_redaction_of_an_event_that_cannot_be() {
+    let mirrored = Mirrored::of("pay 100 to Ada").await;
+    let Mirrored { next, id, log, .. } = &mirrored;
+    let before = next.facts(id).await;
+    let writer = next.log.attach(id).await.unwrap();
+    let segment = RedactedSegment {
+        first_seq: 0,
+        last_seq: 1,
+        hash: "aa".into(),
+        redacted_hash: "bb".into(),
+        events: vec![0],
+        forks: vec![],
+    };
+    let record = SessionRedacted {
+        names: vec!["KEY".into()],
+        segments: vec![segment],
+    };
+    let fact = Arc::new(Envelope {
+        seq: writer.last_seq + 1,
+        event: record.into(),
+        ..Envelope::clone(&before[before.len() - 1])
+    });
+    let batch = Batch::new(vec![fact], [0; 32]);
+    next.log.append(&writer, batch).await.unwrap();
+    drop(writer);
+    mirrored.moves();
+    let refused = keep_now(&mirrored.place, id, log).await.unwrap_err().to_string();
+    assert!(refused.contains("names event 0 of session"), "{refused}");
+    assert_eq!(kept(log, id).await, text(&before), "the copy is as before");
 }

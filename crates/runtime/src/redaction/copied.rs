@@ -13,7 +13,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use super::recorded_text::{piece_text, recorded_texts, set_piece};
-use super::values::{RedactedArea, SIGNATURES};
+use super::values::{RedactedArea, SIGNATURES, is_named};
 use crate::log::blobs::blobs_of;
 
 /// The beginning of a replacement; the name and `]` follow.
@@ -184,9 +184,11 @@ impl CopyCheck {
     }
 
     fn object(&self, was: &Map<String, Value>, is: &Map<String, Value>, area: Option<RedactedArea>) -> bool {
+        let is_named = is_named(was);
         let fits = |(key, was): (&String, &Value)| {
-            let is = is.get(key);
-            is.is_none_or(|is| self.field(key, was, is, area))
+            let inner = inner_area(area, key, was, is_named);
+            is.get(key)
+                .is_none_or(|is| self.value(was, is, inner) || key == "base64" && is_replaced_file(was, is))
         };
         if !was.iter().all(fits) {
             return false;
@@ -221,16 +223,15 @@ impl CopyCheck {
             None => false,
         }
     }
+}
 
-    fn field(&self, key: &str, was: &Value, is: &Value, area: Option<RedactedArea>) -> bool {
-        let is_whole = area == Some(RedactedArea::Provider) && (was.is_object() || was.is_array());
-        let inner = if is_whole {
-            area
-        } else {
-            area.and_then(|area| area.of_field(key, was))
-        };
-        self.value(was, is, inner) || key == "base64" && is_replaced_file(was, is)
+/// The purpose of a field of an object with this purpose; see [`is_named`].
+fn inner_area(area: Option<RedactedArea>, key: &str, was: &Value, is_named: bool) -> Option<RedactedArea> {
+    let area = area?;
+    if area == RedactedArea::Provider && (was.is_object() || was.is_array()) {
+        return Some(area);
     }
+    area.of_field(key, was, is_named)
 }
 
 /// Returns whether a text that is attached as base64 differs by replaced parts alone.
@@ -440,6 +441,53 @@ mod tests {
         let mut later = (*before[0]).clone();
         later.at.0 += 1;
         assert!(check_copied(&before, &[Arc::new(later)]).is_err());
+    }
+
+    /// A word of a fixed set, a name of a tool or a person decides what a session does; no secret is there.
+    #[test]
+    fn words_that_are_no_texts_stay() {
+        let call = json!({"tool_call_id": "call_1", "name": "read", "input": {}});
+        let access = json!({"person": "own_2", "role": "approve", "by": "own_1"});
+        let wheel = json!({"seat": {"person": "own_2", "client": "laptop"}, "reason": "released"});
+        let tools = json!({"change": {"approval": "deny", "tools": [{"name": "bash", "access": "run"}]}});
+        let allowed = json!({"decision": "deny", "rule": {"tool": "bash", "effect": "allow"}});
+        let result = json!({"tool_call_id": "call_1", "status": "denied"});
+        let ends = facts(&[("part_end", json!({}))]);
+        for (payload, field) in [
+            (&call, "/name"),
+            (&access, "/person"),
+            (&access, "/role"),
+            (&wheel, "/seat/client"),
+            (&tools, "/change/approval"),
+            (&tools, "/change/tools/0/name"),
+            (&tools, "/change/tools/0/access"),
+            (&allowed, "/decision"),
+            (&allowed, "/rule/tool"),
+            (&result, "/status"),
+            (&json!({"stop_reason": "refusal"}), "/stop_reason"),
+            (&json!({"source": "memory"}), "/source"),
+        ] {
+            let mut replaced = payload.clone();
+            *replaced.pointer_mut(field).unwrap() = json!("[secret PIN]");
+            let (was, is) = (payload.to_string(), replaced.to_string());
+            let mut check = CopyCheck::default();
+            assert!(check.payload(&ends[0], was.as_bytes(), &ends[0], was.as_bytes()));
+            assert!(
+                !check.payload(&ends[0], was.as_bytes(), &ends[0], is.as_bytes()),
+                "{field}"
+            );
+        }
+    }
+
+    #[test]
+    fn texts_beside_them_are_replaced() {
+        let tool = |text: &str| json!({"tools": [{"name": "bash", "access": "run", "description": text}]});
+        let file = |text: &str| json!({"content": [{"type": "file", "name": text, "source": {"url": text}}]});
+        let check = CopyCheck::default();
+        let (was, is) = ("it is 8204175936", "it is [secret PIN]");
+        for (was, is) in [(tool(was), tool(is)), (file(was), file(is))] {
+            assert!(check.value(&was, &is, Some(RedactedArea::Payload)), "{was}");
+        }
     }
 
     #[test]

@@ -14,24 +14,57 @@ pub(super) enum RedactedArea {
     Provider,
 }
 
-/// Fields of payloads that are not text: ids are in keys that end with `_id`.
+/// Fields of payloads that are not text of a person, a model or a tool: ids (also in keys that end with
+/// `_id`), places, names of programs and tools, and words of a fixed set.
 const NO_TEXT: &[&str] = &[
+    "access",
+    "address_argument",
+    "api",
+    "approval",
+    "ask_user",
     "base64",
     "blob",
     "by",
+    "channel",
+    "client",
+    "command_argument",
+    "decision",
+    "effect",
     "fallbacks",
     "guard",
     "id",
     "idempotency_key",
+    "job",
+    "kept",
     "key",
     "kind",
+    "mode",
     "model",
     "owner",
+    "parent",
+    "path_argument",
+    "person",
+    "reach",
+    "refused",
+    "request",
+    "role",
     "rules",
+    "segments",
     "server_rules",
+    "status",
+    "stop_reason",
+    "timer",
+    "tool_name",
     "type",
     "workspace",
 ];
+
+/// Fields that are no text if their value is a name, and otherwise contain texts.
+const NO_TEXT_AS_NAME: &[&str] = &["provider", "source", "tool"];
+
+/// The fields of calls, tools and agents, beside which a `name` is one that events and rules refer to. The
+/// `name` of an attached file is a text.
+const NAMED_BESIDE: &[&str] = &["access", "approval", "tool_call_id"];
 
 /// Fields of providers that have to come back unchanged.
 const OF_PROVIDER: &[&str] = &[
@@ -56,12 +89,15 @@ pub(super) const SIGNATURES: &[&str] = &[
 ];
 
 impl RedactedArea {
-    /// Returns the purpose of a field of such an object; `None` if it stays unchanged.
-    pub(super) fn of_field(self, key: &str, value: &Value) -> Option<Self> {
+    /// Returns the purpose of a field of such an object; `None` if it stays unchanged. `is_named` is what
+    /// [`is_named`] returns for the object.
+    pub(super) fn of_field(self, key: &str, value: &Value, is_named: bool) -> Option<Self> {
         match self {
             Self::Free => Some(Self::Free),
             Self::Provider => (!OF_PROVIDER.contains(&key) && !key.ends_with("_id")).then_some(self),
             Self::Payload if NO_TEXT.contains(&key) || key.ends_with("_id") => None,
+            Self::Payload if value.is_string() && NO_TEXT_AS_NAME.contains(&key) => None,
+            Self::Payload if is_named && key == "name" => None,
             Self::Payload => Some(match key {
                 "input" | "details" | "outcome" => Self::Free,
                 "provider" if value.is_object() => Self::Provider,
@@ -69,6 +105,11 @@ impl RedactedArea {
             }),
         }
     }
+}
+
+/// Returns whether the `name` of an object is one that events and rules refer to, and stays as it is.
+pub(super) fn is_named(fields: &serde_json::Map<String, Value>) -> bool {
+    NAMED_BESIDE.iter().any(|key| fields.contains_key(*key))
 }
 
 /// Replaces the secrets in a value. Returns whether there was one.
@@ -79,14 +120,14 @@ pub(super) fn redact_value(redactor: &Redactor, value: &mut Value, kind: Redacte
             .iter_mut()
             .fold(false, |any, item| redact_value(redactor, item, kind) | any),
         Value::Object(fields) => {
-            let mut any = false;
+            let (mut any, is_named) = (false, is_named(fields));
             for (key, value) in fields.iter_mut() {
                 // Only texts of a provider are left alone by their names.
                 let is_whole = kind == RedactedArea::Provider && (value.is_object() || value.is_array());
                 let inner = if is_whole {
                     Some(kind)
                 } else {
-                    kind.of_field(key, value)
+                    kind.of_field(key, value, is_named)
                 };
                 any |= inner.is_some_and(|inner| redact_value(redactor, value, inner));
             }
