@@ -64,7 +64,9 @@ impl MirrorKeeper {
                 .with("view", Some("environment".into()))
                 .with("limit", Some(BATCH.to_string()));
             let page: ListPage<Envelope<EnvironmentEvent>> = self.core.http.json(ask).await?;
-            let Some(end) = page.items.last().map(|fact| fact.seq) else {
+            let end = page.items.last().map(|fact| fact.seq);
+            // A page that leads no further ends the search, so that a server cannot make it endless.
+            let Some(end) = end.filter(|end| *end > after) else {
                 return Ok(false);
             };
             for fact in page.items {
