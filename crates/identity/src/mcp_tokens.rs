@@ -157,9 +157,9 @@ impl Keyring {
 
     /// Removes the tokens of keys that this directory does not trust any more, or in another role than when
     /// they were made, so that they do not count again when it trusts such a key so later.
-    /// [`Keyring::untrust`] and [`Keyring::trust`] do so, too; this is for a list of people that was edited as
-    /// a file. Returns whether there were some. Without such a list nothing is removed, because an editor may
-    /// be replacing it.
+    /// [`Keyring::untrust`] and [`Keyring::trust`] do so, too; this is for a list of people that was edited
+    /// as a file. Returns whether there were some. Without such a list nothing is removed, because an editor
+    /// may be replacing it.
     ///
     /// # Errors
     /// Returns an error if the people, the identity or the tokens cannot be read, or the tokens cannot be

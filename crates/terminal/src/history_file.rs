@@ -89,8 +89,8 @@ impl HistoryFile {
     /// does, the file stays as it is.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read or replaced, or another process holds its lock for more than
-    /// a second.
+    /// Returns an error if the file cannot be read or replaced, or another process holds its lock for more
+    /// than a second.
     pub fn filter(&self, filter: &LineFilter) -> io::Result<usize> {
         if !self.path.exists() && self.unfinished().is_empty() {
             return Ok(0);

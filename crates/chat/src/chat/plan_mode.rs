@@ -72,7 +72,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Switches plan mode on, and refuses the calls that wait for an answer and that plan mode refuses anyway.
+    /// Switches plan mode on, and refuses the calls that wait for an answer and that plan mode refuses
+    /// anyway.
     pub(super) async fn begin_planning(&mut self) -> Result<(), ChatError> {
         self.change(ConfigChange::PlanMode(true)).await?;
         self.approvals.auto_after_plan = false;
@@ -115,8 +116,8 @@ impl Chat<'_> {
         }
     }
 
-    /// Ends plan mode if this answer accepts a plan. The calls that follow are asked about, unless the approval
-    /// mode is `deny` or the person wants `auto` after the plan.
+    /// Ends plan mode if this answer accepts a plan. The calls that follow are asked about, unless the
+    /// approval mode is `deny` or the person wants `auto` after the plan.
     ///
     /// # Errors
     /// Returns an error if the person may not change the configuration: then the answer is not sent.
@@ -159,8 +160,8 @@ impl Chat<'_> {
     }
 }
 
-/// Returns whether plan mode refuses the call of a question. A question that asks for words is not about a call. A
-/// tool that the agent does not have, such as one of a sub-agent, is not known and not refused here.
+/// Returns whether plan mode refuses the call of a question. A question that asks for words is not about a
+/// call. A tool that the agent does not have, such as one of a sub-agent, is not known and not refused here.
 fn is_refused(config: &AgentConfig, asked: &ApprovalRequested) -> bool {
     let tool = config.tools.iter().find(|tool| tool.name == asked.name);
     asked.question.is_none()

@@ -107,8 +107,8 @@ impl Approver {
         }
     }
 
-    /// Prints the next question with its change, unless the person already reads it. One about a call of another
-    /// agent of the `cast` names that agent.
+    /// Prints the next question with its change, unless the person already reads it. One about a call of
+    /// another agent of the `cast` names that agent.
     pub(crate) async fn put_next(
         &mut self,
         session: &Arc<dyn Session>,

@@ -167,8 +167,9 @@ pub(crate) struct TakenOut {
 }
 
 /// Replaces what this redactor knows in the typed lines, in drafts that no chat has open, and in memories.
-/// Removes the new versions of files that killed processes left. Waits a second at most for another process that writes the typed lines, and five, each time that they are
-/// read or changed, for one that has locked the memories.
+/// Removes the new versions of files that killed processes left. Waits a second at most for another process
+/// that writes the typed lines, and five, each time that they are read or changed, for one that has locked
+/// the memories.
 pub(crate) fn take_out(settings: &Settings, redactor: &Redactor) -> TakenOut {
     let data_dir = &settings.data_dir;
     let mut taken = TakenOut::default();

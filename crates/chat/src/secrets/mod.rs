@@ -79,8 +79,8 @@ pub fn run(
             name,
             value_from_stdin,
         } => {
-            // A command that was interrupted is repeated with the same value; a person at a terminal learns of a taken
-            // name before they type one.
+            // A command that was interrupted is repeated with the same value; a person at a terminal learns
+            // of a taken name before they type one.
             if value_from_stdin {
                 check_name(&name)?;
             } else {

@@ -10,8 +10,8 @@ use agentx::config::Settings;
 use agentx::node::{MARKED_SECRETS, known_secrets};
 use agentx_terminal::LineFilter;
 
-/// Takes known secrets out of lines that are written to a file, unless the settings switch that off, and in any case
-/// the value behind `/secret NAME`. A value that any process marks is known from the next line on.
+/// Takes known secrets out of lines that are written to a file, unless the settings switch that off, and in
+/// any case the value behind `/secret NAME`. A value that any process marks is known from the next line on.
 pub(crate) fn line_filter(settings: &Settings) -> LineFilter {
     let known = Mutex::new(version_of(&settings.data_dir));
     let Some(redactor) = agentx::node::redactor(settings) else {

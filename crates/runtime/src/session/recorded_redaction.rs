@@ -258,8 +258,8 @@ pub async fn replace_copied_facts(
 }
 
 /// Checks that the facts of a server, and the blobs that they name now, differ by a redaction alone from
-/// those of the copy. A blob of which either of them has no content gets no other name: nothing could be compared
-/// when the content comes later.
+/// those of the copy. A blob of which either of them has no content gets no other name: nothing could be
+/// compared when the content comes later.
 async fn check_changes(
     log: &dyn SessionLog,
     session: &SessionId,

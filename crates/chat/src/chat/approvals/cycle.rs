@@ -1,6 +1,6 @@
-//! Shift-Tab: changes who decides about calls that no rule covers, or starts plan mode, one step per press. It
-//! records the same changes as `/approve-mode` and `/plan`. No press leads to `auto`, so that no call runs unasked
-//! on the way from one mode to another.
+//! Shift-Tab: changes who decides about calls that no rule covers, or starts plan mode, one step per press.
+//! It records the same changes as `/approve-mode` and `/plan`. No press leads to `auto`, so that no call runs
+//! unasked on the way from one mode to another.
 
 use agentx::runtime::RuntimeError;
 use agentx::types::{ApprovalMode, ConfigChange};

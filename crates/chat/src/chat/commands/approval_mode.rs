@@ -37,8 +37,9 @@ impl Chat<'_> {
         Ok(())
     }
 
-    /// Keeps the stricter mode in a copy of the session, which may begin before the mode of now was set: `planned`
-    /// and `mode` held in the session before. Prints which mode holds if the copy began in another one.
+    /// Keeps the stricter mode in a copy of the session, which may begin before the mode of now was set:
+    /// `planned` and `mode` held in the session before. Prints which mode holds if the copy began in another
+    /// one.
     pub(in crate::chat) async fn keep_stricter_mode(&mut self, planned: bool, mode: ApprovalMode) {
         let (plans, began) = (
             self.status.activity.is_planning(),

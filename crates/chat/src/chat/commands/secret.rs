@@ -1,5 +1,6 @@
-//! `/secret`: marks a value as secret from now on, typed without being shown. It goes into no line, no history and
-//! no event. A value that was typed behind the name was visible, so it is marked too, and the line is not stored.
+//! `/secret`: marks a value as secret from now on, typed without being shown. It goes into no line, no
+//! history and no event. A value that was typed behind the name was visible, so it is marked too, and the
+//! line is not stored.
 
 use agentx::llm::Secret;
 use agentx::node::known_secrets;

@@ -144,8 +144,8 @@ fn command_name(line: &str) -> Option<&str> {
     name.split(':').all(is_part).then_some(name)
 }
 
-/// Returns the commands of files with the nearest names, such as `/team:review or /review-all`; `None` if no name is
-/// near.
+/// Returns the commands of files with the nearest names, such as `/team:review or /review-all`; `None` if no
+/// name is near.
 fn similar(name: &str, settings: &Settings) -> Option<String> {
     let files = settings.prompt_files();
     let names = usable(&files).into_iter().map(|file| file.name.as_str());
@@ -154,7 +154,8 @@ fn similar(name: &str, settings: &Settings) -> Option<String> {
     (!near.is_empty()).then(|| near.join(" or "))
 }
 
-/// Returns the words about a line of a chat that names no command, with the commands of files that have similar names.
+/// Returns the words about a line of a chat that names no command, with the commands of files that have
+/// similar names.
 pub(crate) fn with_similar(line: &str, what: &str, settings: &Settings) -> String {
     let unknown = command_name(line).filter(|name| !NAMES.contains(name));
     match unknown.and_then(|name| similar(name, settings)) {

@@ -259,8 +259,8 @@ impl LiveAgents {
         members.any(|member| member.is_child && member.at_work)
     }
 
-    /// Returns a question about a call with the name of the agent before each line, as its other lines have it.
-    /// The question of the agent that people talk to stays as it is.
+    /// Returns a question about a call with the name of the agent before each line, as its other lines have
+    /// it. The question of the agent that people talk to stays as it is.
     pub(crate) fn question_of(&self, call: &ToolCallId, question: String) -> String {
         let mut members = self.members.values();
         let Some(member) = members.find(|member| member.is_child && member.asked.contains(call)) else {

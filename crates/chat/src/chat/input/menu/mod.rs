@@ -34,8 +34,8 @@ pub(in crate::chat) enum MenuKind {
 }
 
 impl MenuKind {
-    /// Returns whether the command does something useful without an argument, such as opening the picker, so that
-    /// Enter after a blank chooses no item.
+    /// Returns whether the command does something useful without an argument, such as opening the picker, so
+    /// that Enter after a blank chooses no item.
     fn is_optional(self) -> bool {
         matches!(self, Self::Sessions | Self::SessionsHere | Self::ApprovalModes)
     }
