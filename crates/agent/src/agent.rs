@@ -393,7 +393,7 @@ impl AncestorBudgets {
     /// ```
     pub fn add(&mut self, agent: &Agent) {
         if let Some(run) = agent.run() {
-            self.add_run(agent.config(), run);
+            self.add_run(agent.config(), run.raised, run.spent(), run.pending.stop.as_ref());
         }
     }
 }

@@ -75,7 +75,7 @@ enum RoundEnd {
     Task(Task),
 }
 
-/// What the request after the server's questions carries.
+/// The content of the request after the server's questions.
 struct NextRequest {
     answers: Option<InputResponses>,
     /// The state that the server sent with its questions.

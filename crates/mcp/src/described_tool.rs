@@ -1,4 +1,4 @@
-//! What follows from the description of a tool, computed once for each list of tools: every start of the
+//! Data that follows from the description of a tool, computed once for each list of tools: every start of the
 //! program offers the tools several times, and most starts call none of them.
 
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};

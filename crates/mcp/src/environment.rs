@@ -56,7 +56,7 @@ impl McpEnvironment {
 
     /// The same server, whose tools have other names than `taken`. Both share what is known of it.
     #[must_use]
-    pub(crate) fn beside(&self, taken: impl IntoIterator<Item = String>) -> Self {
+    pub(crate) fn with_taken_names(&self, taken: impl IntoIterator<Item = String>) -> Self {
         Self {
             taken: Arc::new(taken.into_iter().collect()),
             stop: CancellationToken::new(),

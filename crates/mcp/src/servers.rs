@@ -71,10 +71,10 @@ impl McpServers {
     /// The same servers beside these tools, whose names none of theirs takes. Both share what is known of
     /// each server, which is read only once.
     #[must_use]
-    pub fn beside(&self, tools: &[ToolSpec]) -> Self {
+    pub fn renamed_against(&self, tools: &[ToolSpec]) -> Self {
         let mut taken: Vec<String> = tools.iter().map(|tool| tool.name.clone()).collect();
         let environments = self.0.iter().map(|known| {
-            let environment = known.beside(taken.iter().cloned());
+            let environment = known.with_taken_names(taken.iter().cloned());
             taken.extend(environment.names());
             environment
         });

@@ -85,23 +85,19 @@ pub struct AgentConfig {
     /// Whether the agent gets every tool that the current program offers, not only `tools`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all_tools: bool,
-    /// The condition under which tools of MCP servers are searched instead of listed; `None` if all are
-    /// listed, and in older logs.
+    /// The condition under which MCP tools are searched instead of listed; `None` if never, and in older logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_search: Option<ToolSearch>,
     /// The schema of the answer that ends each of its runs; the schema of an input takes precedence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer_schema: Option<Arc<AnswerSchema>>,
-    /// The behaviour if nobody can answer a question of the tool `ask_user`; `None` if the agent does not
-    /// have this tool, and in logs older than this field.
+    /// The behaviour if nobody can answer; `None` if the agent lacks the tool `ask_user`, and in older logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_user: Option<AskUser>,
-    /// Whether the agent has the tool `wait`, which suspends its run until a time; `false` in logs older than
-    /// this field.
+    /// Whether the agent has the tool `wait`, which suspends its run until a time; `false` in older logs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub wait: bool,
-    /// Whether a run that reaches a limit of rounds, tokens or cost asks a person before it ends; `false` in
-    /// logs older than this field.
+    /// Whether a run at a limit of rounds, tokens or cost asks a person; `false` in older logs.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks_at_limits: bool,
     /// The conditions under which the agent counts as stuck in a loop; `None` if never, and in older logs.
@@ -111,8 +107,7 @@ pub struct AgentConfig {
     /// refused. `false` if it was on before; `None` if it never was, and in logs older than this field.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_mode: Option<bool>,
-    /// Sources of context for each run, such as `memory`; none in logs older than this field. Agents that
-    /// this one makes ask for none.
+    /// Sources of context for each run, such as `memory`; none in older logs and for agents that it makes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub context_sources: Vec<ContextSource>,
     /// Whether text from the web has entered the conversation ([`TextOrigin::Web`]), for rules about it. The

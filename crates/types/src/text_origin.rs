@@ -1,4 +1,4 @@
-//! Where text of a conversation comes from, for rules about calls that follow it.
+//! The origin of text in a conversation, for rules about calls that follow it.
 
 use serde::{Deserialize, Serialize};
 

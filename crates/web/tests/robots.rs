@@ -23,7 +23,7 @@ fn tool(robots_txt: bool) -> Typed<WebExtractTool> {
     }))
 }
 
-/// What the model reads of one page.
+/// The text of one page for the model.
 async fn said(tool: &Typed<WebExtractTool>, url: &str) -> String {
     let context = fixture::tool_context(std::env::temp_dir());
     let outcome = tool.call(json!({"urls": [url]}), context).await;

@@ -1,4 +1,4 @@
-//! What configured MCP servers cost that no call needs: runs of the offline demo with ten servers whose tools
+//! The cost of configured MCP servers that no call needs: runs of the offline demo with ten servers whose tools
 //! are known, beside runs without any, in turn.
 
 use std::path::Path;

@@ -49,8 +49,7 @@ pub(crate) struct RunArgs {
 }
 
 impl RunArgs {
-    /// Whether to stay silent while waiting for a server: the user wants no progress, or a program reads the
-    /// output.
+    /// Whether to stay silent while waiting for a server, because no person wants or reads progress.
     pub(crate) fn tells_nothing(&self) -> bool {
         self.quiet || self.output_format != OutputFormat::Text
     }

@@ -193,8 +193,7 @@ async fn notes(place: &CommandTarget, library: &Library, console: &mut Console) 
         }
     }
     let wrong: BTreeSet<&Path> = place.mistakes().iter().map(|one| one.file.as_path()).collect();
-    // A machine may lack a model or a variable that another has. Files with mistakes are reported as
-    // mistakes.
+    // A machine may lack a model or a variable that another has. Files with mistakes are reported so.
     let whole = |name: &str| library.files_of(name).is_disjoint(&wrong);
     for (name, loaded) in library.agents().iter().filter(|(name, _)| whole(name)) {
         if let Err(RuntimeError::BadAgent { what, .. }) =

@@ -47,8 +47,7 @@ fn read(file: &Path) -> Result<Vec<u8>, ChatError> {
     Ok(bytes)
 }
 
-/// Prints the events, a line each, and the message that they make. For a broken stream, prints the partial
-/// message, if one began.
+/// Prints the events, a line each, and the message that they make, also the partial one of a broken stream.
 fn decode(api: Api, bytes: &[u8], console: &mut Console) -> Result<Exit, ChatError> {
     let mut events = Vec::new();
     let decoded = events_of(api, bytes, &mut events);

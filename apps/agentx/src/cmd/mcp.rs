@@ -1,5 +1,4 @@
-//! `agentx mcp`: lists, shows, adds, tries and removes MCP servers, logs in at them, and makes tokens for
-//! `/mcp`.
+//! `agentx mcp`: lists, shows, adds, tries and removes MCP servers, logs in, and makes tokens for `/mcp`.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! `agentx models`: lists the available models and what the others lack, shows one model, and reads newer
-//! figures from a list.
+//! `agentx models`: lists models and what some lack, shows one, and reads newer figures from a list.
 
 use agentx::config::Loaded;
 

@@ -1,5 +1,4 @@
-//! `agentx replay`: derives everything of a session again without a model and compares the result with the
-//! live session.
+//! `agentx replay`: derives a session again without a model and compares the result with the live session.
 
 use agentx::config::Settings;
 

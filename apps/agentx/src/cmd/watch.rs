@@ -23,8 +23,7 @@ use crate::signals::Signals;
 use crate::spectator::{Spectator, SpectatorStage};
 use crate::terminal::{RawMode, TerminalInput, keys};
 
-/// Interval at which the driver is checked. Events arrive at once; only the departure of a driver may take
-/// this long.
+/// Interval at which the driver is checked: the departure of a driver may take this long to be seen.
 const LOOK: Duration = Duration::from_secs(1);
 /// Number of latest sessions among which a driven one is searched.
 const LATEST: usize = 200;

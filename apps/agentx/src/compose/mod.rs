@@ -243,10 +243,10 @@ pub(crate) async fn build_node(settings: &Settings) -> Result<WithFiles, ChatErr
     make_data_dir(settings)?;
     let program = concat!("agentx ", env!("CARGO_PKG_VERSION"));
     let known = servers(settings, &[]);
-    let attached = |tools: &[ToolSpec]| known.beside(tools).specs();
+    let attached = |tools: &[ToolSpec]| known.renamed_against(tools).specs();
     let built = runtime_with_files(settings, program, Arc::new(crate::start::lookup), &attached);
     let built = built.map_err(RuntimeError::Log)?;
-    for server in known.beside(&built.runtime.tools()).iter() {
+    for server in known.renamed_against(&built.runtime.tools()).iter() {
         let attached = built.runtime.attach_once(server.clone()).await;
         attached.map_err(|error| RuntimeError::Refused(error.to_string()))?;
     }

@@ -70,8 +70,7 @@ impl CommandTarget {
         ended_commands_notice(&node.runtime.end_leftover_commands().await)
     }
 
-    /// Says which killed trials it ended before a session opens; costs next to nothing if no `tools run` was
-    /// killed.
+    /// Says which killed trials it ended before a session opens; costs nearly nothing if there were none.
     pub(crate) async fn say_ended_trials(&self, console: &mut Console) {
         let may_have = |node: &LocalNode| node.runtime.has_leftover_commands();
         if self.node.as_ref().is_some_and(may_have)

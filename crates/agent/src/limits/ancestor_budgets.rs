@@ -18,9 +18,9 @@ use std::sync::Arc;
 
 use agentx_types::{AgentConfig, Limits, MAX_AGENTS_AT_ONCE, MAX_AGENTS_MADE, RunStatus};
 
+use crate::limits::raise::LimitRaise;
 use crate::limits::stop_cause::StopCause;
 use crate::limits::{self, RunSpending};
-use crate::run_lifecycle::Run;
 
 /// The budgets that an agent shares, the nearest first.
 ///
@@ -46,14 +46,20 @@ struct AncestorBudget {
 }
 
 impl AncestorBudgets {
-    /// Counts in the run of the next agent above, and the cause for which it is being stopped, if it is.
-    pub(crate) fn add_run(&mut self, config: &Arc<AgentConfig>, run: &Run) {
-        let stop = run.pending.stop.as_ref();
+    /// Counts in the run of the next agent above: its limits with what people `raised`, its spending, and the
+    /// cause for which it is being stopped, if it is.
+    pub(crate) fn add_run(
+        &mut self,
+        config: &Arc<AgentConfig>,
+        raised: LimitRaise,
+        spent: RunSpending,
+        stop: Option<&StopCause>,
+    ) {
         if config.limits.max_tokens.is_some() || config.limits.max_cost.is_some() {
             self.budgets.push(AncestorBudget {
                 of: Arc::clone(config),
-                limits: run.raised.over(config.limits),
-                spent: run.spent(),
+                limits: raised.raise_limits(config.limits),
+                spent,
             });
         }
         if let Some(cause) =

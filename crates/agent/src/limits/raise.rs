@@ -23,7 +23,7 @@ pub(crate) struct LimitRaise {
 impl LimitRaise {
     /// The limits of the run, if those `set` in the configuration are its others. A limit that is not set
     /// stays so.
-    pub(crate) fn over(self, set: Limits) -> Limits {
+    pub(crate) fn raise_limits(self, set: Limits) -> Limits {
         Limits {
             max_iterations: set.max_iterations.map(|max| max.saturating_add(self.iterations)),
             max_tokens: set.max_tokens.map(|max| max.saturating_add(self.tokens)),

@@ -55,7 +55,7 @@ impl ReactAgent {
         self.lifecycle
             .run
             .as_ref()
-            .map_or(set, |run| run.raised.over(set))
+            .map_or(set, |run| run.raised.raise_limits(set))
     }
 
     /// The limit of its own that forbids the current run another round of tools, if one does.

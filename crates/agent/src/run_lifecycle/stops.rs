@@ -137,7 +137,7 @@ impl RunLifecycle {
     /// `None` if it may.
     pub(crate) fn used_up(&mut self, limits: &Limits, step: &RunStep<'_>) -> Option<StopCause> {
         let run = self.active()?;
-        let own = limits::used_up(&run.raised.over(*limits), &run.spent(), None);
+        let own = limits::used_up(&run.raised.raise_limits(*limits), &run.spent(), None);
         own.map(|limit| StopCause::limit(&limit))
             .or_else(|| step.used_up_above())
     }
@@ -146,7 +146,7 @@ impl RunLifecycle {
     /// the limits.
     pub(crate) fn is_used_up(&self, limits: &Limits, step: &RunStep<'_>) -> bool {
         let own = match &self.run {
-            Some(run) => limits::used_up(&run.raised.over(*limits), &run.spent(), None),
+            Some(run) => limits::used_up(&run.raised.raise_limits(*limits), &run.spent(), None),
             None => limits::used_up(limits, &RunSpending::default(), None),
         };
         own.is_some() || step.used_up_above().is_some()

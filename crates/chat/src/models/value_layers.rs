@@ -10,7 +10,7 @@ pub(super) const BUILT_IN: &str = "the built-in list";
 /// The words for values that nobody has said anything about.
 pub(super) const USUAL: &str = "nothing but what its provider's models usually have";
 
-/// What is shown about the layer of a value, and the value's key below `models.NAME` in the settings.
+/// The label of the layer of a value, and the value's key below `models.NAME` in the settings.
 const VALUES: [(&str, &str); 7] = [
     ("window comes from", "context_window"),
     ("longest answer comes from", "max_output_tokens"),

@@ -82,6 +82,14 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::SessionRedacted(redacted) => redaction(redacted),
         E::SessionClosed(closed) => format!("the session ends: {}", short(&closed.reason)),
         E::ConfigChanged(changed) => config(&changed.change) + &by(changed.by.as_ref()),
+        other => agent(other),
+    }
+}
+
+/// Describes an event about agents, the end of a run, or a summary.
+fn agent(event: &EnvironmentEvent) -> String {
+    use EnvironmentEvent as E;
+    match event {
         E::AgentSpawned(spawned) => format!("an agent starts: {}", spawned.agent_state_id),
         E::AgentClosed(closed) => format!("an agent ends: {}", short(&closed.reason)),
         E::Interrupted(interrupted) => format!("the run is stopped: {}", short(&interrupted.reason)),

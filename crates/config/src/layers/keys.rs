@@ -192,7 +192,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("models.*.temperature", ValueKind::Temperature, SetIfTrusted, None, "the sampling temperature, to hundredths, if neither `params.temperature` nor the agent sets one"),
     key("models.*.max_tokens_field", ValueKind::Choice(LENGTH_FIELDS), SetIfTrusted, None, "the request field for the maximum length of an answer (openai-chat)"),
     key("models.*.reasoning_field", ValueKind::Choice(REASONING_FIELDS), SetIfTrusted, None, "the field in which the model's reasoning is sent back to it; by its name by default (openai-chat)"),
-    key("models.*.cache_ttl", ValueKind::Choice(CACHE_TTLS), SetIfTrusted, None, "how long Anthropic keeps the beginning of a request in its cache after its last use: 5 minutes, or an hour, for which writing costs twice the input price (anthropic) [5m]"),
+    key("models.*.cache_ttl", ValueKind::Choice(CACHE_TTLS), SetIfTrusted, None, "the time for which Anthropic keeps the beginning of a request in its cache after its last use: 5 minutes by default, or an hour, for which writing costs twice the input price (anthropic)"),
     key("models.*.prices.input", ValueKind::Price, SetIfTrusted, None, "US dollars per million input tokens"),
     key("models.*.prices.output", ValueKind::Price, SetIfTrusted, None, "US dollars per million output tokens"),
     key("models.*.prices.cache_read", ValueKind::Price, SetIfTrusted, None, "US dollars per million tokens read from the cache"),

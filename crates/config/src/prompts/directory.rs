@@ -1,4 +1,4 @@
-//! What both the search for prompts and the reading of their directories use: the names in a directory, and
+//! Helpers of the search for prompts and of the reading of their directories: the names in a directory, and
 //! mistakes in its files.
 
 use std::path::Path;

@@ -13,7 +13,7 @@ pub struct AnthropicOptions {
     /// Whether requests mark the ends of the parts that the provider may cache (`cache_control`). The default
     /// is `true`.
     pub cache: bool,
-    /// How long the provider keeps a marked part after its last use. The default is
+    /// The time for which the provider keeps a marked part after its last use. The default is
     /// [`CacheTtl::FiveMinutes`].
     #[serde(skip_serializing_if = "CacheTtl::is_usual")]
     pub cache_ttl: CacheTtl,

@@ -1,4 +1,4 @@
-//! What version 2026-07-28 does in another way: tasks, streams about changed tools, and log messages that are
+//! Features that version 2026-07-28 has in another form: tasks, streams about changed tools, and log messages that are
 //! asked for.
 
 use std::sync::Arc;

@@ -42,7 +42,7 @@ pub(crate) fn rule() -> Rule {
         argument: Some("git *".into()),
         path: Some("src/**".into()),
         workspace: Some("/w".into()),
-        origin: None,
+        origin: Some(TextOrigin::Web),
     }
 }
 

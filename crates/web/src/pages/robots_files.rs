@@ -15,7 +15,7 @@ use super::robots::RobotsRules;
 
 /// The part of a file that is read, in bytes: RFC 9309 requires this much.
 const MAX_FILE: usize = 500 << 10;
-/// How long the rules of a file count; RFC 9309 permits a day.
+/// The time for which the rules of a file count; RFC 9309 permits a day.
 const LIFETIME: Duration = Duration::from_secs(60 * 60);
 /// The maximum number of servers whose rules are kept.
 const MOST_FILES: usize = 32;

@@ -131,8 +131,7 @@ pub(crate) fn edit(global: &Global, workspace: bool, console: &mut Console) -> R
             console.out(&format!("{} {words}\n", file.display()))
         }
         Err(error) => {
-            // If the person typed nothing, for example because the editor does not exist, the copy is
-            // removed.
+            // If the person typed nothing, as when there is no such editor, the copy is removed.
             match std::fs::read_to_string(&copy) {
                 Ok(text) if text == before => {
                     let _ = std::fs::remove_file(&copy);

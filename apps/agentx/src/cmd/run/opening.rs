@@ -41,8 +41,7 @@ pub(super) async fn asks_again(
     }
 }
 
-/// Prints notes about a session before the run continues it: who answers in it, and that calls require an
-/// answer again.
+/// Prints notes about a session before the run continues it: who answers, and that calls are asked about.
 pub(super) async fn say_notes(
     place: &CommandTarget,
     settings: &Settings,

@@ -17,8 +17,7 @@ const MAX_BYTES: u64 = 16 << 20;
 /// After this time without the end of input, a note says what the program waits for.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// Reads the prompt, with the files that its words name. Returns `None` if there is no prompt and the run
-/// needs none.
+/// Reads the prompt, with the files that its words name; `None` if there is none and the run needs none.
 pub(crate) async fn read(
     args: &RunArgs,
     may_go_without: bool,
@@ -65,8 +64,7 @@ pub(crate) async fn read(
     Ok(Some(words.chain(files).collect()))
 }
 
-/// The prompt as parts: what was typed, and below it what another program wrote. One of them alone is the
-/// prompt.
+/// The prompt as parts: what was typed, and below it what another program wrote, if it wrote anything.
 fn joined(typed: &str, input: &str) -> impl Iterator<Item = String> {
     let is_alone = typed.trim().is_empty() || input.trim().is_empty();
     let input = input.trim_end();

@@ -1,5 +1,4 @@
-//! Turns a command line into a run: the settings, the place, the session, and its changes while the run
-//! lasts.
+//! Turns a command line into a run: the settings, the place, the session, and its changes meanwhile.
 
 use std::sync::Arc;
 
@@ -58,8 +57,7 @@ pub(crate) async fn run(
     );
     say_notes(&place, &loaded.settings, session.as_ref(), there, console).await;
     say_of_pictures(&place, session.as_ref(), prompt.as_ref(), console).await;
-    // A session that someone set to refuse stays so; one that refuses only because this run has no terminal
-    // does not.
+    // A session that someone set to refuse stays so, unlike one that refuses for lack of a terminal.
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_instead_of_asking(&session, would_ask && told_now).await?;
     // In the mode `auto` rules may still ask, but nobody can answer.
@@ -81,8 +79,7 @@ pub(crate) async fn run(
     }
     session_opening::limits_again(&place, &args.agent.wanted(), session.as_ref()).await;
     if asked_before {
-        // A person who continues the session at a terminal is asked again. If the change fails, calls stay
-        // refused.
+        // A person who continues it at a terminal is asked again. If the change fails, calls stay refused.
         let _ = session.change(ConfigChange::Approval(ApprovalMode::Ask)).await;
     }
     session_opening::leave(&place, session.as_ref()).await;

@@ -89,8 +89,7 @@ pub(crate) async fn run(
     Ok(Exit::Ok)
 }
 
-/// Returns the sessions to list. On a server, a person who decides about members' calls also sees members'
-/// sessions.
+/// Returns the sessions to list. On a server, who decides about members' calls also sees their sessions.
 async fn listed(
     place: &CommandTarget,
     workspace: Option<String>,

@@ -77,8 +77,8 @@ fn a_fallback_in_mid_run() {
     chat.leave();
     chat.each_once([
         "I look what is there.",
-        "stone/opal-1 did not answer (overloaded: ",
-        "asking slate/flint-1 until this run ends",
+        "stone/opal did not answer (overloaded: ",
+        "asking slate/flint until this run ends",
         "I read the table.",
         "High tide is at noon.",
         "You are welcome.",
@@ -176,7 +176,9 @@ fn four_protocols_in_one_session() {
     chat.leave();
     for server in &servers {
         server.refused_nothing();
-        assert_eq!(server.requests().len(), 2, "a call and an answer");
+        let requests = server.requests();
+        let asked = requests.iter().filter(|request| request.method == "POST");
+        assert_eq!(asked.count(), 2, "a call and an answer");
     }
     let last = servers[3].requests().last().unwrap().json().to_string();
     for who in ["Claude", "Sol", "Gemini", "Groq"] {

@@ -55,6 +55,8 @@ fn an_mcp_server_from_its_first_day_on() {
         vec![echo("hello")],
         words("It says hello."),
         vec![echo("once more")],
+        words("It describes its tool otherwise."),
+        vec![echo("once more")],
         words("I was not allowed to."),
         vec![echo("and now")],
         words("It answers again."),
@@ -89,7 +91,8 @@ fn another_description(steps: &mut Steps, world: &World) {
     let changed = SERVER.replace("about=${3:-Says it again.}", other);
     world.sandbox.write("home/server.sh", changed);
     let mut chat = Stage::chat(world, &[], COLUMNS);
-    chat.say("once more");
+    say(&mut chat, "once more", "It describes its tool otherwise.");
+    chat.say("try again");
     chat.wait_for_words("+Sends it");
     chat.wait("a question", |terminal| {
         terminal.screen().concat().contains("allow? y")
@@ -116,7 +119,7 @@ fn two_ends(steps: &mut Steps, world: &World) {
     say(&mut chat, "and again?", "It said too much.");
     chat.leave();
     chat.each_once(["outcome unknown", "It said too much."]);
-    let told = world.asked(9);
+    let told = world.asked(11);
     assert!(told.contains("since its last call"), "{told}");
     steps.chat_without_output("it floods", &mut chat);
 }
@@ -251,7 +254,11 @@ fn a_search_with_a_cited_page_replays_offline() {
         "{}",
         world.asked(2)
     );
-    assert_eq!(web.requests().len(), 2, "a search and a page");
+    assert_eq!(
+        web.requests().len(),
+        3,
+        "a search, the rules for programs and a page"
+    );
 
     drop(web);
     runtime.shutdown_background();
