@@ -942,7 +942,7 @@ export interface EffectFailure {
 
 /** The cost of a step that called a model. */
 export interface EffectBill {
-  /** The model. */
+  /** The model, as `provider/id`; in older sessions only the id. */
   model: string;
   /** Tokens. */
   usage: Usage;
@@ -1206,27 +1206,15 @@ export interface AgentConfig {
   server_rules?: ServerRules | null;
   /** Whether the agent gets every tool that the current program offers, not only `tools`. */
   all_tools?: boolean;
-  /**
-   * The condition under which tools of MCP servers are searched instead of listed; `None` if all are
-   * listed, and in older logs.
-   */
+  /** The condition under which MCP tools are searched instead of listed; `None` if never, and in older logs. */
   tool_search?: ToolSearch | null;
   /** The schema of the answer that ends each of its runs; the schema of an input takes precedence. */
   answer_schema?: AnswerSchema | null;
-  /**
-   * The behaviour if nobody can answer a question of the tool `ask_user`; `None` if the agent does not
-   * have this tool, and in logs older than this field.
-   */
+  /** The behaviour if nobody can answer; `None` if the agent lacks the tool `ask_user`, and in older logs. */
   ask_user?: AskUser | null;
-  /**
-   * Whether the agent has the tool `wait`, which suspends its run until a time; `false` in logs older than
-   * this field.
-   */
+  /** Whether the agent has the tool `wait`, which suspends its run until a time; `false` in older logs. */
   wait?: boolean;
-  /**
-   * Whether a run that reaches a limit of rounds, tokens or cost asks a person before it ends; `false` in
-   * logs older than this field.
-   */
+  /** Whether a run at a limit of rounds, tokens or cost asks a person; `false` in older logs. */
   asks_at_limits?: boolean;
   /** The conditions under which the agent counts as stuck in a loop; `None` if never, and in older logs. */
   stuck?: StuckSettings | null;
@@ -1235,10 +1223,7 @@ export interface AgentConfig {
    * refused. `false` if it was on before; `None` if it never was, and in logs older than this field.
    */
   plan_mode?: boolean | null;
-  /**
-   * Sources of context for each run, such as `memory`; none in logs older than this field. Agents that
-   * this one makes ask for none.
-   */
+  /** Sources of context for each run, such as `memory`; none in older logs and for agents that it makes. */
   context_sources?: ContextSource[];
   /**
    * Whether text from the web has entered the conversation ([`TextOrigin::Web`]), for rules about it. The
