@@ -5,11 +5,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The word on the command line with which a program becomes the helper.
 pub const HELPER: &str = "__sandbox";
-/// The word behind [`HELPER`] with which it runs a command.
-pub(crate) const RUN: &str = "run";
-/// The same for a command that locks its own directory for temporary files.
-pub(crate) const RUN_LOCKED: &str = "run-locked";
-
 /// Whether this program checked at its start that it is the helper. A program that did not would do its own
 /// work instead of the helper's.
 static ASKED: AtomicBool = AtomicBool::new(false);

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use crate::command_place::CommandPlace;
-use crate::helper::{RUN, RUN_LOCKED, can_be_helper};
+use crate::helper::can_be_helper;
+use crate::helper_words::{RUN, RUN_LOCKED};
 use crate::temporary::{directory_of, occupy};
 use crate::{HELPER, SandboxError, SandboxMode, SandboxPolicy, SandboxProfile, SandboxStep, SandboxSupport};
 

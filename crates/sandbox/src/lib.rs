@@ -13,6 +13,7 @@ mod caches;
 mod command_place;
 mod found_paths;
 mod helper;
+mod helper_words;
 mod landlock_version;
 mod launcher;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]

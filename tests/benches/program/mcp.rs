@@ -1,5 +1,5 @@
-//! The cost of configured MCP servers that no call needs: runs of the offline demo with ten servers whose tools
-//! are known, beside runs without any, in turn.
+//! The cost of configured MCP servers that no call needs: runs of the offline demo with ten servers whose
+//! tools are known, beside runs without any, in turn.
 
 use std::path::Path;
 

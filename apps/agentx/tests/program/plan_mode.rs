@@ -70,9 +70,6 @@ async fn an_accepted_plan_asks_about_calls_unless_the_person_said_otherwise_in_p
     let (ran, made) = chat("/plan\n/approve-mode auto\nwrite the file\n1\n").await;
     let holds = "plan accepted; plan mode is off; auto: calls run without asking";
     assert!(ran.to_string().contains(holds) && made, "{ran}");
-    let (ran, made) = chat("/approve-mode deny\n/plan write the file\n1\n").await;
-    let holds = "plan accepted; plan mode is off; deny: calls that no rule allows are refused";
-    assert!(ran.to_string().contains(holds) && !made, "{ran}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -359,7 +359,7 @@ fn plan_mode_refuses_a_call_that_waits_for_an_answer() {
         chat.keys(begins);
         chat.wait_for("refused: 1 call that waited for an answer, because plan mode is on");
         chat.wait_until_gone("allow? y once");
-        chat.wait_for_last("›");
+        chat.wait_for("They say: the person switched on plan mode");
         chat.keys("\u{4}\u{4}");
         assert!(matches!(chat.end(), Some(0 | 130)));
         assert!(!sandbox.path("ws/made").exists());

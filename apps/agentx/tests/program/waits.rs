@@ -137,17 +137,21 @@ async fn a_watch_of_several_sessions_names_the_session_of_each_line() {
             let ran = sandbox.run(&["run", "--timeout", "2s", "go"]);
             assert_eq!(ran.code, Some(11), "{ran}");
         }
-        let ran = sandbox.run(&["waits", "run", "--for", "8s"]);
-        assert_eq!(ran.code, Some(0), "{ran}");
+        let ran = sandbox
+            .command(&["waits", "run", "--for", "8s"])
+            .output()
+            .unwrap();
+        let shown = String::from_utf8_lossy(&ran.stderr);
+        assert_eq!(ran.status.code(), Some(0), "{shown}");
         for index in 0..2 {
             let id = crate::rewind::id_of(&sandbox, index);
             assert!(
-                ran.stderr.contains(&format!("· {id}: the agent waits until")),
-                "{ran}"
+                shown.contains(&format!("· {id}: the agent waits until")),
+                "{id}: {shown}"
             );
         }
-        let notes = ran.stderr.matches("warning: AGENTX_MODLE").count();
-        assert_eq!(notes, 1, "both runs have the same note: {ran}");
+        let notes = shown.matches("warning: AGENTX_MODLE").count();
+        assert_eq!(notes, 1, "both runs have the same note: {shown}");
     });
 }
 

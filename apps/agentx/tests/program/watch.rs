@@ -123,7 +123,7 @@ fn who_watches_sees_the_change_in_the_file_that_is_asked_about() {
     let mut late = Pty::start(&sandbox, &["watch"], 100, 40);
     for watch in [&mut early, &mut late] {
         watch.wait_for("always would save");
-        for line in ["     one", "    -hello", "    +bye", "     three"] {
+        for line in ["    1  one", "    2 -hello", "    2 +bye", "    3  three"] {
             let shown = watch.lines();
             assert!(shown.iter().any(|row| row == line), "{line:?} is in {shown:#?}");
         }

@@ -1,15 +1,13 @@
 //! `/plan`, and the answer to a plan. Accepting a plan ends plan mode first. That is a change of the
 //! configuration, so the answer that starts the work counts only from somebody who may make such a change.
 
-use agentx::agent::plan_mode::refusal;
 use agentx::runtime::{ApprovalInput, RuntimeError};
 use agentx::types::{
-    ACCEPT_PLAN, AgentConfig, ApprovalDecision, ApprovalMode, ApprovalRequested, ConfigChange, Rule,
+    ACCEPT_PLAN, Access, AgentConfig, ApprovalDecision, ApprovalMode, ApprovalRequested, ConfigChange, Rule,
     ToolCallId,
 };
 
 use super::Chat;
-use super::commands::approval_mode::mode_word;
 use crate::error::ChatError;
 use crate::render::approval;
 use crate::render::approval_reply::ApprovalReply;
@@ -164,9 +162,7 @@ impl Chat<'_> {
 /// call. A tool that the agent does not have, such as one of a sub-agent, is not known and not refused here.
 fn is_refused(config: &AgentConfig, asked: &ApprovalRequested) -> bool {
     let tool = config.tools.iter().find(|tool| tool.name == asked.name);
-    asked.question.is_none()
-        && asked.form.is_none()
-        && tool.is_some_and(|tool| refusal(config, tool).is_some())
+    asked.question.is_none() && asked.form.is_none() && tool.is_some_and(|tool| tool.access > Access::Read)
 }
 
 /// Returns whether an answer accepts the plan of a question.

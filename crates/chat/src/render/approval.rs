@@ -48,7 +48,7 @@ pub(crate) struct QuestionForm<'a> {
     pub(crate) other_answer: Option<&'a str>,
     /// The command that shows the rest of a long change.
     pub(crate) shows_all: &'a str,
-    /// How a plan is rendered; `None` if it is printed as the model wrote it.
+    /// The way in which a plan is rendered; `None` if it is printed as the model wrote it.
     pub(crate) plan: Option<PlanLook>,
 }
 

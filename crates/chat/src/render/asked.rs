@@ -28,7 +28,7 @@ const BAR_COLUMNS: usize = 4;
 /// Minimum number of columns of a plan, however narrow the terminal is.
 const NARROWEST_PLAN: usize = 20;
 
-/// How a plan is rendered on a screen.
+/// The way in which a plan is rendered on a screen.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlanLook {
     /// The theme of the screen.

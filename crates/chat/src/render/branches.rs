@@ -258,7 +258,7 @@ mod tests {
         };
         assert_eq!(
             answer("It is **done**.\nAll.", 1),
-            "    It is done. All.  … 1 call\n"
+            "    It is done.  … 1 line more, 1 call\n"
         );
         assert_eq!(answer("# One\n\ntwo\n", 0), "    One  … 1 line more\n");
         assert_eq!(answer("", 2), "    … 2 calls\n");

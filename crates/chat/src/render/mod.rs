@@ -3,6 +3,7 @@
 pub mod agents;
 pub mod answers;
 pub mod approval;
+pub(crate) mod approval_mode_word;
 pub mod approval_reply;
 pub(crate) mod asked;
 pub mod branches;

@@ -80,7 +80,6 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
             format!("renamed{by}: {}", short(&titled.title))
         }
         E::SessionRedacted(redacted) => redaction(redacted),
-        E::SessionClosed(closed) => format!("the session ends: {}", short(&closed.reason)),
         E::ConfigChanged(changed) => config(&changed.change) + &by(changed.by.as_ref()),
         other => agent(other),
     }
@@ -91,6 +90,7 @@ fn agent(event: &EnvironmentEvent) -> String {
     use EnvironmentEvent as E;
     match event {
         E::AgentSpawned(spawned) => format!("an agent starts: {}", spawned.agent_state_id),
+        E::SessionClosed(closed) => format!("the session ends: {}", short(&closed.reason)),
         E::AgentClosed(closed) => format!("an agent ends: {}", short(&closed.reason)),
         E::Interrupted(interrupted) => format!("the run is stopped: {}", short(&interrupted.reason)),
         E::ErrorOccurred(error) => format!("{}: {}", visible(&error.code), short(&error.message)),

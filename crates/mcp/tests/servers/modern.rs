@@ -1,5 +1,5 @@
-//! Features that version 2026-07-28 has in another form: tasks, streams about changed tools, and log messages that are
-//! asked for.
+//! Features that version 2026-07-28 has in another form: tasks, streams about changed tools, and log messages
+//! that are asked for.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

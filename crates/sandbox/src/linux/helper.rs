@@ -15,7 +15,7 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use super::held_program::{DEVICES, HeldProgram, execute, fail};
 use super::landlock::LandlockRules;
 use super::{namespace, restrictions};
-use crate::helper::{RUN, RUN_LOCKED};
+use crate::helper_words::{RUN, RUN_LOCKED};
 use crate::{SandboxError, SandboxPolicy, SandboxStep, temporary};
 
 /// Runs as the helper. `arguments` are those behind [`HELPER`](crate::HELPER). If all is well it does not

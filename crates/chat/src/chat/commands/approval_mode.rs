@@ -5,6 +5,7 @@ use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
 
 use crate::chat::{Chat, ConversationSite};
 use crate::error::ChatError;
+use crate::render::approval_mode_word::mode_word;
 
 impl Chat<'_> {
     /// Runs `/approve-mode`.
@@ -89,15 +90,6 @@ impl Chat<'_> {
             ApprovalMode::Auto => mode_sentence(ApprovalMode::Auto),
             ApprovalMode::Deny => "calls that no rule allows are refused",
         }
-    }
-}
-
-/// Returns the word for an approval mode, as `/approve-mode` takes it.
-pub(in crate::chat) fn mode_word(mode: ApprovalMode) -> &'static str {
-    match mode {
-        ApprovalMode::Ask => "ask",
-        ApprovalMode::Auto => "auto",
-        ApprovalMode::Deny => "deny",
     }
 }
 

@@ -1,0 +1,6 @@
+//! The words of the command line of the helper, which starts it and which it reads.
+
+/// The word behind [`HELPER`](crate::HELPER) with which it runs a command.
+pub(crate) const RUN: &str = "run";
+/// The same for a command that locks its own directory for temporary files.
+pub(crate) const RUN_LOCKED: &str = "run-locked";
