@@ -1206,7 +1206,7 @@ export interface AgentConfig {
   server_rules?: ServerRules | null;
   /** Whether the agent gets every tool that the current program offers, not only `tools`. */
   all_tools?: boolean;
-  /** The condition under which MCP tools are searched instead of listed; `None` if never, and in older logs. */
+  /** The condition under which MCP tools are searched, not listed; `None` if never, and in older logs. */
   tool_search?: ToolSearch | null;
   /** The schema of the answer that ends each of its runs; the schema of an input takes precedence. */
   answer_schema?: AnswerSchema | null;

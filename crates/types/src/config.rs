@@ -85,7 +85,7 @@ pub struct AgentConfig {
     /// Whether the agent gets every tool that the current program offers, not only `tools`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all_tools: bool,
-    /// The condition under which MCP tools are searched instead of listed; `None` if never, and in older logs.
+    /// The condition under which MCP tools are searched, not listed; `None` if never, and in older logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_search: Option<ToolSearch>,
     /// The schema of the answer that ends each of its runs; the schema of an input takes precedence.

@@ -10,6 +10,7 @@ use agentx::types::{
 use super::Chat;
 use crate::error::ChatError;
 use crate::render::approval;
+use crate::render::approval_mode_word::mode_word;
 use crate::render::approval_reply::ApprovalReply;
 use crate::render::units::counted;
 
