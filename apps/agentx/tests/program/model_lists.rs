@@ -31,6 +31,32 @@ fn shown(sandbox: &Sandbox, name: &str) -> Value {
     serde_json::from_str(&shown.stdout).unwrap()
 }
 
+/// Sets the window of a model that the list has, and compares from which layer each value comes then.
+fn a_value_of_ones_own_stands_over_the_list(sandbox: &Sandbox) {
+    sandbox.config("models:\n  claude-opus-5-5:\n    context_window: 123456\n");
+    let own = shown(sandbox, "opus");
+    assert_eq!(
+        (&own["window"], &own["input_price"]),
+        (&json!(123_456), &json!(3.0))
+    );
+    assert!(
+        own["comes_from"]
+            .as_str()
+            .unwrap()
+            .starts_with("your configuration, then "),
+        "{own}"
+    );
+
+    let place = own["window_comes_from"].as_str().unwrap();
+    assert!(place.ends_with("config.yaml:3"), "{own}");
+    let price = own["input_price_comes_from"].as_str().unwrap();
+    assert!(price.starts_with("list.json, read on 20"), "{own}");
+    assert!(
+        own["checked"].as_str().unwrap().ends_with(", with list.json"),
+        "{own}"
+    );
+}
+
 #[test]
 fn a_list_is_read_shown_kept_and_forgotten() {
     let sandbox = Sandbox::new();
@@ -63,28 +89,7 @@ fn a_list_is_read_shown_kept_and_forgotten() {
     let again = sandbox.run(&["models", "refresh", "list.json"]);
     assert!(again.stdout.contains("0 models changed, 0 added"), "{again}");
 
-    sandbox.config("models:\n  claude-opus-5-5:\n    context_window: 123456\n");
-    let own = shown(&sandbox, "opus");
-    assert_eq!(
-        (&own["window"], &own["input_price"]),
-        (&json!(123_456), &json!(3.0))
-    );
-    assert!(
-        own["comes_from"]
-            .as_str()
-            .unwrap()
-            .starts_with("your configuration, then "),
-        "{own}"
-    );
-
-    let place = own["window_comes_from"].as_str().unwrap();
-    assert!(place.ends_with("config.yaml:3"), "{own}");
-    let price = own["input_price_comes_from"].as_str().unwrap();
-    assert!(price.starts_with("list.json, read on 20"), "{own}");
-    assert!(
-        own["checked"].as_str().unwrap().ends_with(", with list.json"),
-        "{own}"
-    );
+    a_value_of_ones_own_stands_over_the_list(&sandbox);
 
     let forgotten = sandbox.run(&["models", "refresh", "--forget"]);
     assert_eq!(forgotten.code, Some(0), "{forgotten}");
@@ -105,16 +110,19 @@ fn a_list_is_read_shown_kept_and_forgotten() {
         built_in["checked"].as_str().unwrap().contains(", with litellm"),
         "{built_in}"
     );
+    assert_eq!(built_in["input_price"], json!(4.0));
+    let unknown = sandbox.run(&["models", "show", "grok-9"]);
+    assert_eq!(unknown.code, Some(3), "{unknown}");
+}
+
+#[test]
+fn an_effort_a_note_and_a_free_price_of_the_catalog_are_shown() {
+    let sandbox = Sandbox::new();
     assert_eq!(shown(&sandbox, "gpt-5.4")["default_effort"], json!("none"));
     let note = shown(&sandbox, "gemini-4-argon")["note"].clone();
     assert!(note.as_str().unwrap().contains("2026-12-01"), "{note}");
-    assert_eq!(
-        shown(&sandbox, "google/gemma-4-31b-it:free")["price"],
-        json!("free")
-    );
-    assert_eq!(shown(&sandbox, "opus")["input_price"], json!(4.0));
-    let unknown = sandbox.run(&["models", "show", "grok-9"]);
-    assert_eq!(unknown.code, Some(3), "{unknown}");
+    let free = shown(&sandbox, "google/gemma-4-31b-it:free");
+    assert_eq!(free["price"], json!("free"));
 }
 
 #[test]

@@ -243,7 +243,8 @@ fn tokens_and_money_are_counted_from_what_was_spent() {
 
 #[test]
 fn nobody_is_asked_where_nobody_may_answer() {
-    let cases: [(&str, fn(&mut AgentConfig)); 5] = [
+    type Change = fn(&mut AgentConfig);
+    let cases: [(&str, Change); 5] = [
         ("not set", |config| config.asks_at_limits = false),
         ("nobody there", |config| config.ask_user = None),
         ("the mode", |config| config.approval = ApprovalMode::Deny),

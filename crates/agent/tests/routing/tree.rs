@@ -85,12 +85,8 @@ impl Tree {
             let below: Vec<AgentStateId> = self.agents.keys().filter(|id| below(id)).cloned().collect();
             for id in below {
                 let agent = self.agents.get_mut(&id).unwrap();
-                let transition = agent.on_limits_above(
-                    before,
-                    after,
-                    fact,
-                    &round.context(&aboves[&id], depth_of(&self.parents, &id)),
-                );
+                let context = round.context(&aboves[&id], depth_of(&self.parents, &id));
+                let transition = agent.on_limits_above(before, after, fact, &context);
                 round.take(&id, transition);
             }
         }
