@@ -43,6 +43,9 @@ fn hashes(row: &str) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// The port of Ollama, which texts name.
+const PORT_IN_TEXTS: &str = "11434";
+
 /// Replaces the ports of servers on this machine.
 fn ports(row: &str) -> String {
     let mut row = row.to_owned();
@@ -50,8 +53,12 @@ fn ports(row: &str) -> String {
         let mut parts = row.split(host);
         let mut replaced = parts.next().unwrap_or_default().to_owned();
         for after in parts {
-            let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
             replaced.push_str(host);
+            if after.starts_with(PORT_IN_TEXTS) {
+                replaced.push_str(after);
+                continue;
+            }
+            let digits = after.len() - after.trim_start_matches(|c: char| c.is_ascii_digit()).len();
             replaced.push_str(&"40404"[..digits.min(5)]);
             replaced.push_str(&after[digits..]);
         }

@@ -87,7 +87,7 @@ fn a_fallback_in_mid_run() {
     let id = chat.id_to_resume();
     steps.ran(&world.run(&["show", &id]));
     let switch = steps.events(&world, &id, "fallback_asked");
-    assert!(switch.contains("slate/flint-1 is asked"), "{switch}");
+    assert!(switch.contains("slate/flint is asked"), "{switch}");
     for by in ["model", "cause"] {
         let usage = world.run(&["usage", "--by", by]);
         assert!(by == "cause" || usage.stdout.contains("flint-1"), "{usage}");
