@@ -14,6 +14,13 @@ pub(crate) fn stable(rows: &[String], root: &str) -> Vec<String> {
         if let Some(begun) = begun.filter(|begun| begun + rows[at].len() == ID.len()) {
             rows[at] = ID[begun..].to_owned();
         }
+        // A digest that the terminal has broken.
+        let is_digit = |c: char| c.is_ascii_hexdigit();
+        let begun = rows[at - 1].len() - rows[at - 1].trim_end_matches(is_digit).len();
+        let is_rest = (1..20).contains(&rows[at].len()) && rows[at].chars().all(is_digit);
+        if is_rest && begun >= 20 {
+            rows[at] = DIGITS[..rows[at].len()].to_owned();
+        }
     }
     rows
 }
@@ -33,14 +40,25 @@ pub(crate) fn row_of(row: &str, root: &str) -> String {
     times(&hashes(&ids(&ports(&row))))
 }
 
-/// Digests: 64 digits.
+/// The digits that stand for those of a digest.
+const DIGITS: &str = "39a3f02fc12495f439a3f02fc12495f439a3f02fc12495f439a3f02fc12495f4";
+
+/// Digests: 20 to 64 digits, as words or behind a sign.
 fn hashes(row: &str) -> String {
-    let is_digit = |c: char| c.is_ascii_hexdigit();
-    let words = row.split(' ').map(|word| match word.len() {
-        64 if word.chars().all(is_digit) => "39a3f02fc12495f4".repeat(4),
-        _ => word.to_owned(),
-    });
-    words.collect::<Vec<_>>().join(" ")
+    let is_digit = |c: char| c.is_ascii_digit() || matches!(c, 'a'..='f');
+    let mut replaced = String::new();
+    let mut rest = row;
+    while let Some(start) = rest.find(is_digit) {
+        let run = rest[start..].find(|c| !is_digit(c)).unwrap_or(rest.len() - start);
+        replaced.push_str(&rest[..start]);
+        match DIGITS.get(..run).filter(|_| run >= 20) {
+            Some(digits) => replaced.push_str(digits),
+            None => replaced.push_str(&rest[start..start + run]),
+        }
+        rest = &rest[start + run..];
+    }
+    replaced.push_str(rest);
+    replaced
 }
 
 /// The port of Ollama, which texts name.
