@@ -23,7 +23,7 @@ const FIRST_STEP: u64 = 1_000;
 struct SuspendedCall {
     /// The server's state, which only the server understands.
     state: Option<String>,
-    /// The hash of the state: if a secret was taken out of the log, the state is no longer the server's.
+    /// The hash of the state. If redaction changed the state in the log, the server cannot use it any more.
     state_hash: Option<String>,
     /// The questions.
     requests: InputRequests,

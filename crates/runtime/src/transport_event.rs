@@ -16,7 +16,7 @@ pub struct TransportEvent {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TransportChange {
-    /// It works.
+    /// The connection is established.
     Established,
     /// It worked, and has ended.
     Lost {
