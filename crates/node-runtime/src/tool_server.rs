@@ -113,8 +113,8 @@ impl ToolServer {
     /// call does not ask.
     ///
     /// # Errors
-    /// Returns an error for people if the tool is not a prompt, the arguments do not fit, or a rule denies the
-    /// call.
+    /// Returns an error for people if the tool is not a prompt, the arguments do not fit, or a rule denies
+    /// the call.
     pub fn prompt(&self, tool: &ToolSpec, input: &Value, agent: &AgentConfig) -> Result<String, String> {
         let known = self.runtime.toolbox().get(&tool.name);
         let write = known.and_then(|known| known.prompt());
