@@ -225,6 +225,7 @@ impl Endpoint {
     }
 
     /// The address of the provider's API, or its problem.
+    #[cfg(any(test, feature = "settings"))]
     pub(super) fn checked_url(&self) -> Result<Url, String> {
         self.checked(self.url.clone())
     }
