@@ -294,6 +294,32 @@ fn a_value_that_is_typed_behind_the_name_is_marked_and_its_line_is_not_stored() 
 }
 
 #[test]
+fn a_value_that_is_typed_right_behind_the_command_is_never_shown() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &[], 100, 30);
+    chat.wait_for_last("›");
+    // The second line is dropped, like the rest of a value that was pasted.
+    chat.keys(&format!("/secret WIFI\r{KEY}\r{KEY}\r"));
+    chat.wait_for("marked: WIFI is replaced from now on");
+    chat.wait_for_last("›");
+    let (begin, end) = KEY.split_at(9);
+    chat.keys(&format!("/secret AGAIN\r{begin}"));
+    chat.wait_for("Value of AGAIN:");
+    chat.keys(&format!("{end}\r"));
+    chat.wait_for("marked: AGAIN is replaced from now on");
+    chat.wait_for_last("›");
+    chat.keys("/secret ESC\rsome-made-up-value\u{3}");
+    chat.wait_for("nothing was marked");
+    chat.wait_for_last("›");
+    for typed in [begin, end, "some-made-up-value"] {
+        assert!(!chat.lines().concat().contains(typed), "{:?}", chat.lines());
+    }
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    assert_eq!(files_with_key(&sandbox), ["secrets.json"]);
+}
+
+#[test]
 fn esc_at_the_question_for_a_value_marks_nothing() {
     let sandbox = Sandbox::new();
     let mut asked = Pty::start(&sandbox, &["secrets", "add", "WIFI"], 80, 24);

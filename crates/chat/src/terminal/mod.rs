@@ -4,6 +4,7 @@
 pub(crate) mod clipboard;
 pub mod console;
 pub(crate) mod draft;
+mod lending;
 pub(crate) mod line_filter;
 pub(crate) mod output;
 pub mod passphrase;
@@ -12,18 +13,21 @@ pub mod signals;
 pub(crate) mod stop_request;
 pub(crate) mod title;
 pub(crate) mod tmux;
+pub(crate) mod typed_ahead;
 pub(crate) mod unfinished_drafts;
 pub(crate) mod xterm;
 
 use std::io::{self, BufRead as _, Write as _};
-use std::sync::{Condvar, Mutex, MutexGuard, Once, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Once;
+use std::time::Instant;
 
 use agentx_terminal::LongRows;
 use crossterm::event::{Event, KeyEvent};
 use tokio::sync::mpsc;
 
 use crate::terminal::output::standard_output;
+use lending::GATE;
+pub(crate) use lending::TerminalLoan;
 use reply_filter::ReplyFilter;
 
 /// The input of a person.
@@ -95,78 +99,6 @@ pub fn keys() -> mpsc::Receiver<TerminalInput> {
     inputs
 }
 
-/// Maximum time to wait for the reader of keys, which may hold a key without a receiver.
-const AWAY: Duration = Duration::from_millis(300);
-
-/// The gate at which the reader of keys waits while another program has the terminal. A terminal has one
-/// reader, and so one gate.
-static GATE: TerminalGate = TerminalGate {
-    state: Mutex::new((false, false)),
-    changed: Condvar::new(),
-};
-
-struct TerminalGate {
-    /// Whether the terminal is lent, and whether the reader of keys has stopped.
-    state: Mutex<(bool, bool)>,
-    changed: Condvar,
-}
-
-impl TerminalGate {
-    fn state(&self) -> MutexGuard<'_, (bool, bool)> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Waits while the terminal is lent.
-    fn pass(&self) {
-        let mut state = self.state();
-        while state.0 {
-            state.1 = true;
-            self.changed.notify_all();
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state.1 = false;
-    }
-
-    /// Stops the reader, and waits for it.
-    fn close(&self) {
-        let mut state = self.state();
-        state.0 = true;
-        wake_reader();
-        while !state.1 {
-            let (after, waited) = self
-                .changed
-                .wait_timeout(state, AWAY)
-                .unwrap_or_else(PoisonError::into_inner);
-            state = after;
-            if waited.timed_out() {
-                return;
-            }
-        }
-    }
-
-    fn open(&self) {
-        self.state().0 = false;
-        self.changed.notify_all();
-    }
-}
-
-/// Wakes the reader that waits for a key, by the signal that the terminal may have another size.
-fn wake_reader() {
-    #[cfg(unix)]
-    let _ = nix::sys::signal::raise(nix::sys::signal::Signal::SIGWINCH);
-}
-
-/// The terminal as another program has it, until this is dropped.
-pub(crate) struct TerminalLoan(());
-
-impl Drop for TerminalLoan {
-    fn drop(&mut self) {
-        // The next read reports that the terminal is gone.
-        let _ = enter();
-        GATE.open();
-    }
-}
-
 /// Reads lines on a separate thread, one line ahead.
 pub fn lines() -> mpsc::Receiver<TerminalInput> {
     let (sender, inputs) = mpsc::channel(1);
@@ -204,7 +136,16 @@ impl RawMode {
     pub(crate) fn lend(&self) -> TerminalLoan {
         GATE.close();
         leave();
-        TerminalLoan(())
+        TerminalLoan::of_program()
+    }
+
+    /// Lends the terminal for an answer that is not shown. The terminal stays in raw mode, so nothing is shown
+    /// that is typed before the question is there. Also returns what it has received already.
+    pub(crate) fn lend_hidden(&self) -> (TerminalLoan, Vec<TerminalInput>) {
+        GATE.close();
+        let inputs = lending::received();
+        say_farewell();
+        (TerminalLoan::of_hidden_question(), inputs)
     }
 
     /// Suspends the program until the shell resumes it.
@@ -245,6 +186,12 @@ fn enter() -> io::Result<()> {
 }
 
 fn leave() {
+    say_farewell();
+    let _ = crossterm::terminal::disable_raw_mode();
+}
+
+/// Ends the modes of the terminal that its reader set.
+fn say_farewell() {
     let mut farewell = String::new();
     if tells_keys_apart(&|name| std::env::var(name).ok()) {
         farewell.push_str("\x1b[<u");
@@ -256,7 +203,6 @@ fn leave() {
     let _ = standard_output().write_all(farewell.as_bytes());
     // Another program, or the shell, has the terminal next.
     let _ = output::finish();
-    let _ = crossterm::terminal::disable_raw_mode();
 }
 
 /// Restores the terminal, from any thread, if a chat has it.

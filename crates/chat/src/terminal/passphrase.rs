@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use agentx::identity::{KeyError, SecretKey};
 
+use super::typed_ahead::CTRL_C;
+
 const TRIES: usize = 3;
-const CTRL_C: u8 = 3;
 const ESC: u8 = 27;
 /// The time in which the rest of a key comes that begins with Esc, such as an arrow.
 const REST_OF_KEY: Duration = Duration::from_millis(100);
@@ -48,9 +49,18 @@ pub fn read_encrypted(file: &[u8], prompt: &str) -> Result<SecretKey, String> {
 /// # Errors
 /// Returns a message if there is no terminal, or nobody answers.
 pub fn ask_hidden(prompt: &str, patience: Duration) -> Result<Option<String>, String> {
+    ask_hidden_after(Vec::new(), prompt, patience)
+}
+
+/// The same; the answer begins with these bytes, which were typed before the question was there.
+pub(crate) fn ask_hidden_after(
+    typed: Vec<u8>,
+    prompt: &str,
+    patience: Duration,
+) -> Result<Option<String>, String> {
     let hidden = HiddenInput::begin().map_err(|error| error.to_string())?;
     let until = Instant::now() + patience;
-    match hidden.ask_until(prompt, Some(until)) {
+    match hidden.ask_until(prompt, typed, Some(until)) {
         Ok(typed) => Ok(Some(typed).filter(|typed| !typed.is_empty())),
         Err(error) if is_cancelled(&error) => Ok(None),
         Err(error) => Err(error.to_string()),
@@ -74,24 +84,30 @@ fn is_cancelled(error: &io::Error) -> bool {
 }
 
 /// Hides typed text on the terminal until this is dropped.
-struct HiddenInput;
+struct HiddenInput {
+    /// Whether the terminal was in raw mode already; then it stays in it.
+    was_hidden: bool,
+}
 
 impl HiddenInput {
     /// Hides typed text from now on, before the question is printed: people begin to type when they see the
     /// question.
     fn begin() -> io::Result<Self> {
-        crossterm::terminal::enable_raw_mode().map(|()| Self)
+        let was_hidden = crossterm::terminal::is_raw_mode_enabled()?;
+        crossterm::terminal::enable_raw_mode()?;
+        Ok(Self { was_hidden })
     }
 
     /// Asks, and reads a line. Esc and Ctrl-C end the question, and the terminal is put back before the
     /// program ends.
     fn ask(&self, prompt: &str) -> io::Result<String> {
-        self.ask_until(prompt, None)
+        self.ask_until(prompt, Vec::new(), None)
     }
 
-    /// The same, until some time.
-    fn ask_until(&self, prompt: &str, until: Option<Instant>) -> io::Result<String> {
+    /// The same, until some time. The answer begins with the bytes that were `typed` already.
+    fn ask_until(&self, prompt: &str, typed: Vec<u8>, until: Option<Instant>) -> io::Result<String> {
         let input = Typed {
+            typed: typed.into_iter(),
             terminal: File::open("/dev/tty")?,
             until,
         };
@@ -112,14 +128,18 @@ impl HiddenInput {
 
 impl Drop for HiddenInput {
     fn drop(&mut self) {
-        // If the terminal is gone, there is nothing to restore.
-        let _ = crossterm::terminal::disable_raw_mode();
+        if !self.was_hidden {
+            // If the terminal is gone, there is nothing to restore.
+            let _ = crossterm::terminal::disable_raw_mode();
+        }
     }
 }
 
 /// The typed text, up to Esc or Ctrl-C. The library would end the program with Ctrl-C and leave the terminal
 /// in raw mode, and wait for another key after Esc.
 struct Typed {
+    /// The bytes that were typed before the question.
+    typed: std::vec::IntoIter<u8>,
     terminal: File,
     until: Option<Instant>,
 }
@@ -159,6 +179,17 @@ impl Typed {
 
 impl Read for Typed {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let Some(first) = bytes.first_mut() else {
+            return Ok(0);
+        };
+        if let Some(byte) = self.typed.next() {
+            *first = byte;
+            return if byte == CTRL_C {
+                Err(io::Error::other(Cancelled))
+            } else {
+                Ok(1)
+            };
+        }
         self.wait()?;
         let count = self.terminal.read(bytes)?;
         let typed = bytes.get(..count).unwrap_or_default();
@@ -180,9 +211,15 @@ mod tests {
 
     /// Reads a line of these keys, which come at once, and of nothing else.
     fn asked(keys: &[u8]) -> io::Result<String> {
+        asked_after(b"", keys)
+    }
+
+    /// The same after these keys, which were typed before the question.
+    fn asked_after(typed: &[u8], keys: &[u8]) -> io::Result<String> {
         let (reader, mut writer) = io::pipe().unwrap();
         writer.write_all(keys).unwrap();
         let input = Typed {
+            typed: typed.to_vec().into_iter(),
             terminal: File::from(OwnedFd::from(reader)),
             until: Some(Instant::now() + Duration::from_secs(60)),
         };
@@ -202,5 +239,12 @@ mod tests {
         }
         assert_eq!(asked(b"made\x1b[D-up\r").unwrap(), "made-up");
         assert_eq!(asked(b"made-up\r").unwrap(), "made-up");
+    }
+
+    #[test]
+    fn what_was_typed_before_the_question_is_the_beginning_of_the_answer() {
+        assert_eq!(asked_after(b"made\x7f\x7f", b"de-up\r").unwrap(), "made-up");
+        assert_eq!(asked_after("made-üp\r".as_bytes(), b"").unwrap(), "made-üp");
+        assert!(is_cancelled(&asked_after(b"made-up\x03", b"\r").unwrap_err()));
     }
 }

@@ -104,14 +104,16 @@ impl Chat<'_> {
         self.place.runtime().learn_secrets(&known_secrets(self.settings))
     }
 
-    /// Asks for a value without showing it. Takes events meanwhile, to show them when the terminal is back.
+    /// Asks for a value without showing it; keys that came right behind the command are its beginning. Takes
+    /// events meanwhile, to show them when the terminal is back.
     async fn ask_unseen(&mut self, prompt: &str) -> Result<TypedValue, ChatError> {
-        let Some(lent) = self.lend_terminal()? else {
+        let Some((lent, typed)) = self.lend_hidden()? else {
             return Ok(TypedValue::NotHidden);
         };
         let prompt = prompt.to_owned();
-        let mut asking =
-            tokio::task::spawn_blocking(move || passphrase::ask_hidden(&prompt, secrets::PATIENCE));
+        let mut asking = tokio::task::spawn_blocking(move || {
+            passphrase::ask_hidden_after(typed, &prompt, secrets::PATIENCE)
+        });
         let asked = loop {
             tokio::select! {
                 biased;

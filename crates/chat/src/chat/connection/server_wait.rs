@@ -50,6 +50,16 @@ impl Inputs {
         self.kept.pop_front().or_else(|| self.source.try_recv().ok())
     }
 
+    /// Takes everything that has arrived, except lines that were sent.
+    pub(in crate::chat) fn take_typed(&mut self) -> Vec<TerminalInput> {
+        let kept = std::mem::take(&mut self.kept).into_iter();
+        let (lines, mut typed): (Vec<_>, Vec<_>) =
+            kept.partition(|input| matches!(input, TerminalInput::Waited(_)));
+        self.kept = lines.into();
+        typed.extend(std::iter::from_fn(|| self.source.try_recv().ok()));
+        typed
+    }
+
     /// Returns whether one more may be kept.
     pub(in crate::chat) fn has_room(&self) -> bool {
         self.kept.len() < KEPT

@@ -14,7 +14,8 @@ use tokio::process::{Child, Command};
 use crate::chat::{Chat, ChatFlow, ChatInterface};
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::terminal::{TerminalInput, TerminalLoan};
+use crate::terminal::typed_ahead::split_answer;
+use crate::terminal::{RawMode, TerminalInput, TerminalLoan};
 
 /// Maximum size of a text from the editor.
 const LONGEST: u64 = 1 << 20;
@@ -168,6 +169,32 @@ impl Chat<'_> {
 
     /// Clears the live rows from the screen and lends the terminal.
     pub(in crate::chat) fn lend_terminal(&mut self) -> Result<Option<TerminalLoan>, ChatError> {
+        Ok(self.clear_live_rows()?.map(RawMode::lend))
+    }
+
+    /// Lends the terminal for an answer that is not shown. Also returns the bytes of the answer that were
+    /// typed already.
+    pub(in crate::chat) fn lend_hidden(&mut self) -> Result<Option<(TerminalLoan, Vec<u8>)>, ChatError> {
+        // Inputs that nobody takes would keep the reader of keys from stopping.
+        let mut inputs = self.composer.inputs.take_typed();
+        let lent = self.clear_live_rows()?.map(RawMode::lend_hidden);
+        inputs.extend(self.composer.inputs.take_typed());
+        let Some((lent, received)) = lent else {
+            inputs
+                .into_iter()
+                .for_each(|input| self.composer.inputs.keep(input));
+            return Ok(None);
+        };
+        inputs.extend(received);
+        let (answer, others) = split_answer(inputs);
+        others
+            .into_iter()
+            .for_each(|input| self.composer.inputs.keep(input));
+        Ok(Some((lent, answer)))
+    }
+
+    /// Clears the live rows from the screen. `None` if there is no terminal to lend.
+    fn clear_live_rows(&mut self) -> Result<Option<&RawMode>, ChatError> {
         self.paint()?;
         let ChatInterface::Editor {
             raw: Some(raw),
@@ -178,7 +205,7 @@ impl Chat<'_> {
         };
         let bytes = screen.stand_aside();
         self.display.console.paint(&bytes)?;
-        Ok(Some(raw.lend()))
+        Ok(Some(raw))
     }
 
     /// The terminal may have another size than before.
