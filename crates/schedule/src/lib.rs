@@ -9,8 +9,8 @@
 //! | [`ScheduleTurn`] | the right to run one schedule for one time: one process has it at a time |
 //!
 //! The file records a time before its run begins, so that no other process also begins it. If the process
-//! dies, the next one that takes the turn learns of it ([`ScheduleTurn::is_again`]): it looks whether the run
-//! exists before it begins one. One run catches up on times that were missed because no process was running.
+//! dies, the next one that takes the turn learns of it ([`ScheduleTurn::is_again`]), and of the session of the
+//! run ([`BegunRunRecord`]), so it begins no second one. One run catches up on times that were missed because no process was running.
 //!
 //! The crate reads no clock: every time comes as an argument.
 //!
@@ -35,4 +35,4 @@ pub use error::ScheduleError;
 pub use schedule::{BegunTime, MAX_NAME_CHARS, MAX_PROMPT_CHARS, Schedule, check_schedule};
 pub use store::{MAX_SCHEDULES, ScheduleStore};
 pub use timetable::{Timetable, system_zone};
-pub use turn::ScheduleTurn;
+pub use turn::{BegunRunRecord, ScheduleTurn};

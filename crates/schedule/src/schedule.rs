@@ -45,6 +45,10 @@ pub struct Schedule {
     /// Set from before a run begins until it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<BegunTime>,
+    /// The session of the run that has begun, recorded before the run gets its prompt. It is how another process
+    /// finds the run, whatever the clock did meanwhile.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_session: Option<SessionId>,
     /// The session of the last run that has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_session: Option<SessionId>,
@@ -55,7 +59,7 @@ pub struct Schedule {
 pub struct BegunTime {
     /// The time of the pattern.
     pub due_at: Timestamp,
-    /// The time at which the turn was taken: the session of the run is not older.
+    /// The time at which the turn was taken, by the clock of then.
     pub begun_at: Timestamp,
     /// The number of earlier times that were missed, and are not run.
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]

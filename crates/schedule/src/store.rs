@@ -19,7 +19,7 @@ const FILE: &str = "schedules.json";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The schedules of a data directory.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScheduleStore {
     data_dir: PathBuf,
 }

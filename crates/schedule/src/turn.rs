@@ -1,12 +1,13 @@
 //! The right to run a schedule for one time.
 //!
 //! ```text
-//! take: lock of the schedule ─▶ the file has the time as begun ─▶ the run ─▶ finish: the file has its session
+//! take: lock of the schedule ─▶ the file has the time as begun ─▶ the file has the session ─▶ prompt ─▶ finish
 //! dies: the lock ends with the process ─▶ the next one that takes the turn gets the same time, `is_again`
 //! ```
 //!
 //! The lock lets one process run a schedule at a time. The time in the file is what no other process begins
-//! again.
+//! again. The session is in the file before it gets the prompt, so the next process finds it by its id: a clock
+//! that is set back cannot hide it.
 
 use agentx_files::FileLock;
 use agentx_types::{SessionId, Timestamp};
@@ -23,6 +24,37 @@ pub struct ScheduleTurn {
     is_again: bool,
     /// Held until the turn ends.
     _lock: FileLock,
+}
+
+/// Records the session of a run that has begun. The program that opens the session gets it from the turn.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BegunRunRecord {
+    store: ScheduleStore,
+    name: String,
+    begun: BegunTime,
+}
+
+impl BegunRunRecord {
+    /// Records the session, before the run gets its prompt.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be changed: then the prompt must not be sent, because another process
+    /// could send it again.
+    pub fn note_session(&self, session: &SessionId) -> Result<(), ScheduleError> {
+        self.store.change(|schedules| {
+            if let Some(schedule) = of_turn(schedules, &self.name, self.begun) {
+                schedule.begun_session = Some(session.clone());
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Returns the schedule of a turn. It may have been removed, and another one made with its name.
+fn of_turn<'a>(schedules: &'a mut [Schedule], name: &str, begun: BegunTime) -> Option<&'a mut Schedule> {
+    schedules
+        .iter_mut()
+        .find(|known| known.name == name && known.begun == Some(begun))
 }
 
 impl ScheduleStore {
@@ -49,6 +81,7 @@ impl ScheduleStore {
             schedule.last_due = Some(begun.due_at);
             schedule.ahead = None;
             schedule.begun = Some(begun);
+            schedule.begun_session = None;
             Ok(Some((schedule.clone(), begun, false)))
         })?;
         Ok(found.map(|(schedule, begun, is_again)| ScheduleTurn {
@@ -77,18 +110,24 @@ impl ScheduleTurn {
         self.is_again
     }
 
+    /// Returns the record for the session of the run.
+    pub fn record(&self) -> BegunRunRecord {
+        BegunRunRecord {
+            store: self.store.clone(),
+            name: self.schedule.name.clone(),
+            begun: self.begun,
+        }
+    }
+
     /// Ends the turn: the run has ended, in this session if there is one.
     ///
     /// # Errors
     /// Returns an error if the file cannot be changed; then the next process gets the same time.
     pub fn finish(self, session: Option<SessionId>) -> Result<(), ScheduleError> {
         self.store.change(|schedules| {
-            let mut own = schedules
-                .iter_mut()
-                .filter(|known| known.name == self.schedule.name);
-            // It may have been removed, and another one made with its name.
-            if let Some(schedule) = own.find(|known| known.begun == Some(self.begun)) {
+            if let Some(schedule) = of_turn(schedules, &self.schedule.name, self.begun) {
                 schedule.begun = None;
+                schedule.begun_session = None;
                 schedule.last_session = session.or(schedule.last_session.take());
             }
             Ok(())
@@ -121,6 +160,7 @@ mod tests {
             last_due: None,
             ahead: None,
             begun: None,
+            begun_session: None,
             last_session: None,
         }
     }
@@ -275,6 +315,34 @@ mod tests {
         assert!(store.list().unwrap()[0].may_be_due(now).unwrap());
         let turn = store.take_turn("news", now).unwrap().unwrap();
         assert_eq!((turn.begun(), turn.is_again()), (begun, true));
+    }
+
+    #[test]
+    fn the_session_of_a_run_that_died_is_known_whatever_the_clock_did() {
+        let (_folder, store) = stored();
+        let now = at("2026-11-30T08:00:10Z");
+        let turn = store.take_turn("news", now).unwrap().unwrap();
+        let record = turn.record();
+        record.note_session(&"ses_1".into()).unwrap();
+        // As if the process died, after the clock was set back.
+        drop(turn);
+        let turn = store
+            .take_turn("news", at("2026-11-30T07:30:00Z"))
+            .unwrap()
+            .unwrap();
+        assert!(turn.is_again());
+        assert_eq!(turn.schedule().begun_session, Some("ses_1".into()));
+        turn.finish(Some("ses_1".into())).unwrap();
+        let kept = store.list().unwrap().remove(0);
+        assert_eq!(kept.begun_session, None);
+        // A record of an earlier turn changes nothing any more.
+        let next = store
+            .take_turn("news", at("2026-12-01T08:00:00Z"))
+            .unwrap()
+            .unwrap();
+        record.note_session(&"ses_1".into()).unwrap();
+        assert_eq!(store.list().unwrap()[0].begun_session, None);
+        next.finish(None).unwrap();
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use agentx::runtime::View;
+use agentx_schedule::BegunRunRecord;
 use clap::{Args, ValueEnum};
 
 use super::{AgentArgs, SessionArgs};
@@ -42,6 +43,9 @@ pub(crate) struct RunArgs {
     /// How long it waits in place for a time that the agent names; set by a watch.
     #[arg(skip)]
     pub(crate) longest_wait: Option<Duration>,
+    /// The record of the schedule that it runs; set by a watch.
+    #[arg(skip)]
+    pub(crate) record: Option<BegunRunRecord>,
     #[command(flatten)]
     pub(crate) session: SessionArgs,
     #[command(flatten)]

@@ -95,7 +95,7 @@ async fn one(wanted: WantedRun, global: &Global, console: &mut Console) -> Resul
             what: "the words of a run make no run".into(),
         });
     };
-    args.longest_wait = Some(IN_PLACE);
+    (args.longest_wait, args.record) = (Some(IN_PLACE), wanted.record);
     if global.json {
         args.output_format = OutputFormat::Json;
     }

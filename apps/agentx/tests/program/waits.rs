@@ -305,6 +305,31 @@ fn a_schedule_whose_program_died_before_its_prompt_is_run_once() {
 }
 
 #[test]
+fn a_run_that_a_kill_ended_is_found_although_the_clock_was_set_back_meanwhile() {
+    let sandbox = Sandbox::new();
+    due_schedule(&sandbox);
+    let ran = sandbox.run(&["run", "--quiet", "--title", "greeting", "hello"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let session = sandbox.latest_id([]);
+    let path = sandbox.path("home/.local/share/agentx/schedules.json");
+    let read = || -> Value { serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap() };
+    let mut kept = read();
+    // A process began the time by a clock that was a day ahead, and was killed when its run had ended.
+    let now = kept["schedules"][0]["created_at"].as_i64().unwrap() + 2 * 366 * 86_400 * 1_000_000;
+    kept["schedules"][0]["begun"] = json!({ "due_at": now, "begun_at": now + 86_400 * 1_000_000 });
+    kept["schedules"][0]["begun_session"] = json!(session);
+    kept["schedules"][0]["last_due"] = json!(now);
+    std::fs::write(&path, kept.to_string()).unwrap();
+    let again = sandbox.run(&["waits", "run"]);
+    assert_eq!(again.code, Some(0), "{again}");
+    assert_eq!(titles(&sandbox), [json!("greeting")]);
+    let kept = read();
+    assert_eq!(kept["schedules"][0]["last_session"], json!(session));
+    assert!(kept["schedules"][0]["begun"].is_null(), "{kept}");
+    assert!(kept["schedules"][0]["begun_session"].is_null(), "{kept}");
+}
+
+#[test]
 fn a_clock_that_was_ahead_silences_no_schedule() {
     let sandbox = Sandbox::new();
     due_schedule(&sandbox);

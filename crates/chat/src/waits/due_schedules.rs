@@ -1,10 +1,11 @@
-//! A schedule that is due: the run that it wants. If a process died in the middle of it, its session is found
-//! by its title, which it has before its prompt, so that the prompt is sent once.
+//! A schedule that is due: the run that it wants. If a process died in the middle of it, its session is the one
+//! that the file of the schedules records before the prompt is sent, so that the prompt is sent once. A session
+//! that was opened and not recorded yet is found by its title.
 
 use std::path::PathBuf;
 
-use agentx::runtime::{Runtime, SessionInfo, SessionQuery};
-use agentx::types::Timestamp;
+use agentx::runtime::{LogError, Runtime, RuntimeError, SessionInfo, SessionQuery};
+use agentx::types::{SessionId, Timestamp};
 use agentx_schedule::{Schedule, ScheduleTurn};
 
 use super::WantedRun;
@@ -18,34 +19,43 @@ pub(super) enum TurnWork {
     /// A run.
     Run(WantedRun),
     /// Nothing: the run has ended in this session, before its process could note that.
-    Done(SessionInfo),
+    Done(SessionId),
 }
 
 /// Returns what is left to do in a turn.
 pub(super) async fn work_of(turn: &ScheduleTurn, runtime: &dyn Runtime) -> Result<TurnWork, ChatError> {
     let schedule = turn.schedule();
-    let found = if turn.is_again() {
-        begun_session(turn, runtime).await?
-    } else {
-        None
+    let found = match &schedule.begun_session {
+        Some(recorded) => match runtime.info(recorded).await {
+            // Somebody has deleted it, so nobody wants its run any more.
+            Err(RuntimeError::Log(LogError::NotFound(_))) => return Ok(TurnWork::Done(recorded.clone())),
+            info => Some(info?),
+        },
+        None if turn.is_again() => unrecorded_session(turn, runtime).await?,
+        None => None,
     };
-    Ok(match found {
-        None => TurnWork::Run(new_run(schedule)),
+    let mut run = match found {
+        None => new_run(schedule),
         Some(info) => match info.status {
-            Some(status) if status.is_final() => TurnWork::Done(info),
-            Some(_) => TurnWork::Run(WantedRun::of_session(info.session_id.as_str())),
+            Some(status) if status.is_final() => return Ok(TurnWork::Done(info.session_id)),
+            Some(_) => WantedRun::of_session(info.session_id.as_str()),
             // Its process died before it sent the prompt.
             None => {
                 let mut run = WantedRun::of_session(info.session_id.as_str());
                 run.words.extend(["--".to_owned(), schedule.prompt.clone()]);
-                TurnWork::Run(run)
+                run
             }
         },
-    })
+    };
+    run.record = Some(turn.record());
+    Ok(TurnWork::Run(run))
 }
 
-/// The session that a process that died has opened for this turn.
-async fn begun_session(turn: &ScheduleTurn, runtime: &dyn Runtime) -> Result<Option<SessionInfo>, ChatError> {
+/// The session that a process has opened for this turn and could not record before it died.
+async fn unrecorded_session(
+    turn: &ScheduleTurn,
+    runtime: &dyn Runtime,
+) -> Result<Option<SessionInfo>, ChatError> {
     let schedule = turn.schedule();
     let query = SessionQuery {
         owner: runtime.owner().clone(),
@@ -54,7 +64,11 @@ async fn begun_session(turn: &ScheduleTurn, runtime: &dyn Runtime) -> Result<Opt
         before: None,
     };
     let mut found = runtime.sessions(query).await?;
-    found.retain(|info| info.title == schedule.name && info.created_at >= turn.begun().begun_at);
+    found.retain(|info| {
+        info.title == schedule.name
+            && info.created_at >= turn.begun().begun_at
+            && Some(&info.session_id) != schedule.last_session.as_ref()
+    });
     Ok(found.into_iter().max_by_key(|info| info.created_at))
 }
 
@@ -71,6 +85,7 @@ fn new_run(schedule: &Schedule) -> WantedRun {
     WantedRun {
         words,
         workspace: Some(PathBuf::from(&schedule.workspace)),
+        record: None,
     }
 }
 
@@ -123,6 +138,7 @@ mod tests {
             last_due: None,
             ahead: None,
             begun: None,
+            begun_session: None,
             last_session: None,
         }
     }

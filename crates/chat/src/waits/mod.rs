@@ -16,6 +16,10 @@ mod watch;
 
 use std::path::PathBuf;
 
+use agentx::types::SessionId;
+use agentx_schedule::BegunRunRecord;
+
+use crate::error::ChatError;
 pub use arguments::{ScheduleArguments, ScheduleCommand, WaitsCommand};
 pub use schedules::run_schedules;
 pub use server_watch::{ServerEnd, ServerWatch};
@@ -29,6 +33,8 @@ pub struct WantedRun {
     pub words: Vec<String>,
     /// The directory of a new session; an existing one has its own.
     pub workspace: Option<PathBuf>,
+    /// The record of the schedule whose run it is.
+    pub record: Option<BegunRunRecord>,
 }
 
 impl WantedRun {
@@ -37,6 +43,16 @@ impl WantedRun {
         Self {
             words: ["--quiet", "--session", session].map(str::to_owned).to_vec(),
             workspace: None,
+            record: None,
         }
     }
+}
+
+/// Records the session of a run before it gets its prompt, if the run is that of a schedule.
+///
+/// # Errors
+/// Returns an error if the file of the schedules cannot be changed.
+pub fn note_session(record: Option<&BegunRunRecord>, session: &SessionId) -> Result<(), ChatError> {
+    let noted = record.map_or(Ok(()), |record| record.note_session(session));
+    noted.map_err(schedules::failed)
 }

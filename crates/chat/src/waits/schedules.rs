@@ -69,6 +69,7 @@ fn made(arguments: &ScheduleArguments, settings: &Settings) -> Schedule {
         last_due: None,
         ahead: None,
         begun: None,
+        begun_session: None,
         last_session: None,
     }
 }

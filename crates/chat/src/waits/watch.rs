@@ -168,7 +168,7 @@ where
     /// Does the work of a turn, and ends the turn.
     async fn take(&mut self, turn: ScheduleTurn, console: &mut Console) -> Result<(), ChatError> {
         let session = match work_of(&turn, self.runtime).await? {
-            TurnWork::Done(info) => Some(info.session_id),
+            TurnWork::Done(session) => Some(session),
             TurnWork::Run(wanted) => {
                 let ended = (self.run)(wanted, console).await;
                 let ended = self.ended(&turn.schedule().name, ended, console)?;

@@ -20,7 +20,7 @@ use crate::run_result::RunResult;
 use crate::server_patience::ServerPatience;
 use crate::session_opening::{self, Target};
 use crate::signals::Signals;
-use crate::start;
+use crate::{start, waits};
 
 /// Runs the prompt to its end.
 pub(crate) async fn run(
@@ -52,6 +52,7 @@ pub(crate) async fn run(
         (Err(error), Some(id)) => return RunResult::failed_in(&id, error),
         (opened, _) => opened.map_err(ChatError::unsaved)?,
     };
+    waits::note_session(args.record.as_ref(), session.id())?;
     console.say(
         session_opening::note_of_mode(&place, &loaded.settings, &args.agent.wanted()).unwrap_or_default(),
     );
