@@ -23,6 +23,7 @@ mod changed_settings;
 mod client_calls;
 mod counts;
 mod embedded;
+mod known_fields;
 mod maintenance;
 mod members;
 mod problems;

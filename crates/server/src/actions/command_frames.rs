@@ -4,30 +4,34 @@ use std::sync::Arc;
 
 use agentx_runtime::{ContextRequest, RestoreRequest, RuntimeError};
 use agentx_types::wire::CommandFrame;
-use agentx_types::{InputMode, MessageId, OwnerId, SessionRole};
+use agentx_types::{ConfigChange, InputMode, MessageId, OwnerId, SessionRole};
+use schemars::JsonSchema;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::actions::request_terms::RequestTerms;
 use crate::actions::sent_change::SentChange;
 use crate::auth::caller::Caller;
+use crate::known_fields::check_fields;
 use crate::problems::remote;
 use crate::state::ServerState;
 
 /// The arguments of the command `rename`.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct RenameArguments {
     title: String,
 }
 
 /// The arguments of the command `change`.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct ChangeArguments {
+    #[schemars(with = "ConfigChange")]
     change: SentChange,
 }
 
 /// The arguments of the command `revise`.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct ReviseArguments {
     message_id: MessageId,
     #[serde(default)]
@@ -35,7 +39,7 @@ struct ReviseArguments {
 }
 
 /// The arguments of the command `context`.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct ContextArguments {
     wish: ContextRequest,
 }
@@ -47,15 +51,25 @@ struct RestoreArguments {
 }
 
 /// The arguments of the command `share`.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 struct ShareArguments {
     person: OwnerId,
     #[serde(default)]
     role: Option<SessionRole>,
 }
 
-fn arguments<T: for<'de> Deserialize<'de>>(command: &str, args: Value) -> Result<T, RuntimeError> {
+fn arguments<T: DeserializeOwned>(command: &str, args: Value) -> Result<T, RuntimeError> {
     serde_json::from_value(args).map_err(|error| remote("bad_request", &format!("{command}: {error}")))
+}
+
+/// Reads arguments that are settings, and refuses fields that do not exist.
+fn settings<T: DeserializeOwned + JsonSchema>(command: &str, args: Value) -> Result<T, RuntimeError> {
+    let unknown = check_fields::<T>(&args).err();
+    let read = arguments(command, args)?;
+    match unknown {
+        None => Ok(read),
+        Some(unknown) => Err(remote("bad_request", &format!("{command}: {unknown}"))),
+    }
 }
 
 impl ServerState {
@@ -79,21 +93,21 @@ impl ServerState {
         );
         let seq = match frame.command.as_str() {
             "rename" => {
-                let RenameArguments { title } = arguments("rename", frame.args)?;
+                let RenameArguments { title } = settings("rename", frame.args)?;
                 self.rename(caller, session, title, terms).await
             }
             "change" => {
-                let ChangeArguments { change } = arguments("change", frame.args)?;
+                let ChangeArguments { change } = settings("change", frame.args)?;
                 let change = change.known()?;
                 self.change(caller, session, change, terms).await
             }
             "revise" => {
-                let ReviseArguments { message_id, mode } = arguments("revise", frame.args)?;
+                let ReviseArguments { message_id, mode } = settings("revise", frame.args)?;
                 let wish = (message_id, mode);
                 self.revise(caller, session, wish, terms).await
             }
             "context" => {
-                let ContextArguments { wish } = arguments("context", frame.args)?;
+                let ContextArguments { wish } = settings("context", frame.args)?;
                 let at = (session.clone(), terms);
                 self.context(caller, at, wish).await
             }
@@ -109,7 +123,7 @@ impl ServerState {
                 return Ok((report.seq, told));
             }
             "share" => {
-                let ShareArguments { person, role } = arguments("share", frame.args)?;
+                let ShareArguments { person, role } = settings("share", frame.args)?;
                 self.share(caller, session, person, role, terms).await
             }
             _ => {

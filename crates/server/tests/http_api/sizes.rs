@@ -373,6 +373,57 @@ async fn a_limit_that_does_not_exist_is_refused_by_its_name() {
     assert!(refused.to_string().contains("\"max_costs\""), "{refused}");
 }
 
+/// A misspelt setting would leave the default in its place, which may be looser.
+#[tokio::test]
+async fn a_setting_that_does_not_exist_is_refused_by_its_name_and_what_was_meant() {
+    let desk = Desk::new().await;
+    let session = desk.session(&desk.ann).await;
+    let agent = desk.agent().await;
+    let mut nested = agent.clone();
+    nested["agents"] = json!([agent]);
+    for (place, named) in [
+        ("/config/limits/max_itertions", "did you mean \"max_iterations\"?"),
+        ("/config/params/temprature", "did you mean \"temperature\"?"),
+        ("/config/agents/0/aproval", "did you mean \"approval\"?"),
+        ("/config/xyzzy", "the fields are "),
+        ("/cofnig", "did you mean \"config\"?"),
+    ] {
+        let mut body = json!({ "config": nested });
+        let (parent, name) = place.rsplit_once('/').unwrap();
+        body.pointer_mut(parent).unwrap()[name] = json!(1);
+        let made = desk.post("/v1/sessions", &body).by(&desk.ann).send().await;
+        let detail = answered(&made, 400, "bad_request");
+        assert!(
+            detail.contains(&format!("{name:?}")) && detail.contains(named),
+            "{detail}"
+        );
+        let path = place.trim_start_matches('/').replace('/', ".");
+        assert_eq!(made.json()["data"]["path"], json!(path));
+    }
+    let named = json!({"agent": "reader", "limits": {"max_tokns": 1}});
+    let made = desk.post("/v1/sessions", &named).by(&desk.ann).send().await;
+    assert!(answered(&made, 400, "bad_request").contains("\"max_tokens\""));
+    let change = json!({"params": {"temprature": 1}});
+    let answer = desk.changes(&desk.ann, &session, change).await;
+    assert!(answered(&answer, 400, "bad_request").contains("\"temperature\""));
+    // A role that is left out takes the role away, and a place that is left out is the end.
+    let at = format!("/v1/sessions/{session}");
+    let body = json!({"person": desk.bob_id, "rol": "watch"});
+    let role = desk
+        .post(&format!("{at}/roles"), &body)
+        .by(&desk.ann)
+        .send()
+        .await;
+    assert!(answered(&role, 400, "bad_request").contains("\"role\""));
+    let body = json!({"at": 1});
+    let fork = desk.post(&format!("{at}/fork"), &body).by(&desk.ann).send().await;
+    assert!(answered(&fork, 422, "bad_json").contains("at_seq"));
+    // A message is read by older and newer servers, which ignore what they do not know.
+    let body = json!({"content": "hello", "mood": "happy"});
+    let said = desk.post(&format!("{at}/messages"), &body).by(&desk.ann);
+    said.send().await.ok();
+}
+
 /// A person whose quota is used up cannot fill the log with changes of the wheel. They can stop a run and
 /// release the wheel.
 #[tokio::test]

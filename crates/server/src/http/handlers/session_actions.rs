@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::actions::request_terms::RequestTerms;
 use crate::actions::sent_change::SentChange;
 use crate::auth::caller::Caller;
-use crate::http::requests::body::{JsonBody, OptionalJson};
+use crate::http::requests::body::{JsonBody, OptionalJson, SettingsBody};
 use crate::http::requests::extract::{Approving, CanFail, Driving, IdempotencyKey, Owning, SessionAs};
 use crate::http::responses::JsonResponse;
 use crate::http::{ApiError, HandlerState};
@@ -179,7 +179,7 @@ pub(crate) async fn interrupt(
 pub(crate) async fn approval(
     app: HandlerState,
     at: SessionAs<Approving>,
-    JsonBody(request): JsonBody<ApprovalRequest>,
+    SettingsBody(request): SettingsBody<ApprovalRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let frame = ApprovalFrame {
         session_id: at.session,
@@ -195,7 +195,7 @@ pub(crate) async fn change(
     app: HandlerState,
     at: SessionAs<Driving>,
     IdempotencyKey(key): IdempotencyKey,
-    JsonBody(request): JsonBody<ChangeRequest>,
+    SettingsBody(request): SettingsBody<ChangeRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let ChangeRequest { change, wheel_epoch } = request;
     let change = change.known()?;
@@ -208,7 +208,7 @@ pub(crate) async fn revision(
     app: HandlerState,
     at: SessionAs<Driving>,
     IdempotencyKey(key): IdempotencyKey,
-    JsonBody(request): JsonBody<RevisionRequest>,
+    SettingsBody(request): SettingsBody<RevisionRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let wish = (request.message_id, request.mode);
     let terms = RequestTerms::new(request.wheel_epoch, key, "revise", &wish);
@@ -221,7 +221,7 @@ pub(crate) async fn context(
     at: SessionAs<Driving>,
     IdempotencyKey(key): IdempotencyKey,
     _: CanFail<507>,
-    JsonBody(request): JsonBody<ContextBody>,
+    SettingsBody(request): SettingsBody<ContextBody>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let terms = RequestTerms::new(request.wheel_epoch, key, "context", &request.wish);
     let place = (at.session, terms);
@@ -245,7 +245,7 @@ pub(crate) async fn role(
     app: HandlerState,
     at: SessionAs<Owning>,
     IdempotencyKey(key): IdempotencyKey,
-    JsonBody(request): JsonBody<RoleRequest>,
+    SettingsBody(request): SettingsBody<RoleRequest>,
 ) -> Result<JsonResponse<Recorded>, ApiError> {
     let terms = RequestTerms::new(None, key, "share", &(&request.person, request.role));
     let shared = app

@@ -9,7 +9,7 @@ use crate::actions::call_decisions::CallDecider;
 use crate::auth::caller::Caller;
 use crate::http::handlers::lists::{ListQuery, latest};
 use crate::http::handlers::session_actions;
-use crate::http::requests::body::{JsonBody, OptionalJson};
+use crate::http::requests::body::{OptionalJson, SettingsBody};
 use crate::http::requests::cursor::Cursor;
 use crate::http::requests::extract::{
     CanFail, DeletingCaller, Driving, IdempotencyKey, Member, Owning, QueryParams, SessionAs, TokenOrVisitor,
@@ -112,6 +112,7 @@ pub(crate) struct PatchRequest {
 
 /// The point to fork at.
 #[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct ForkRequest {
     /// The last event that both share; if absent, the last one of all.
     #[serde(default)]
@@ -163,7 +164,7 @@ pub(crate) async fn create(
     IdempotencyKey(key): IdempotencyKey,
     _: CanFail<404>,
     _: CanFail<507>,
-    JsonBody(request): JsonBody<CreateRequest>,
+    SettingsBody(request): SettingsBody<CreateRequest>,
 ) -> Result<CreatedResponse<Created>, ApiError> {
     if let Some(config) = &request.config {
         check_size(&app.state.settings().quotas, config)?;
@@ -195,7 +196,7 @@ pub(crate) async fn get(at: SessionAs<Watching>) -> Result<JsonResponse<SessionV
 pub(crate) async fn patch(
     app: HandlerState,
     at: SessionAs<Driving>,
-    JsonBody(request): JsonBody<PatchRequest>,
+    SettingsBody(request): SettingsBody<PatchRequest>,
 ) -> Result<JsonResponse<session_actions::Recorded>, ApiError> {
     session_actions::rename(&app, &at, request.title).await
 }

@@ -11,12 +11,13 @@ use axum::http::request::Parts;
 use futures_util::StreamExt as _;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde::de::DeserializeOwned;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::http::description::describe::{HandlerInput, Operation};
 use crate::http::{ApiError, HandlerState};
+use crate::known_fields::check_fields;
 use crate::limits::fair_semaphore::{FairPermit, FairQueue};
 use crate::limits::size_limits::shortened;
 
@@ -44,6 +45,9 @@ struct BodyRead {
 }
 
 pub(crate) struct JsonBody<T>(pub(crate) T);
+
+/// A body of JSON whose fields are settings: one that does not exist is refused by its name.
+pub(crate) struct SettingsBody<T>(pub(crate) T);
 
 /// A body of JSON that may be left out.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
@@ -170,6 +174,32 @@ impl<T: DeserializeOwned> FromRequest<HandlerState> for JsonBody<T> {
     async fn from_request(request: Request, app: &HandlerState) -> Result<Self, ApiError> {
         let read = body(request, app).await?;
         parse(read.is_json, &read.bytes).map(Self)
+    }
+}
+
+/// Parses JSON, and refuses fields that its type does not have.
+fn parse_settings<T: DeserializeOwned + JsonSchema>(is_json: bool, bytes: &[u8]) -> Result<T, ApiError> {
+    let value = parse(is_json, bytes)?;
+    let sent: Value = parse(is_json, bytes)?;
+    check_fields::<T>(&sent).map_err(|unknown| {
+        ApiError::new("bad_request", unknown.to_string()).with(json!({"path": unknown.place()}))
+    })?;
+    Ok(value)
+}
+
+impl<T: DeserializeOwned + JsonSchema> FromRequest<HandlerState> for SettingsBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &HandlerState) -> Result<Self, ApiError> {
+        let read = body(request, app).await?;
+        parse_settings(read.is_json, &read.bytes).map(Self)
+    }
+}
+
+impl<T: JsonSchema> HandlerInput for SettingsBody<T> {
+    fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
+        operation.json_body::<T>(schemas, true);
+        operation.refuse_unknown_fields();
     }
 }
 
