@@ -308,7 +308,11 @@ mod tests {
         let next = call(&client);
         assert_eq!(next.get_blob(&named, 0..3).await.unwrap(), b"all");
         assert_eq!(next.blob_size(&named).await.unwrap(), 9);
-        assert!(next.get_blob(&unnamed, 0..3).await.is_err());
+        let refused = next.get_blob(&unnamed, 0..3).await;
+        assert!(
+            matches!(&refused, Err(LogError::NoBlob(id)) if *id == unnamed),
+            "{refused:?}"
+        );
         let of_unnamed = client.read(&*log, &format!("{ADDRESS}{unnamed}")).await;
         assert_eq!(of_unnamed, Ok(None));
         let other = ClientBlobs::default();

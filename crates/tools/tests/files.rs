@@ -88,8 +88,15 @@ async fn what_cannot_be_read_is_explained() {
         &place
             .says(ToolStatus::Failed, "read", json!({"blob": "b3_none"}))
             .await,
-        &["no blob b3_none"],
+        &[
+            "There is no kept output b3_none here.",
+            "other sessions cannot be read",
+        ],
     );
+    let long = place
+        .says(ToolStatus::Failed, "read", json!({"blob": "é".repeat(5_000)}))
+        .await;
+    assert!(long.len() < 400, "{long}");
     place.write("short.txt", "a\nb\n");
     has(
         &place

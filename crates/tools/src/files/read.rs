@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::sync::Arc;
 
-use agentx_runtime::{BlobStore, ToolContext, ToolOutcome};
+use agentx_runtime::{BlobStore, LogError, ToolContext, ToolOutcome};
 use agentx_types::{Access, BlobId, ContentPart, InputMedium, MediaPart, MediaSource, Picture, ToolStatus};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -16,8 +16,12 @@ use super::content_kind::{self, ContentKind, SNIFFED};
 use super::notebook::{LARGEST_NOTEBOOK, is_named_as_notebook, notebook_markdown};
 use super::pager::{PagedText, Pager, Window};
 use crate::blocking_work::{StopFlag, blocking};
+use crate::text::{self, head};
 use crate::workspace::{Scope, explain};
-use crate::{FileOptions, ToolAbout, ToolFailure, TypedTool, text};
+use crate::{FileOptions, ToolAbout, ToolFailure, TypedTool};
+
+/// The number of bytes of an id that an error repeats; ids are shorter.
+const SHOWN_ID: usize = 100;
 
 /// The arguments of `read`.
 #[derive(Deserialize, JsonSchema)]
@@ -319,7 +323,14 @@ async fn show_image(
 async fn read_blob(blob: &str, window: Window, context: &ToolContext) -> Result<ToolOutcome, ToolFailure> {
     const PIECE: u64 = 64 << 10;
     let id = BlobId::new(blob);
-    let fail = |error| ToolFailure::failed(format!("{blob}: {error}"));
+    let blob = head(blob, SHOWN_ID);
+    let fail = |error| match error {
+        LogError::NoBlob(_) => ToolFailure::failed(format!(
+            "There is no kept output {blob} here. Give the id exactly as a result of this session named it; the output \
+             of other sessions cannot be read."
+        )),
+        error => ToolFailure::failed(format!("The kept output {blob} cannot be read: {error}.")),
+    };
     let size = context.blobs.blob_size(&id).await.map_err(fail)?;
     let mut pager = Pager::new(window);
     let mut at = 0;
