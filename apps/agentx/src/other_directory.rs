@@ -66,7 +66,7 @@ async fn find_place(
         default_model::settle(&mut loaded.settings, console).await?;
         default_model::check_configured(loaded)?;
     }
-    let reaching = CommandTarget::of_within(&loaded.settings, global.cwd.as_deref(), patience.within);
+    let reaching = CommandTarget::of_within(&loaded.settings, global.cwd.as_deref(), patience);
     let address = loaded.settings.connect.as_deref();
     let place = patience
         .reach(address, reaching, |text| console.say(text))

@@ -9,13 +9,14 @@ use std::time::Duration;
 use agentx_runtime::{ModelInfo, RuntimeError};
 use agentx_types::ToolSpec;
 use agentx_types::wire::Person;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::ConnectOptions;
 use crate::http::{Http, Query};
+use crate::retry_pauses::{RetryPauses, may_pass};
 
-/// The longest pause between two attempts.
-const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+/// The maximum time for each answer. It is short because nobody knows yet whether an AgentX server answers.
+const ANSWER: Duration = Duration::from_secs(20);
 
 /// The first answers of a server: the identity of this person, and the server's models and tools.
 pub(crate) type FirstContact = (Person, Vec<ModelInfo>, Vec<ToolSpec>);
@@ -28,40 +29,36 @@ pub(crate) async fn first_contact(
     http: &Http,
     options: &ConnectOptions,
 ) -> Result<FirstContact, RuntimeError> {
-    let until = Instant::now() + options.reach_within;
-    let mut pause = options.retry_after;
+    let patience = options.reach_within;
+    let now = Instant::now();
+    let mut pauses = RetryPauses::new(patience, options.retry_after, now);
     loop {
-        let error = match introduce(http).await {
-            Err(error) if may_pass(&error) => error,
-            told => return told,
+        let introduction = introduce(http);
+        let told = if patience.is_zero() {
+            introduction.await
+        } else {
+            let told = timeout_at(now + patience, introduction).await;
+            told.unwrap_or_else(|_| Err(http.unanswered(patience)))
         };
-        if Instant::now() + pause > until {
-            return Err(error);
+        match told {
+            Err(error) if may_pass(&error) && !patience.is_zero() => pauses.wait_or(error).await?,
+            told => return told,
         }
-        tokio::time::sleep(pause).await;
-        pause = (2 * pause).min(LONGEST_PAUSE);
     }
 }
 
 /// Asks a server for the identity of this person, and for its models and tools.
 async fn introduce(http: &Http) -> Result<FirstContact, RuntimeError> {
-    let person: Person = http.json(Query::get(&["me"])).await?;
+    let person: Person = http.json(Query::get(&["me"]).within(ANSWER)).await?;
     let (models, tools) = if person.visitor {
         // Visitors do not see models and tools.
         Default::default()
     } else {
         let paths = (["models"], ["tools"]);
-        tokio::try_join!(http.json(Query::get(&paths.0)), http.json(Query::get(&paths.1)))?
+        tokio::try_join!(
+            http.json(Query::get(&paths.0).within(ANSWER)),
+            http.json(Query::get(&paths.1).within(ANSWER))
+        )?
     };
     Ok((person, models, tools))
-}
-
-/// Returns whether another attempt may succeed: the server cannot be reached, or it was started again between
-/// its challenge and the signature, and does not know its challenge any more.
-fn may_pass(error: &RuntimeError) -> bool {
-    match error {
-        RuntimeError::Unreachable { .. } => true,
-        RuntimeError::Remote { code, .. } => matches!(code.as_str(), "stale_challenge" | "closing"),
-        _ => false,
-    }
 }

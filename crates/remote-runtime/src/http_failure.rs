@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! Lost{unsent: true}    no connection stood: any question may be asked again
-//! Lost{unsent: false}   the answer is missing: only what is repeatable is asked again, twice
+//! Lost{unsent: false}   the answer is missing: only what is repeatable is asked again
+//! Away                  the server is restarting: what is repeatable is asked again
 //! Unauthorized          the token is too old: a new one is made, once
 //! Later{after}          the server did nothing, and says when to come back
 //! Answered              a refusal, which is the answer
@@ -21,6 +22,8 @@ pub(crate) enum HttpFailure {
         /// Whether the server cannot have seen the question.
         unsent: bool,
     },
+    /// The server is away for now, as it or a proxy in front of it says.
+    Away(RuntimeError),
     /// The server does not accept the client's token.
     Unauthorized(RuntimeError),
     /// There were too many questions, or the server is full. It did nothing.

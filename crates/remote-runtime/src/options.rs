@@ -45,11 +45,15 @@ pub struct ConnectOptions {
     pub attempts: Option<u32>,
     /// The pause before the first attempt to reconnect; it doubles with each further failure.
     pub retry_after: Duration,
-    /// The maximum time for an answer, reconnects included.
+    /// The maximum time for an answer over the WebSocket, reconnects included.
     pub answer_within: Duration,
-    /// The time in which [`RemoteRuntime::connect`](crate::RemoteRuntime::connect) retries if a server cannot
-    /// be reached or breaks off; zero, the default, for one attempt.
+    /// The time for which an unattended program tries to reach a server that is away or breaks off: in
+    /// [`RemoteRuntime::connect`](crate::RemoteRuntime::connect), and later in each request over HTTP that may
+    /// be repeated. Zero, the default, for three attempts in half a second.
     pub reach_within: Duration,
+    /// The maximum time for an answer over HTTP, repetitions included. A check of a long session takes long; a
+    /// server that is reached for the first time has at most 20 seconds for each answer.
+    pub longest_answer: Duration,
 }
 
 impl ConnectOptions {
@@ -66,6 +70,7 @@ impl ConnectOptions {
             retry_after: Duration::from_millis(250),
             answer_within: Duration::from_secs(30),
             reach_within: Duration::ZERO,
+            longest_answer: Duration::from_secs(90),
         }
     }
 }

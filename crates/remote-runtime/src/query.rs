@@ -12,6 +12,8 @@
 //!
 //! Parameters that are `None` are left out, which means the server's default.
 
+use std::time::Duration;
+
 use agentx_runtime::RuntimeError;
 use reqwest::Method;
 use serde_json::Value;
@@ -30,6 +32,8 @@ pub(crate) struct Query<'a> {
     pub(crate) nonce: Option<String>,
     /// Whether it may be sent again if it is unknown whether the server got it.
     pub(crate) repeatable: bool,
+    /// The maximum time for its answer, if that is less than for others.
+    pub(crate) within: Option<Duration>,
 }
 
 impl<'a> Query<'a> {
@@ -43,6 +47,7 @@ impl<'a> Query<'a> {
             body: None,
             key: None,
             nonce: None,
+            within: None,
         }
     }
 
@@ -62,6 +67,12 @@ impl<'a> Query<'a> {
     /// Adds a parameter, if there is a value for it.
     pub(crate) fn with(mut self, name: &'static str, value: Option<String>) -> Self {
         self.query.extend(value.map(|value| (name, value)));
+        self
+    }
+
+    /// Limits the time for its answer.
+    pub(crate) fn within(mut self, time: Duration) -> Self {
+        self.within = Some(time);
         self
     }
 

@@ -70,6 +70,7 @@ impl RemoteRuntime {
             person: person.person.clone(),
             client: options.client.clone(),
         };
+        let http = http.with_patience(options.reach_within);
         let core = RemoteCore::start(http, seat, options).await?;
         Ok(Self {
             core,

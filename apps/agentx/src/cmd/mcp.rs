@@ -1,7 +1,5 @@
 //! `agentx mcp`: lists, shows, adds, tries and removes MCP servers, logs in, and makes tokens for `/mcp`.
 
-use std::time::Duration;
-
 use agentx::config::{LoadRequest, Settings};
 
 use crate::args::{AgentArgs, Global, McpCommand, TokenArgs};
@@ -15,6 +13,7 @@ use crate::mcp_login::{log_in, log_out};
 use crate::mcp_servers::{DescribedServer, find, list, show};
 use crate::mcp_serving::serve_stdio;
 use crate::mcp_tokens::{McpTokenWork, do_at};
+use crate::server_patience::ServerPatience;
 use crate::start::{self, SettingsRead::All, SettingsRead::McpServers};
 
 /// Does what was asked for.
@@ -79,7 +78,7 @@ async fn token(
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let place = CommandTarget::server(settings, &args.url, None, Duration::ZERO).await?;
+    let place = CommandTarget::server(settings, &args.url, None, ServerPatience::default()).await?;
     place.introduce(console);
     let work = match &args.revoke {
         Some(id) => McpTokenWork::Revoke(id),

@@ -37,7 +37,7 @@ pub(crate) fn run(global: &Global, args: &MirrorArgs, console: &mut Console) -> 
 
 async fn mirror(settings: &Settings, args: &MirrorArgs, console: &mut Console) -> Result<Exit, ChatError> {
     let patience = ServerPatience::unattended(false);
-    let reaching = CommandTarget::server(settings, &args.url, None, patience.within);
+    let reaching = CommandTarget::server(settings, &args.url, None, patience);
     let place = patience
         .reach(Some(&args.url), reaching, |text| console.say(text))
         .await?;

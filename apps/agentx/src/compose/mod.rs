@@ -23,6 +23,7 @@ use agentx::types::{AgentConfig, EnvironmentEvent, OwnerId, Seat, SessionId, Too
 use crate::error::ChatError;
 use crate::mcp_changes::servers;
 use crate::place::{self, TargetServer};
+use crate::server_patience::ServerPatience;
 
 /// The target of a command: this machine or a server, with what this process made for it.
 pub(crate) struct CommandTarget {
@@ -50,14 +51,14 @@ struct LocalNode {
 impl CommandTarget {
     /// Returns the place that the settings name. Must be called inside an async runtime.
     pub(crate) async fn of(settings: &Settings, cwd: Option<&Path>) -> Result<Self, ChatError> {
-        Self::of_within(settings, cwd, Duration::ZERO).await
+        Self::of_within(settings, cwd, ServerPatience::default()).await
     }
 
-    /// The same; a server that cannot be reached is tried again for so long.
+    /// The same; a server that cannot be reached is tried again with this patience.
     pub(crate) async fn of_within(
         settings: &Settings,
         cwd: Option<&Path>,
-        patience: Duration,
+        patience: ServerPatience,
     ) -> Result<Self, ChatError> {
         match &settings.connect {
             Some(address) => Self::server(settings, address, cwd, patience).await,
@@ -110,7 +111,7 @@ impl CommandTarget {
         settings: &Settings,
         address: &str,
         cwd: Option<&Path>,
-        patience: Duration,
+        patience: ServerPatience,
     ) -> Result<Self, ChatError> {
         make_data_dir(settings)?;
         let keyring = keyring(settings);
@@ -118,10 +119,7 @@ impl CommandTarget {
         let client = client_name()?;
         let mut options = ConnectOptions::new(address, key, client.clone());
         options.known_servers = Some(keyring.clone());
-        options.reach_within = patience;
-        // A line that went silent is noticed after 30 seconds: what was sent over it is then sent again, and
-        // answered.
-        options.answer_within = options.answer_within.max(patience);
+        patience.apply(&mut options);
         options.allow_plain_http = allows_plain(settings, address);
         let known = |place: &str| keyring.server_at(place).ok().flatten();
         let place = ServerEndpoint::parse(address).map(|endpoint| endpoint.host_and_port());

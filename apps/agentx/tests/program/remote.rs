@@ -3,6 +3,8 @@
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
+use std::time::{Duration, Instant};
+
 use crate::common::{Ran, Sandbox};
 use crate::serving::{Running, Serving};
 use serde_json::Value;
@@ -157,6 +159,20 @@ fn what_goes_wrong_is_said() {
     let plain = |text: String| keys_out(&text.replace(&next, "[port + 1]").replace(port, "[port]"));
     let all: Vec<String> = all.iter().map(|ran| plain(ran.to_string())).collect();
     insta::assert_snapshot!("mistakes", all.join("\n\n"));
+}
+
+/// The system accepts the connections of a program that never takes them.
+#[test]
+fn a_run_with_a_time_limit_waits_no_longer_for_a_server_that_says_nothing() {
+    let sandbox = Sandbox::new();
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    let began = Instant::now();
+    let ran = sandbox.run(&["--connect", &address, "run", "--timeout", "5s", "hello"]);
+    assert_eq!(ran.code, Some(10), "{ran}");
+    assert!(ran.stderr.contains("cannot reach http://"), "{ran}");
+    assert!(ran.stderr.contains(&address), "{ran}");
+    assert!(began.elapsed() < Duration::from_secs(40), "{:?}", began.elapsed());
 }
 
 /// The text without keys and what is made of them.

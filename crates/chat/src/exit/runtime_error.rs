@@ -151,6 +151,9 @@ fn server_hint(code: &str) -> Option<&'static str> {
         "operators_only" => {
             "the operator can run it, or allow you to with `agentx identity trust KEY --as operator`"
         }
+        "bad_answer" => {
+            "check the address: another program may answer there; or update the older of the two sides"
+        }
         "stale_epoch" => "`/who` in a chat shows who is driving",
         "store" => "the server's operator finds the cause in the output of `agentx serve`",
         "store_lost" => "restart `agentx serve` there, with the right data directory in its place",

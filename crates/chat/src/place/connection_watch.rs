@@ -11,9 +11,6 @@ use tokio::time::{Instant, sleep_until};
 use crate::place::Place;
 use crate::render::units;
 
-/// Maximum time that a run waits for a lost server, for example while it restarts.
-pub(crate) const BACK_WITHIN: Duration = Duration::from_secs(60);
-
 /// Watches the connection to a server, so that a run reports when it is lost and when it is back.
 pub struct ConnectionWatch {
     states: Option<watch::Receiver<ConnectionState>>,
@@ -24,6 +21,8 @@ pub struct ConnectionWatch {
 pub struct OutageTimer {
     states: Option<watch::Receiver<ConnectionState>>,
     address: String,
+    /// Maximum time to wait for a lost server, for example while it restarts.
+    within: Duration,
     /// The beginning of the outage, and its reason.
     since: Option<(Instant, String)>,
 }
@@ -82,11 +81,13 @@ impl ConnectionWatch {
 }
 
 impl OutageTimer {
-    /// Returns the watch for the server of a place; a place on this machine is always reachable.
-    pub fn new(place: &Place) -> Self {
+    /// Returns the watch for the server of a place, which may be away for this time; a place on this machine is
+    /// always reachable.
+    pub fn new(place: &Place, within: Duration) -> Self {
         Self {
             states: place.remote().map(|remote| remote.connection()),
             address: place.address().unwrap_or_default().to_owned(),
+            within,
             since: None,
         }
     }
@@ -154,7 +155,7 @@ impl OutageTimer {
 
     /// Returns the end of the wait.
     fn deadline(&self) -> Option<Instant> {
-        self.since.as_ref().map(|(since, _)| *since + BACK_WITHIN)
+        self.since.as_ref().map(|(since, _)| *since + self.within)
     }
 
     fn gave_up_error(&self) -> RuntimeError {
@@ -162,7 +163,7 @@ impl OutageTimer {
             .since
             .as_ref()
             .map_or("the connection is lost", |(_, why)| why.as_str());
-        let within = units::duration(u64::try_from(BACK_WITHIN.as_millis()).unwrap_or(u64::MAX));
+        let within = units::duration(u64::try_from(self.within.as_millis()).unwrap_or(u64::MAX));
         RuntimeError::Unreachable {
             endpoint: self.address.clone(),
             what: format!(
@@ -252,6 +253,7 @@ mod tests {
         let mut away = OutageTimer {
             states: None,
             address: "http://server".into(),
+            within: Duration::from_secs(60),
             since: None,
         };
         for (seconds, state, until) in [

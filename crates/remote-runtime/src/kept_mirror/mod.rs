@@ -34,7 +34,7 @@ use agentx_runtime::{
 };
 use agentx_types::{BlobId, EnvironmentEvent, SessionId};
 use tokio::sync::watch;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::follow::{self, FollowRequest};
@@ -341,7 +341,13 @@ impl MirrorKeeper {
         }
         let path = ["blobs", blob.as_str()];
         let ask = Query::get(&path).with("session", Some(self.session().to_string()));
-        let bytes = match self.core.http.bytes(ask).await {
+        let stop = self.stop.clone();
+        let bytes = tokio::select! {
+            bytes = self.core.http.bytes(ask) => bytes,
+            // A mirror that is stopped waits no longer for a server that is away.
+            () = async { stop.cancelled().await; sleep(LAST_ROWS).await } => return Err(self.away_error()),
+        };
+        let bytes = match bytes {
             Ok(bytes) => bytes,
             // The mirror cannot have a blob that the server lost or never had.
             Err(RuntimeError::Log(LogError::NoBlob(_))) => {
@@ -357,6 +363,14 @@ impl MirrorKeeper {
             )));
         }
         Ok(())
+    }
+
+    /// The error of a server that did not answer before the mirror ended.
+    fn away_error(&self) -> RuntimeError {
+        RuntimeError::Unreachable {
+            endpoint: self.core.endpoint().to_string(),
+            what: "it did not send a part of the session before the mirror ended".into(),
+        }
     }
 
     /// Reports its progress, if that has changed.

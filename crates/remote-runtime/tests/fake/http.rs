@@ -23,6 +23,7 @@ pub fn router(fake: Fake) -> Router {
         .route("/me", get(me))
         .route("/models", get(list))
         .route("/tools", get(list))
+        .route("/sessions", post(create))
         .route("/sessions/{id}", get(info))
         .route("/sessions/{id}/events", get(events))
         .route("/sessions/{id}/messages", post(message))
@@ -59,10 +60,27 @@ async fn challenge(State(fake): State<Fake>) -> Json<Value> {
     Json(json!({ "nonce": nonce, "origin": fake.origin(), "expires_at_ms": u64::MAX / 2 }))
 }
 
+/// The idempotency key of a request; empty if it has none.
+fn key_of(headers: &HeaderMap) -> String {
+    let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
+    key.unwrap_or_default().to_owned()
+}
+
+/// The first answer never comes; a request with the same key gets the session of the first.
+async fn create(State(fake): State<Fake>, headers: HeaderMap) -> Json<Value> {
+    let key = key_of(&headers);
+    let is_known = !key.is_empty() && fake.state().creations.contains(&key);
+    fake.state().creations.push(key);
+    fake.shared.changes.send_modify(|changes| *changes += 1);
+    if !is_known {
+        std::future::pending::<()>().await;
+    }
+    Json(json!({ "session_id": super::session() }))
+}
+
 /// The first answer never comes; a request with the same key gets the result of the first.
 async fn restore(State(fake): State<Fake>, headers: HeaderMap) -> Json<Value> {
-    let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
-    let key = key.unwrap_or_default().to_owned();
+    let key = key_of(&headers);
     let is_known = !key.is_empty() && fake.state().restores.contains(&key);
     fake.state().restores.push(key);
     fake.shared.changes.send_modify(|changes| *changes += 1);

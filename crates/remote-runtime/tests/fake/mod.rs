@@ -66,6 +66,8 @@ pub struct State {
     pub messages: u64,
     /// The keys of the requests to restore files, in order.
     pub restores: Vec<String>,
+    /// The keys of the requests for a new session, in order.
+    pub creations: Vec<String>,
 }
 
 pub fn key() -> SecretKey {

@@ -38,6 +38,7 @@ pub(crate) async fn run(
     let prompt = prompt::read(args, target != Target::New, &loaded.settings, console).await?;
     let prompt = headless::held_to(prompt.map(UserInput::new), schema)?;
     let patience = ServerPatience::unattended(args.tells_nothing());
+    let patience = patience.bounded_by(loaded.settings.limits.max_wall_ms);
     let place = place_of(global, &args.agent, &mut loaded, &target, patience, console).await?;
     if target == Target::New && args.agent.agent.is_none() {
         default_model::check_connected(&loaded.settings)?;
@@ -65,14 +66,16 @@ pub(crate) async fn run(
     let is_auto = session.state().await?.config.approval == ApprovalMode::Auto;
     let no_terminal = asked_before || (!has_person && is_auto);
     let approver = approver(args, &place, session.id(), no_terminal, console);
-    let mut away = OutageTimer::new(&place);
+    let mut away = OutageTimer::new(&place, patience.within);
     let ends = (ConnectionWatch::new(&place), &mut away, signals);
     let result =
         headless::with_session(&session, prompt, args.manner(), approver, ends, (there, console)).await;
-    let is_empty = target == Target::New && result.is_err() && session_opening::is_empty(&session).await;
+    let is_lost = away.is_away() || result.as_ref().is_err_and(|error| error.kind() == "unreachable");
+    let is_new = target == Target::New && !is_lost;
+    let is_empty = is_new && result.is_err() && session_opening::is_empty(&session).await;
     let result = result.or_else(|error| failed_in(&session, is_empty, error));
     headless::leave(&place, session.as_ref(), &result, console).await;
-    if away.is_away() {
+    if is_lost {
         return result;
     }
     if args.agent.yes || args.agent.approve.is_some() {
