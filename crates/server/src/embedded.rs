@@ -7,6 +7,7 @@ use agentx_config::Settings;
 use agentx_identity::Keyring;
 use agentx_node_runtime::NodeRuntime;
 
+use crate::data_dir_lock::DataDirLock;
 use crate::server::{Server, bind};
 use crate::server_error::ServerError;
 use crate::settings::options::ServerOptions;
@@ -32,8 +33,8 @@ use crate::settings::options::ServerOptions;
 /// ```
 ///
 /// # Errors
-/// Returns an error if [`bind`] does, if others may write to the data directory, or if no key can be kept
-/// there.
+/// Returns an error if [`bind`] does, if others may write to the data directory, if no key can be kept there, or
+/// if another server serves it.
 pub async fn open(
     runtime: Arc<NodeRuntime>,
     settings: &Settings,
@@ -42,5 +43,7 @@ pub async fn open(
     let keyring = Keyring::at(&settings.data_dir);
     keyring.check_directory()?;
     keyring.identity_or_new()?;
-    bind(runtime, settings, keyring, options).await
+    let server = bind(runtime, settings, keyring, options).await?;
+    let lock = DataDirLock::take(&settings.data_dir, server.url())?;
+    Ok(server.holding(lock))
 }

@@ -22,6 +22,7 @@ mod approver_connections;
 mod changed_settings;
 mod client_calls;
 mod counts;
+mod data_dir_lock;
 mod embedded;
 mod known_fields;
 mod maintenance;

@@ -31,6 +31,7 @@ use crate::connections::lingering_close::Lingering;
 use crate::connections::rejections::Rejector;
 use crate::connections::stalled_connections::StallTimeout;
 use crate::connections::{tls, unread_body};
+use crate::data_dir_lock::DataDirLock;
 use crate::limits::size_limits::HEAD_BYTES;
 use crate::members::waiting_calls;
 use crate::server_error::ServerError;
@@ -51,6 +52,8 @@ pub struct Server {
     doors: TlsAcceptors,
     url: String,
     own_routes: Router,
+    /// Held until the server has ended.
+    _lock: Option<DataDirLock>,
 }
 
 /// Listens on the address in `options`; connections are accepted when the server runs.
@@ -113,6 +116,7 @@ pub async fn bind(
         doors,
         url,
         own_routes: Router::new(),
+        _lock: None,
     })
 }
 
@@ -120,6 +124,14 @@ impl Server {
     /// Returns the URL of the server on this machine.
     pub fn url(&self) -> &str {
         &self.url
+    }
+
+    /// Keeps other servers from the data directory while this one is there.
+    pub(crate) fn holding(self, lock: DataDirLock) -> Self {
+        Self {
+            _lock: Some(lock),
+            ..self
+        }
     }
 
     /// Adds settings that are read again when their files have changed: before each batch of facts of a

@@ -39,6 +39,22 @@ pub enum ServerError {
     /// The keys of the data directory cannot be used, or others may write there.
     #[error(transparent)]
     Keys(#[from] KeyringError),
+    /// Another server serves the data directory.
+    #[error("another server serves {}{}", data_dir.display(), address_words(url.as_deref()))]
+    AlreadyServed {
+        /// The data directory.
+        data_dir: PathBuf,
+        /// The address of that server, if it is known.
+        url: Option<String>,
+    },
+    /// The data directory cannot be locked.
+    #[error("cannot lock {}: {what}", path.display())]
+    Lock {
+        /// The path of the lock file.
+        path: PathBuf,
+        /// The system's error.
+        what: String,
+    },
     /// Runs were stopped, but the log could not store that. The next server resumes them.
     #[error("could not save that {sessions} sessions stopped: {error}")]
     NotSaved {
@@ -47,6 +63,11 @@ pub enum ServerError {
         /// The log's error.
         error: LogError,
     },
+}
+
+/// The words for an address.
+fn address_words(url: Option<&str>) -> String {
+    url.map_or(String::new(), |url| format!(" at {url}"))
 }
 
 impl ServerError {
@@ -58,6 +79,11 @@ impl ServerError {
                 path_word(path)
             )),
             Self::Keys(error) => error.hint(),
+            Self::AlreadyServed { url, .. } => Some(format!(
+                "use that one: `agentx --connect {} sessions list`; or serve another directory: --data",
+                url.as_deref().unwrap_or("URL")
+            )),
+            Self::Lock { .. } => None,
             Self::Options(_) | Self::Listen { .. } | Self::Tls { .. } | Self::NotSaved { .. } => None,
         }
     }

@@ -114,6 +114,34 @@ fn a_server_inside_a_program_goes_on_sweeps_and_limits_as_the_program_does() {
     });
 }
 
+/// Two servers would give each person twice what the quotas allow.
+#[tokio::test]
+async fn a_data_directory_has_one_server_at_a_time() {
+    let data = tempfile::tempdir().unwrap();
+    let settings = settings(data.path());
+    let first = opened(&settings).await.unwrap();
+    let url = first.url().to_owned();
+    let refused = opened(&settings).await.err().unwrap();
+    let ServerError::AlreadyServed { url: named, .. } = &refused else {
+        panic!("{refused}")
+    };
+    assert_eq!(named.as_deref(), Some(url.as_str()));
+    let said = refused.to_string();
+    assert!(
+        said.contains(&*data.path().to_string_lossy()) && said.contains(&url),
+        "{said}"
+    );
+    assert!(refused.hint().is_some_and(|hint| hint.contains(&url)));
+    // A server that ends, in whatever way, makes room for the next one.
+    let running = tokio::spawn(first.run(std::future::pending()));
+    assert!(opened(&settings).await.is_err(), "it still runs");
+    running.abort();
+    assert!(running.await.is_err_and(|end| end.is_cancelled()));
+    let second = opened(&settings).await.unwrap();
+    second.run(std::future::ready(())).await.unwrap();
+    opened(&settings).await.unwrap();
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn a_directory_that_others_may_write_to_serves_nobody() {

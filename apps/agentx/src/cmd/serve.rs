@@ -185,7 +185,7 @@ fn serve_error(error: ServerError) -> ChatError {
             what,
         },
         ServerError::Keys(error) => error.into(),
-        error @ ServerError::ReadableTlsKey { .. } => {
+        error @ (ServerError::ReadableTlsKey { .. } | ServerError::AlreadyServed { .. }) => {
             ChatError::usage(error.to_string(), error.hint().unwrap_or_default())
         }
         error => ChatError::Input {

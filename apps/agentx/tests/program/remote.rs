@@ -161,6 +161,19 @@ fn what_goes_wrong_is_said() {
     insta::assert_snapshot!("mistakes", all.join("\n\n"));
 }
 
+#[test]
+fn a_second_server_of_a_data_directory_is_refused_and_the_first_one_named() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let second = sandbox.run(&["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(second.code, Some(2), "{second}");
+    assert!(second.stderr.contains("another server serves"), "{second}");
+    assert!(second.stderr.contains(&server.address()), "{second}");
+    // One that is killed leaves no lock behind.
+    let again = server.killed_and_started_again(&sandbox);
+    assert_eq!(ask(&sandbox, &again, &["sessions", "list"]).code, Some(0));
+}
+
 /// The system accepts the connections of a program that never takes them.
 #[test]
 fn a_run_with_a_time_limit_waits_no_longer_for_a_server_that_says_nothing() {
