@@ -11,6 +11,7 @@ use agentx::remote::keep;
 use agentx::runtime::{
     Batch, BlobStore as _, Fact, LogError, NewLog, OpenRequest, RedactedSession, Redaction, Redactor,
     Runtime as _, RuntimeError, SecretSet, SessionLog as _, SharingFact, SystemClock, UserInput, View,
+    blob_id,
 };
 use agentx::secrets::Origin;
 use agentx::sqlite_log::SqliteLog;
@@ -500,9 +501,14 @@ struct Mirrored {
 impl Mirrored {
     /// The session has one answer.
     async fn of(answer: &str) -> Self {
+        Self::made_by(async |place: &Place| place.told(&[answer]).await).await
+    }
+
+    /// The session is made on the first server.
+    async fn made_by(make: impl AsyncFnOnce(&Place) -> SessionId) -> Self {
         let proxy = Proxy::start(SocketAddr::from(([127, 0, 0, 1], 9)), 1);
         let place = Place::remote_by(&proxy.url(), |address| proxy.point_to(address)).await;
-        let id = place.told(&[answer]).await;
+        let id = make(&place).await;
         let (next, address) = place.copied().await;
         let (log, runtime) = elsewhere();
         keep_now(&place, &id, &log).await.unwrap();
@@ -548,6 +554,45 @@ async fn a_copy_follows_a_redaction() {
     assert!(found.is_empty(), "{found:?}");
 }
 
+/// Contents that are of use only unchanged are removed and not replaced, so no fact changes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_copy_removes_the_contents_that_a_redaction_removed() {
+    const KEY: &str = "walrus5f2c81d09be34a7766";
+    let bytes = [b"\x89PNG\r\n\x1a\n", KEY.as_bytes()].concat();
+    let blob = blob_id(&bytes);
+    let mirrored = Mirrored::made_by(async |place: &Place| {
+        place.model.push(ModelScript::text("seen"));
+        let mut talk = place.open(ApprovalMode::Auto).await;
+        let picture = ContentPart::Image(MediaPart {
+            media_type: "image/png".into(),
+            // The same bytes in base64.
+            source: MediaSource::Base64("iVBORw0KGgp3YWxydXM1ZjJjODFkMDliZTM0YTc3NjY=".into()),
+            name: None,
+        });
+        talk.session.send(UserInput::new(vec![picture])).await.unwrap();
+        talk.ends().await;
+        talk.session.close().await;
+        talk.session.id().clone()
+    })
+    .await;
+    let Mirrored { next, id, log, .. } = &mirrored;
+    assert_eq!(log.get_blob(&blob, 0..u64::MAX).await.unwrap(), bytes);
+    let mut set = SecretSet::default();
+    assert!(set.add("WIFI", Origin::Person, KEY));
+    let report = next.node.redact(id, Redactor::of_values(&set)).await.unwrap();
+    assert_eq!((report.events, report.blobs), (0, 1), "{report:?}");
+    mirrored.moves();
+    keep_now(&mirrored.place, id, log).await.unwrap();
+    let gone = log.blob_size(&blob).await;
+    assert!(matches!(gone, Err(LogError::NoBlob(_))), "{gone:?}");
+    assert_eq!(kept(log, id).await, text(&next.facts(id).await));
+    is_the_servers(log, next, id).await;
+    // One that is made afterwards knows that the content is not there any more.
+    let (fresh, _) = elsewhere();
+    keep_now(&mirrored.place, id, &fresh).await.unwrap();
+    is_the_servers(&fresh, next, id).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_copy_takes_no_other_words_as_a_redaction() {
     let mirrored = Mirrored::of("pay 100 to Ada").await;
@@ -567,6 +612,7 @@ async fn a_copy_takes_no_other_words_as_a_redaction() {
     let record = SessionRedacted {
         names: vec!["KEY".into()],
         segments: plan.segments,
+        dropped: vec![],
     };
     let fact = Arc::new(Envelope {
         seq: writer.last_seq + 1,
@@ -617,6 +663,7 @@ async fn a_copy_refuses_a_redaction_of_an_event_that_cannot_be() {
     let record = SessionRedacted {
         names: vec!["KEY".into()],
         segments: vec![segment],
+        dropped: vec![],
     };
     let fact = Arc::new(Envelope {
         seq: writer.last_seq + 1,

@@ -65,7 +65,7 @@ async fn a_stored_content_gets_another_name_only_if_both_are_here_to_compare() {
         (&other, Some("has other words")),
         (&missing, Some("cannot be compared because it is missing")),
     ] {
-        let error = replace_copied_facts(&log, &writer, vec![result_with(blob)]).await;
+        let error = replace_copied_facts(&log, &writer, vec![result_with(blob)], Vec::new()).await;
         let error = error.unwrap_err();
         let is_refused = matches!(error, RuntimeError::Refused(_));
         assert_eq!(is_refused, reason.is_some(), "{error}");
@@ -75,6 +75,6 @@ async fn a_stored_content_gets_another_name_only_if_both_are_here_to_compare() {
     let log = MemoryLog::new();
     let forged = log.put_blob(b"pay 900 to Eve".to_vec()).await.unwrap();
     let writer = copy_of(&log, &missing).await;
-    let error = replace_copied_facts(&log, &writer, vec![result_with(&forged)]).await;
+    let error = replace_copied_facts(&log, &writer, vec![result_with(&forged)], Vec::new()).await;
     assert!(matches!(error, Err(RuntimeError::Refused(_))), "{error:?}");
 }

@@ -73,6 +73,7 @@ async fn redact(log: &dyn SessionLog, facts: &[Fact], is_recorded: bool) -> Reda
     let record = SessionRedacted {
         names: vec!["KEY".into()],
         segments: plan.segments.clone(),
+        dropped: Vec::new(),
     };
     let of_session = |writer: &agentx_runtime::Writer| {
         let fact = fact_of(&writer.session_id, writer.last_seq + 1, record.clone().into());
@@ -237,6 +238,7 @@ fn a_plan_that_a_new_fork_changes_is_refused_and_nothing_is_replaced() {
         let record = SessionRedacted {
             names: vec!["KEY".into()],
             segments: plan.segments,
+            dropped: Vec::new(),
         };
         let fact = fact_of(&session(), writer.last_seq + 1, record.into());
         let redaction = Redaction {

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::BlobId;
 use crate::vocabulary::payloads;
 
 /// A segment of the log in which events were replaced.
@@ -45,6 +46,10 @@ payloads! {
         names: Vec<String>,
         /// The segments in which events were replaced.
         segments: Vec<RedactedSegment>,
+        /// The hashes of the contents that were removed although events still name them, in hexadecimal:
+        /// contents of files, which are of use only unchanged. Empty in records of earlier versions.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        dropped: Vec<String>,
     }
 }
 
@@ -61,12 +66,28 @@ impl SessionRedacted {
     ///     events: vec![3, 4],
     ///     forks: Vec::new(),
     /// };
-    /// let redacted = SessionRedacted { names: vec!["KEY".into()], segments: vec![segment] };
+    /// let redacted = SessionRedacted {
+    ///     names: vec!["KEY".into()],
+    ///     segments: vec![segment],
+    ///     dropped: Vec::new(),
+    /// };
     /// assert_eq!(redacted.events().collect::<Vec<_>>(), [3, 4]);
     /// ```
     pub fn events(&self) -> impl Iterator<Item = u64> + '_ {
         self.segments
             .iter()
             .flat_map(|segment| segment.events.iter().copied())
+    }
+
+    /// The contents that were removed. The record has no ids of them: a log keeps every blob whose id an event
+    /// names.
+    pub fn dropped_blobs(&self) -> impl Iterator<Item = BlobId> + '_ {
+        self.dropped.iter().map(BlobId::with_suffix)
+    }
+
+    /// Returns the form in which a record names removed contents.
+    pub fn hashes_of<'a>(blobs: impl IntoIterator<Item = &'a BlobId>) -> Vec<String> {
+        let hash = |blob: &BlobId| blob.as_str().strip_prefix(BlobId::PREFIX).map(str::to_owned);
+        blobs.into_iter().filter_map(hash).collect()
     }
 }

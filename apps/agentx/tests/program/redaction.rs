@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::common::{Ran, Sandbox};
 use crate::pty::Pty;
+use crate::serving::Serving;
 
 /// A made-up secret without a published form.
 const KEY: &str = "walrus5f2c81d09be34a7766";
@@ -328,6 +329,28 @@ fn esc_at_the_question_for_a_value_marks_nothing() {
     asked.wait_for("no value was given; nothing was changed");
     assert_eq!(asked.end(), Some(2), "{:?}", asked.lines());
     assert!(!sandbox.path(&data("secrets.json")).exists());
+}
+
+/// It is refused before it asks for the value, which would otherwise travel to the server.
+#[test]
+fn a_redaction_through_a_server_is_refused_and_says_where_it_works() {
+    let sandbox = Sandbox::new();
+    let id = planted(&sandbox);
+    let server = Serving::start(&sandbox);
+    for way in ["--value-from-stdin", "--found"] {
+        let args = ["--connect", &server.url, "sessions", "redact", &id, way];
+        let refused = sandbox.run_with_input(&args, KEY);
+        assert_eq!(refused.code, Some(2), "{refused}");
+        assert!(
+            refused.stderr.contains("does not work through a server"),
+            "{refused}"
+        );
+        assert!(
+            refused.stderr.contains("its operator runs the command"),
+            "{refused}"
+        );
+    }
+    assert!(!files_with_key(&sandbox).is_empty(), "nothing was taken out");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use clap::Args;
 use serde_json::json;
 
 use crate::error::ChatError;
+use crate::place::Place;
 use crate::render::clean::visible;
 use crate::render::units::counted;
 use crate::secrets;
@@ -46,15 +47,24 @@ pub struct RedactArguments {
 /// Takes a value, or everything that is known to be secret, out of a session.
 ///
 /// # Errors
-/// Returns an error if the session does not exist, if it or a session that shares its events is open in a
-/// program, if nobody can be asked, or if the value is unusable.
+/// Returns an error if the session does not exist or is at a server, if it or a session that shares its events is
+/// open in a program, if nobody can be asked, or if the value is unusable.
 pub async fn redact(
-    runtime: &dyn Runtime,
+    place: &Place,
     settings: &Settings,
     wanted: &RedactArguments,
     as_json: bool,
     console: &mut Console,
 ) -> Result<(), ChatError> {
+    if let Some(address) = place.address() {
+        return Err(ChatError::usage(
+            format!(
+                "`agentx sessions redact` does not work through a server: the session would have to be closed at {address}"
+            ),
+            "its operator runs the command on that machine, without --connect, when everybody has left the session",
+        ));
+    }
+    let runtime = place.runtime();
     let id = runtime.resolve(&wanted.id).await?;
     let redactor = if wanted.found {
         Redactor::new(&known_secrets(settings))

@@ -1,12 +1,13 @@
-//! Redactions of the server's session: the copy replaces the same facts, before the record of it is
-//! committed, and then takes the server's rows of them. A mirror that dies in between does it again when the
+//! Redactions of the server's session: the copy replaces the same facts and removes the same contents of files,
+//! before the record of it is committed, and then takes the server's rows of them. A mirror that dies in between does it again when the
 //! record comes. What the server changed is checked first ([`replace_copied_facts`]): nothing but texts may
 //! be replaced.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use agentx_runtime::{DerivedDigest, Fact, RuntimeError, SessionFold, blobs_of, replace_copied_facts};
-use agentx_types::{Envelope, EnvironmentEvent, SessionRedacted};
+use agentx_types::{BlobId, Envelope, EnvironmentEvent, SessionRedacted};
 
 use super::start::fact_at;
 use super::{BATCH, MirrorKeeper};
@@ -26,6 +27,7 @@ impl MirrorKeeper {
     /// Takes the server's facts in place of those that were redacted. The server's rows of them follow.
     async fn replace(&mut self, record: &SessionRedacted) -> Result<(), RuntimeError> {
         let last = self.kept.seq;
+        let dropped: BTreeSet<BlobId> = record.dropped_blobs().collect();
         let mut facts = Vec::new();
         for seq in record.events().filter(|seq| *seq <= last) {
             let Some(there) = fact_at(&self.core, self.session(), seq).await? else {
@@ -34,15 +36,16 @@ impl MirrorKeeper {
                     self.session()
                 )));
             };
-            for blob in blobs_of(&there.event) {
-                self.keep_blob(&blob).await?;
+            for blob in blobs_of(&there.event).difference(&dropped) {
+                self.keep_blob(blob).await?;
             }
             facts.push(Arc::new(there));
         }
-        if facts.is_empty() {
+        if facts.is_empty() && dropped.is_empty() {
             return Ok(());
         }
-        replace_copied_facts(self.log.as_ref(), &self.writer, facts).await?;
+        let dropped = dropped.into_iter().collect();
+        replace_copied_facts(self.log.as_ref(), &self.writer, facts, dropped).await?;
         self.fold = SessionFold::new(self.session().clone());
         self.digest = DerivedDigest::default();
         self.load().await?;

@@ -52,6 +52,7 @@ pub async fn redact_session(
         erased: false,
     };
     let title = log.info(session).await?.title;
+    let dropped: Vec<BlobId> = blobs.dropped.into_iter().collect();
     if report.events + report.blobs > 0 || redactor.may_find_in(&title) {
         let work = RecordedRedaction {
             log,
@@ -59,11 +60,10 @@ pub async fn redact_session(
             clock,
             facts: &facts,
             replaced: &replaced,
+            dropped: &dropped,
             names: &report.names,
         };
-        report.shared_with = work
-            .carry_out(writer, blobs.dropped.into_iter().collect())
-            .await?;
+        report.shared_with = work.carry_out(writer).await?;
     } else {
         drop(writer);
     }
@@ -138,12 +138,14 @@ struct RecordedRedaction<'a> {
     /// The facts of the session.
     facts: &'a [Fact],
     replaced: &'a ReplacedFacts,
+    /// The blobs that go although facts name them.
+    dropped: &'a [BlobId],
     names: &'a [String],
 }
 
 impl RecordedRedaction<'_> {
     /// Replaces the facts in all sessions that have them. Returns the other sessions.
-    async fn carry_out(&self, writer: Writer, dropped: Vec<BlobId>) -> Result<Vec<SessionId>, RuntimeError> {
+    async fn carry_out(&self, writer: Writer) -> Result<Vec<SessionId>, RuntimeError> {
         let session = writer.session_id.clone();
         let mut writers = vec![writer];
         let mut plan = self.plan(&session).await?;
@@ -167,7 +169,7 @@ impl RecordedRedaction<'_> {
         let redaction = Redaction {
             session_id: session,
             facts: self.replaced.facts.clone(),
-            dropped,
+            dropped: self.dropped.to_vec(),
             sessions,
         };
         self.log.redact(redaction).await?;
@@ -191,6 +193,7 @@ impl RecordedRedaction<'_> {
         let record = SessionRedacted {
             names: self.names.to_vec(),
             segments: plan.segments.clone(),
+            dropped: SessionRedacted::hashes_of(self.dropped),
         };
         let draft = EventDraft::<EnvironmentEvent>::new(Source::User, None, record);
         let fact = Arc::new(folded.fold.mint(draft, self.clock.now()));
@@ -211,7 +214,9 @@ impl RecordedRedaction<'_> {
     }
 }
 
-/// Replaces facts of a mirror's copy by those of its server, before the record of the redaction comes.
+/// Replaces facts of a mirror's copy by those of its server, and removes the contents of files that the server
+/// removed (`dropped`), before the record of the redaction comes. Contents that no fact of the copy names stay,
+/// and so do those that other sessions here name.
 ///
 /// # Errors
 /// Returns [`RuntimeError::Refused`] if they differ in more than texts that `[secret NAME]` replaces, and an
@@ -220,12 +225,15 @@ pub async fn replace_copied_facts(
     log: &dyn SessionLog,
     writer: &Writer,
     facts: Vec<Fact>,
+    mut dropped: Vec<BlobId>,
 ) -> Result<(), RuntimeError> {
     let id = &writer.session_id;
     let before = all_facts(log, id).await?;
     let last = before.last().map_or(0, |fact| fact.seq);
     let facts: Vec<Fact> = facts.into_iter().filter(|fact| fact.seq <= last).collect();
     let after = with_replaced(&before, &before, &facts);
+    let named: BTreeSet<BlobId> = before.iter().flat_map(|fact| blobs_of(&fact.event)).collect();
+    dropped.retain(|blob| named.contains(blob));
     check_changes(log, id, &before, &after).await?;
     let (old, new) = (FoldedFacts::of(id, &before), FoldedFacts::of(id, &after));
     let plan = log.plan_redaction(id, facts.clone()).await?;
@@ -249,7 +257,7 @@ pub async fn replace_copied_facts(
     let redaction = Redaction {
         session_id: id.clone(),
         facts,
-        dropped: Vec::new(),
+        dropped,
         sessions: vec![changed],
     };
     log.redact(redaction).await?;

@@ -74,7 +74,7 @@ pub(crate) async fn run(
             }
         }
         SessionsCommand::Redact(args) => {
-            redacting::redact(runtime, &loaded.settings, args, json, console).await?
+            redacting::redact(place, &loaded.settings, args, json, console).await?
         }
         SessionsCommand::Gc => {
             let freed = collect(runtime, data_dir).await.map_err(operator_only_error)?;
