@@ -558,7 +558,7 @@ async fn a_copy_follows_a_redaction() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_copy_removes_the_contents_that_a_redaction_removed() {
     const KEY: &str = "walrus5f2c81d09be34a7766";
-    let bytes = [b"\x89PNG\r\n\x1a\n", KEY.as_bytes()].concat();
+    let bytes = [&b"\x89PNG\r\n\x1a\n"[..], KEY.as_bytes()].concat();
     let blob = blob_id(&bytes);
     let mirrored = Mirrored::made_by(async |place: &Place| {
         place.model.push(ModelScript::text("seen"));

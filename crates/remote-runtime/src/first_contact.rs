@@ -49,15 +49,15 @@ pub(crate) async fn first_contact(
 
 /// Asks a server for the identity of this person, and for its models and tools.
 async fn introduce(http: &Http) -> Result<FirstContact, RuntimeError> {
-    let person: Person = http.json(Query::get(&["me"]).within(ANSWER)).await?;
+    let person: Person = http.json(Query::get(&["me"]).answered_within(ANSWER)).await?;
     let (models, tools) = if person.visitor {
         // Visitors do not see models and tools.
         Default::default()
     } else {
         let paths = (["models"], ["tools"]);
         tokio::try_join!(
-            http.json(Query::get(&paths.0).within(ANSWER)),
-            http.json(Query::get(&paths.1).within(ANSWER))
+            http.json(Query::get(&paths.0).answered_within(ANSWER)),
+            http.json(Query::get(&paths.1).answered_within(ANSWER))
         )?
     };
     Ok((person, models, tools))

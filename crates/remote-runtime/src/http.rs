@@ -1,9 +1,10 @@
 //! Requests to a server over HTTP. Waits and answers are bounded, and errors are those of a local runtime.
 //!
-//! A question is retried automatically in five cases, all within the time of an answer: no connection stood, the
-//! answer was lost and the question is repeatable, a proxy says that the server is away, the token was too old,
-//! or the server was busy and named a time of at most 10 seconds. Everything else is the answer. [`RetryPauses`]
-//! says how often: an unattended program tries for as long as it has patience, every other one three times.
+//! A question is retried automatically in five cases, all within the time of an answer: no connection stood,
+//! the answer was lost and the question is repeatable, a proxy says that the server is away, the token was
+//! too old, or the server was busy and named a time of at most 10 seconds. Everything else is the answer.
+//! [`RetryPauses`] says how often: an unattended program tries for as long as it has patience, every other
+//! one three times.
 //!
 //! `http_token.rs` signs in: the client gets a token with the first request, and all requests share it.
 

@@ -1,5 +1,5 @@
-//! Signs in to a server over HTTP. The client gets a token with the first request, renews it half a minute before
-//! it expires, and shares it among all requests. Requests during the renewal wait for it.
+//! Signs in to a server over HTTP. The client gets a token with the first request, renews it half a minute
+//! before it expires, and shares it among all requests. Requests during the renewal wait for it.
 
 use std::sync::Arc;
 use std::time::Duration;

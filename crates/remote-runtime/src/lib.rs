@@ -33,9 +33,9 @@
 //! # Bounds
 //!
 //! One connection has at most 1,024 requests without an answer and 256 that wait to be sent; a session keeps
-//! 8,192 facts or 8 MiB for later readers; an answer over HTTP has at most 256 MiB and 90 seconds, each step of
-//! signing in 15, and each of the first answers of a server 20. A request beyond a bound fails by name, and
-//! nothing waits forever.
+//! 8,192 facts or 8 MiB for later readers; an answer over HTTP has at most 256 MiB and 90 seconds, each step
+//! of signing in 15, and each of the first answers of a server 20. A request beyond a bound fails by name,
+//! and nothing waits forever.
 //!
 //! # Versions
 //!

@@ -48,11 +48,11 @@ pub struct ConnectOptions {
     /// The maximum time for an answer over the WebSocket, reconnects included.
     pub answer_within: Duration,
     /// The time for which an unattended program tries to reach a server that is away or breaks off: in
-    /// [`RemoteRuntime::connect`](crate::RemoteRuntime::connect), and later in each request over HTTP that may
-    /// be repeated. Zero, the default, for three attempts in half a second.
+    /// [`RemoteRuntime::connect`](crate::RemoteRuntime::connect), and later in each request over HTTP that
+    /// may be repeated. Zero, the default, for three attempts in half a second.
     pub reach_within: Duration,
-    /// The maximum time for an answer over HTTP, repetitions included. A check of a long session takes long; a
-    /// server that is reached for the first time has at most 20 seconds for each answer.
+    /// The maximum time for an answer over HTTP, repetitions included. A check of a long session takes long;
+    /// a server that is reached for the first time has at most 20 seconds for each answer.
     pub longest_answer: Duration,
 }
 

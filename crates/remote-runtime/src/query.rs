@@ -71,7 +71,7 @@ impl<'a> Query<'a> {
     }
 
     /// Limits the time for its answer.
-    pub(crate) fn within(mut self, time: Duration) -> Self {
+    pub(crate) fn answered_within(mut self, time: Duration) -> Self {
         self.within = Some(time);
         self
     }

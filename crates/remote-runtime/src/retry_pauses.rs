@@ -1,8 +1,9 @@
 //! The pauses between attempts to reach a server over HTTP.
 //!
-//! A program at which a person waits makes three attempts within half a second: the person decides what is next.
-//! An unattended program has patience, as on its WebSocket: its pauses double, up to two seconds, and each is a
-//! random time between half of that and all of it, so that clients of a server that restarts differ.
+//! A program at which a person waits makes three attempts within half a second: the person decides what is
+//! next. An unattended program has patience, as on its WebSocket: its pauses double, up to two seconds, and
+//! each is a random time between half of that and all of it, so that clients of a server that restarts
+//! differ.
 
 use std::collections::VecDeque;
 use std::time::Duration;

@@ -9,8 +9,9 @@
 //! | [`ScheduleTurn`] | the right to run one schedule for one time: one process has it at a time |
 //!
 //! The file records a time before its run begins, so that no other process also begins it. If the process
-//! dies, the next one that takes the turn learns of it ([`ScheduleTurn::is_again`]), and of the session of the
-//! run ([`BegunRunRecord`]), so it begins no second one. One run catches up on times that were missed because no process was running.
+//! dies, the next one that takes the turn learns of it ([`ScheduleTurn::is_again`]), and of the session of
+//! the run ([`BegunRunRecord`]), so it begins no second one. One run catches up on times that were missed
+//! because no process was running.
 //!
 //! The crate reads no clock: every time comes as an argument.
 //!

@@ -45,8 +45,8 @@ pub struct Schedule {
     /// Set from before a run begins until it has ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun: Option<BegunTime>,
-    /// The session of the run that has begun, recorded before the run gets its prompt. It is how another process
-    /// finds the run, whatever the clock did meanwhile.
+    /// The session of the run that has begun, recorded before the run gets its prompt. It is how another
+    /// process finds the run, whatever the clock did meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun_session: Option<SessionId>,
     /// The session of the last run that has ended.

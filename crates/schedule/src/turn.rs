@@ -1,13 +1,13 @@
 //! The right to run a schedule for one time.
 //!
 //! ```text
-//! take: lock of the schedule ─▶ the file has the time as begun ─▶ the file has the session ─▶ prompt ─▶ finish
+//! take: lock of the schedule ─▶ the file has the time as begun ─▶ the file has the session ─▶ prompt, finish
 //! dies: the lock ends with the process ─▶ the next one that takes the turn gets the same time, `is_again`
 //! ```
 //!
 //! The lock lets one process run a schedule at a time. The time in the file is what no other process begins
-//! again. The session is in the file before it gets the prompt, so the next process finds it by its id: a clock
-//! that is set back cannot hide it.
+//! again. The session is in the file before it gets the prompt, so the next process finds it by its id: a
+//! clock that is set back cannot hide it.
 
 use agentx_files::FileLock;
 use agentx_types::{SessionId, Timestamp};
@@ -38,8 +38,8 @@ impl BegunRunRecord {
     /// Records the session, before the run gets its prompt.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be changed: then the prompt must not be sent, because another process
-    /// could send it again.
+    /// Returns an error if the file cannot be changed: then the prompt must not be sent, because another
+    /// process could send it again.
     pub fn note_session(&self, session: &SessionId) -> Result<(), ScheduleError> {
         self.store.change(|schedules| {
             if let Some(schedule) = of_turn(schedules, &self.name, self.begun) {

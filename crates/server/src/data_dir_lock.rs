@@ -1,7 +1,7 @@
-//! The lock of a data directory: one server at a time serves it. Quotas, tokens, the keys of repeated requests,
-//! who is present and who drives are in the memory of a server, so a second one would give each person all of
-//! that again. Programs that only use the directory (`agentx`, `agentx run`) take no such lock: sessions have
-//! one writer each.
+//! The lock of a data directory: one server at a time serves it. Quotas, tokens, the keys of repeated
+//! requests, who is present and who drives are in the memory of a server, so a second one would give each
+//! person all of that again. Programs that only use the directory (`agentx`, `agentx run`) take no such lock:
+//! sessions have one writer each.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};

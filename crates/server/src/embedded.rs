@@ -33,8 +33,8 @@ use crate::settings::options::ServerOptions;
 /// ```
 ///
 /// # Errors
-/// Returns an error if [`bind`] does, if others may write to the data directory, if no key can be kept there, or
-/// if another server serves it.
+/// Returns an error if [`bind`] does, if others may write to the data directory, if no key can be kept there,
+/// or if another server serves it.
 pub async fn open(
     runtime: Arc<NodeRuntime>,
     settings: &Settings,

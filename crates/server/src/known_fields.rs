@@ -1,5 +1,5 @@
-//! Finds misspelt fields in requests whose fields are settings: the default in place of a misspelt setting may be
-//! looser than what was meant. The known fields are those of the schema that describes the request.
+//! Finds misspelt fields in requests whose fields are settings: the default in place of a misspelt setting
+//! may be looser than what was meant. The known fields are those of the schema that describes the request.
 //!
 //! Readers of logs, events and answers accept unknown fields, because a newer version may have written them.
 
@@ -62,13 +62,13 @@ impl fmt::Display for UnknownField {
 /// Returns the first field that does not exist.
 pub(crate) fn check_fields<T: JsonSchema>(sent: &Value) -> Result<(), UnknownField> {
     let schema = SchemaGenerator::default().into_root_schema_for::<T>().to_value();
-    let schemas = Schemas { root: &schema };
+    let schemas = RequestSchemas { root: &schema };
     schemas.unknown_field(&[&schema], sent).map_or(Ok(()), Err)
 }
 
 /// The schemas of a request, which refer to each other.
 #[derive(Clone, Copy)]
-struct Schemas<'a> {
+struct RequestSchemas<'a> {
     root: &'a Value,
 }
 
@@ -108,7 +108,7 @@ impl<'a> Described<'a> {
     }
 }
 
-impl<'a> Schemas<'a> {
+impl<'a> RequestSchemas<'a> {
     /// Returns the first field of a value that none of its schemas has.
     fn unknown_field(self, schemas: &[&'a Value], sent: &Value) -> Option<UnknownField> {
         let mut described = Described::default();

@@ -79,8 +79,8 @@ impl SessionRedacted {
             .flat_map(|segment| segment.events.iter().copied())
     }
 
-    /// The contents that were removed. The record has no ids of them: a log keeps every blob whose id an event
-    /// names.
+    /// The contents that were removed. The record has no ids of them: a log keeps every blob whose id an
+    /// event names.
     pub fn dropped_blobs(&self) -> impl Iterator<Item = BlobId> + '_ {
         self.dropped.iter().map(BlobId::with_suffix)
     }

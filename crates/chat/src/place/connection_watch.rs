@@ -81,8 +81,8 @@ impl ConnectionWatch {
 }
 
 impl OutageTimer {
-    /// Returns the watch for the server of a place, which may be away for this time; a place on this machine is
-    /// always reachable.
+    /// Returns the watch for the server of a place, which may be away for this time; a place on this machine
+    /// is always reachable.
     pub fn new(place: &Place, within: Duration) -> Self {
         Self {
             states: place.remote().map(|remote| remote.connection()),

@@ -1,5 +1,5 @@
-//! Bounds the time for which a program waits for a server, when it begins and later, and reports the first wait.
-//! A program that says nothing for a minute looks as if it hung.
+//! Bounds the time for which a program waits for a server, when it begins and later, and reports the first
+//! wait. A program that says nothing for a minute looks as if it hung.
 
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ impl ServerPatience {
         }
     }
 
-    /// Bounds each wait by the time limit of a run, in milliseconds: who limits the run to five seconds does not
-    /// want to wait a minute for its server.
+    /// Bounds each wait by the time limit of a run, in milliseconds: who limits the run to five seconds does
+    /// not want to wait a minute for its server.
     #[must_use]
     pub fn bounded_by(self, limit_ms: Option<u64>) -> Self {
         let limit = limit_ms.map(|ms| Duration::from_millis(ms).max(LEAST));

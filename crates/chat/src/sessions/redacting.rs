@@ -47,8 +47,8 @@ pub struct RedactArguments {
 /// Takes a value, or everything that is known to be secret, out of a session.
 ///
 /// # Errors
-/// Returns an error if the session does not exist or is at a server, if it or a session that shares its events is
-/// open in a program, if nobody can be asked, or if the value is unusable.
+/// Returns an error if the session does not exist or is at a server, if it or a session that shares its
+/// events is open in a program, if nobody can be asked, or if the value is unusable.
 pub async fn redact(
     place: &Place,
     settings: &Settings,
@@ -59,9 +59,11 @@ pub async fn redact(
     if let Some(address) = place.address() {
         return Err(ChatError::usage(
             format!(
-                "`agentx sessions redact` does not work through a server: the session would have to be closed at {address}"
+                "`agentx sessions redact` does not work through a server: the session would have to be \
+                 closed at {address}"
             ),
-            "its operator runs the command on that machine, without --connect, when everybody has left the session",
+            "its operator runs the command on that machine, without --connect, when everybody has left \
+             the session",
         ));
     }
     let runtime = place.runtime();

@@ -96,7 +96,7 @@ impl Drop for TerminalLoan {
         let _ = super::enter();
         if self.is_hidden {
             // It may be the second line of a value that was pasted.
-            drop(received());
+            let _ = received();
         }
         GATE.open();
     }

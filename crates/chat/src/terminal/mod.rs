@@ -139,8 +139,8 @@ impl RawMode {
         TerminalLoan::of_program()
     }
 
-    /// Lends the terminal for an answer that is not shown. The terminal stays in raw mode, so nothing is shown
-    /// that is typed before the question is there. Also returns what it has received already.
+    /// Lends the terminal for an answer that is not shown. The terminal stays in raw mode, so nothing is
+    /// shown that is typed before the question is there. Also returns what it has received already.
     pub(crate) fn lend_hidden(&self) -> (TerminalLoan, Vec<TerminalInput>) {
         GATE.close();
         let inputs = lending::received();

@@ -1,6 +1,6 @@
-//! A schedule that is due: the run that it wants. If a process died in the middle of it, its session is the one
-//! that the file of the schedules records before the prompt is sent, so that the prompt is sent once. A session
-//! that was opened and not recorded yet is found by its title.
+//! A schedule that is due: the run that it wants. If a process died in the middle of it, its session is the
+//! one that the file of the schedules records before the prompt is sent, so that the prompt is sent once. A
+//! session that was opened and not recorded yet is found by its title.
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
-//! Redactions of the server's session: the copy replaces the same facts and removes the same contents of files,
-//! before the record of it is committed, and then takes the server's rows of them. A mirror that dies in between does it again when the
-//! record comes. What the server changed is checked first ([`replace_copied_facts`]): nothing but texts may
-//! be replaced.
+//! Redactions of the server's session: the copy replaces the same facts and removes the same contents of
+//! files, before the record of it is committed, and then takes the server's rows of them. A mirror that dies
+//! in between does it again when the record comes. What the server changed is checked first
+//! ([`replace_copied_facts`]): nothing but texts may be replaced.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -214,9 +214,9 @@ impl RecordedRedaction<'_> {
     }
 }
 
-/// Replaces facts of a mirror's copy by those of its server, and removes the contents of files that the server
-/// removed (`dropped`), before the record of the redaction comes. Contents that no fact of the copy names stay,
-/// and so do those that other sessions here name.
+/// Replaces facts of a mirror's copy by those of its server, and removes the contents of files that the
+/// server removed (`dropped`), before the record of the redaction comes. Contents that no fact of the copy
+/// names stay, and so do those that other sessions here name.
 ///
 /// # Errors
 /// Returns [`RuntimeError::Refused`] if they differ in more than texts that `[secret NAME]` replaces, and an

@@ -1,6 +1,6 @@
 //! A change of an agent as a client sends it. Its limits have to be an object: a list would be read as limits
-//! without names, and an empty one as no limits. Fields that do not exist are refused where the request is read
-//! ([`check_fields`](crate::known_fields::check_fields)).
+//! without names, and an empty one as no limits. Fields that do not exist are refused where the request is
+//! read ([`check_fields`](crate::known_fields::check_fields)).
 
 use agentx_runtime::RuntimeError;
 use agentx_types::ConfigChange;

@@ -326,8 +326,8 @@ async fn read_blob(blob: &str, window: Window, context: &ToolContext) -> Result<
     let blob = head(blob, SHOWN_ID);
     let fail = |error| match error {
         LogError::NoBlob(_) => ToolFailure::failed(format!(
-            "There is no kept output {blob} here. Give the id exactly as a result of this session named it; the output \
-             of other sessions cannot be read."
+            "There is no kept output {blob} here. Give the id exactly as a result of this session named \
+             it; the output of other sessions cannot be read."
         )),
         error => ToolFailure::failed(format!("The kept output {blob} cannot be read: {error}.")),
     };

@@ -79,8 +79,8 @@ impl Operation {
         self.add_failures(&[400, 408, 413, 415, 422]);
     }
 
-    /// Adds to the description of the body that it has no other fields. Fields of the values in it are refused in
-    /// the same way.
+    /// Adds to the description of the body that it has no other fields. Fields of the values in it are
+    /// refused in the same way.
     pub(crate) fn refuse_unknown_fields(&mut self) {
         if let Some(body) = &mut self.body {
             body["content"]["application/json"]["schema"]["unevaluatedProperties"] = json!(false);
