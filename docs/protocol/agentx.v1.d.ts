@@ -1578,7 +1578,10 @@ export interface SessionRedacted {
   names: string[];
   /** The segments in which events were replaced. */
   segments: RedactedSegment[];
-  /** The hashes of the contents that were removed although events still name them, in hexadecimal: contents of files, which are of use only unchanged. Empty in records of earlier versions. */
+  /**
+   * The hashes of the contents that were removed although events still name them, in hexadecimal:
+   * contents of files, which are of use only unchanged. Empty in records of earlier versions.
+   */
   dropped?: string[];
 }
 

@@ -7,7 +7,7 @@ use std::fmt;
 
 use agentx_types::nearest;
 use schemars::{JsonSchema, SchemaGenerator};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::limits::size_limits::shortened;
 
@@ -95,7 +95,7 @@ impl<'a> Described<'a> {
             return fields;
         }
         let others = self.each("additionalProperties");
-        others.filter(|schema| **schema != Value::Bool(false)).collect()
+        others.filter(|schema| !is_closed(schema)).collect()
     }
 
     /// The names of the fields, sorted.
@@ -223,6 +223,11 @@ impl<'a> RequestSchemas<'a> {
     }
 }
 
+/// Returns whether a schema allows no value at all, in either of its forms.
+fn is_closed(schema: &Value) -> bool {
+    *schema == Value::Bool(false) || schema.get("not").is_some_and(|not| *not == json!({}))
+}
+
 /// The values of a keyword that is a list.
 fn list<'a>(keywords: &'a Map<String, Value>, keyword: &str) -> impl Iterator<Item = &'a Value> {
     keywords
@@ -255,7 +260,6 @@ mod tests {
     use agentx_testing::fixture;
     use agentx_types::{AgentConfig, ConfigChange};
     use serde::Deserialize;
-    use serde_json::json;
 
     use super::*;
 
