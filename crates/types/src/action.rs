@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ActionId, AgentConfig, AgentStateId, AnswerSchema, BuildContext, Condense, ContentPart, EnvironmentEvent,
-    FallbackAsked, MessageId, ModelRequest, NestedDecision, RecordedEffects, RunId, ScriptValues, SharedSet,
-    Timestamp, ToolCallId, ToolStatus, UserMessage,
+    ActionId, ActionKind, AgentConfig, AgentStateId, AnswerSchema, BuildContext, Condense, ContentPart,
+    EnvironmentEvent, FallbackAsked, MessageId, ModelRequest, NestedDecision, RecordedEffects, RunId,
+    ScriptValues, SharedSet, Timer, Timestamp, ToolCallId, ToolStatus, UserMessage,
 };
 
 /// An action with its context.
@@ -81,43 +81,6 @@ impl ActionBody {
             Self::CloseAgent(_) => ActionKind::CloseAgent,
         }
     }
-}
-
-/// The kinds of actions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ActionKind {
-    /// See [`ActionBody::CallModel`].
-    CallModel,
-    /// See [`ActionBody::Condense`].
-    Condense,
-    /// See [`ActionBody::BuildContext`].
-    BuildContext,
-    /// See [`ActionBody::CallTool`].
-    CallTool,
-    /// See [`ActionBody::AnswerCall`].
-    AnswerCall,
-    /// See [`ActionBody::CheckAnswer`].
-    CheckAnswer,
-    /// See [`ActionBody::StartTimer`].
-    StartTimer,
-    /// See [`ActionBody::Cancel`].
-    Cancel,
-    /// See [`ActionBody::DecideInnerCall`].
-    DecideInnerCall,
-    /// See [`ActionBody::Report`].
-    Report,
-    /// See [`ActionBody::SpawnAgent`].
-    SpawnAgent,
-    /// See [`ActionBody::SendInput`].
-    SendInput,
-    /// See [`ActionBody::InterruptAgent`].
-    InterruptAgent,
-    /// See [`ActionBody::CloseAgent`].
-    CloseAgent,
-    /// An action of a newer version, in a log.
-    Unknown,
 }
 
 /// Ask the model.
@@ -254,21 +217,6 @@ pub struct CallWait {
     pub tool_call_id: ToolCallId,
     /// The time at which it ends, also if no program is there before.
     pub due_at: Timestamp,
-}
-
-/// The purpose of a timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Timer {
-    /// The run's wall time is used up.
-    RunLimit,
-    /// A sign of life is due.
-    Heartbeat,
-    /// A wait of the model is over.
-    Wait,
-    /// Something of a newer version, in a log.
-    Unknown,
 }
 
 /// Stop an action.

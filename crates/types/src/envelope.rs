@@ -7,6 +7,7 @@ use serde::ser::SerializeStruct as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use crate::vocabulary::PayloadOf;
 use crate::{ActionId, AgentStateId, RunId, SessionId, Timestamp, UnknownEvent, Vocabulary};
 
 /// The origin of an event.
@@ -194,21 +195,4 @@ struct RawFrame<'a> {
     #[serde(borrow)]
     event: Cow<'a, str>,
     payload: Box<RawValue>,
-}
-
-/// The two parts of an event on the wire.
-#[derive(Deserialize)]
-pub(crate) struct EventParts<'a> {
-    #[serde(borrow)]
-    pub(crate) event: Cow<'a, str>,
-    pub(crate) payload: Box<RawValue>,
-}
-
-/// Serialises the payload of an event without its tag.
-pub(crate) struct PayloadOf<'a, E>(pub(crate) &'a E);
-
-impl<E: Vocabulary> Serialize for PayloadOf<'_, E> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.serialize_payload(serializer)
-    }
 }

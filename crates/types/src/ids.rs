@@ -71,7 +71,7 @@ macro_rules! ids {
             }
 
             fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                $crate::schema::id(concat!($($doc),*))
+                id_schema(concat!($($doc),*))
             }
         }
 
@@ -81,6 +81,12 @@ macro_rules! ids {
             }
         }
     )*};
+}
+
+/// The schema of an id.
+#[cfg(feature = "schema")]
+fn id_schema(doc: &str) -> schemars::Schema {
+    schemars::json_schema!({"type": "string", "description": doc.trim()})
 }
 
 ids! {

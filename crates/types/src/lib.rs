@@ -19,6 +19,7 @@
 //! ```
 
 mod action;
+mod action_kind;
 mod agent_defaults;
 mod agents;
 mod answer_schema;
@@ -41,6 +42,7 @@ mod hex;
 mod host_name;
 mod ids;
 mod invisible;
+mod medium;
 mod message_content;
 mod model;
 mod newer;
@@ -56,7 +58,6 @@ mod redaction;
 mod request_part;
 mod restored_files;
 mod rfc3339;
-mod routing;
 mod run_event;
 mod runtime_event;
 #[cfg(feature = "schema")]
@@ -82,6 +83,7 @@ mod window;
 pub mod wire;
 
 pub use action::*;
+pub use action_kind::{ActionKind, Timer};
 pub use agents::*;
 pub use answer_schema::*;
 pub use argument_header::{ARGUMENT_HEADER, ArgumentHeader, argument_headers};
@@ -103,6 +105,7 @@ pub use hex::hex;
 pub use host_name::host_name;
 pub use ids::*;
 pub use invisible::{is_invisible, without_invisible};
+pub use medium::Medium;
 pub use model::*;
 pub use newer::from_newer_json;
 pub use outcome::*;
@@ -115,11 +118,10 @@ pub use public_address::{embedded_ipv4, is_public_address};
 pub use redaction::*;
 pub use request_part::RequestPart;
 pub use restored_files::*;
-pub use routing::*;
 pub use run_event::*;
 pub use runtime_event::*;
 #[cfg(feature = "schema")]
-pub use schema::{Payloads, protocol_schema};
+pub use schema::protocol_schema;
 pub use script_values::*;
 pub use scripted::{SCRIPTED_MODEL, ScriptedAnswer};
 pub use serialization::{is_default, json_len};
@@ -134,5 +136,7 @@ pub use time_words::show_time;
 pub use tool_search::ToolSearch;
 pub use ui_event::*;
 pub use usage::{LongPrices, NanoUsd, Prices, Usage};
+#[cfg(feature = "schema")]
+pub use vocabulary::Payloads;
 pub use vocabulary::{DecodedEvent, UnknownEvent, Unreadable, Vocabulary};
 pub use window::*;

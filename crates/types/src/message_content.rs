@@ -19,6 +19,13 @@ pub fn text_or_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<C
     deserializer.deserialize_any(TextOrPartsVisitor)
 }
 
+/// The schema of the content of a message: a text, or content parts.
+#[cfg(feature = "schema")]
+pub fn text_or_parts_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+    let parts = generator.subschema_for::<ContentPart>();
+    schemars::json_schema!({"anyOf": [{"type": "string"}, {"type": "array", "items": parts, "maxItems": MOST_PARTS}]})
+}
+
 struct TextOrPartsVisitor;
 
 impl<'de> Visitor<'de> for TextOrPartsVisitor {

@@ -1,6 +1,6 @@
 //! JSON Schemas of the wire format, for descriptions of the protocol that are generated from the types. They
-//! are written by hand for types with a hand-written wire form: ids, events with their tags, frames. The rest
-//! is derived.
+//! are written by hand for types with a hand-written wire form: envelopes and frames here, ids, events with
+//! their tags and the content of messages beside their types. The rest is derived.
 
 use std::borrow::Cow;
 
@@ -8,54 +8,14 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
-use crate::wire::{ClientFrame, ClientRequest, MOST_PARTS, Person, SUBPROTOCOL, ServerNotice};
+pub use crate::message_content::text_or_parts_schema as text_or_parts;
+pub use crate::vocabulary::Payloads;
+use crate::vocabulary::alternatives;
+use crate::wire::{ClientFrame, ClientRequest, Person, SUBPROTOCOL, ServerNotice};
 use crate::{
-    ActionId, AgentStateId, ContentPart, Envelope, EnvironmentEvent, RunId, RuntimeEvent, SessionId, Source,
-    Timestamp, UiEvent, Vocabulary,
+    ActionId, AgentStateId, Envelope, EnvironmentEvent, RunId, RuntimeEvent, SessionId, Source, Timestamp,
+    UiEvent,
 };
-
-/// A vocabulary whose payloads are known as schemas.
-pub trait Payloads: Vocabulary {
-    /// The name of the vocabulary.
-    const NAME: &'static str;
-
-    /// The schema of each tag's payload.
-    fn payloads(generator: &mut SchemaGenerator) -> Vec<(&'static str, Schema)>;
-}
-
-/// An id.
-pub(crate) fn id(doc: &str) -> Schema {
-    json_schema!({"type": "string", "description": doc.trim()})
-}
-
-/// The schema of the content of a message: a text, or content parts.
-pub fn text_or_parts(generator: &mut SchemaGenerator) -> Schema {
-    let parts = generator.subschema_for::<ContentPart>();
-    json_schema!({"anyOf": [{"type": "string"}, {"type": "array", "items": parts, "maxItems": MOST_PARTS}]})
-}
-
-/// Returns one alternative for each tag, and one for tags of newer versions.
-fn alternatives<E: Payloads>(generator: &mut SchemaGenerator, tag: &str) -> Vec<Value> {
-    let mut alternatives = Vec::new();
-    for (name, payload) in E::payloads(generator) {
-        alternatives.push(json!({
-            "properties": {tag: {"const": name}, "payload": payload},
-            "required": [tag, "payload"],
-        }));
-    }
-    alternatives.push(json!({
-        "description": "Of a newer version.",
-        "properties": {tag: {"type": "string", "not": {"enum": E::TAGS}}, "payload": {"type": "object"}},
-        "required": [tag, "payload"],
-    }));
-    alternatives
-}
-
-/// An event of a vocabulary: its tag and its payload.
-pub(crate) fn tagged<E: Payloads>(generator: &mut SchemaGenerator, tag: &str) -> Schema {
-    let alternatives = alternatives::<E>(generator, tag);
-    json_schema!({"type": "object", "oneOf": alternatives})
-}
 
 /// The fields that every event carries besides its own.
 struct EnvelopeFields;
@@ -154,6 +114,7 @@ pub fn protocol_schema() -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Vocabulary as _;
 
     #[test]
     fn a_vocabulary_has_an_alternative_for_each_tag() {

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::ClientRequest;
 use crate::Vocabulary as _;
-use crate::envelope::PayloadOf;
+use crate::vocabulary::PayloadOf;
 
 /// A frame of a client.
 #[derive(Clone, Debug, PartialEq)]

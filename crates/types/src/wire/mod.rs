@@ -131,7 +131,7 @@ payloads! {
         #[serde(deserialize_with = "text_or_parts")]
         #[cfg_attr(
             feature = "schema",
-            schemars(schema_with = "crate::schema::text_or_parts")
+            schemars(schema_with = "crate::message_content::text_or_parts_schema")
         )]
         content: Vec<ContentPart>,
         /// The time at which the agent handles it.

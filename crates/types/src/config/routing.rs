@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::AgentConfig;
+use super::AgentConfig;
 
 /// The rules that give each input to an agent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

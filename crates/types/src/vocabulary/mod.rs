@@ -1,9 +1,19 @@
 //! Writes and reads event enums: one tag, one payload struct a variant, and a place for tags that this
 //! version does not know.
 
-use serde::{Deserialize as _, Deserializer, Serializer};
+#[cfg(feature = "schema")]
+mod event_schema;
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+#[cfg(feature = "schema")]
+pub use event_schema::Payloads;
+#[cfg(feature = "schema")]
+pub(crate) use event_schema::{alternatives, tagged};
 
 pub use crate::newer::Unreadable;
 
@@ -105,6 +115,23 @@ impl PartialEq for UnknownEvent {
     }
 }
 
+/// The two parts of an event on the wire.
+#[derive(Deserialize)]
+pub(crate) struct EventParts<'a> {
+    #[serde(borrow)]
+    pub(crate) event: Cow<'a, str>,
+    pub(crate) payload: Box<RawValue>,
+}
+
+/// Serialises the payload of an event without its tag.
+pub(crate) struct PayloadOf<'a, E>(pub(crate) &'a E);
+
+impl<E: Vocabulary> Serialize for PayloadOf<'_, E> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize_payload(serializer)
+    }
+}
+
 macro_rules! vocabulary {
     ($(#[$doc:meta])* pub enum $enum:ident { $($(#[$vdoc:meta])* $variant:ident = $tag:literal,)* }) => {
         $(#[$doc])*
@@ -158,14 +185,14 @@ macro_rules! vocabulary {
                 use $crate::Vocabulary as _;
                 let mut frame = serializer.serialize_struct(stringify!($enum), 2)?;
                 frame.serialize_field("event", self.tag())?;
-                frame.serialize_field("payload", &$crate::envelope::PayloadOf(self))?;
+                frame.serialize_field("payload", &$crate::vocabulary::PayloadOf(self))?;
                 frame.end()
             }
         }
 
         impl<'de> serde::Deserialize<'de> for $enum {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                let parts = $crate::envelope::EventParts::deserialize(deserializer)?;
+                let parts = $crate::vocabulary::EventParts::deserialize(deserializer)?;
                 let read = <Self as $crate::Vocabulary>::read(&parts.event, parts.payload.get());
                 read.map(|read| read.event).map_err(serde::de::Error::custom)
             }
@@ -187,7 +214,7 @@ macro_rules! vocabulary {
             }
 
             fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                $crate::schema::tagged::<Self>(generator, "event")
+                $crate::vocabulary::tagged::<Self>(generator, "event")
             }
         }
 
