@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use agentx_http::{Certificates, GuardedResolver, NameLookup, SystemLookup, client_builder, literal_address};
 use flate2::read::MultiGzDecoder;
-use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Response, Url};
 use tokio::sync::OnceCell;
 
 use super::guard::LocalHosts;
+use super::response::{header, unreachable};
 use super::robots::RobotsRules;
 use super::robots_files::{self, RobotsFiles};
 use super::{address, content};
-use crate::cause;
 
 /// The time for one page, with its redirects.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -271,11 +271,6 @@ pub(super) fn refused_type(named: &str) -> String {
     format!("it is {named}; only HTML, PDF, JSON and text are read")
 }
 
-pub(super) fn header(headers: &HeaderMap, name: &reqwest::header::HeaderName) -> String {
-    let value = headers.get(name).and_then(|value| value.to_str().ok());
-    value.unwrap_or_default().to_ascii_lowercase()
-}
-
 fn media_type(content_type: &str) -> String {
     content_type
         .split(';')
@@ -283,9 +278,4 @@ fn media_type(content_type: &str) -> String {
         .unwrap_or_default()
         .trim()
         .to_owned()
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "for `map_err`")]
-pub(super) fn unreachable(error: reqwest::Error) -> String {
-    format!("it cannot be reached: {}", cause(&error))
 }

@@ -10,7 +10,7 @@ use reqwest::header::CONTENT_ENCODING;
 use reqwest::{Response, Url};
 use tokio::time::Instant;
 
-use super::fetch::{header, unreachable};
+use super::response::{header, unreachable};
 use super::robots::RobotsRules;
 
 /// The part of a file that is read, in bytes: RFC 9309 requires this much.
