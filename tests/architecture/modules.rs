@@ -35,6 +35,8 @@ const LAYERED: &[&str] = &[
     "terminal",
     "testing",
     "tools",
+    "types",
+    "web",
 ];
 /// The crates that others build on, and whose documentation is at least a quarter of their code.
 const DOCUMENTED: &[&str] = &[
@@ -78,6 +80,15 @@ impl<'s> Modules<'s> {
             .first()
             .map(|(_, source)| in_crate(&source.code))
             .unwrap_or_default();
+        let all_of = lib.iter().flat_map(|(_, source)| globs(&source.code));
+        for top in all_of {
+            for (path, source) in files.iter().filter(|(path, _)| path[0] == top) {
+                for item in public_items(&source.code) {
+                    let full_path = || path.iter().copied().chain([item]).collect();
+                    in_crate.entry(item).or_insert_with(full_path);
+                }
+            }
+        }
         in_crate.retain(|name, _| files.iter().all(|(path, _)| path[0] != *name));
         Self { files, in_crate }
     }
@@ -103,6 +114,58 @@ fn in_crate(lib: &str) -> BTreeMap<&str, Vec<&str>> {
     });
     let inside = inside.filter(|path| path.len() > 1);
     inside.filter_map(|path| Some((*path.last()?, path))).collect()
+}
+
+/// The modules of which the code of `lib.rs` exports all names: `pub use action::*`.
+fn globs(lib: &str) -> Vec<&str> {
+    let words = words(lib);
+    let uses = words
+        .windows(5)
+        .filter(|words| words[0] == "use" && words[2..] == [":", ":", "*"]);
+    uses.map(|words| words[1]).collect()
+}
+
+/// The keywords before the name of an item.
+const BEFORE_NAMES: &[&str] = &[
+    "async", "const", "enum", "fn", "static", "struct", "trait", "type", "unsafe",
+];
+
+/// The names of the items that code declares for other modules, also of those that the macro `payloads`
+/// declares, each as a name and its fields.
+fn public_items(code: &str) -> BTreeSet<&str> {
+    let words = words(code);
+    let mut items = BTreeSet::new();
+    let mut depth_in_macro = 0;
+    for (at, word) in words.iter().enumerate() {
+        let before = &words[at.saturating_sub(2)..at];
+        match *word {
+            "{" if depth_in_macro > 0 || before == ["payloads", "!"] => depth_in_macro += 1,
+            "}" if depth_in_macro > 0 => depth_in_macro -= 1,
+            "pub" => items.extend(declared_item(&words[at + 1..])),
+            name if depth_in_macro == 1
+                && name.starts_with(char::is_uppercase)
+                && words.get(at + 1) == Some(&"{") =>
+            {
+                items.insert(name);
+            }
+            _ => {}
+        }
+    }
+    items
+}
+
+/// The name of the item whose declaration these words are, after `pub`.
+fn declared_item<'c>(words: &[&'c str]) -> Option<&'c str> {
+    let skipped = match words.first() {
+        Some(&"(") => words.iter().position(|word| *word == ")")? + 1,
+        _ => 0,
+    };
+    let words = words.get(skipped..)?;
+    let keywords = words
+        .iter()
+        .take_while(|word| BEFORE_NAMES.contains(word))
+        .count();
+    (keywords > 0).then(|| words.get(keywords).copied()).flatten()
 }
 
 /// The path of a module inside its crate, as a line of code names it: ready for the name of what is in it.
@@ -255,7 +318,7 @@ fn modules_of_a_folder_know_each_other_in_one_direction() {
         knows
             .values_mut()
             .for_each(|others| others.retain(|other| tops.contains(other)));
-        assert!(knows.values().any(|others| others.len() > 2), "{name}: {knows:?}");
+        assert!(knows.values().any(|others| others.len() > 1), "{name}: {knows:?}");
         let circles = folders.iter().flat_map(|folder| circles(&modules, folder));
         found.extend(circles.map(|circle| format!("{name}: {circle}")));
     }
@@ -335,6 +398,18 @@ fn a_name_in_the_crate_itself_counts_as_one_of_its_module() {
         assert_eq!(named(code, &["a", "b"], folder, &in_crate), found, "{code}");
     }
     assert_eq!(in_crate["H"], ["g", "H"]);
+}
+
+#[test]
+fn all_names_of_an_exported_module_count_as_its_own() {
+    assert_eq!(
+        globs("mod c;\npub use c::*;\npub use d::E;\npub use f::{G, H};"),
+        ["c"]
+    );
+    let code = "pub struct A;\npub(crate) const fn b() {}\nstruct C { pub d: u8 }\n\
+                payloads! {\n E { f: u8, }\n G {}\n}\nfn h() -> I { I {} }\npub const J: u8 = 1;";
+    let items: Vec<&str> = public_items(code).into_iter().collect();
+    assert_eq!(items, ["A", "E", "G", "J", "b"]);
 }
 
 #[test]
