@@ -32,7 +32,7 @@ pub struct Answering {
     events: Option<Subscription>,
     cancel: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     phase: RunPhase,
-    heard: AnswerProgress,
+    heard: UpdateAssembly,
 }
 
 /// The state of the run, according to the events so far.
@@ -50,7 +50,7 @@ enum RunPhase {
 
 /// The state from which later updates are assembled.
 #[derive(Default)]
-struct AnswerProgress {
+struct UpdateAssembly {
     /// The agent that was asked, once the run has begun.
     root: Option<AgentStateId>,
     /// The text of the current answer so far.
@@ -68,7 +68,7 @@ impl Answering {
             events: Some(events),
             cancel: None,
             phase: RunPhase::Waiting,
-            heard: AnswerProgress::default(),
+            heard: UpdateAssembly::default(),
         }
     }
 
@@ -231,7 +231,7 @@ async fn stop_run(session: Arc<dyn Session>, run: RunId) -> Result<(), RuntimeEr
     Ok(())
 }
 
-impl AnswerProgress {
+impl UpdateAssembly {
     /// Returns the update that an event of the run causes.
     fn update(&mut self, event: &RuntimeEvent) -> Option<Update> {
         match event {

@@ -94,7 +94,7 @@
 /// Runs the code in the documentation of the library as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/LIBRARY.md")]
-struct Library;
+struct LibraryPage;
 
 mod answering;
 mod ask;

@@ -35,13 +35,13 @@ enum SegmentKind {
     /// No wildcard: one comparison of the whole topic.
     Exact(Box<str>),
     Segments {
-        segments: Box<[Segment]>,
+        segments: Box<[TopicSegment]>,
         rest: bool,
     },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Segment {
+enum TopicSegment {
     Literal(Box<str>),
     One,
 }
@@ -73,7 +73,7 @@ impl TopicPattern {
     pub fn under(topic: &str) -> Self {
         let segments = topic
             .split('.')
-            .map(|segment| Segment::Literal(segment.into()))
+            .map(|segment| TopicSegment::Literal(segment.into()))
             .collect();
         Self {
             kind: SegmentKind::Segments { segments, rest: true },
@@ -89,11 +89,11 @@ impl TopicPattern {
     }
 }
 
-fn matches_segments(segments: &[Segment], rest: bool, topic: &str) -> bool {
+fn matches_segments(segments: &[TopicSegment], rest: bool, topic: &str) -> bool {
     let mut parts = topic.split('.');
     let all_there = segments.iter().all(|segment| match (segment, parts.next()) {
-        (Segment::Literal(literal), Some(part)) => **literal == *part,
-        (Segment::One, Some(_)) => true,
+        (TopicSegment::Literal(literal), Some(part)) => **literal == *part,
+        (TopicSegment::One, Some(_)) => true,
         (_, None) => false,
     });
     all_there && (rest || parts.next().is_none())
@@ -127,13 +127,13 @@ impl FromStr for TopicPattern {
     }
 }
 
-fn segment(part: &str, whole: &str) -> Result<Segment, PatternError> {
+fn segment(part: &str, whole: &str) -> Result<TopicSegment, PatternError> {
     match part {
         "" => Err(PatternError::EmptySegment(whole.to_owned())),
-        "*" => Ok(Segment::One),
+        "*" => Ok(TopicSegment::One),
         "**" => Err(PatternError::RestNotLast(whole.to_owned())),
         part if part.contains('*') => Err(PatternError::MixedSegment(whole.to_owned())),
-        part => Ok(Segment::Literal(part.into())),
+        part => Ok(TopicSegment::Literal(part.into())),
     }
 }
 
@@ -144,8 +144,8 @@ impl fmt::Display for TopicPattern {
             SegmentKind::Segments { segments, rest } => (segments, rest),
         };
         let names = segments.iter().map(|segment| match segment {
-            Segment::Literal(literal) => literal,
-            Segment::One => "*",
+            TopicSegment::Literal(literal) => literal,
+            TopicSegment::One => "*",
         });
         let names: Vec<&str> = names.chain(rest.then_some("**")).collect();
         f.write_str(&names.join("."))

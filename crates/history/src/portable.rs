@@ -49,11 +49,11 @@ pub fn to_json(document: &SessionExport) -> Result<String, serde_json::Error> {
 /// Returns a description of the error in the document.
 pub fn from_json(text: &str) -> Result<SessionExport, String> {
     #[derive(Deserialize)]
-    struct Head {
+    struct DocumentHead {
         format: String,
         version: u32,
     }
-    let head: Head =
+    let head: DocumentHead =
         serde_json::from_str(text).map_err(|error| format!("not an exported session: {error}"))?;
     if head.format != FORMAT {
         return Err(format!(

@@ -99,9 +99,9 @@ fn code(function: &ItemFn, about: &TokenStream, parameters: &[Parameter]) -> Tok
             #(#on_body)*
             async fn #name(#(#inputs),*) #output #block
 
-            struct Function;
+            struct FunctionTool;
 
-            impl ::agentx::tools::TypedTool for Function {
+            impl ::agentx::tools::TypedTool for FunctionTool {
                 type Input = Input;
 
                 fn about(&self) -> ::agentx::tools::ToolAbout {
@@ -117,7 +117,7 @@ fn code(function: &ItemFn, about: &TokenStream, parameters: &[Parameter]) -> Tok
                 }
             }
 
-            ::agentx::tools::Typed::new(Function)
+            ::agentx::tools::Typed::new(FunctionTool)
         }
     }
 }

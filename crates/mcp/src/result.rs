@@ -97,7 +97,7 @@ fn first_line(text: &str) -> String {
 }
 
 /// A medium in a result: a picture, a sound, or a resource that is not text.
-struct Medium {
+struct ResultMedium {
     word: &'static str,
     media_type: String,
     /// In base64.
@@ -109,7 +109,7 @@ struct Medium {
 ///
 /// # Errors
 /// Returns the block itself if it is not a medium.
-fn medium_of(block: ContentBlock) -> Result<Medium, Box<ContentBlock>> {
+fn medium_of(block: ContentBlock) -> Result<ResultMedium, Box<ContentBlock>> {
     let (word, media_type, data, name) = match block {
         ContentBlock::Image(image) => ("picture", image.mime_type, image.data, None),
         ContentBlock::Audio(audio) => ("sound", audio.mime_type, audio.data, None),
@@ -121,7 +121,7 @@ fn medium_of(block: ContentBlock) -> Result<Medium, Box<ContentBlock>> {
         },
         other => return Err(Box::new(other)),
     };
-    Ok(Medium {
+    Ok(ResultMedium {
         word,
         media_type,
         data,
@@ -129,7 +129,7 @@ fn medium_of(block: ContentBlock) -> Result<Medium, Box<ContentBlock>> {
     })
 }
 
-impl Medium {
+impl ResultMedium {
     /// The part of the result, whose bytes are kept as a blob.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ const FIRST_STEP: u64 = 1_000;
 
 /// The record of a call that waits.
 #[derive(Serialize, Deserialize)]
-struct SuspendedCall {
+struct SuspensionRecord {
     /// The server's state, which only the server understands.
     state: Option<String>,
     /// The hash of the state. If redaction changed the state in the log, the server cannot use it any more.
@@ -83,7 +83,7 @@ impl<'a> Suspensions<'a> {
         let Some(step) = self.journal.all().suspension() else {
             return Ok(None);
         };
-        let kept = SuspendedCall::deserialize(&step.input);
+        let kept = SuspensionRecord::deserialize(&step.input);
         let kept = kept.map_err(|error| format!("its record cannot be read ({error})"))?;
         if hash_of(kept.state.as_deref()) != kept.state_hash {
             return Err("a secret was taken out of its record".to_owned());
@@ -130,7 +130,7 @@ impl<'a> Suspensions<'a> {
         if !requests.values().any(asks) || self.journal.depth() > 1 || self.journal.session().is_none() {
             return None;
         }
-        let record = SuspendedCall {
+        let record = SuspensionRecord {
             state: needs.request_state.clone(),
             state_hash: hash_of(needs.request_state.as_deref()),
             requests: requests.clone(),

@@ -61,7 +61,7 @@ impl Tool for InstructingTool {
     fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let named = input.get(&self.path_argument).and_then(Value::as_str);
         let file = named.map(|path| context.workspace.join(path));
-        let agent = Agent {
+        let agent = InstructedAgent {
             session: context.session_id.clone(),
             agent: context.journal.agent_state_id().cloned(),
         };
@@ -111,7 +111,7 @@ fn name_for_people(details: &mut Option<Value>, found: &[Instructions]) {
 async fn instructions(
     told: &ShownInstructions,
     settings: Arc<Settings>,
-    agent: &Agent,
+    agent: &InstructedAgent,
     file: PathBuf,
 ) -> Vec<Instructions> {
     let Some(folder) = file.parent().map(Path::to_owned) else {
@@ -142,7 +142,7 @@ fn instructions_above(settings: &Settings, file: &Path) -> Option<Vec<Instructio
 
 /// An agent of a session. A session may have several, each of which has read other files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Agent {
+struct InstructedAgent {
     session: SessionId,
     /// `None` outside of a session.
     agent: Option<AgentStateId>,
@@ -150,16 +150,16 @@ struct Agent {
 
 /// The files that agents were shown, and the folders that were checked for them, as calls named these.
 #[derive(Default)]
-struct ShownInstructions(Mutex<BTreeSet<(Agent, PathBuf)>>);
+struct ShownInstructions(Mutex<BTreeSet<(InstructedAgent, PathBuf)>>);
 
 impl ShownInstructions {
-    fn has(&self, agent: &Agent, path: &Path) -> bool {
+    fn has(&self, agent: &InstructedAgent, path: &Path) -> bool {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         told.contains(&(agent.clone(), path.to_owned()))
     }
 
     /// Returns whether the path is new to the agent. From now on it is not.
-    fn is_news(&self, agent: &Agent, path: &Path) -> bool {
+    fn is_news(&self, agent: &InstructedAgent, path: &Path) -> bool {
         let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if told.len() >= MAX_REMEMBERED {
             told.clear();

@@ -23,7 +23,7 @@ const STEP: Duration = Duration::from_secs(15);
 
 /// A request for a token: the key, the signed text, and the signature.
 #[derive(Serialize)]
-struct TokenRequest<'a> {
+struct TokenRequestBody<'a> {
     public_key: &'a str,
     nonce: &'a str,
     expires_at_ms: u64,
@@ -113,7 +113,7 @@ impl Http {
         };
         let answer = self.who.answer(&asked, &self.peer, &self.name);
         let answer = answer.map_err(RuntimeError::Denied)?;
-        let request = TokenRequest {
+        let request = TokenRequestBody {
             public_key: answer.public_key.as_deref().unwrap_or_default(),
             nonce: &challenge.nonce,
             expires_at_ms: challenge.expires_at_ms,

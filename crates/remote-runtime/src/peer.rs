@@ -46,12 +46,12 @@ pub(crate) struct Peer {
     /// The key of this address, shared by both ways to it.
     memory: Arc<RememberedKey>,
     /// Follows from the address and `allow_plain_http`, and does not change.
-    way: ServerIdentity,
+    way: IdentityCheck,
 }
 
 /// The way to identify a server.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum ServerIdentity {
+enum IdentityCheck {
     /// By its own key, which it proves in the handshake.
     Key,
     /// By its certificate, as browsers know it.
@@ -93,12 +93,12 @@ impl Peer {
         });
         let (way, dialled, tls) = if endpoint.is_tls() {
             let config = tls::client_config(options.more_roots.as_deref())?;
-            (ServerIdentity::Certificate, endpoint.clone(), Some(config))
+            (IdentityCheck::Certificate, endpoint.clone(), Some(config))
         } else if options.allow_plain_http {
-            (ServerIdentity::Plain, endpoint.clone(), None)
+            (IdentityCheck::Plain, endpoint.clone(), None)
         } else {
             (
-                ServerIdentity::Key,
+                IdentityCheck::Key,
                 endpoint.over_tls(),
                 Some(keyed_config(memory.clone())?),
             )
@@ -142,7 +142,7 @@ impl Peer {
             ));
         }
         let named = challenge.server();
-        if self.way == ServerIdentity::Key {
+        if self.way == IdentityCheck::Key {
             let proved = *self.memory.met.lock().unwrap_or_else(PoisonError::into_inner);
             let Some(key) = proved.filter(|proved| Some(*proved) == named) else {
                 return Err(format!(
@@ -162,7 +162,7 @@ impl Peer {
                     ));
                 }
             }
-            (Some(key), None) if self.way == ServerIdentity::Certificate => {
+            (Some(key), None) if self.way == IdentityCheck::Certificate => {
                 return Err(format!(
                     "the server at {endpoint} claims the key {key} but does not prove it; nothing was \
                      signed. It may be older than this program: update it"
@@ -179,7 +179,7 @@ impl Peer {
 
     /// Interprets an error of a connection.
     pub(crate) fn trouble(&self, error: &(dyn Error + 'static)) -> Option<DialError> {
-        if self.way != ServerIdentity::Key {
+        if self.way != IdentityCheck::Key {
             return None;
         }
         let endpoint = &self.endpoint;

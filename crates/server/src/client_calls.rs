@@ -31,7 +31,7 @@ struct PersonCalls {
     /// The requests that run.
     count: usize,
     /// The tools that run by their numbers, also those whose call is suspended without a request.
-    tools: BTreeMap<u64, RunningTool>,
+    tools: BTreeMap<u64, ClientToolRun>,
     /// The number of the last tool.
     last: u64,
     /// Ends those that run now.
@@ -39,7 +39,7 @@ struct PersonCalls {
 }
 
 /// A tool that runs for a client.
-struct RunningTool {
+struct ClientToolRun {
     /// The credential with which its caller opened `/mcp`.
     login: McpTokenLogin,
     stop: CancellationToken,
@@ -58,7 +58,7 @@ impl ClientCalls {
         let calls = running.entry(person.clone()).or_default();
         calls.last += 1;
         let stop = calls.stop.child_token();
-        let tool = RunningTool {
+        let tool = ClientToolRun {
             login,
             stop: stop.clone(),
         };

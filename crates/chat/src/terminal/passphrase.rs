@@ -69,18 +69,20 @@ pub(crate) fn ask_hidden_after(
 
 /// The person pressed Esc or Ctrl-C instead of answering.
 #[derive(Debug)]
-struct Cancelled;
+struct PassphraseCancelled;
 
-impl fmt::Display for Cancelled {
+impl fmt::Display for PassphraseCancelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("interrupted")
     }
 }
 
-impl std::error::Error for Cancelled {}
+impl std::error::Error for PassphraseCancelled {}
 
 fn is_cancelled(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|inner| inner.is::<Cancelled>())
+    error
+        .get_ref()
+        .is_some_and(|inner| inner.is::<PassphraseCancelled>())
 }
 
 /// Hides typed text on the terminal until this is dropped.
@@ -106,7 +108,7 @@ impl HiddenInput {
 
     /// The same, until some time. The answer begins with the bytes that were `typed` already.
     fn ask_until(&self, prompt: &str, typed: Vec<u8>, until: Option<Instant>) -> io::Result<String> {
-        let input = Typed {
+        let input = TypedText {
             typed: typed.into_iter(),
             terminal: File::open("/dev/tty")?,
             until,
@@ -137,14 +139,14 @@ impl Drop for HiddenInput {
 
 /// The typed text, up to Esc or Ctrl-C. The library would end the program with Ctrl-C and leave the terminal
 /// in raw mode, and wait for another key after Esc.
-struct Typed {
+struct TypedText {
     /// The bytes that were typed before the question.
     typed: std::vec::IntoIter<u8>,
     terminal: File,
     until: Option<Instant>,
 }
 
-impl Typed {
+impl TypedText {
     /// Waits for a key, as long as there is time.
     fn wait(&self) -> io::Result<()> {
         let Some(until) = self.until else { return Ok(()) };
@@ -177,7 +179,7 @@ impl Typed {
     }
 }
 
-impl Read for Typed {
+impl Read for TypedText {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let Some(first) = bytes.first_mut() else {
             return Ok(0);
@@ -185,7 +187,7 @@ impl Read for Typed {
         if let Some(byte) = self.typed.next() {
             *first = byte;
             return if byte == CTRL_C {
-                Err(io::Error::other(Cancelled))
+                Err(io::Error::other(PassphraseCancelled))
             } else {
                 Ok(1)
             };
@@ -195,7 +197,7 @@ impl Read for Typed {
         let typed = bytes.get(..count).unwrap_or_default();
         let is_escape = typed.last() == Some(&ESC) && !self.has_input(Instant::now() + REST_OF_KEY)?;
         if is_escape || typed.contains(&CTRL_C) {
-            return Err(io::Error::other(Cancelled));
+            return Err(io::Error::other(PassphraseCancelled));
         }
         Ok(count)
     }
@@ -218,7 +220,7 @@ mod tests {
     fn asked_after(typed: &[u8], keys: &[u8]) -> io::Result<String> {
         let (reader, mut writer) = io::pipe().unwrap();
         writer.write_all(keys).unwrap();
-        let input = Typed {
+        let input = TypedText {
             typed: typed.to_vec().into_iter(),
             terminal: File::from(OwnedFd::from(reader)),
             until: Some(Instant::now() + Duration::from_secs(60)),

@@ -66,7 +66,7 @@ pub async fn watch(
     run: impl AsyncFnMut(WantedRun, &mut Console) -> Result<RunResult, ChatError>,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let mut watch = Watch {
+    let mut watch = WaitWatch {
         runtime,
         store,
         run,
@@ -100,7 +100,7 @@ pub async fn watch(
     }
 }
 
-struct Watch<'a, R> {
+struct WaitWatch<'a, R> {
     runtime: &'a dyn Runtime,
     store: &'a ScheduleStore,
     run: R,
@@ -109,7 +109,7 @@ struct Watch<'a, R> {
     first_failure: Option<Exit>,
 }
 
-impl<R> Watch<'_, R>
+impl<R> WaitWatch<'_, R>
 where
     R: AsyncFnMut(WantedRun, &mut Console) -> Result<RunResult, ChatError>,
 {

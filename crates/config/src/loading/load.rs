@@ -117,7 +117,7 @@ impl Loaded {
 /// workspace are not errors if the person did not accept the file as it is: see
 /// [`Loaded::workspace_mistakes`].
 pub fn load(request: LoadRequest<'_>) -> Result<Loaded, ConfigError> {
-    load_with(request, FoundFiles::default(), WorkspaceErrors::Stop)
+    load_with(request, LayerFiles::default(), WorkspaceErrors::Stop)
 }
 
 /// Reads all layers as [`load`] does, and leaves the file of the workspace out if it has mistakes, accepted
@@ -126,14 +126,14 @@ pub fn load(request: LoadRequest<'_>) -> Result<Loaded, ConfigError> {
 /// # Errors
 /// Returns the mistakes of the person's own layers.
 pub fn load_whatever_workspace(request: LoadRequest<'_>) -> Result<Loaded, ConfigError> {
-    load_with(request, FoundFiles::default(), WorkspaceErrors::Note)
+    load_with(request, LayerFiles::default(), WorkspaceErrors::Note)
 }
 
 /// Reads all layers as if a file had this text. The mistakes of that file are errors.
 pub(crate) fn load_as_if(request: LoadRequest<'_>, file: &Path, text: &str) -> Result<Loaded, ConfigError> {
-    let found = FoundFiles {
+    let found = LayerFiles {
         instead: Some((file.to_owned(), text.as_bytes().to_vec())),
-        ..FoundFiles::default()
+        ..LayerFiles::default()
     };
     let is_of_workspace = file == request.places.workspace_file;
     let loaded = load_with(request, found, WorkspaceErrors::Note)?;
@@ -148,7 +148,7 @@ pub(crate) fn load_as_if(request: LoadRequest<'_>, file: &Path, text: &str) -> R
 
 fn load_with(
     request: LoadRequest<'_>,
-    mut found: FoundFiles,
+    mut found: LayerFiles,
     errors: WorkspaceErrors,
 ) -> Result<Loaded, ConfigError> {
     let (places, lookup, flags) = (request.places, request.lookup, request.flags);
@@ -251,7 +251,7 @@ fn files(places: &ConfigPaths, user: bool, workspace: bool) -> Vec<FileStatus> {
 /// # Errors
 /// Returns an error if the file does not exist, or it has mistakes.
 pub fn workspace_bytes(places: &ConfigPaths) -> Result<Vec<u8>, ConfigError> {
-    let mut found = FoundFiles::default();
+    let mut found = LayerFiles::default();
     let file = found.read(FileLayer::Workspace(places.workspace_file.clone()), true)?;
     match file {
         Some(file) if found.mistakes.is_empty() => Ok(file.bytes),
@@ -264,14 +264,14 @@ fn same_file(a: &Path, b: &Path) -> bool {
 }
 
 #[derive(Default)]
-struct FoundFiles {
+struct LayerFiles {
     mistakes: Vec<ConfigMistake>,
     warnings: Vec<ConfigMistake>,
     /// A file, and the bytes to read instead of its contents.
     instead: Option<(PathBuf, Vec<u8>)>,
 }
 
-impl FoundFiles {
+impl LayerFiles {
     /// Takes all mistakes so far, and returns them as an error if there are any.
     fn fail_on_mistakes(&mut self) -> Result<(), ConfigError> {
         let mistakes = std::mem::take(&mut self.mistakes);

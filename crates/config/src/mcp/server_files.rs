@@ -141,7 +141,7 @@ pub(crate) fn files_of(
     texts.extend(values.map(Secret::expose));
     let elsewhere = (*directory != places.workspace_root).then(|| directory.to_string_lossy());
     texts.extend(elsewhere.as_deref());
-    let lookup = Lookup {
+    let lookup = FileLookup {
         words: CommandWords::in_directory(directory, places),
     };
     lookup.words.stay_in_folder(&texts)?;
@@ -172,11 +172,11 @@ pub(crate) fn files_of(
 }
 
 /// Searches for files from the directory of a command.
-struct Lookup<'a> {
+struct FileLookup<'a> {
     words: CommandWords<'a>,
 }
 
-impl Disk for Lookup<'_> {
+impl Disk for FileLookup<'_> {
     fn is_script(&self, word: &str) -> bool {
         let path = ConfigPaths::resolve(self.words.directory, word);
         // A program outside of the folder, or one that a link leads to, may be `make`.
@@ -235,7 +235,7 @@ impl Disk for Lookup<'_> {
     }
 }
 
-impl Lookup<'_> {
+impl FileLookup<'_> {
     /// The directory of the command and those above it, up to the root of the folder.
     fn upwards(&self) -> Vec<PathBuf> {
         let real = std::fs::canonicalize(self.words.directory);

@@ -17,7 +17,7 @@ use crate::grants::Grants;
 use crate::world::network::{AllowedHosts, MAX_ANSWER};
 use crate::world::{CallOrigin, Network, ToolsShared};
 
-struct Generator {
+struct GeneratorRunner {
     spec: ToolSpec,
     what: Arc<GeneratorRequest>,
     ground: Arc<SharedToolParts>,
@@ -101,14 +101,14 @@ fn made(shared: &Arc<ToolsShared>, definition: &ToolDefinition, what: GeneratorR
         shared: shared.clone(),
         origin: CallOrigin::Whole,
     };
-    Arc::new(Generator {
+    Arc::new(GeneratorRunner {
         spec: spec(definition),
         what: Arc::new(what),
         ground: Arc::new(ground),
     })
 }
 
-impl Tool for Generator {
+impl Tool for GeneratorRunner {
     fn spec(&self) -> ToolSpec {
         self.spec.clone()
     }

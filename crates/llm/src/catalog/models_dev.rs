@@ -40,12 +40,12 @@ pub struct ModelsDev {
 }
 
 #[derive(Deserialize)]
-struct Provider {
+struct ListedProvider {
     models: BTreeMap<String, Value>,
 }
 
 #[derive(Deserialize)]
-struct Model {
+struct ListedModel {
     id: String,
     #[serde(default)]
     tool_call: Option<bool>,
@@ -124,7 +124,7 @@ struct TierSize {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 pub fn read(text: &str, catalog: &Catalog) -> Result<ModelsDev, serde_json::Error> {
-    let providers: BTreeMap<String, Provider> = serde_json::from_str(text)?;
+    let providers: BTreeMap<String, ListedProvider> = serde_json::from_str(text)?;
     let mut read = ModelsDev::default();
     for (name, provider) in providers {
         let renamed = OTHER_NAMES.iter().find(|(theirs, _)| *theirs == name);
@@ -146,7 +146,7 @@ pub fn read(text: &str, catalog: &Catalog) -> Result<ModelsDev, serde_json::Erro
 
 /// `None` if an agent cannot use the model.
 fn model_of(provider: &str, model: Value, catalog: &Catalog) -> Result<Option<ModelConfig>, String> {
-    let model: Model = serde_json::from_value(model).map_err(|error| error.to_string())?;
+    let model: ListedModel = serde_json::from_value(model).map_err(|error| error.to_string())?;
     let has_text = model
         .modalities
         .as_ref()

@@ -36,7 +36,7 @@ pub(crate) fn function_name(name: &str) -> Cow<'_, str> {
 }
 
 /// Successive content of one side.
-struct Turn<'a> {
+struct GeminiTurn<'a> {
     /// `user` or `model`.
     role: &'static str,
     /// The parts, never empty.
@@ -77,8 +77,8 @@ pub(super) fn contents<'a>(
         .collect()
 }
 
-fn user_text(text: &str) -> Turn<'_> {
-    Turn {
+fn user_text(text: &str) -> GeminiTurn<'_> {
+    GeminiTurn {
         role: "user",
         parts: vec![object! {"text": text}],
     }
@@ -86,7 +86,7 @@ fn user_text(text: &str) -> Turn<'_> {
 
 /// Adds a signature to the first call of an answer if it is missing. Later calls of an answer carry no
 /// signature.
-fn sign_first_call(turn: &mut Turn<'_>) {
+fn sign_first_call(turn: &mut GeminiTurn<'_>) {
     let is_call = |part: &&mut BorrowedJson<'_>| part.has("functionCall");
     if let Some(call) = turn.parts.iter_mut().find(is_call) {
         call.set_missing(SIGNATURE, UNCHECKED);
@@ -105,7 +105,7 @@ struct ContentWriter<'a, 'b> {
     blobs: &'b dyn BlobSource,
     /// The calls by id.
     calls: BTreeMap<&'a str, KnownCall<'a>>,
-    turns: Vec<Turn<'a>>,
+    turns: Vec<GeminiTurn<'a>>,
 }
 
 impl<'a> ContentWriter<'a, '_> {
@@ -117,7 +117,7 @@ impl<'a> ContentWriter<'a, '_> {
         match self.turns.last_mut() {
             _ if parts.is_empty() => {}
             Some(last) if last.role == role => last.parts.extend(parts),
-            _ => self.turns.push(Turn { role, parts }),
+            _ => self.turns.push(GeminiTurn { role, parts }),
         }
         if role == "user"
             && let Some(last) = self.turns.last_mut()

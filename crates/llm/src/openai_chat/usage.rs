@@ -33,7 +33,7 @@ struct UsageRead {
 
 /// The output tokens. Reasoning is a part of the completion, or separate from it.
 #[derive(Clone, Copy, Default)]
-struct Written {
+struct OutputTokens {
     completion: u64,
     reasoning: u64,
 }
@@ -49,7 +49,7 @@ pub(crate) fn usage(wire: &UsageWire) -> Usage {
         stored,
         ..
     } = read;
-    let Written {
+    let OutputTokens {
         completion,
         reasoning,
     } = written;
@@ -127,7 +127,7 @@ fn read(wire: &UsageWire) -> Option<UsageRead> {
 }
 
 /// Returns the output tokens; `None` if a count is not plausible.
-fn written(wire: &UsageWire) -> Option<Written> {
+fn written(wire: &UsageWire) -> Option<OutputTokens> {
     let details = [wire.completion_tokens_details, wire.output_tokens_details].map(Option::unwrap_or_default);
     let completion = [wire.completion_tokens, wire.output_tokens];
     let reasoning = [
@@ -135,7 +135,7 @@ fn written(wire: &UsageWire) -> Option<Written> {
         details[1].reasoning_tokens,
         wire.reasoning_tokens,
     ];
-    (all_plausible(&completion) && all_plausible(&reasoning)).then(|| Written {
+    (all_plausible(&completion) && all_plausible(&reasoning)).then(|| OutputTokens {
         completion: first(&completion),
         reasoning: first(&reasoning),
     })

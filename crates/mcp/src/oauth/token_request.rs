@@ -28,7 +28,7 @@ impl std::fmt::Display for TokenFailure {
 }
 
 #[derive(Deserialize)]
-struct TokenAnswer {
+struct TokenResponse {
     access_token: String,
     #[serde(default)]
     token_type: String,
@@ -105,7 +105,7 @@ pub(super) async fn tokens(
 
 /// Reads the answer of a token endpoint. The error contains no part of it, because it may hold a token.
 fn granted(body: &[u8]) -> Result<GrantedTokens, String> {
-    let answer: TokenAnswer = serde_json::from_slice(body)
+    let answer: TokenResponse = serde_json::from_slice(body)
         .map_err(|_| "the answer of the token endpoint has no token".to_owned())?;
     if !answer.token_type.eq_ignore_ascii_case("bearer") {
         return Err(format!(

@@ -113,13 +113,13 @@ async fn write<W: AsyncWrite + Unpin>(output: &mut W, message: &Value) -> io::Re
 }
 
 /// A request of a client whose connection lasts.
-struct ClientRequest {
+struct McpClientRequest {
     id: Value,
     method: String,
     params: Map<String, Value>,
 }
 
-impl ClientRequest {
+impl McpClientRequest {
     /// The result: subscriptions belong to the connection, and the rest is as everywhere.
     async fn answered(
         &mut self,
@@ -207,7 +207,7 @@ impl Client {
             can_be_asked: self.can_be_asked,
         };
         self.running.spawn(async move {
-            let mut asked = ClientRequest { id, method, params };
+            let mut asked = McpClientRequest { id, method, params };
             let answered = asked.answered(&parts, &watch, context).await;
             let id = asked.id;
             let answer = match answered {

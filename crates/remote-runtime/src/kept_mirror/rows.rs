@@ -22,7 +22,7 @@ const ENOUGH: u64 = 8192;
 const MOST_BYTES: usize = 512 << 20;
 
 /// An answer that is on its way.
-type RowsQuery = BoxFuture<'static, Result<Fetched, RuntimeError>>;
+type RowsFuture = BoxFuture<'static, Result<Fetched, RuntimeError>>;
 
 /// The known rows of the server.
 pub(super) struct MirrorRows {
@@ -34,7 +34,7 @@ pub(super) struct MirrorRows {
     depended_on: bool,
     /// Whether rows should be requested as soon as no request is in progress.
     wanted: bool,
-    asking: Option<RowsQuery>,
+    asking: Option<RowsFuture>,
     /// Rows that came and wait for facts.
     came: Option<Fetched>,
 }

@@ -22,12 +22,12 @@ const PREFIX: &str = "r";
 /// Requests without an answer, in the order in which they were made.
 #[derive(Debug, Default)]
 pub(super) struct PendingRequests {
-    open: BTreeMap<u64, PendingRequest>,
+    open: BTreeMap<u64, UnansweredRequest>,
 }
 
 /// A request without an answer.
 #[derive(Debug)]
-struct PendingRequest {
+struct UnansweredRequest {
     request: ClientRequest,
     /// The number of times it was sent, except those that the server refused because it was busy.
     sends: u32,
@@ -46,7 +46,7 @@ impl PendingRequests {
         }
         self.open.insert(
             token,
-            PendingRequest {
+            UnansweredRequest {
                 request,
                 sends: 0,
                 later: None,

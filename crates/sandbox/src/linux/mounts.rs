@@ -29,7 +29,7 @@ const NO_DEVICES: u64 = 1 << 2;
 const PROC_READ_ONLY: [&str; 5] = ["bus", "fs", "irq", "sys", "sysrq-trigger"];
 
 /// Something to be bound.
-struct Binding {
+struct BindMount {
     from: File,
     is_directory: bool,
     at: PathBuf,
@@ -65,7 +65,7 @@ pub(super) fn enter_new_root(paths: &SandboxPaths) -> Result<(), SandboxError> {
     for (name, to) in top_links {
         symlink(to, root.at.join(name)).map_err(failed)?;
     }
-    root.bind(&Binding {
+    root.bind(&BindMount {
         from: temporary,
         is_directory: true,
         at: "/tmp".into(),
@@ -107,7 +107,7 @@ fn link_own_path(temporary: &Path) {
 }
 
 /// Returns the bind mounts in the order in which they have to be made: parents first.
-fn bindings(paths: &SandboxPaths) -> Result<Vec<Binding>, SandboxError> {
+fn bindings(paths: &SandboxPaths) -> Result<Vec<BindMount>, SandboxError> {
     let read_only = READ_ONLY | NO_SETUID | NO_DEVICES;
     let kinds = [
         (&paths.read, read_only),
@@ -125,7 +125,7 @@ fn bindings(paths: &SandboxPaths) -> Result<Vec<Binding>, SandboxError> {
                 continue;
             }
             if let Some((from, about)) = open(path)? {
-                bindings.push(Binding {
+                bindings.push(BindMount {
                     from,
                     is_directory: about.is_dir(),
                     at: path.clone(),
@@ -138,7 +138,7 @@ fn bindings(paths: &SandboxPaths) -> Result<Vec<Binding>, SandboxError> {
     let is_reached = paths.temporary.starts_with("/tmp")
         || paths.write.iter().any(|above| paths.temporary.starts_with(above));
     if !is_reached && let Some((from, _)) = open(&paths.temporary)? {
-        bindings.push(Binding {
+        bindings.push(BindMount {
             from,
             is_directory: true,
             at: paths.temporary.clone(),
@@ -181,7 +181,7 @@ fn top_links() -> Vec<(std::ffi::OsString, PathBuf)> {
 
 impl NewRoot {
     /// Binds something at its place.
-    fn bind(&self, binding: &Binding) -> Result<(), SandboxError> {
+    fn bind(&self, binding: &BindMount) -> Result<(), SandboxError> {
         let failed = |error: std::io::Error| SandboxError::path(&binding.at, error);
         let place = self.place(&binding.at, binding.is_directory)?;
         mount_plain(
@@ -242,7 +242,7 @@ impl NewRoot {
         let failed = |error: std::io::Error| SandboxError::set_up("/dev", error);
         for device in DEVICES {
             let device = Path::new(device);
-            self.bind(&Binding {
+            self.bind(&BindMount {
                 from: File::from(opened(device)?),
                 is_directory: false,
                 at: device.to_owned(),
@@ -284,7 +284,7 @@ impl NewRoot {
         mount_plain(Some("proc"), self.path_in_root(path), None, flags).map_err(failed)?;
         for part in PROC_READ_ONLY.map(|part| path.join(part)) {
             let Ok(from) = self.open(&part) else { continue };
-            self.bind(&Binding {
+            self.bind(&BindMount {
                 from,
                 is_directory: true,
                 at: part,

@@ -39,12 +39,12 @@ enum Ended {
 }
 
 /// The report of `init` to the keeper: the end of the command, and whether something still runs inside.
-struct Report {
+struct InitReport {
     ended: Ended,
     is_left: bool,
 }
 
-impl Report {
+impl InitReport {
     fn to_bytes(&self) -> [u8; 3] {
         let (kind, value) = match self.ended {
             Ended::Code(code) => (0, code),
@@ -142,7 +142,7 @@ fn keep(program: &HeldProgram, policy: &SandboxPolicy) -> Result<Ended, SandboxE
             if File::from(from_init).read_exact(&mut report).is_err() {
                 return Ok(wait_for(child));
             }
-            let report = Report::of_bytes(report);
+            let report = InitReport::of_bytes(report);
             if !report.is_left {
                 wait_for(child);
             }
@@ -259,7 +259,7 @@ fn reap(command: Pid, to_keeper: &mut File) {
             Ok(_) | Err(_) => {}
         }
     };
-    let report = Report {
+    let report = InitReport {
         ended: ended.unwrap_or(Ended::Code(HELPER_FAILED)),
         is_left,
     };
@@ -317,20 +317,20 @@ mod tests {
     #[test]
     fn a_report_is_three_bytes() {
         for report in [
-            Report {
+            InitReport {
                 ended: Ended::Code(0),
                 is_left: false,
             },
-            Report {
+            InitReport {
                 ended: Ended::Code(255),
                 is_left: true,
             },
-            Report {
+            InitReport {
                 ended: Ended::Signal(9),
                 is_left: false,
             },
         ] {
-            let read = Report::of_bytes(report.to_bytes());
+            let read = InitReport::of_bytes(report.to_bytes());
             assert_eq!((read.ended, read.is_left), (report.ended, report.is_left));
         }
     }

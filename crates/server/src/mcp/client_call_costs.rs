@@ -33,7 +33,7 @@ pub(crate) struct AdmittedCall {
 }
 
 /// A step without an end.
-struct OpenStep {
+struct UnfinishedStep {
     estimate: NanoUsd,
     /// The reserve for costs beyond that.
     reserved: NanoUsd,
@@ -47,7 +47,7 @@ pub(crate) struct ClientCallCosts<'a> {
     model: &'a ModelSpec,
     /// Returns the model of a name, as the server knows it.
     named: &'a (dyn Fn(&str) -> Option<ModelSpec> + Send + Sync),
-    open: BTreeMap<(ToolCallId, u64), OpenStep>,
+    open: BTreeMap<(ToolCallId, u64), UnfinishedStep>,
     admitted: AdmittedCall,
 }
 
@@ -85,7 +85,7 @@ impl<'a> ClientCallCosts<'a> {
         let begun = self.costs.begin(self.person, now, budget, estimate, reserved);
         let most = budget.map(|budget| budget.most).unwrap_or_default();
         begun.map_err(|spent| too_dear_to_continue(spent, most))?;
-        let open = OpenStep { estimate, reserved };
+        let open = UnfinishedStep { estimate, reserved };
         if let Some(before) = self.open.insert((step.tool_call_id.clone(), step.step), open) {
             self.costs.release(self.person, before.reserved);
         }

@@ -12,12 +12,12 @@ const STANDING_STILL: Duration = Duration::from_millis(20);
 const LOOKS: usize = 50;
 
 /// The modification time, the length and, where there is one, the inode of a file; `None` if it is not there.
-type Stamp = Option<(SystemTime, u64, u64)>;
+type SettingsStamp = Option<(SystemTime, u64, u64)>;
 
 /// Reads settings again when one of their files has changed.
 pub struct Reload {
     files: Vec<PathBuf>,
-    as_read: Mutex<Vec<Stamp>>,
+    as_read: Mutex<Vec<SettingsStamp>>,
     read: Box<dyn Fn() -> Result<Settings, String> + Send + Sync>,
 }
 
@@ -70,7 +70,7 @@ fn standing_still<T: PartialEq>(look: impl Fn() -> T, pause: impl Fn()) -> T {
     last
 }
 
-fn stamps(files: &[PathBuf]) -> Vec<Stamp> {
+fn stamps(files: &[PathBuf]) -> Vec<SettingsStamp> {
     let stamp = |file: &PathBuf| {
         let found = std::fs::metadata(file).ok()?;
         Some((found.modified().ok()?, found.len(), inode(&found)))

@@ -130,7 +130,7 @@ const IN_SANDBOX: &str = " Runs in a sandbox, where /tmp is not the one that oth
                           ${TMPDIR:-/tmp}, and give other tools the path that this stands for.";
 
 /// A command that ran to its end.
-struct Attempt {
+struct FinishedCommand {
     outcome: ToolOutcome,
     /// The step of the sandbox that refused something, and the evidence of it.
     refused: Option<(SandboxStep, String)>,
@@ -239,7 +239,7 @@ impl BashTool {
         input: &BashInput,
         context: &ToolContext,
         timeout: Duration,
-    ) -> Result<Attempt, ToolFailure> {
+    ) -> Result<FinishedCommand, ToolFailure> {
         let started = Instant::now();
         let record = OutputDestination::Call(Capture::new(&self.options));
         let events = OutputEvents::new(context.output.clone(), &self.options);
@@ -268,7 +268,7 @@ impl BashTool {
         let refused = step
             .filter(|_| end.is_exit())
             .zip(refused.and_then(|refused| refused.reason));
-        Ok(Attempt { outcome, refused })
+        Ok(FinishedCommand { outcome, refused })
     }
 
     /// Turns the processes that the shell left behind into a job; if there is no room for another one, kills

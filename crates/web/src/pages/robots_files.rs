@@ -22,9 +22,9 @@ const MOST_FILES: usize = 32;
 
 /// The rules that were read, by the scheme, host and port of their server.
 #[derive(Default)]
-pub(super) struct RobotsFiles(Mutex<HashMap<String, KeptRules>>);
+pub(super) struct RobotsFiles(Mutex<HashMap<String, CachedRobots>>);
 
-struct KeptRules {
+struct CachedRobots {
     rules: Arc<RobotsRules>,
     until: Instant,
 }
@@ -47,7 +47,7 @@ impl RobotsFiles {
                 files.remove(&oldest);
             }
         }
-        let kept = KeptRules {
+        let kept = CachedRobots {
             rules: rules.clone(),
             until: Instant::now() + LIFETIME,
         };

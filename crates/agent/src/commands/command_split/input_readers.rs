@@ -159,7 +159,7 @@ pub fn only_reads_input(command: &str) -> bool {
 }
 
 /// The meaning of a word of a reader.
-enum WordRole {
+enum ReaderWordRole {
     /// An option, with its value if it has one.
     Option,
     /// An option whose value is the next word, a number or any text.
@@ -178,14 +178,14 @@ impl Reader {
         let mut words = words.iter().map(String::as_str);
         while let Some(word) = words.next() {
             let is_listed = match self.kind(word) {
-                WordRole::Option => true,
-                WordRole::BeforeNumber => words.next().is_some_and(is_count),
-                WordRole::BeforeText => words.next().is_some(),
-                WordRole::Plain => {
+                ReaderWordRole::Option => true,
+                ReaderWordRole::BeforeNumber => words.next().is_some_and(is_count),
+                ReaderWordRole::BeforeText => words.next().is_some(),
+                ReaderWordRole::Plain => {
                     plain += 1;
                     true
                 }
-                WordRole::Unknown => false,
+                ReaderWordRole::Unknown => false,
             };
             if !is_listed {
                 return false;
@@ -195,53 +195,53 @@ impl Reader {
     }
 
     /// The meaning of a word that is not the value of the one before.
-    fn kind(&self, word: &str) -> WordRole {
+    fn kind(&self, word: &str) -> ReaderWordRole {
         if word.starts_with("--") {
             let is_word = |option: &&str| match option.strip_suffix('=') {
                 Some(_) => word.strip_prefix(*option).is_some_and(|value| !value.is_empty()),
                 None => word == *option,
             };
             return if self.long.iter().any(is_word) {
-                WordRole::Option
+                ReaderWordRole::Option
             } else {
-                WordRole::Unknown
+                ReaderWordRole::Unknown
             };
         }
         let Some(group) = word.strip_prefix('-') else {
-            return WordRole::Plain;
+            return ReaderWordRole::Plain;
         };
         if group.is_empty() {
-            WordRole::Unknown
+            ReaderWordRole::Unknown
         } else if self.counts && group.bytes().all(|byte| byte.is_ascii_digit()) {
-            WordRole::Option
+            ReaderWordRole::Option
         } else {
             self.kind_of_group(group)
         }
     }
 
     /// The meaning of letters behind a dash: flags, and at the end perhaps one with a value.
-    fn kind_of_group(&self, group: &str) -> WordRole {
+    fn kind_of_group(&self, group: &str) -> ReaderWordRole {
         for (at, letter) in group.char_indices() {
             let value = &group[at + letter.len_utf8()..];
             if self.numbers.contains(letter) {
                 return match value {
-                    "" => WordRole::BeforeNumber,
-                    _ if is_count(value) => WordRole::Option,
-                    _ => WordRole::Unknown,
+                    "" => ReaderWordRole::BeforeNumber,
+                    _ if is_count(value) => ReaderWordRole::Option,
+                    _ => ReaderWordRole::Unknown,
                 };
             }
             if self.texts.contains(letter) {
                 return if value.is_empty() {
-                    WordRole::BeforeText
+                    ReaderWordRole::BeforeText
                 } else {
-                    WordRole::Option
+                    ReaderWordRole::Option
                 };
             }
             if !self.flags.contains(letter) {
-                return WordRole::Unknown;
+                return ReaderWordRole::Unknown;
             }
         }
-        WordRole::Option
+        ReaderWordRole::Option
     }
 }
 

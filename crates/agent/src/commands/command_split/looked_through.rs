@@ -35,7 +35,7 @@ const KEYWORDS: &str =
 const MORE_THAN_A_NAME: &[char] = &['=', '<', '>', '\'', '"', '\\', '$', '`', '*', '?', '['];
 
 /// A command that runs the one behind it and changes neither what that does nor where its output goes.
-struct Wrapper {
+struct TransparentWrapper {
     name: &'static str,
     /// Options without a value.
     alone: &'static [&'static str],
@@ -60,18 +60,18 @@ const fn valued(short: &'static str, long: &'static str, is_value: fn(&str) -> b
 }
 
 /// The wrappers. Not `nohup`, which writes a file, nor any that takes the command from a text.
-const WRAPPERS: &[Wrapper] = &[
-    Wrapper {
+const WRAPPERS: &[TransparentWrapper] = &[
+    TransparentWrapper {
         name: "env",
         alone: &[],
         valued: &[],
     },
-    Wrapper {
+    TransparentWrapper {
         name: "nice",
         alone: &[],
         valued: &[valued("-n", "--adjustment", is_niceness)],
     },
-    Wrapper {
+    TransparentWrapper {
         name: "stdbuf",
         alone: &[],
         valued: &[
@@ -80,12 +80,12 @@ const WRAPPERS: &[Wrapper] = &[
             valued("-e", "--error", is_buffer),
         ],
     },
-    Wrapper {
+    TransparentWrapper {
         name: "time",
         alone: &["-p"],
         valued: &[],
     },
-    Wrapper {
+    TransparentWrapper {
         name: "timeout",
         alone: &["--foreground", "--preserve-status", "--verbose", "-v"],
         valued: &[
@@ -173,7 +173,7 @@ impl Inner<'_> {
     }
 }
 
-impl Wrapper {
+impl TransparentWrapper {
     /// The command behind the wrapper's own words; `None` if one of these is not known to be harmless.
     fn command<'a>(&self, words: &'a str) -> Option<&'a str> {
         let mut rest = words;

@@ -21,20 +21,20 @@ pub(in crate::chat) fn is_wanted(key: &KeyEvent) -> bool {
 
 /// The modes that Shift-Tab cycles through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Choice {
+enum CycledMode {
     Mode(ApprovalMode),
     Plan,
 }
 
 /// The choices in their order. `auto` is not one of them: `/approve-mode auto` alone sets it.
-const ORDER: [Choice; 3] = [
-    Choice::Mode(ApprovalMode::Ask),
-    Choice::Plan,
-    Choice::Mode(ApprovalMode::Deny),
+const ORDER: [CycledMode; 3] = [
+    CycledMode::Mode(ApprovalMode::Ask),
+    CycledMode::Plan,
+    CycledMode::Mode(ApprovalMode::Deny),
 ];
 
 /// The choices after this one, in the order in which they are tried. After `auto` come all of them.
-fn choices_after(now: Choice) -> impl Iterator<Item = Choice> {
+fn choices_after(now: CycledMode) -> impl Iterator<Item = CycledMode> {
     let next = ORDER
         .iter()
         .position(|choice| *choice == now)
@@ -44,10 +44,10 @@ fn choices_after(now: Choice) -> impl Iterator<Item = Choice> {
 }
 
 /// The choice in a word; a mode as `/approve-mode` takes it.
-fn word(choice: Choice) -> &'static str {
+fn word(choice: CycledMode) -> &'static str {
     match choice {
-        Choice::Mode(mode) => mode_word(mode),
-        Choice::Plan => "plan",
+        CycledMode::Mode(mode) => mode_word(mode),
+        CycledMode::Plan => "plan",
     }
 }
 
@@ -69,9 +69,9 @@ impl Chat<'_> {
             return self.hint(READ_ONLY);
         }
         let now = if self.status.activity.is_planning() {
-            Choice::Plan
+            CycledMode::Plan
         } else {
-            Choice::Mode(self.status.activity.approval())
+            CycledMode::Mode(self.status.activity.approval())
         };
         for choice in choices_after(now) {
             match self.choose(choice).await {
@@ -84,8 +84,8 @@ impl Chat<'_> {
     }
 
     /// Records a choice. A mode ends plan mode, but only after the mode itself was allowed.
-    async fn choose(&mut self, choice: Choice) -> Result<String, ChatError> {
-        let Choice::Mode(mode) = choice else {
+    async fn choose(&mut self, choice: CycledMode) -> Result<String, ChatError> {
+        let CycledMode::Mode(mode) = choice else {
             self.begin_planning().await?;
             return Ok(plan_mode::ON_BY_KEY.to_owned());
         };
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn each_mode_comes_in_turn() {
-        let auto = Choice::Mode(ApprovalMode::Auto);
+        let auto = CycledMode::Mode(ApprovalMode::Auto);
         for (now, next) in ORDER.into_iter().chain([auto]).zip([
             &["plan", "deny"][..],
             &["deny", "ask"],

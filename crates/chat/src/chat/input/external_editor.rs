@@ -40,12 +40,12 @@ pub(in crate::chat) enum EditorEnd {
 }
 
 /// A file that is deleted when this is dropped, unless it has the only copy of a text.
-struct DraftFile {
+struct EditorFile {
     path: PathBuf,
     keep: bool,
 }
 
-impl DraftFile {
+impl EditorFile {
     /// Writes the text to a file that only this person can read.
     fn new(text: &str) -> io::Result<Self> {
         let directory = std::env::temp_dir();
@@ -78,7 +78,7 @@ impl DraftFile {
     }
 }
 
-impl Drop for DraftFile {
+impl Drop for EditorFile {
     fn drop(&mut self) {
         if !self.keep {
             let _ = std::fs::remove_file(&self.path);
@@ -111,7 +111,7 @@ impl Chat<'_> {
         let was_stashed = self.composer.editor.is_stashed();
         let before = self.composer.editor.whole();
         let editor = wanted_editor(|name| std::env::var(name).ok());
-        let mut draft = match DraftFile::new(&before) {
+        let mut draft = match EditorFile::new(&before) {
             Ok(draft) => draft,
             Err(error) => {
                 return self
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_draft_is_private_and_gone_afterwards() {
-        let draft = DraftFile::new("one\ntwo").unwrap();
+        let draft = EditorFile::new("one\ntwo").unwrap();
         let path = draft.path.clone();
         #[cfg(unix)]
         {
@@ -269,7 +269,7 @@ mod tests {
         assert_eq!(draft.read().as_deref(), Ok("three"), "editors end the last line");
         std::fs::write(&path, [0xff, 0xfe]).unwrap();
         assert!(draft.read().unwrap_err().contains("UTF-8"));
-        let second = DraftFile::new("").unwrap();
+        let second = EditorFile::new("").unwrap();
         assert_ne!(second.path, path);
         drop((draft, second));
         assert!(!path.exists());

@@ -21,7 +21,7 @@ pub(super) struct WordComparison {
 
 /// A word, a blank or a sign of a line.
 #[derive(Debug)]
-struct Word<'a> {
+struct DiffWord<'a> {
     /// The index of its line.
     line: usize,
     /// The offset in its line, in bytes.
@@ -66,12 +66,12 @@ impl WordComparison {
     }
 }
 
-fn texts<'a>(words: &[Word<'a>]) -> Vec<&'a str> {
+fn texts<'a>(words: &[DiffWord<'a>]) -> Vec<&'a str> {
     words.iter().map(|word| word.text).collect()
 }
 
 /// Adds the words to the marks of their lines; neighbours become one mark.
-fn mark(words: &[Word<'_>], marks: &mut [Vec<Range<usize>>]) {
+fn mark(words: &[DiffWord<'_>], marks: &mut [Vec<Range<usize>>]) {
     for word in words {
         let end = word.start + word.text.len();
         match marks[word.line].last_mut() {
@@ -90,7 +90,7 @@ fn has_enough_in_common(line: &str, marks: &[Range<usize>]) -> bool {
 }
 
 /// Splits lines into words, blanks and signs.
-fn words<'a>(lines: &[&'a str]) -> Vec<Word<'a>> {
+fn words<'a>(lines: &[&'a str]) -> Vec<DiffWord<'a>> {
     let mut words = Vec::new();
     for (line, &text) in lines.iter().enumerate() {
         for (mut start, word) in text.split_word_bound_indices() {
@@ -98,7 +98,7 @@ fn words<'a>(lines: &[&'a str]) -> Vec<Word<'a>> {
                 let name = part.trim_end_matches(BETWEEN);
                 for text in [name, &part[name.len()..]] {
                     if !text.is_empty() {
-                        words.push(Word { line, start, text });
+                        words.push(DiffWord { line, start, text });
                     }
                     start += text.len();
                 }

@@ -30,7 +30,7 @@ const TURNING: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 
 /// The present activity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Phase {
+enum ActivityPhase {
     Nothing,
     Asked,
     Thinks,
@@ -57,7 +57,7 @@ pub(super) struct EventContext {
 #[derive(Clone, Debug)]
 pub(crate) struct Activity {
     summary: StatusSummary,
-    doing: Phase,
+    doing: ActivityPhase,
     since: Instant,
     /// The time of the model's latest output.
     spoke: Instant,
@@ -80,7 +80,7 @@ impl Activity {
     pub(crate) fn new(config: &AgentConfig, now: Instant) -> Self {
         let mut activity = Self {
             summary: StatusSummary::default(),
-            doing: Phase::Nothing,
+            doing: ActivityPhase::Nothing,
             since: now,
             spoke: now,
             model: AnsweringModel::default(),
@@ -100,7 +100,7 @@ impl Activity {
         let model = &config.model;
         let is_asked = matches!(
             self.doing,
-            Phase::Asked | Phase::Thinks | Phase::Answers | Phase::Plans
+            ActivityPhase::Asked | ActivityPhase::Thinks | ActivityPhase::Answers | ActivityPhase::Plans
         );
         self.model.choose(&model.id, is_asked);
         self.summary.model = visible(&model.id);
@@ -159,7 +159,7 @@ impl Activity {
     pub(super) fn event(&mut self, event: &RuntimeEvent, standing: EventContext, now: Instant) {
         let is_of_another = standing.is_of_another;
         match event {
-            RuntimeEvent::ApprovalRequested(_) => self.turn_to(Phase::Question, now),
+            RuntimeEvent::ApprovalRequested(_) => self.turn_to(ActivityPhase::Question, now),
             RuntimeEvent::ToolCallAnswered(_) | RuntimeEvent::ApprovalSettled(_) => {
                 self.decided(standing, now);
             }
@@ -175,7 +175,7 @@ impl Activity {
                 self.run = RunClock::new(now);
                 self.tools.clear();
                 self.summary.iterations = 0;
-                self.turn_to(Phase::Asked, now);
+                self.turn_to(ActivityPhase::Asked, now);
             }
             RuntimeEvent::RunStatusChanged(run) => {
                 self.summary.iterations = run.iterations;
@@ -183,27 +183,27 @@ impl Activity {
             }
             RuntimeEvent::MessageStart(start) => {
                 self.model.answers(&start.model);
-                if self.doing == Phase::Waits {
-                    self.turn_to(Phase::Asked, now);
+                if self.doing == ActivityPhase::Waits {
+                    self.turn_to(ActivityPhase::Asked, now);
                 }
             }
             RuntimeEvent::FallbackAnswers(fallback) => {
                 self.model.answers(&fallback.model);
                 self.answer_prices = fallback.prices.as_deref().copied();
             }
-            RuntimeEvent::ThinkingDelta(_) => self.speaks(Phase::Thinks, now),
-            RuntimeEvent::TextDelta(_) => self.speaks(Phase::Answers, now),
-            RuntimeEvent::ToolPlanned(_) => self.turn_to(Phase::Plans, now),
+            RuntimeEvent::ThinkingDelta(_) => self.speaks(ActivityPhase::Thinks, now),
+            RuntimeEvent::TextDelta(_) => self.speaks(ActivityPhase::Answers, now),
+            RuntimeEvent::ToolPlanned(_) => self.turn_to(ActivityPhase::Plans, now),
             RuntimeEvent::ToolExecuting(call) => {
                 self.tools.push((call.tool_call_id.clone(), visible(&call.name)));
-                self.turn_to(Phase::Tools, now);
+                self.turn_to(ActivityPhase::Tools, now);
             }
             RuntimeEvent::ToolCompleted(done) => self.tool_done(&done.tool_call_id, standing, now),
             RuntimeEvent::ToolFailed(failed) => self.tool_done(&failed.tool_call_id, standing, now),
             RuntimeEvent::ErrorRaised(error) => {
                 if let Some(wait) = error.retry_in_ms {
                     self.next_attempt = now + Duration::from_millis(wait);
-                    self.turn_to(Phase::Waits, now);
+                    self.turn_to(ActivityPhase::Waits, now);
                 }
             }
             RuntimeEvent::ContextChanged(changed) => self.context(&changed.change, standing, now),
@@ -225,7 +225,7 @@ impl Activity {
         }
         self.model.ended();
         self.tools.clear();
-        self.turn_to(Phase::Nothing, now);
+        self.turn_to(ActivityPhase::Nothing, now);
     }
 
     fn spent(&mut self, usage: &Usage, is_of_another: bool) {
@@ -243,28 +243,28 @@ impl Activity {
 
     fn tool_done(&mut self, id: &ToolCallId, standing: EventContext, now: Instant) {
         self.tools.retain(|(call, _)| call != id);
-        if self.doing != Phase::Question {
+        if self.doing != ActivityPhase::Question {
             self.choose_next_phase(standing, now);
         }
     }
 
     /// A call is decided about, or has ended.
     fn decided(&mut self, standing: EventContext, now: Instant) {
-        if self.doing == Phase::Question {
+        if self.doing == ActivityPhase::Question {
             self.choose_next_phase(standing, now);
         }
     }
 
     fn context(&mut self, change: &ContextChange, standing: EventContext, now: Instant) {
         if let ContextChange::Condensing(_) = change {
-            return self.turn_to(Phase::Condenses, now);
+            return self.turn_to(ActivityPhase::Condenses, now);
         }
         self.stale = true;
-        if self.doing == Phase::Condenses {
+        if self.doing == ActivityPhase::Condenses {
             let next = if standing.is_running {
-                Phase::Asked
+                ActivityPhase::Asked
             } else {
-                Phase::Nothing
+                ActivityPhase::Nothing
             };
             self.turn_to(next, now);
         }
@@ -273,14 +273,14 @@ impl Activity {
     /// Chooses the next phase after a call has ended or a question is answered.
     fn choose_next_phase(&mut self, standing: EventContext, now: Instant) {
         let doing = match (self.tools.is_empty(), standing.has_question) {
-            (false, _) => Phase::Tools,
-            (true, true) => Phase::Question,
-            (true, false) => Phase::Asked,
+            (false, _) => ActivityPhase::Tools,
+            (true, true) => ActivityPhase::Question,
+            (true, false) => ActivityPhase::Asked,
         };
         self.turn_to(doing, now);
     }
 
-    fn speaks(&mut self, doing: Phase, now: Instant) {
+    fn speaks(&mut self, doing: ActivityPhase, now: Instant) {
         self.spoke = now;
         self.turn_to(doing, now);
     }
@@ -288,10 +288,11 @@ impl Activity {
     /// Returns the time for which the model has been silent in the middle of its output, if that is long.
     fn silence(&self, now: Instant) -> Option<Duration> {
         let silence = now.saturating_duration_since(self.spoke);
-        (matches!(self.doing, Phase::Thinks | Phase::Answers) && silence >= SILENT).then_some(silence)
+        (matches!(self.doing, ActivityPhase::Thinks | ActivityPhase::Answers) && silence >= SILENT)
+            .then_some(silence)
     }
 
-    fn turn_to(&mut self, doing: Phase, now: Instant) {
+    fn turn_to(&mut self, doing: ActivityPhase, now: Instant) {
         if self.doing != doing {
             (self.doing, self.since) = (doing, now);
         }
@@ -299,7 +300,7 @@ impl Activity {
 
     /// Returns whether time itself changes the row.
     pub(crate) fn moves(&self) -> bool {
-        !matches!(self.doing, Phase::Nothing | Phase::Question)
+        !matches!(self.doing, ActivityPhase::Nothing | ActivityPhase::Question)
     }
 
     /// Returns the beginning of the activity, if the passing time changes the row.
@@ -309,7 +310,7 @@ impl Activity {
 
     /// Returns whether a model call has failed and is tried again after a pause.
     pub(crate) fn waits_for_an_attempt(&self) -> bool {
-        matches!(self.doing, Phase::Waits)
+        matches!(self.doing, ActivityPhase::Waits)
     }
 
     /// Returns the current activity and its duration, or `None` if there is none. `more` is appended.
@@ -318,21 +319,21 @@ impl Activity {
         let seconds = silence.unwrap_or(now.duration_since(self.since)).as_secs();
         let model = self.model.name();
         let what = match self.doing {
-            Phase::Nothing | Phase::Question => return None,
+            ActivityPhase::Nothing | ActivityPhase::Question => return None,
             _ if silence.is_some() => format!("{model} is silent"),
-            Phase::Asked => format!("waiting for {model}"),
-            Phase::Thinks => format!("{model} thinks"),
-            Phase::Answers => format!("{model} answers"),
-            Phase::Plans => format!("{model} is calling a tool"),
-            Phase::Waits => {
+            ActivityPhase::Asked => format!("waiting for {model}"),
+            ActivityPhase::Thinks => format!("{model} thinks"),
+            ActivityPhase::Answers => format!("{model} answers"),
+            ActivityPhase::Plans => format!("{model} is calling a tool"),
+            ActivityPhase::Waits => {
                 let left = self.next_attempt.saturating_duration_since(now).as_secs().max(1);
                 let left = units::duration(left * 1000).replace(".0s", "s");
                 return Some(format!("{model} failed, retrying in {left} · /retry"));
             }
-            Phase::Condenses => "condensing earlier messages".to_owned(),
-            Phase::Tools if self.tools.is_empty() => "the tools run".to_owned(),
-            Phase::Tools if self.tools.len() > 1 => format!("{} run", self.names()),
-            Phase::Tools => format!("{} runs", self.names()),
+            ActivityPhase::Condenses => "condensing earlier messages".to_owned(),
+            ActivityPhase::Tools if self.tools.is_empty() => "the tools run".to_owned(),
+            ActivityPhase::Tools if self.tools.len() > 1 => format!("{} run", self.names()),
+            ActivityPhase::Tools => format!("{} runs", self.names()),
         };
         let time = units::duration((seconds * 1000).max(1000)).replace(".0s", "s");
         let next = self.model.next().map(|next| format!(" · next: {next}"));
@@ -351,7 +352,7 @@ impl Activity {
     ) -> String {
         let Some(what) = self.waits_for(now, more) else {
             return match self.doing {
-                Phase::Nothing if self.summary.is_new() && self.worked.is_zero() => String::new(),
+                ActivityPhase::Nothing if self.summary.is_new() && self.worked.is_zero() => String::new(),
                 _ => style.dim_unless_painted(stand),
             };
         };

@@ -56,12 +56,12 @@ struct OpenCalls {
 struct OpenCall {
     /// The tool's name, as the call gives it.
     name: String,
-    step: CallProgress,
+    step: CallPhase,
 }
 
 /// The progress of a call.
 #[derive(Clone, Debug, PartialEq)]
-enum CallProgress {
+enum CallPhase {
     /// The arguments are being streamed.
     Announced,
     /// The model has called it, with these arguments, at this time.
@@ -136,9 +136,9 @@ impl OpenCalls {
     /// The arguments are complete. The name of this fact counts.
     fn ask(&mut self, call: &ToolCall, at: Timestamp, out: &mut Vec<RuntimeEvent>) {
         let planned = self.plan(&call.tool_call_id, &call.name, out);
-        if planned.step == CallProgress::Announced {
+        if planned.step == CallPhase::Announced {
             planned.name.clone_from(&call.name);
-            planned.step = CallProgress::Asked(call.input.clone(), at);
+            planned.step = CallPhase::Asked(call.input.clone(), at);
         }
     }
 
@@ -148,9 +148,9 @@ impl OpenCalls {
         let broken = matches!(stop_reason, StopReason::Broken | StopReason::Interrupted);
         for id in self.in_stream.drain(..) {
             let unmeant = |call: &OpenCall| match call.step {
-                CallProgress::Announced => true,
-                CallProgress::Asked(..) => broken,
-                CallProgress::Runs(_) => false,
+                CallPhase::Announced => true,
+                CallPhase::Asked(..) => broken,
+                CallPhase::Runs(_) => false,
             };
             if self.open.get(&id).is_some_and(unmeant) {
                 self.open.remove(&id);
@@ -169,7 +169,7 @@ impl OpenCalls {
             self.in_stream.push(id.clone());
             OpenCall {
                 name: name.to_owned(),
-                step: CallProgress::Announced,
+                step: CallPhase::Announced,
             }
         })
     }
@@ -182,7 +182,7 @@ impl OpenCalls {
         };
         let Some(call) = self.open.get_mut(id) else { return };
         // A call that is repeated after a crash is the same call: it is announced once.
-        if let CallProgress::Asked(input, _) = std::mem::replace(&mut call.step, CallProgress::Runs(at)) {
+        if let CallPhase::Asked(input, _) = std::mem::replace(&mut call.step, CallPhase::Runs(at)) {
             out.push(
                 ToolExecuting {
                     tool_call_id: id.clone(),
@@ -213,10 +213,10 @@ impl OpenCalls {
             return;
         };
         let duration_ms = match step {
-            CallProgress::Runs(since) => at.millis_since(since),
+            CallPhase::Runs(since) => at.millis_since(since),
             // No tool runs: another agent is at work until then.
-            CallProgress::Asked(_, since) if name == DELEGATE => at.millis_since(since),
-            CallProgress::Asked(..) | CallProgress::Announced => 0,
+            CallPhase::Asked(_, since) if name == DELEGATE => at.millis_since(since),
+            CallPhase::Asked(..) | CallPhase::Announced => 0,
         };
         let (tool_call_id, details) = (result.tool_call_id.clone(), result.details.clone());
         let event = match failure_of(result) {

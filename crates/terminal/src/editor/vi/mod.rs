@@ -16,7 +16,7 @@ const MOST_AGAIN: usize = 100;
 /// The state of the vi keys.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vi {
-    mode: Mode,
+    mode: ViMode,
     /// The number that is being typed.
     count: Option<usize>,
     /// The pending operator and its count.
@@ -36,7 +36,7 @@ pub(super) struct Vi {
 
 /// The meaning of keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Mode {
+enum ViMode {
     /// Letters are typed.
     #[default]
     Insert,
@@ -96,12 +96,12 @@ enum MotionExtent {
 impl Vi {
     /// Returns whether keys are commands.
     pub(super) fn is_normal(&self) -> bool {
-        self.mode == Mode::Normal
+        self.mode == ViMode::Normal
     }
 
     /// A new line begins, by typing.
     pub(super) fn begin(&mut self) {
-        self.mode = Mode::Insert;
+        self.mode = ViMode::Insert;
         self.typed.clear();
         self.changes = false;
         self.forget();
@@ -125,7 +125,7 @@ impl Vi {
     /// A command is complete: if it changed something, `.` does it again.
     fn done(&mut self) {
         self.forget();
-        if self.mode == Mode::Insert {
+        if self.mode == ViMode::Insert {
             return;
         }
         if std::mem::take(&mut self.changes) && !self.again {
@@ -154,7 +154,7 @@ impl Editor {
             let before = self.pastes.landed(&self.text, self.cursor, before);
             self.cursor = before.max(motion::row_start(&self.text, self.cursor));
             self.undo.release();
-            vi.mode = Mode::Normal;
+            vi.mode = ViMode::Normal;
             vi.done();
             return EditOutcome::Changed;
         }
@@ -238,7 +238,7 @@ impl Editor {
     fn insert_mode(&mut self) -> EditOutcome {
         self.undo.hold();
         if let Some(vi) = &mut self.vi {
-            (vi.mode, vi.changes) = (Mode::Insert, true);
+            (vi.mode, vi.changes) = (ViMode::Insert, true);
             vi.forget();
         }
         EditOutcome::Changed

@@ -13,7 +13,7 @@ use crate::vendors::VendorRefusal;
 const MAX_AGE: u64 = 300;
 
 /// The parts of an `authorization`.
-struct Claim<'a> {
+struct AuthorizationParts<'a> {
     access_key: &'a str,
     scope: &'a str,
     signed: &'a str,
@@ -87,14 +87,14 @@ pub(super) fn check(
     Ok(())
 }
 
-fn claim(authorization: &str) -> Option<Claim<'_>> {
+fn claim(authorization: &str) -> Option<AuthorizationParts<'_>> {
     let fields = authorization.strip_prefix("AWS4-HMAC-SHA256 ")?;
     let field = |name: &str| {
         let mut all = fields.split(',').map(str::trim);
         all.find_map(|field| field.strip_prefix(name)?.strip_prefix('='))
     };
     let (access_key, scope) = field("Credential")?.split_once('/')?;
-    Some(Claim {
+    Some(AuthorizationParts {
         access_key,
         scope,
         signed: field("SignedHeaders")?,

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::form::is_name;
-use super::{OpenCalls, encrypted, refuse, rules};
+use super::{UnansweredCalls, encrypted, refuse, rules};
 use crate::vendors::VendorRefusal;
 use crate::vendors::picture::is_sent_well;
 
@@ -19,7 +19,7 @@ pub(super) fn check(body: &Value) -> Result<(), VendorRefusal> {
         ));
     }
     let model = body["model"].as_str().unwrap_or_default();
-    let mut open = OpenCalls::new();
+    let mut open = UnansweredCalls::new();
     for (at, item) in items.iter().enumerate() {
         match kind(item) {
             "message" => message(item, at)?,

@@ -130,4 +130,4 @@ fn encrypted(model: &str, words: &str) -> String {
 }
 
 /// The ids of the calls in an input that have no output yet.
-type OpenCalls<'a> = BTreeSet<&'a str>;
+type UnansweredCalls<'a> = BTreeSet<&'a str>;

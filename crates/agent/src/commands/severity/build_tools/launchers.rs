@@ -2,7 +2,7 @@
 //! program is judged by its own rows.
 
 use super::words::{SIGNS, begins_as_glob, leaves};
-use super::{Command, PASS_ON, Part, are_listed, has, is_option, name};
+use super::{BuildCommand, PASS_ON, WordOwner, are_listed, has, is_option, name};
 
 /// Commands that run another program: program and subcommand.
 const LAUNCHERS: &[(&str, &str)] = &[
@@ -24,7 +24,7 @@ const LAUNCHERS: &[(&str, &str)] = &[
 /// lists, install what the project names or show something, with any options.
 const ONLY_LAUNCHERS: &str = "bundle hatch pdm pipenv poetry uv";
 
-impl Command<'_> {
+impl BuildCommand<'_> {
     /// Returns where the program that this command runs stands among its words. `at` is the place of the
     /// subcommand.
     pub(super) fn launched(&self, at: Option<usize>) -> Option<usize> {
@@ -64,7 +64,7 @@ impl Command<'_> {
             return found;
         };
         // Only a bare name is certainly that tool: `npx OWNER/jest` is anybody's repository.
-        let of_tool = Command::of(
+        let of_tool = BuildCommand::of(
             rest,
             self.workspace,
             self.is_whole,
@@ -109,7 +109,7 @@ impl Command<'_> {
             let is_known = || are_listed(&rows, word) || self.has_known_value(place);
             let is_unlisted = is_option(word) && *word != "--" && !is_known();
             found.extend(is_unlisted.then(|| self.named("", name(word))));
-            let is_doubtful = self.is_doubtful(place, Part::Own);
+            let is_doubtful = self.is_doubtful(place, WordOwner::Own);
             found.extend(is_doubtful.then(|| self.named("", word)));
         }
         found
@@ -127,7 +127,7 @@ impl Command<'_> {
         let own = at.filter(|_| !runs).unwrap_or(self.words.len());
         let mut found = self.own_of_launcher(own, subcommand);
         found.extend(self.unknown_subcommand(at));
-        let others = (own..self.words.len()).filter(|place| self.is_doubtful(*place, Part::Own));
+        let others = (own..self.words.len()).filter(|place| self.is_doubtful(*place, WordOwner::Own));
         found.extend(others.map(|place| self.named("", self.words[place])));
         found
     }

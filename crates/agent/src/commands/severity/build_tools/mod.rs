@@ -134,7 +134,7 @@ fn name_of(program: &str) -> &str {
 /// Returns the words of one command that no star matches, as a pattern would have them. Words have marks for
 /// blanks within them. `is_whole`: whether it is a command, and not the beginning of a pattern.
 fn unlisted(words: &[&str], workspace: &str, is_whole: bool) -> Vec<String> {
-    let command = Command::of(words, workspace, is_whole, MOST_LAUNCHERS);
+    let command = BuildCommand::of(words, workspace, is_whole, MOST_LAUNCHERS);
     command.map_or_else(Vec::new, |command| command.unlisted())
 }
 
@@ -164,7 +164,7 @@ pub(super) fn tool(program: &str) -> Option<&str> {
 }
 
 /// A command of a tool.
-struct Command<'a> {
+struct BuildCommand<'a> {
     program: &'a str,
     words: &'a [&'a str],
     workspace: &'a str,
@@ -173,7 +173,7 @@ struct Command<'a> {
     launchers: usize,
 }
 
-impl<'a> Command<'a> {
+impl<'a> BuildCommand<'a> {
     /// Returns the command of these words, if the first one is a tool of the table.
     fn of(words: &'a [&'a str], workspace: &'a str, is_whole: bool, launchers: usize) -> Option<Self> {
         let (program, words) = words.split_first()?;
@@ -208,7 +208,7 @@ impl<'a> Command<'a> {
     fn judge_words(&self, at: Option<usize>, found: &mut Vec<String>) {
         let subcommand = at.map_or("", |at| self.words[at]);
         let (own, behind) = (self.rows(subcommand, false), self.rows(subcommand, true));
-        let mut part = Part::Own;
+        let mut part = WordOwner::Own;
         let mut plain = 0;
         for (place, word) in self.words.iter().enumerate() {
             if *word == "--" {
@@ -217,7 +217,7 @@ impl<'a> Command<'a> {
                     break;
                 }
                 if !behind.is_empty() {
-                    part = Part::Inner;
+                    part = WordOwner::Inner;
                     // A rule that names the border allows all options behind it.
                     found.extend((!self.is_whole).then(|| self.named(subcommand, "--")));
                 }
@@ -225,23 +225,23 @@ impl<'a> Command<'a> {
             }
             if is_option(word) {
                 let is_known = match part {
-                    Part::Own => are_listed(&own, word),
-                    Part::Script(script) => self.is_of_project(script) || are_listed(&behind, word),
-                    Part::Inner => self.runs_its_program(subcommand) || are_listed(&behind, word),
-                    Part::PassedOn => are_listed(&behind, word),
+                    WordOwner::Own => are_listed(&own, word),
+                    WordOwner::Script(script) => self.is_of_project(script) || are_listed(&behind, word),
+                    WordOwner::Inner => self.runs_its_program(subcommand) || are_listed(&behind, word),
+                    WordOwner::PassedOn => are_listed(&behind, word),
                 };
                 let word = (!is_known && !self.has_known_value(place)).then(|| match part {
-                    Part::Inner => self.named(subcommand, "--"),
-                    Part::Script(script) => self.named(subcommand, script),
-                    Part::Own | Part::PassedOn => self.named("", name(word)),
+                    WordOwner::Inner => self.named(subcommand, "--"),
+                    WordOwner::Script(script) => self.named(subcommand, script),
+                    WordOwner::Own | WordOwner::PassedOn => self.named("", name(word)),
                 });
                 found.extend(word);
             } else if at.is_none_or(|at| place >= at) {
                 plain += 1;
                 let next = self.behind_plain(word, subcommand, plain);
-                if let (Part::Own, Some(next)) = (part, next) {
+                if let (WordOwner::Own, Some(next)) = (part, next) {
                     part = next;
-                    if let Part::Script(script) = next {
+                    if let WordOwner::Script(script) = next {
                         let is_known = self.is_whole && self.is_of_project(script);
                         found.extend((!is_known).then(|| self.named(subcommand, script)));
                     }
@@ -311,24 +311,24 @@ impl<'a> Command<'a> {
     }
 
     /// Returns the part that the words behind the `plain`th word without dashes belong to, if it changes.
-    fn behind_plain<'w>(&self, word: &'w str, subcommand: &str, plain: usize) -> Option<Part<'w>> {
+    fn behind_plain<'w>(&self, word: &'w str, subcommand: &str, plain: usize) -> Option<WordOwner<'w>> {
         // With `--test`, they select files.
         if self.program == "node" && self.words.contains(&"--test") {
             return None;
         }
         if self.program == "bun" && subcommand == "run" && plain == 2 && self.is_of_project(word) {
-            return Some(Part::Script(word));
+            return Some(WordOwner::Script(word));
         }
         let scripts = OF_SCRIPTS.iter().find(|(program, _)| *program == self.program);
         if let Some((_, before)) = scripts {
             let at = 1 + usize::from(!before.is_empty());
             return (plain == at && (before.is_empty() || *before == subcommand))
-                .then_some(Part::Script(word));
+                .then_some(WordOwner::Script(word));
         }
         let is_test = self.program == "bun" && subcommand == "test";
         let is_own = is_test || OF_MANAGERS.contains(&subcommand) && (subcommand != "run" || plain == 1);
         let is_passed = PASS_ON.contains(&self.program) && (self.program == "just" || !is_own);
-        is_passed.then_some(Part::PassedOn)
+        is_passed.then_some(WordOwner::PassedOn)
     }
 
     /// The rows for its own words, or for those `behind` the border to another program.
@@ -351,7 +351,7 @@ impl<'a> Command<'a> {
 
 /// The program that words of a command belong to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part<'a> {
+enum WordOwner<'a> {
     /// The tool itself.
     Own,
     /// The one behind `--`.

@@ -12,7 +12,7 @@
 //! Names of scripts, recipes and tasks are in `targets`.
 
 use super::targets::is_target;
-use super::{Command, are_listed, has, is_option, tool};
+use super::{BuildCommand, are_listed, has, is_option, tool};
 
 /// The subcommands of a program.
 #[rustfmt::skip]
@@ -72,7 +72,7 @@ const BEFORE_SCRIPTS: &[(&str, &str)] = &[
     ("yarn", "run"),
 ];
 
-impl Command<'_> {
+impl BuildCommand<'_> {
     /// The place of the subcommand, behind the words that may stand in front of it.
     pub(super) fn behind_front(&self, first: usize) -> usize {
         let mut at = first;

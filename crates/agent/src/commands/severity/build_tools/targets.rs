@@ -2,7 +2,7 @@
 //! `gradle :app:check`. By their names they build, test, check, format or show something. Any other may
 //! deploy or delete, so a rule has to name it.
 
-use super::{Command, has, is_option};
+use super::{BuildCommand, has, is_option};
 
 /// First parts of names.
 #[rustfmt::skip]
@@ -83,7 +83,7 @@ fn is_task(path: &str) -> bool {
         && is_target(&dashed)
 }
 
-impl Command<'_> {
+impl BuildCommand<'_> {
     /// Returns whether the word at this place is a recipe, a task or a goal that no star matches.
     pub(super) fn is_unknown_target(&self, at: usize) -> bool {
         let word = self.words[at];

@@ -2,7 +2,7 @@
 //! file, name code of another place, or reach a shell with signs that it reads.
 
 use super::values::{is_place_of_project, is_typescript_project};
-use super::{Command, Part, has, is_option};
+use super::{BuildCommand, WordOwner, has, is_option};
 use crate::commands::command_analysis::BLANK;
 use crate::pattern::is_within;
 
@@ -22,9 +22,9 @@ const OF_PACKAGES: &str = "add i info install outdated remove rm uninstall view 
 /// Options and subcommands of these managers whose next word is the name of a package in the workspace.
 const OF_MEMBERS: &str = "--filter -F --workspace -w workspace";
 
-impl Command<'_> {
+impl BuildCommand<'_> {
     /// Returns whether the word at this place, or the value in it, does more than it selects.
-    pub(super) fn is_doubtful(&self, at: usize, part: Part<'_>) -> bool {
+    pub(super) fn is_doubtful(&self, at: usize, part: WordOwner<'_>) -> bool {
         let word = self.words[at];
         let is_hazard = if is_option(word) {
             self.is_hazard(value(word), part)
@@ -84,7 +84,7 @@ impl Command<'_> {
     }
 
     /// Returns whether a word sets a variable, reads options from a file, or names code of another place.
-    fn is_hazard(&self, word: &str, part: Part<'_>) -> bool {
+    fn is_hazard(&self, word: &str, part: WordOwner<'_>) -> bool {
         if word.starts_with('@') {
             return true;
         }
@@ -97,7 +97,7 @@ impl Command<'_> {
                 .all(|c| c.is_alphanumeric() || "-_.:,@+%".contains(c)),
             "mvn" | "mvnw" => word.matches(':').count() > 1,
             // These part properties, of which one may name a program.
-            "dotnet" => word.contains([';', ',']) || (part == Part::Inner && word.contains('=')),
+            "dotnet" => word.contains([';', ',']) || (part == WordOwner::Inner && word.contains('=')),
             // An address needs no slashes, and its scheme may have any case: `http:host/x.ts`, `NPM:x`.
             "deno" => word.contains(':') && self.words.first() != Some(&"task"),
             // A target in a JSON file names a linker.
@@ -108,7 +108,7 @@ impl Command<'_> {
                 word.ends_with(".json") && !is_typescript_project(word.rsplit('/').next().unwrap_or(word))
             }
             // The script may be `tsc`.
-            "npm" | "pnpm" | "yarn" | "bun" => part != Part::Own && word.ends_with(".json"),
+            "npm" | "pnpm" | "yarn" | "bun" => part != WordOwner::Own && word.ends_with(".json"),
             _ => false,
         }
     }
