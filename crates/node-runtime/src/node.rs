@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use agentx_bus::{Bus, KeyPattern, Serve};
 use agentx_runtime::{
-    ActionDispatcher, AgentEventBus, Agents, CallSlots, Condenser, ContextView, DriverParts, LogError,
-    ModelInfo, NoAgents, OpenRequest, RedactingLog, Redactor, RuntimeError, Session, SessionIds, SessionInfo,
-    SessionLog, SessionQuery, StandingRules, SystemBus, names_session, open_session, redact_request,
+    ActionDispatcher, AgentEventBus, Agents, BusModels, CallSlots, Condenser, ContextView, DriverParts,
+    LogError, ModelInfo, NoAgents, OpenRequest, RedactingLog, Redactor, RuntimeError, Session, SessionIds,
+    SessionInfo, SessionLog, SessionQuery, StandingRules, SystemBus, names_session, open_session,
+    redact_request,
 };
 use agentx_tools::Toolbox;
 use agentx_types::{
@@ -63,10 +64,13 @@ impl NodeRuntime {
         };
         let bus = Bus::new();
         let tools = ToolEffector::new(parts.tools.clone(), log.clone()).hearing(bus.read_only());
+        let over_bus = BusModels::default();
+        let condenser = Condenser::new(Arc::new(over_bus.clone()));
         let actions = ActionDispatcher::new()
-            .with(ActionKind::CallModel, models.clone())
-            .with(ActionKind::Condense, Arc::new(Condenser::new(models)))
+            .with(ActionKind::CallModel, models)
+            .with(ActionKind::Condense, Arc::new(condenser))
             .with(ActionKind::CallTool, Arc::new(tools));
+        over_bus.connect(&actions);
         for (source, service) in parts.context {
             let topic = topic::of_action(ActionKind::BuildContext);
             let serve = Serve::new(&source).on(topic, KeyPattern::exact(&source));

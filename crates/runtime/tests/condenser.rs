@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
+use agentx_bus::{KeyPattern, Serve};
 use agentx_runtime::{
-    BoxFuture, CapturedEffect, Condenser, ContextRequest, Delivery, Effector, EventSink, RequestKey,
-    RuntimeError, Session, UserInput, View,
+    BoxFuture, BusModels, CapturedEffect, Condenser, ContextRequest, Delivery, Effector, EventSink,
+    RequestKey, RuntimeError, Session, UserInput, View,
 };
-use agentx_testing::{Gate, MemoryWorld, ModelScript, fixture};
+use agentx_testing::{Gate, MemoryWorld, ModelScript, ScriptedModel, fixture};
 use agentx_types::{
     Action, ActionBody, ActionId, ActionKind, AgentConfig, AttemptFailed, Condense, ContextChange,
     EnvironmentEvent, ModelRequest, RuntimeEvent, StopReason,
@@ -21,9 +22,10 @@ struct World {
 
 impl World {
     async fn new(answers: impl IntoIterator<Item = ModelScript>) -> Self {
-        let memory = MemoryWorld::new(answers);
-        let condenser = Condenser::new(Arc::new(memory.model.clone()));
-        let memory = memory.with_effector(ActionKind::Condense, Arc::new(condenser));
+        let over_bus = BusModels::default();
+        let condenser = Condenser::new(Arc::new(over_bus.clone()));
+        let memory = MemoryWorld::new(answers).with_effector(ActionKind::Condense, Arc::new(condenser));
+        over_bus.connect(&memory.parts.actions);
         let mut config = AgentConfig {
             condensing: Some(Box::default()),
             ..fixture::config()
@@ -115,6 +117,27 @@ async fn a_summary_is_one_fact_and_no_answer() {
     assert_eq!(texts[0], "question 0");
     assert!(texts[1].ends_with("The harbour was spoken of."), "{texts:?}");
     assert_eq!(texts.last().unwrap(), "go on");
+}
+
+#[tokio::test]
+async fn whoever_serves_the_calls_of_the_model_writes_the_summary() {
+    let world = World::said_much([]).await;
+    let actions = &world.memory.parts.actions;
+    let before = world.memory.model.requests().len();
+    let own = ScriptedModel::new([ModelScript::text("The harbour was spoken of.")]);
+    let serve = Serve::new("own").on("llm.requests", KeyPattern::prefix("test/"));
+    actions.serve_as(serve.capacity(1), Arc::new(own.clone()));
+    let change = world.wish(condense()).await.unwrap();
+    assert!(matches!(change, ContextChange::Condensed(_)), "{change:?}");
+    assert_eq!(own.requests().len(), 1);
+    assert_eq!(world.memory.model.requests().len(), before);
+    let responders = actions.responders();
+    let own = responders.iter().find(|responder| responder.name == "own");
+    assert_eq!(
+        own.unwrap().settled,
+        1,
+        "it is in the list of requests like any call"
+    );
 }
 
 #[tokio::test]

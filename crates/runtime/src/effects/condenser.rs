@@ -36,9 +36,26 @@ const LONGEST_PAUSE_MS: u64 = 2_000;
 /// The code of a summary that reached its longest length.
 const CUT_OFF: &str = "cut_off";
 
-/// Has summaries written by the effector for model calls.
+/// Has summaries written by the models that answer agents.
 ///
-/// It calls `models` directly, not over the bus: its whole work is one action that ends with one fact.
+/// A runtime gives it [`BusModels`](crate::BusModels): then each call is a request on `llm.requests`, so
+/// whoever serves the model answers it within its capacity, and a cancelled summary cancels it there.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// use agentx_runtime::{ActionDispatcher, BusModels, Condenser, Effector};
+/// use agentx_types::ActionKind;
+///
+/// # fn actions(models: Arc<dyn Effector>) -> ActionDispatcher {
+/// let over_bus = BusModels::default();
+/// let actions = ActionDispatcher::new()
+///     .with(ActionKind::CallModel, models)
+///     .with(ActionKind::Condense, Arc::new(Condenser::new(Arc::new(over_bus.clone()))));
+/// over_bus.connect(&actions);
+/// # actions
+/// # }
+/// ```
 pub struct Condenser {
     models: Arc<dyn Effector>,
 }

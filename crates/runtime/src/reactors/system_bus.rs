@@ -9,7 +9,6 @@ use agentx_types::{ActionKind, topic};
 
 use crate::driver::DriverParts;
 use crate::effects::actions::ActionDispatcher;
-use crate::effects::condenser::Condenser;
 use crate::effects::effect::Effector;
 use crate::ingress::{Ingress, InvalidEnvironmentName, OpenSessions};
 use crate::log::SessionLog;
@@ -159,18 +158,17 @@ impl SystemBus {
         self.serve(serve, Arc::new(served)).offering(&self.tools, spec)
     }
 
-    /// Serves the calls of the models of a provider: those of agents, scripts and MCP servers, and those by
-    /// which conversations are condensed. If the runtime knows secrets, `models` gets requests without them.
+    /// Serves the calls of the models of a provider: those of agents, scripts and MCP servers, and those of
+    /// the [`Condenser`](crate::Condenser), which asks for summaries over the bus. If the runtime knows
+    /// secrets, `models` gets requests without them.
     pub fn serve_models(&self, provider: &str, models: Arc<dyn Effector>) -> Serving {
         let models: Arc<dyn Effector> = match &self.redactor {
             Some(redactor) => Arc::new(RedactingModels::new(models, redactor.clone())),
             None => models,
         };
-        let keys = || KeyPattern::prefix(&format!("{provider}/"));
-        let calls = Serve::new(provider).on(topic::of_action(ActionKind::CallModel), keys());
-        let condensing = Serve::new(provider).on(topic::of_action(ActionKind::Condense), keys());
-        let condenser = Arc::new(Condenser::new(models.clone()));
-        self.serve(calls, models).and(self.serve(condensing, condenser))
+        let keys = KeyPattern::prefix(&format!("{provider}/"));
+        let calls = Serve::new(provider).on(topic::of_action(ActionKind::CallModel), keys);
+        self.serve(calls, models)
     }
 
     /// Performs model calls of a reactor: the responder for the model's provider answers them, like those of
