@@ -87,8 +87,8 @@ impl CapturedEffect {
         }
     }
 
-    /// Lets the effector end before its final event is returned. The caller drops this value then, and a request
-    /// over the bus that is dropped before its responder has settled it counts as lost.
+    /// Lets the effector end before its final event is returned. The caller drops this value then, and a
+    /// request over the bus that is dropped before its responder has settled it counts as lost.
     async fn end(&mut self) {
         if self.is_performed {
             return;
