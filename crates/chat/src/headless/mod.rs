@@ -8,6 +8,7 @@ mod facts;
 mod folder_of_rule;
 mod operator;
 mod output_options;
+mod parts;
 mod run_start;
 mod shown_answer;
 mod typed_answer;
@@ -16,7 +17,7 @@ mod waits;
 use std::sync::Arc;
 
 use agentx::runtime::{Delivery, Session, SessionState, UserInput, View};
-use agentx::types::{AgentStateId, ApprovalRequested, AskUser, Envelope, RunId, RuntimeEvent};
+use agentx::types::{ApprovalRequested, AskUser, Envelope, RunId, RuntimeEvent};
 
 use crate::error::ChatError;
 use crate::exit::Exit;
@@ -26,7 +27,6 @@ use crate::render::agents::LiveAgents;
 use crate::render::approval;
 use crate::render::clean::clean;
 use crate::render::conversation;
-use crate::render::transcript::TranscriptRenderer;
 use crate::run_result::RunResult;
 use crate::session_opening;
 use crate::terminal::console::Console;
@@ -37,8 +37,8 @@ pub(crate) use ending::{RunOutcomeCollector, command_that_allows};
 use facts::{drain, next_fact};
 pub use operator::RemoteApprovals;
 pub use output_options::{Format, OutputOptions};
+use parts::{FollowedRun, HeadlessOutput, RunQuestions};
 use run_start::AnswerOutput;
-use shown_answer::ShownAnswer;
 pub use typed_answer::{held_to, read_schema};
 use waits::RunWaits;
 
@@ -74,12 +74,12 @@ pub async fn with_session(
     }
     let run_id = run_start::run(session, prompt, &before).await?;
     let mut headless = Headless::new(session.clone(), run_id, manner, approver, console);
-    (headless.is_onward, headless.shown_from) = (is_onward, shown_from);
+    (headless.run.is_onward, headless.output.shown_from) = (is_onward, shown_from);
     let earlier = before.run.as_ref().filter(|_| !is_onward);
-    headless.earlier = earlier.map(|run| run.run_id.clone());
-    headless.questions_wait = before.config.ask_user == Some(AskUser::Wait);
+    headless.run.earlier = earlier.map(|run| run.run_id.clone());
+    headless.questions.stay_open = before.config.ask_user == Some(AskUser::Wait);
     headless.cast = headless.cast.with_first(&before.config.name);
-    headless.transcript.max_cost = before.config.limits.max_cost;
+    headless.output.transcript.max_cost = before.config.limits.max_cost;
     headless.waits.longest = manner.longest_wait;
     headless.asked_before(&before, console).await?;
     headless.leave_long_wait(&before);
@@ -111,30 +111,13 @@ pub async fn with_session(
 
 struct Headless {
     session: Arc<dyn Session>,
-    transcript: TranscriptRenderer,
+    output: HeadlessOutput,
     cast: LiveAgents,
     ending: RunOutcomeCollector,
-    run_id: RunId,
-    /// The run that was there before the prompt.
-    earlier: Option<RunId>,
-    /// The agent whose run it is, once it has said something.
-    agent: Option<AgentStateId>,
-    /// Whether the command also waits for the queue after the run.
-    is_onward: bool,
-    /// Whether a question of the model stays open if there is no person to answer it.
-    questions_wait: bool,
+    run: FollowedRun,
+    questions: RunQuestions,
     /// The waits of the run for a time.
     waits: RunWaits,
-    /// Events up to here are not shown.
-    shown_from: u64,
-    /// Questions of events up to here were put before.
-    asked_until: u64,
-    format: Format,
-    frames: bool,
-    words: AnswerOutput,
-    shown: ShownAnswer,
-    quiet: bool,
-    approver: Approver,
     signal: Option<Exit>,
 }
 
@@ -146,30 +129,17 @@ impl Headless {
         approver: Approver,
         console: &Console,
     ) -> Self {
-        let words = AnswerOutput::choose(manner, console);
+        let output = HeadlessOutput::new(manner, &approver, console);
         let cast =
             LiveAgents::new(console.err_style(), console.terminal.width).show_separately(manner.streams);
         Self {
             session,
-            transcript: TranscriptRenderer::new(console.err_style(), console.terminal.width)
-                .with_silent_end()
-                .without_person(approver.lacks_terminal()),
-            cast: cast.whole_messages(words == AnswerOutput::Printed),
+            cast: cast.whole_messages(output.words == AnswerOutput::Printed),
+            output,
             ending: RunOutcomeCollector::new(run_id.clone()),
-            run_id,
-            earlier: None,
-            agent: None,
-            is_onward: false,
-            questions_wait: false,
+            run: FollowedRun::new(run_id),
+            questions: RunQuestions::new(approver),
             waits: RunWaits::default(),
-            shown_from: 0,
-            asked_until: 0,
-            format: manner.format,
-            frames: manner.view == View::Runtime && manner.format == Format::StreamJson,
-            words,
-            shown: ShownAnswer::default(),
-            quiet: manner.quiet,
-            approver,
             signal: None,
         }
     }
@@ -195,11 +165,11 @@ impl Headless {
                         || self.take_back().await?;
                 }
                 fact = next_fact(&mut facts) => self.fact(fact?, &mut facts, console)?,
-                answer = self.approver.answered(console) => match answer {
+                answer = self.questions.approver.answered(console) => match answer {
                     Ok(answer) => {
                         // The call may have been settled meanwhile; then there is nothing to decide.
                         let _ = self.session.approve(answer).await;
-                        self.approver.put_next(&self.session, &self.cast, console).await;
+                        self.questions.approver.put_next(&self.session, &self.cast, console).await;
                     }
                     Err(why @ ChatError::Run { .. }) => {
                         self.ending.left(why);
@@ -207,8 +177,8 @@ impl Headless {
                     }
                     Err(why) => return Err(why),
                 },
-                news = link.news(), if !self.quiet => {
-                    self.transcript.aside(&console.err_style().warn(&format!("· {news}")));
+                news = link.news(), if !self.output.quiet => {
+                    self.output.transcript.aside(&console.err_style().warn(&format!("· {news}")));
                 }
                 why = away.wait_until_given_up() => return Err(why.into()),
                 exit = signals.next() => {
@@ -224,7 +194,7 @@ impl Headless {
                     }
                 }
             }
-            self.print(console)?;
+            self.output.print(console)?;
         }
         if let Some(facts) = &mut facts {
             let drained = drain(facts, events.seq(), console).await;
@@ -232,9 +202,9 @@ impl Headless {
                 drained?;
             }
         }
-        self.cast.end_lines(&mut self.transcript);
-        self.transcript.end_line();
-        self.print_whole(console)?;
+        self.cast.end_lines(&mut self.output.transcript);
+        self.output.transcript.end_line();
+        self.output.print_whole(console)?;
         Ok(self.ending.into_result(self.signal))
     }
 
@@ -258,7 +228,7 @@ impl Headless {
     /// will therefore never begin.
     async fn take_back(&mut self) -> Result<bool, ChatError> {
         let is_taken_back =
-            self.signal.is_some() && run_start::take_back(&self.session, &self.run_id).await?;
+            self.signal.is_some() && run_start::take_back(&self.session, &self.run.id).await?;
         if is_taken_back {
             self.ending.taken_back();
         }
@@ -268,17 +238,17 @@ impl Headless {
     /// Returns whether another input waits, or its run is under way, or an agent in the background is at
     /// work.
     async fn has_more(&self) -> Result<bool, ChatError> {
-        if !self.is_onward || self.signal.is_some() {
+        if !self.run.is_onward || self.signal.is_some() {
             return Ok(false);
         }
         let state = self.session.state().await?;
-        let is_last = state.run.is_some_and(|run| run.run_id == self.run_id);
+        let is_last = state.run.is_some_and(|run| run.run_id == self.run.id);
         Ok(!is_last || !state.queued.is_empty() || self.cast.is_at_work())
     }
 
     /// Puts the questions that were open when the session was opened.
     async fn asked_before(&mut self, before: &SessionState, console: &mut Console) -> Result<(), ChatError> {
-        self.asked_until = before.last_seq;
+        self.questions.asked_until = before.last_seq;
         for asked in &before.pending_approvals {
             self.asked(&approval::open(asked), console).await?;
         }
@@ -286,19 +256,22 @@ impl Headless {
     }
 
     async fn asked(&mut self, request: &ApprovalRequested, console: &mut Console) -> Result<(), ChatError> {
-        if let Some(note) = self.approver.asked_elsewhere(request) {
-            self.transcript.aside(&console.err_style().warn(&note));
-            return self.print(console);
+        if let Some(note) = self.questions.approver.asked_elsewhere(request) {
+            self.output.transcript.aside(&console.err_style().warn(&note));
+            return self.output.print(console);
         }
-        if self.questions_wait && request.question.is_some() && self.approver.is_unattended() {
-            self.print(console)?;
+        if self.questions.stay_open && request.question.is_some() && self.questions.approver.is_unattended() {
+            self.output.print(console)?;
             self.ending.left(run_start::left_waiting(self.session.id()));
             return Ok(());
         }
-        if let Some(answer) = self.approver.asked(request) {
+        if let Some(answer) = self.questions.approver.asked(request) {
             self.session.approve(answer).await?;
         }
-        self.approver.put_next(&self.session, &self.cast, console).await;
+        self.questions
+            .approver
+            .put_next(&self.session, &self.cast, console)
+            .await;
         Ok(())
     }
 
@@ -306,55 +279,63 @@ impl Headless {
         let Delivery::Runtime(envelope) = delivery else {
             return Ok(());
         };
-        if envelope.seq <= self.shown_from {
+        if envelope.seq <= self.output.shown_from {
             self.cast.meet(envelope);
-            self.transcript.note_earlier(&envelope.event);
+            self.output.transcript.note_earlier(&envelope.event);
             // An agent that was already at work may continue behind the run, like one that this run creates.
-            self.is_onward |= self.cast.is_at_work();
+            self.run.is_onward |= self.cast.is_at_work();
             return Ok(());
         }
-        if self.frames {
+        if self.output.frames {
             console.out_json(&**envelope)?;
         }
         let event = &envelope.event;
-        self.cast.event(&mut self.transcript, envelope);
-        if let Some(note) = run_start::of_before(event, self.earlier.as_ref()).filter(|_| !self.quiet) {
+        self.cast.event(&mut self.output.transcript, envelope);
+        if let Some(note) =
+            run_start::of_before(event, self.run.earlier.as_ref()).filter(|_| !self.output.quiet)
+        {
             let note = console.err_style().warn(&format!("· {note}"));
-            self.transcript.aside(&note);
+            self.output.transcript.aside(&note);
         }
         match event {
-            RuntimeEvent::ApprovalRequested(request) if envelope.seq > self.asked_until => {
-                self.print_whole(console)?;
+            RuntimeEvent::ApprovalRequested(request) if envelope.seq > self.questions.asked_until => {
+                self.output.print_whole(console)?;
                 self.asked(request, console).await?;
             }
-            RuntimeEvent::MessageStop(_) => self.print_whole(console)?,
+            RuntimeEvent::MessageStop(_) => self.output.print_whole(console)?,
             RuntimeEvent::ToolExecuting(_) | RuntimeEvent::ToolCompleted(_) if self.waits.concern(event) => {
                 self.leave_if_waiting().await?;
             }
-            RuntimeEvent::ToolFailed(failed) if self.approver.lacks_terminal() => {
+            RuntimeEvent::ToolFailed(failed) if self.questions.approver.lacks_terminal() => {
                 self.ending.tool_failed(failed)
             }
             RuntimeEvent::ToolCallAnswered(answered) => {
-                self.approver.settled(&answered.tool_call_id);
-                self.approver.put_next(&self.session, &self.cast, console).await;
+                self.questions.approver.settled(&answered.tool_call_id);
+                self.questions
+                    .approver
+                    .put_next(&self.session, &self.cast, console)
+                    .await;
             }
             RuntimeEvent::ApprovalSettled(settled) => {
-                self.approver.settled(&settled.tool_call_id);
-                self.approver.put_next(&self.session, &self.cast, console).await;
+                self.questions.approver.settled(&settled.tool_call_id);
+                self.questions
+                    .approver
+                    .put_next(&self.session, &self.cast, console)
+                    .await;
             }
             // The run before this one was stopped; this one is not wanted either.
-            RuntimeEvent::RunStarted(started) if started.run_id == self.run_id && self.signal.is_some() => {
+            RuntimeEvent::RunStarted(started) if started.run_id == self.run.id && self.signal.is_some() => {
                 self.stop().await?;
             }
             // It may continue behind the run, and its result begins another run.
-            RuntimeEvent::AgentStarted(started) => self.is_onward |= started.parent.is_some(),
+            RuntimeEvent::AgentStarted(started) => self.run.is_onward |= started.parent.is_some(),
             _ => {}
         }
-        if self.is_onward {
+        if self.run.is_onward {
             self.continue_with_next(envelope);
         }
         let run_id = envelope.run_id.as_ref();
-        if run_id.is_none_or(|run_id| *run_id == self.run_id) {
+        if run_id.is_none_or(|run_id| *run_id == self.run.id) {
             self.ending.event(event);
         }
         Ok(())
@@ -362,18 +343,18 @@ impl Headless {
 
     /// Continues with a queued message after the run: its answer is the answer from then on.
     fn continue_with_next(&mut self, envelope: &Envelope<RuntimeEvent>) {
-        if envelope.run_id.as_ref() == Some(&self.run_id) {
-            self.agent.clone_from(&envelope.agent_state_id);
+        if envelope.run_id.as_ref() == Some(&self.run.id) {
+            self.run.agent.clone_from(&envelope.agent_state_id);
         }
         if let RuntimeEvent::RunStarted(started) = &envelope.event
             && self.ending.is_over()
-            && self.agent == envelope.agent_state_id
+            && self.run.agent == envelope.agent_state_id
         {
-            self.run_id.clone_from(&started.run_id);
+            self.run.id.clone_from(&started.run_id);
             let said = self.ending.continue_as(started.run_id.clone());
-            if self.words == AnswerOutput::AtTheEnd && !said.is_empty() {
+            if self.output.words == AnswerOutput::AtTheEnd && !said.is_empty() {
                 // Only the last answer is the result of the command.
-                self.transcript.aside(&clean(&said));
+                self.output.transcript.aside(&clean(&said));
             }
         }
     }

@@ -4,11 +4,8 @@
 use agentx::types::{RunStatus, StopReason};
 use agentx_terminal::{Markdown, Painter, Row};
 
-use super::Headless;
-use super::run_start::AnswerOutput;
 use crate::error::ChatError;
 use crate::render::clean::clean;
-use crate::render::transcript::TextRegion;
 use crate::run_result::RunResult;
 use crate::terminal::console::Console;
 
@@ -23,7 +20,7 @@ pub(super) struct ShownAnswer {
 
 impl ShownAnswer {
     /// Prints the blocks that these words complete.
-    fn push(&mut self, text: &str, console: &mut Console) {
+    pub(super) fn push(&mut self, text: &str, console: &mut Console) {
         let (columns, theme) = (console.width(), console.theme());
         let markdown = self.markdown.get_or_insert_with(|| Markdown::new(columns, theme));
         markdown.push(text);
@@ -32,7 +29,7 @@ impl ShownAnswer {
     }
 
     /// Prints the rest.
-    fn end(&mut self, console: &mut Console) {
+    pub(super) fn end(&mut self, console: &mut Console) {
         if let Some(mut markdown) = self.markdown.take() {
             markdown.end();
             console.say_painted(&painted(&markdown.take_done(), console.width()));
@@ -77,36 +74,6 @@ pub(super) fn print_at_end(result: &RunResult, quiet: bool, console: &mut Consol
         _ => console.out(&text)?,
     }
     Ok(())
-}
-
-impl Headless {
-    /// Writes the text since the last time.
-    pub(super) fn print(&mut self, console: &mut Console) -> Result<(), ChatError> {
-        for piece in self.transcript.take() {
-            let is_answer = piece.region == TextRegion::Answer;
-            if !is_answer {
-                self.shown.end(console);
-            }
-            match self.words {
-                AnswerOutput::Rendered if is_answer => self.shown.push(&piece.text, console),
-                AnswerOutput::Printed if is_answer => console.out(&piece.text)?,
-                AnswerOutput::AtTheEnd if is_answer => {}
-                _ if self.quiet => {}
-                _ => console.say(&piece.text),
-            }
-        }
-        if self.format == super::Format::StreamJson {
-            console.flush()?;
-        }
-        Ok(())
-    }
-
-    /// Writes the rest of an answer that has ended.
-    pub(super) fn print_whole(&mut self, console: &mut Console) -> Result<(), ChatError> {
-        self.print(console)?;
-        self.shown.end(console);
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl Headless {
     /// queue.
     fn prompt_waits_behind(&self, state: &SessionState) -> bool {
         let current = state.run.as_ref().map(|run| &run.run_id);
-        self.earlier.is_some() && current == self.earlier.as_ref()
+        self.run.earlier.is_some() && current == self.run.earlier.as_ref()
     }
 
     /// The same after an event, for which the state is read.
