@@ -22,8 +22,21 @@ const READ_ONLY: &str = "read-only";
 /// The figures of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct StatusSummary {
-    /// The model that is asked.
-    pub(crate) model: String,
+    /// The model and its window.
+    pub(crate) model: ModelFigures,
+    /// The tokens, money and time that the session has spent.
+    pub(crate) spending: SpendingFigures,
+    /// The session and its surroundings.
+    pub(crate) place: SummaryPlace,
+    /// The settings that decide about calls.
+    pub(crate) decisions: CallDecisions,
+}
+
+/// The figures of the model that is asked.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ModelFigures {
+    /// The name of the model.
+    pub(crate) name: String,
     /// The provider of the model.
     pub(crate) provider: String,
     /// Tokens that fit into one call.
@@ -32,25 +45,40 @@ pub(crate) struct StatusSummary {
     pub(crate) is_assumed: bool,
     /// The number of tokens of the window that the last call filled.
     pub(crate) filled: u64,
+    /// The price of a token.
+    pub(crate) prices: Prices,
+}
+
+/// Tokens, money and time of a session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SpendingFigures {
     /// Tokens of all calls.
     pub(crate) usage: Usage,
     /// The cost of all calls.
     pub(crate) cost: NanoUsd,
-    /// The price of a token.
-    pub(crate) prices: Prices,
     /// The most that a run may have spent before its next call.
     pub(crate) max_cost: Option<NanoUsd>,
     /// The number of times that the model got tool results, in the present run or the last one.
     pub(crate) iterations: u32,
     /// The working time of the agent since the chat began.
     pub(crate) worked: Duration,
+}
+
+/// The session and its surroundings.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SummaryPlace {
     /// The session, once it is open.
     pub(crate) session: String,
     /// The directory it works in.
     pub(crate) workspace: String,
     /// The step of the sandbox that holds commands; empty if it is not shown, or that of another machine.
     pub(crate) sandbox: String,
-    /// The approval mode, which decides about calls.
+}
+
+/// The settings that decide about calls which no rule covers.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct CallDecisions {
+    /// The approval mode.
     pub(crate) approval: ApprovalMode,
     /// Whether plan mode is on.
     pub(crate) plan_mode: bool,
@@ -63,31 +91,38 @@ pub(crate) struct StatusSummary {
 impl StatusSummary {
     /// Returns whether the prices of the model are unknown.
     pub(crate) fn has_no_price(&self) -> bool {
-        self.prices == Prices::default() && !self.model.is_empty() && !is_demo(&self.model)
+        self.model.prices == Prices::default() && !self.model.name.is_empty() && !is_demo(&self.model.name)
     }
 
     pub(crate) fn value(&self, name: &str) -> String {
-        let percent = self.filled.saturating_mul(100) / self.window.max(1);
+        let percent = self.model.filled.saturating_mul(100) / self.model.window.max(1);
         match name {
-            "model" => self.model.clone(),
+            "model" => self.model.name.clone(),
             "context" => format!(
                 "{}/{} ({percent} %)",
-                units::count(self.filled),
-                units::window(self.window, self.is_assumed)
+                units::count(self.model.filled),
+                units::window(self.model.window, self.model.is_assumed)
             ),
-            "tokens" => units::usage(&self.usage),
-            "cost" => match units::cost_of(self.cost, &self.usage, !is_demo(&self.model)).as_str() {
-                // The line below an answer shows the same for one turn.
-                unknown @ units::NO_PRICE => format!("session {unknown}"),
-                known => known.to_owned(),
-            },
-            "iterations" => units::counted(self.iterations, "round"),
-            "time" => units::duration(self.worked.as_secs() * 1000).replace(".0s", "s"),
-            "session" => self.session.clone(),
-            "workspace" => self.workspace.clone(),
+            "tokens" => units::usage(&self.spending.usage),
+            "cost" => self.cost(),
+            "iterations" => units::counted(self.spending.iterations, "round"),
+            "time" => units::duration(self.spending.worked.as_secs() * 1000).replace(".0s", "s"),
+            "session" => self.place.session.clone(),
+            "workspace" => self.place.workspace.clone(),
             "approval" => self.unusual().unwrap_or("ask").to_owned(),
-            "sandbox" => self.sandbox.clone(),
+            "sandbox" => self.place.sandbox.clone(),
             _ => String::new(),
+        }
+    }
+
+    fn cost(&self) -> String {
+        let spent = &self.spending;
+        let cost = units::cost_of(spent.cost, &spent.usage, !is_demo(&self.model.name));
+        if cost == units::NO_PRICE {
+            // The line below an answer shows the same for one turn.
+            format!("session {cost}")
+        } else {
+            cost
         }
     }
 
@@ -98,15 +133,15 @@ impl StatusSummary {
 
     /// Returns whether there are no messages yet, and nothing that a person should see before the first one.
     pub(crate) fn is_new(&self) -> bool {
-        self.filled == 0 && !self.is_unusual()
+        self.model.filled == 0 && !self.is_unusual()
     }
 
     /// Returns a word for the status row unless calls are simply asked about.
     pub(crate) fn unusual(&self) -> Option<&'static str> {
-        match self.approval {
-            _ if self.read_only => Some(READ_ONLY),
-            _ if self.plan_mode => Some(PLANS),
-            ApprovalMode::Auto if self.auto_approve => Some(AUTO_APPROVE),
+        match self.decisions.approval {
+            _ if self.decisions.read_only => Some(READ_ONLY),
+            _ if self.decisions.plan_mode => Some(PLANS),
+            ApprovalMode::Auto if self.decisions.auto_approve => Some(AUTO_APPROVE),
             ApprovalMode::Auto => Some(NOBODY),
             ApprovalMode::Deny => Some(REFUSES),
             ApprovalMode::Ask => None,
@@ -115,17 +150,17 @@ impl StatusSummary {
 
     pub(crate) fn to_json(&self) -> String {
         json!({
-            "model": self.model,
-            "context_tokens": self.filled,
-            "context_window": self.window,
-            "usage": self.usage,
-            "cost_usd": self.cost.as_usd(),
-            "iterations": self.iterations,
-            "worked_ms": u64::try_from(self.worked.as_millis()).unwrap_or(u64::MAX),
-            "session": self.session,
-            "workspace": self.workspace,
-            "approval": self.approval,
-            "plan_mode": self.plan_mode,
+            "model": self.model.name,
+            "context_tokens": self.model.filled,
+            "context_window": self.model.window,
+            "usage": self.spending.usage,
+            "cost_usd": self.spending.cost.as_usd(),
+            "iterations": self.spending.iterations,
+            "worked_ms": u64::try_from(self.spending.worked.as_millis()).unwrap_or(u64::MAX),
+            "session": self.place.session,
+            "workspace": self.place.workspace,
+            "approval": self.decisions.approval,
+            "plan_mode": self.decisions.plan_mode,
         })
         .to_string()
     }

@@ -133,5 +133,5 @@ fn a_session_that_was_closed_asks_and_runs_nothing_but_keeps_its_time() {
     let seconds = tokio::time::Duration::from_secs(5);
     status.close(begin + seconds);
     assert!(!status.is_busy() && !status.activity.moves());
-    assert_eq!(status.activity.summary("ses_1").worked, seconds);
+    assert_eq!(status.activity.summary("ses_1").spending.worked, seconds);
 }

@@ -284,23 +284,38 @@ mod tests {
     use agentx::types::{ApprovalMode, NanoUsd, Usage};
 
     use super::*;
+    use crate::session_status::summary::{CallDecisions, ModelFigures, SpendingFigures, SummaryPlace};
 
     fn stand() -> StatusSummary {
         StatusSummary {
-            model: "opus".into(),
-            window: 200_000,
-            filled: 24_000,
-            usage: Usage {
-                input_tokens: 30_000,
-                output_tokens: 500,
-                ..Usage::default()
+            model: ModelFigures {
+                name: "opus".into(),
+                window: 200_000,
+                filled: 24_000,
+                ..ModelFigures::default()
             },
-            cost: NanoUsd(120_000_000),
-            iterations: 3,
-            worked: Duration::from_secs(75),
-            session: "ses_1".into(),
+            spending: SpendingFigures {
+                usage: Usage {
+                    input_tokens: 30_000,
+                    output_tokens: 500,
+                    ..Usage::default()
+                },
+                cost: NanoUsd(120_000_000),
+                iterations: 3,
+                worked: Duration::from_secs(75),
+                ..SpendingFigures::default()
+            },
+            place: SummaryPlace {
+                session: "ses_1".into(),
+                ..SummaryPlace::default()
+            },
             ..StatusSummary::default()
         }
+    }
+
+    /// The same, with these settings for calls.
+    fn deciding(decisions: CallDecisions) -> StatusSummary {
+        StatusSummary { decisions, ..stand() }
     }
 
     fn row(status: &str, command: Option<&str>) -> StatusRow {
@@ -334,10 +349,8 @@ mod tests {
         row.changed(None).await;
         assert_eq!(row.text(&stand()), "trusted");
         std::fs::write(&script, "echo planted\n").unwrap();
-        let later = StatusSummary {
-            iterations: 4,
-            ..stand()
-        };
+        let mut later = stand();
+        later.spending.iterations = 4;
         row.tell(&later);
         assert_eq!(row.text(&later), "opus");
         let said = row.complaint().unwrap_or_default();
@@ -360,31 +373,30 @@ mod tests {
     #[test]
     fn a_row_says_when_nobody_is_asked() {
         let text = |template: &str, approval| {
-            let stand = StatusSummary { approval, ..stand() };
-            row(template, None).text(&stand)
+            let decisions = CallDecisions {
+                approval,
+                ..CallDecisions::default()
+            };
+            row(template, None).text(&deciding(decisions))
         };
         assert_eq!(text("{model}", ApprovalMode::Auto), "auto · opus");
         assert_eq!(text("{model} {approval}", ApprovalMode::Auto), "opus auto");
         assert_eq!(text("{model}", ApprovalMode::Ask), "opus");
         assert_eq!(text("{approval}", ApprovalMode::Deny), "deny");
         assert_eq!(text("{model}", ApprovalMode::Deny), "deny · opus");
-        let stand = StatusSummary {
+        let mut decisions = CallDecisions {
             approval: ApprovalMode::Auto,
             read_only: true,
-            ..stand()
+            ..CallDecisions::default()
         };
-        assert_eq!(row("{model}", None).text(&stand), "read-only · opus");
-        let stand = StatusSummary {
-            read_only: false,
-            auto_approve: true,
-            ..stand
-        };
-        assert_eq!(row("{model}", None).text(&stand), "auto-yes · opus");
-        let stand = StatusSummary {
-            approval: ApprovalMode::Ask,
-            ..stand
-        };
-        assert_eq!(row("{model}", None).text(&stand), "opus");
+        assert_eq!(
+            row("{model}", None).text(&deciding(decisions)),
+            "read-only · opus"
+        );
+        (decisions.read_only, decisions.auto_approve) = (false, true);
+        assert_eq!(row("{model}", None).text(&deciding(decisions)), "auto-yes · opus");
+        decisions.approval = ApprovalMode::Ask;
+        assert_eq!(row("{model}", None).text(&deciding(decisions)), "opus");
     }
 
     #[tokio::test]
@@ -412,10 +424,8 @@ mod tests {
 
     #[test]
     fn a_template_shows_what_holds_commands() {
-        let held = StatusSummary {
-            sandbox: "namespace".into(),
-            ..stand()
-        };
+        let mut held = stand();
+        held.place.sandbox = "namespace".into();
         assert_eq!(filled("{model} · {sandbox}", &held), "opus · namespace");
         assert_eq!(filled("{sandbox}", &stand()), "", "it is not known");
     }

@@ -88,11 +88,15 @@ impl Chat<'_> {
         };
         let mut stand = self.status.activity.summary(session);
         let catalog = &self.settings.catalog;
-        stand.auto_approve = self.approvals.auto_approve;
+        stand.decisions.auto_approve = self.approvals.auto_approve;
         if self.place.remote().is_none() {
-            self.display.status_row.sandbox().clone_into(&mut stand.sandbox);
+            self.display
+                .status_row
+                .sandbox()
+                .clone_into(&mut stand.place.sandbox);
         }
-        stand.is_assumed = catalog.assumes_window(&stand.provider, &stand.model, stand.window);
+        stand.model.is_assumed =
+            catalog.assumes_window(&stand.model.provider, &stand.model.name, stand.model.window);
         self.display.status_row.tell(&stand);
         if let Some(what) = self.display.status_row.complaint() {
             let line = self.display.style().warn(&visible(&what));
@@ -138,7 +142,7 @@ impl Chat<'_> {
         }
         match event {
             RuntimeEvent::RunStarted(_) => {
-                let model = self.status.activity.summary("").model;
+                let model = self.status.activity.summary("").model.name;
                 self.display.transcript.aside(&format!("waiting for {model}"));
             }
             RuntimeEvent::RunFinished(run) if run.status == RunStatus::Completed => {

@@ -103,35 +103,35 @@ impl Activity {
             ActivityPhase::Asked | ActivityPhase::Thinks | ActivityPhase::Answers | ActivityPhase::Plans
         );
         self.model.choose(&model.id, is_asked);
-        self.summary.model = visible(&model.id);
-        self.summary.provider.clone_from(&model.provider);
-        self.summary.window = model.context_window;
-        self.summary.prices = model.prices;
-        self.summary.max_cost = config.limits.max_cost;
-        self.summary.workspace = visible(&config.workspace);
-        self.summary.approval = crate::session_opening::who_decides(config);
-        self.summary.plan_mode = config.plan_mode == Some(true);
-        self.summary.read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
+        self.summary.model.name = visible(&model.id);
+        self.summary.model.provider.clone_from(&model.provider);
+        self.summary.model.window = model.context_window;
+        self.summary.model.prices = model.prices;
+        self.summary.spending.max_cost = config.limits.max_cost;
+        self.summary.place.workspace = visible(&config.workspace);
+        self.summary.decisions.approval = crate::session_opening::who_decides(config);
+        self.summary.decisions.plan_mode = config.plan_mode == Some(true);
+        self.summary.decisions.read_only = config.guard.as_ref().is_some_and(|guard| guard.read_only);
     }
 
     /// Returns who decides about calls that no rule covers.
     pub(crate) fn approval(&self) -> ApprovalMode {
-        self.summary.approval
+        self.summary.decisions.approval
     }
 
     /// Returns whether plan mode is on.
     pub(crate) fn is_planning(&self) -> bool {
-        self.summary.plan_mode
+        self.summary.decisions.plan_mode
     }
 
     /// Replaces the figures by those that the runtime reports.
     pub(crate) fn update(&mut self, state: &SessionState) {
         self.configure(&state.config);
-        self.summary.filled = state.context_tokens;
-        self.summary.usage = state.usage;
-        self.summary.cost = state.cost;
+        self.summary.model.filled = state.context_tokens;
+        self.summary.spending.usage = state.usage;
+        self.summary.spending.cost = state.cost;
         if let Some(run) = &state.run {
-            self.summary.iterations = run.iterations;
+            self.summary.spending.iterations = run.iterations;
         }
         self.stale = false;
     }
@@ -144,14 +144,14 @@ impl Activity {
     /// The figures, for the session of this name.
     pub(crate) fn summary(&self, session: &str) -> StatusSummary {
         let mut summary = self.summary.clone();
-        session.clone_into(&mut summary.session);
-        summary.worked = self.worked;
+        session.clone_into(&mut summary.place.session);
+        summary.spending.worked = self.worked;
         summary
     }
 
     /// Returns whether the prices of the model are unknown, and the limit of a run's cost.
     pub(crate) fn money(&self) -> (bool, Option<NanoUsd>) {
-        (self.summary.has_no_price(), self.summary.max_cost)
+        (self.summary.has_no_price(), self.summary.spending.max_cost)
     }
 
     /// Updates the activity by an event; `standing` describes the session after it. From agents other than
@@ -174,11 +174,11 @@ impl Activity {
             RuntimeEvent::RunStarted(_) => {
                 self.run = RunClock::new(now);
                 self.tools.clear();
-                self.summary.iterations = 0;
+                self.summary.spending.iterations = 0;
                 self.turn_to(ActivityPhase::Asked, now);
             }
             RuntimeEvent::RunStatusChanged(run) => {
-                self.summary.iterations = run.iterations;
+                self.summary.spending.iterations = run.iterations;
                 self.run.waits(run.status == RunStatus::AwaitingApproval, now);
             }
             RuntimeEvent::MessageStart(start) => {
@@ -230,11 +230,11 @@ impl Activity {
 
     fn spent(&mut self, usage: &Usage, is_of_another: bool) {
         if !is_of_another {
-            self.summary.filled = usage.context_tokens();
+            self.summary.model.filled = usage.context_tokens();
         }
-        let prices = self.answer_prices.take().unwrap_or(self.summary.prices);
-        self.summary.cost += prices.cost(usage);
-        self.summary.usage += if is_demo(&self.summary.model) {
+        let prices = self.answer_prices.take().unwrap_or(self.summary.model.prices);
+        self.summary.spending.cost += prices.cost(usage);
+        self.summary.spending.usage += if is_demo(&self.summary.model.name) {
             *usage
         } else {
             prices.marked(*usage)

@@ -35,7 +35,7 @@ fn it_says_what_is_waited_for_and_since_when() {
     let begin = Instant::now();
     let at = |seconds| begin + Duration::from_secs(seconds);
     let mut status = SessionStatus::new(&agentx::agent::fixtures::config(), begin);
-    let name = status.activity.summary.model.clone();
+    let name = status.activity.summary.model.name.clone();
     let row = |status: &SessionStatus, seconds, columns| {
         let beside = ("opus · 12 %", columns);
         status
@@ -92,7 +92,10 @@ fn it_says_what_is_waited_for_and_since_when() {
     assert!(!status.activity.moves() && status.activity.is_stale());
     assert_eq!(status.activity.run_time(at(30)), Duration::from_secs(30));
     assert_eq!(row(&status, 40, 80), "opus · 12 %");
-    assert_eq!(status.activity.summary("ses_1").worked, Duration::from_secs(30));
+    assert_eq!(
+        status.activity.summary("ses_1").spending.worked,
+        Duration::from_secs(30)
+    );
 }
 
 #[test]
@@ -169,7 +172,7 @@ fn who_is_asked_is_not_told_that_the_model_is_waited_for() {
 #[test]
 fn what_was_spent_is_counted_as_it_is() {
     let mut status = SessionStatus::new(&agentx::agent::fixtures::config(), Instant::now());
-    status.activity.summary.prices.output = 15_000;
+    status.activity.summary.model.prices.output = 15_000;
     let stop = |output_tokens| MessageStop {
         message_id: MessageId::new("msg_1"),
         stop_reason: StopReason::EndTurn,
@@ -181,11 +184,11 @@ fn what_was_spent_is_counted_as_it_is() {
     hear(&mut status, stop(1_000), false, Instant::now());
     hear(&mut status, stop(500), true, Instant::now());
     assert_eq!(
-        status.activity.summary.filled, 1_000,
+        status.activity.summary.model.filled, 1_000,
         "the window is that of the agent that people talk to"
     );
-    assert_eq!(status.activity.summary.usage.output_tokens, 1_500);
-    assert_eq!(status.activity.summary.cost.0, 22_500_000);
+    assert_eq!(status.activity.summary.spending.usage.output_tokens, 1_500);
+    assert_eq!(status.activity.summary.spending.cost.0, 22_500_000);
 }
 
 #[test]
@@ -193,7 +196,7 @@ fn it_names_the_model_that_answers_and_counts_down_to_the_next_attempt() {
     let begin = Instant::now();
     let at = |seconds| begin + Duration::from_secs(seconds);
     let mut status = SessionStatus::new(&agentx::agent::fixtures::config(), begin);
-    let asked = status.activity.summary.model.clone();
+    let asked = status.activity.summary.model.name.clone();
     let says =
         |status: &SessionStatus, seconds| status.activity.waits_for(at(seconds), None).unwrap_or_default();
     let run = RunStarted {
@@ -273,12 +276,16 @@ fn a_fallback_is_named_while_it_answers_and_paid_at_its_prices() {
         stop_reason: StopReason::EndTurn,
         usage,
     };
-    let asked = status.activity.summary.prices.cost(&usage).0;
+    let asked = status.activity.summary.model.prices.cost(&usage).0;
     assert_ne!(asked, 700);
     hear(&mut status, stop.clone(), false, begin);
-    assert_eq!(status.activity.summary.cost.0, 700);
+    assert_eq!(status.activity.summary.spending.cost.0, 700);
     hear(&mut status, stop, false, begin);
-    assert_eq!(status.activity.summary.cost.0, 700 + asked, "only the one answer");
+    assert_eq!(
+        status.activity.summary.spending.cost.0,
+        700 + asked,
+        "only the one answer"
+    );
 }
 
 #[test]
