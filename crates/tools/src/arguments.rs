@@ -6,7 +6,7 @@ use agentx_types::ToolSpec;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::ToolFailure;
+use crate::failure::ToolFailure;
 
 /// Reads `input` as the arguments of the tool with this `spec`.
 pub(crate) fn parse<T: DeserializeOwned>(spec: &ToolSpec, input: &Value) -> Result<T, ToolFailure> {

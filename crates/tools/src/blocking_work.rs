@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use crate::ToolFailure;
+use crate::failure::ToolFailure;
 
 /// Tells work when to stop.
 #[derive(Clone)]

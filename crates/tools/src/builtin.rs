@@ -7,12 +7,16 @@ use agentx_runtime::{BoxFuture, Tool};
 use agentx_sandbox::SandboxStep;
 use agentx_types::{LeftRunning, SessionId, ToolCallId};
 
+use crate::background::Background;
+use crate::bash::BashOptions;
 use crate::bash::{BashTool, JobTable, JobTool, any_left_running, end_left_running, left_running};
 use crate::files::{EditLock, EditTool, ReadTool, WriteTool};
 use crate::finish::FinishTool;
+use crate::options::ToolOptions;
 use crate::search::{GlobTool, GrepTool, SearchPermits};
 use crate::todo::TodoTool;
-use crate::{Background, BashOptions, ToolOptions, Toolbox, Typed};
+use crate::toolbox::Toolbox;
+use crate::typed::Typed;
 
 impl Toolbox {
     /// Creates the built-in tools: bash, job, read, write, edit, glob, grep, todo, finish.

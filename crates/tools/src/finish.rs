@@ -5,7 +5,8 @@ use agentx_types::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{ToolAbout, ToolFailure, TypedTool};
+use crate::failure::ToolFailure;
+use crate::typed::{ToolAbout, TypedTool};
 
 /// The arguments of `finish`.
 #[derive(Deserialize, JsonSchema)]

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use crate::{ToolAbout, ToolFailure, TypedTool};
+use crate::failure::ToolFailure;
+use crate::typed::{ToolAbout, TypedTool};
 
 /// The arguments of `test_tool`.
 #[derive(Deserialize, JsonSchema)]

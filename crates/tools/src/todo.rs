@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{ToolAbout, ToolFailure, TypedTool};
+use crate::failure::ToolFailure;
+use crate::typed::{ToolAbout, TypedTool};
 
 /// Entries of a list, at most.
 const MOST_ITEMS: usize = 100;

@@ -6,7 +6,8 @@ use agentx_runtime::{Tool, ToolContext, ToolOutcome};
 use agentx_types::{LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus, nearest};
 use serde_json::Value;
 
-use crate::{Background, Typed, TypedTool};
+use crate::background::Background;
+use crate::typed::{Typed, TypedTool};
 
 /// Tools by name, in the order in which models see them.
 #[derive(Clone, Default)]

@@ -10,7 +10,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::{ToolFailure, arguments, schema};
+use crate::failure::ToolFailure;
+use crate::{arguments, schema};
 
 /// A tool whose arguments are a type.
 ///

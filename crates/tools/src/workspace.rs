@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use agentx_runtime::{PlaceRules, ToolContext};
 use agentx_types::nearest;
 
-use crate::ToolFailure;
+use crate::failure::ToolFailure;
 
 /// The paths that a call may use.
 #[derive(Clone)]

@@ -169,7 +169,7 @@ fn tail_of(text: &str, bytes: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::OutputBudget;
+    use crate::bash::OutputBudget;
     use proptest::prelude::*;
 
     fn options(head: usize, tail: usize, kept: usize) -> BashOptions {

@@ -12,7 +12,9 @@ use super::background_job::BackgroundJob;
 use super::capture::Capture;
 use super::command_report::{CommandReport, LeftProcesses, exit_details, seconds, shown};
 use super::jobs::JobTable;
-use crate::{ToolAbout, ToolFailure, TypedTool, text};
+use crate::failure::ToolFailure;
+use crate::text;
+use crate::typed::{ToolAbout, TypedTool};
 
 /// The arguments of `job`.
 #[derive(Deserialize, JsonSchema)]

@@ -14,8 +14,8 @@ use super::command_end::CommandEnd;
 use super::command_report::{CommandReport, LeftProcesses, seconds};
 use super::pump::OutputDestination;
 use super::running_command::RunningCommand;
-use crate::ToolFailure;
 use crate::bash::options::BashOptions;
+use crate::failure::ToolFailure;
 use crate::text;
 
 /// Maximum number of bytes of a command line to show when it ends.

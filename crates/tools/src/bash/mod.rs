@@ -60,7 +60,8 @@ pub use process_mark::{is_in_a_call, own_command_mark};
 use pump::OutputDestination;
 use running_command::RunningCommand;
 
-use crate::{ToolAbout, ToolFailure, TypedTool};
+use crate::failure::ToolFailure;
+use crate::typed::{ToolAbout, TypedTool};
 
 /// The arguments of `bash`.
 #[derive(Deserialize, JsonSchema)]

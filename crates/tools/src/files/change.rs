@@ -15,8 +15,10 @@ use similar::{ChangeTag, TextDiff};
 use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use super::content_kind;
+use crate::failure::ToolFailure;
+use crate::options::FileOptions;
 use crate::workspace::{Scope, explain};
-use crate::{FileOptions, ToolFailure, temporary, text};
+use crate::{temporary, text};
 
 /// Serialises edits of files. A model may ask for several edits of one file at once; each has to see the
 /// result of the one before it.

@@ -16,9 +16,11 @@ use super::content_kind::{self, ContentKind, SNIFFED};
 use super::notebook::{LARGEST_NOTEBOOK, is_named_as_notebook, notebook_markdown};
 use super::pager::{PagedText, Pager, Window};
 use crate::blocking_work::{StopFlag, blocking};
+use crate::failure::ToolFailure;
+use crate::options::FileOptions;
 use crate::text::{self, head};
+use crate::typed::{ToolAbout, TypedTool};
 use crate::workspace::{Scope, explain};
-use crate::{FileOptions, ToolAbout, ToolFailure, TypedTool};
 
 /// The number of bytes of an id that an error repeats; ids are shorter.
 const SHOWN_ID: usize = 100;

@@ -7,8 +7,11 @@ use serde::Deserialize;
 
 use super::change::{EditLock, OriginalFile, PlannedChange};
 use crate::blocking_work::blocking;
+use crate::failure::ToolFailure;
+use crate::options::FileOptions;
+use crate::text;
+use crate::typed::{ToolAbout, TypedTool};
 use crate::workspace::Scope;
-use crate::{FileOptions, ToolAbout, ToolFailure, TypedTool, text};
 
 /// The arguments of `write`.
 #[derive(Deserialize, JsonSchema)]

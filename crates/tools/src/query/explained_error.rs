@@ -4,8 +4,8 @@ use rusqlite::{Connection, Error, ErrorCode};
 
 use super::QueryOptions;
 use super::authorizer::DatabaseUse;
-use crate::ToolFailure;
 use crate::blocking_work::StopFlag;
+use crate::failure::ToolFailure;
 
 /// The maximum number of tables that an error lists.
 const LISTED_TABLES: usize = 30;

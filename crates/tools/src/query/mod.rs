@@ -25,8 +25,10 @@ use serde_json::{Value, json};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::blocking_work::{StopFlag, blocking};
+use crate::failure::ToolFailure;
+use crate::text;
+use crate::typed::{ToolAbout, TypedTool};
 use crate::workspace::Scope;
-use crate::{ToolAbout, ToolFailure, TypedTool, text};
 
 use authorizer::DatabaseUse;
 use opened_database::OpenedDatabase;

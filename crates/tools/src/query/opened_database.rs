@@ -14,8 +14,8 @@ use super::QueryOptions;
 use super::authorizer::{DatabaseUse, LastRefusal, authorizer};
 use super::explained_error::{ErrorPlace, explained};
 use super::linear_functions;
-use crate::ToolFailure;
 use crate::blocking_work::StopFlag;
+use crate::failure::ToolFailure;
 use crate::files::special;
 use crate::workspace::Scope;
 

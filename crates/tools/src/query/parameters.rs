@@ -4,7 +4,8 @@ use rusqlite::Statement;
 use rusqlite::types::Value as SqlValue;
 use serde_json::Value;
 
-use crate::{ToolFailure, text};
+use crate::failure::ToolFailure;
+use crate::text;
 
 /// Binds the values. Their number must be that of the parameters.
 ///

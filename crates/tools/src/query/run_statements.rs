@@ -7,7 +7,8 @@ use super::authorizer::DatabaseUse;
 use super::explained_error::{ErrorPlace, explained};
 use super::opened_database::OpenedDatabase;
 use super::{QueryInput, QueryOptions, parameters, rows};
-use crate::{ToolFailure, text};
+use crate::failure::ToolFailure;
+use crate::text;
 
 /// The answer to a call.
 #[derive(Default)]

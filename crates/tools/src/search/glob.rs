@@ -17,8 +17,10 @@ use super::search_permits::SearchPermits;
 use super::walk::{PathDisplay, PathGlob, SearchWalk, WalkEnd, literal_prefix};
 use super::withheld::WithheldMatches;
 use crate::blocking_work::{StopFlag, blocking};
+use crate::failure::ToolFailure;
+use crate::options::SearchOptions;
+use crate::typed::{ToolAbout, TypedTool};
 use crate::workspace::Scope;
-use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool};
 
 /// The arguments of `glob`.
 #[derive(Deserialize, JsonSchema)]

@@ -18,8 +18,11 @@ use super::search_permits::SearchPermits;
 use super::walk::{PathDisplay, PathGlob, SearchWalk, WalkEnd};
 use super::withheld::WithheldMatches;
 use crate::blocking_work::{StopFlag, StoppableReader, blocking};
+use crate::failure::ToolFailure;
+use crate::options::SearchOptions;
+use crate::text;
+use crate::typed::{ToolAbout, TypedTool};
 use crate::workspace::Scope;
-use crate::{SearchOptions, ToolAbout, ToolFailure, TypedTool, text};
 
 /// The arguments of `grep`.
 #[derive(Deserialize, JsonSchema)]

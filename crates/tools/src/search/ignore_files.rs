@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use crate::ToolFailure;
+use crate::failure::ToolFailure;
 
 /// The names of ignore files in a directory, as the walk looks for them.
 const NAMES: &[&str] = &[".ignore", ".gitignore", ".git/info/exclude"];

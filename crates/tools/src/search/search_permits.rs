@@ -6,7 +6,8 @@ use std::sync::Arc;
 use agentx_runtime::ToolContext;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{SearchOptions, ToolFailure};
+use crate::failure::ToolFailure;
+use crate::options::SearchOptions;
 
 /// The number of searches that run at once. Clones share it.
 #[derive(Clone)]

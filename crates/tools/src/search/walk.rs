@@ -13,8 +13,8 @@ use ignore::{DirEntry, WalkBuilder, WalkParallel, WalkState};
 use serde_json::Value;
 
 use super::ignore_files::{self, SkippedDirectories};
-use crate::ToolFailure;
 use crate::blocking_work::StopFlag;
+use crate::failure::ToolFailure;
 use crate::workspace::Scope;
 
 /// The start of a search and the directories that it skips.
