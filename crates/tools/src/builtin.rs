@@ -8,8 +8,9 @@ use agentx_sandbox::SandboxStep;
 use agentx_types::{LeftRunning, SessionId, ToolCallId};
 
 use crate::background::Background;
-use crate::bash::BashOptions;
-use crate::bash::{BashTool, JobTable, JobTool, any_left_running, end_left_running, left_running};
+use crate::bash::{
+    BashOptions, BashTool, JobTable, JobTool, any_left_running, end_left_running, left_running,
+};
 use crate::files::{EditLock, EditTool, ReadTool, WriteTool};
 use crate::finish::FinishTool;
 use crate::options::ToolOptions;

@@ -3,7 +3,7 @@
 use agentx_types::{AgentConfig, AgentKind, ApprovalMode, Limits, NanoUsd};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::RuntimeError;
+use super::error::RuntimeError;
 
 /// An agent that files describe, as lists show it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

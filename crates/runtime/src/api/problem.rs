@@ -12,7 +12,7 @@ use agentx_types::wire::Problem;
 use agentx_types::{BlobId, SessionId};
 use serde_json::{Value, json};
 
-use crate::api::RuntimeError;
+use super::error::RuntimeError;
 use crate::log_error::LogError;
 
 impl From<&RuntimeError> for Problem {

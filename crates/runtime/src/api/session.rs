@@ -7,7 +7,9 @@ use agentx_bus::{BusSubscription as Heard, Filter, Queue};
 use agentx_session::{SessionState, View, WaitingInputs};
 use agentx_types::{AgentStateId, ConfigChange, InputMode, MessageId, OwnerId, SessionId};
 
-use super::{ApprovalInput, ContextRequest, RequestKey, RuntimeError, Subscription, UserInput};
+use super::error::RuntimeError;
+use super::request_key::RequestKey;
+use super::requests::{ApprovalInput, ContextRequest, Subscription, UserInput};
 use crate::future::BoxFuture;
 use crate::log_error::LogError;
 use crate::system_events::{AgentEvent, AgentEventBus};

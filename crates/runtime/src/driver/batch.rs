@@ -8,12 +8,13 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentx_types::{Action, ActionBody, EnvironmentEvent, EventDraft, Source};
 
+use super::SessionDriver;
 use super::pending_fact::{CommitWaiter, PendingFact};
 use super::shutdown::unless_halted;
-use super::{BATCH_FACTS, LINGER, SessionDriver};
 use crate::answer_schema;
 use crate::commands::RETRY;
 use crate::effects::effect::FactBatch;
@@ -23,6 +24,11 @@ use crate::redaction::RedactedFacts;
 use crate::system_events::{AgentEvent, SystemEvent};
 use agentx_session::{Derived, Fact, Projection};
 use tokio::time::Instant;
+
+/// The number of facts that are committed together at most.
+const BATCH_FACTS: usize = 512;
+/// Time for which chunks without a waiter may wait for further ones, to share a commit.
+const LINGER: Duration = Duration::from_millis(1);
 
 /// The output of one batch of the sequencer.
 #[derive(Default)]

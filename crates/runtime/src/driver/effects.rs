@@ -18,7 +18,7 @@ use agentx_types::{
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::DriverParts;
+use super::parts::DriverParts;
 use crate::effects::actions::ActionRequest;
 use crate::effects::effect::{EventSink, FactBatch, SessionScope};
 use crate::effects::nested_calls::{CurrentConfig, Decisions};

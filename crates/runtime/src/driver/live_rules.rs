@@ -2,20 +2,11 @@
 //! that no call is decided by rules that are no longer in the server's settings.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 
-use agentx_types::{ConfigChange, ConfigChanged, EventDraft, ServerRules, Source};
+use agentx_types::{ConfigChange, ConfigChanged, EventDraft, Source};
 
 use super::SessionDriver;
 use super::pending_fact::PendingFact;
-use crate::future::BoxFuture;
-
-/// The source of a server's current rules for the sessions of one owner.
-pub trait ServerRulesSource: Send + Sync {
-    /// Returns the current rules; `None` if they cannot change. It is asked before each batch of each
-    /// session, so it has to be cheap while nothing changes, and must not wait for a session.
-    fn now(&self) -> BoxFuture<'_, Option<Arc<ServerRules>>>;
-}
 
 impl SessionDriver {
     /// Returns the facts of a batch. If the server's rules have changed, the change comes first.

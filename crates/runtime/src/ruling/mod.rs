@@ -6,8 +6,7 @@ mod patterns;
 use std::path::Path;
 
 use agentx_agent::approval::{
-    Verdict, covers, describe, explain_decision, is_outside_workspace, link_refusal, not_covered_reason,
-    rules_of, suggested,
+    Verdict, explain_decision, is_outside_workspace, link_refusal, rules_of, suggested,
 };
 use agentx_agent::link_targets;
 use agentx_agent::pattern::{fits, normalize};
@@ -15,7 +14,7 @@ use agentx_types::{AgentConfig, Rule, ToolSpec};
 use serde::Serialize;
 use serde_json::Value;
 
-pub use patterns::{allows_everything, offered_patterns, with_patterns};
+pub use patterns::{allows_everything, offered_patterns, with_pattern, with_patterns};
 
 /// The decision about a call, in one word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -143,35 +142,6 @@ pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value)
 pub fn always_asked(config: &AgentConfig, tool: &str, input: &Value) -> Option<&'static str> {
     let tool = config.tools.iter().find(|spec| spec.name == tool)?;
     agentx_agent::approval::always_asked(config, tool, input)
-}
-
-/// A rule with another pattern, which has to fit the call: for the path if the rule has only a path,
-/// otherwise for the arguments.
-///
-/// # Errors
-/// Returns an error if it does not fit: a sentence with the reason why the rule would not allow the call.
-pub fn with_pattern(
-    shown: &Rule,
-    pattern: &str,
-    config: &AgentConfig,
-    tool: &str,
-    input: &Value,
-) -> Result<Rule, String> {
-    let mut rule = shown.clone();
-    match (&rule.argument, &rule.path) {
-        (None, Some(_)) => rule.path = Some(pattern.to_owned()),
-        _ => rule.argument = Some(pattern.to_owned()),
-    }
-    let spec = config.tools.iter().find(|spec| spec.name == tool);
-    if spec.is_some_and(|spec| covers(&rule, &config.workspace, spec, input)) {
-        return Ok(rule);
-    }
-    let why = spec.and_then(|spec| not_covered_reason(&rule, config, spec, input));
-    let because = why.map(|why| format!(": {why}")).unwrap_or_default();
-    Err(format!(
-        "the rule {} would not allow this call{because}",
-        describe(&rule)
-    ))
 }
 
 /// Returns whether a rule for tools of this name is about any of these, or about MCP servers, whose tools may

@@ -1,13 +1,11 @@
 //! Rules with patterns that a person writes in place of the one that was shown: one for a call, or one for
 //! each part of a command line.
 
-use agentx_agent::approval::{covered_together, suggested};
+use agentx_agent::approval::{covered_together, covers, describe, not_covered_reason, suggested};
 use agentx_agent::command_split::{only_reads_input, take_apart};
 use agentx_agent::pattern::fits;
 use agentx_types::{AgentConfig, Rule, ToolSpec};
 use serde_json::{Value, json};
-
-use super::with_pattern;
 
 /// The separators of several patterns in one answer.
 const BETWEEN: [&str; 2] = [",", " | "];
@@ -17,6 +15,35 @@ const KEYWORDS: [&str; 15] = [
     "case", "coproc", "do", "done", "elif", "else", "esac", "fi", "for", "function", "if", "select", "then",
     "until", "while",
 ];
+
+/// A rule with another pattern, which has to fit the call: for the path if the rule has only a path,
+/// otherwise for the arguments.
+///
+/// # Errors
+/// Returns an error if it does not fit: a sentence with the reason why the rule would not allow the call.
+pub fn with_pattern(
+    shown: &Rule,
+    pattern: &str,
+    config: &AgentConfig,
+    tool: &str,
+    input: &Value,
+) -> Result<Rule, String> {
+    let mut rule = shown.clone();
+    match (&rule.argument, &rule.path) {
+        (None, Some(_)) => rule.path = Some(pattern.to_owned()),
+        _ => rule.argument = Some(pattern.to_owned()),
+    }
+    let spec = config.tools.iter().find(|spec| spec.name == tool);
+    if spec.is_some_and(|spec| covers(&rule, &config.workspace, spec, input)) {
+        return Ok(rule);
+    }
+    let why = spec.and_then(|spec| not_covered_reason(&rule, config, spec, input));
+    let because = why.map(|why| format!(": {why}")).unwrap_or_default();
+    Err(format!(
+        "the rule {} would not allow this call{because}",
+        describe(&rule)
+    ))
+}
 
 /// The rules that an answer keeps: one where the pattern fits the whole call, otherwise one for each pattern
 /// between commas or ` | `. Together they have to allow the call, and each has to cover a part of it.

@@ -17,14 +17,3 @@ mod value;
 
 pub(crate) use schema::check as check_schema;
 pub(crate) use value::check as check_work;
-
-/// Maximum number of schemas reachable from the top, each counted as often as it is reached.
-pub(crate) const MAX_SCHEMAS: u64 = 50_000;
-/// Maximum nesting of schemas, through `$ref` too.
-pub(crate) const MAX_DEPTH: usize = 64;
-/// Maximum number of regular expressions in a schema.
-pub(crate) const MAX_PATTERNS: usize = 100;
-/// Maximum number of steps of one validation.
-pub(crate) const MAX_STEPS: u64 = 1_000_000;
-/// Maximum nesting of a validation: of the value, times the nesting of schemas that apply to one place.
-pub(crate) const MAX_VALIDATION_DEPTH: usize = 256;

@@ -6,7 +6,13 @@ use agentx_types::MAX_SCHEMA_BYTES;
 use serde_json::{Map, Value};
 
 use super::graph::{Edge, Graph};
-use super::{MAX_DEPTH, MAX_PATTERNS, MAX_SCHEMAS};
+
+/// Maximum number of schemas reachable from the top, each counted as often as it is reached.
+const MAX_SCHEMAS: u64 = 50_000;
+/// Maximum nesting of schemas, through `$ref` too.
+const MAX_DEPTH: usize = 64;
+/// Maximum number of regular expressions in a schema.
+const MAX_PATTERNS: usize = 100;
 
 /// The state of a schema during the count.
 #[derive(Clone, Copy)]

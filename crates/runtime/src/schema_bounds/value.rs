@@ -5,7 +5,11 @@ use serde_json::{Map, Value};
 
 use super::graph::{Graph, SAME_PLACE, subschemas};
 use super::schema::looks_twice;
-use super::{MAX_STEPS, MAX_VALIDATION_DEPTH};
+
+/// Maximum number of steps of one validation.
+const MAX_STEPS: u64 = 1_000_000;
+/// Maximum nesting of a validation: of the value, times the nesting of schemas that apply to one place.
+const MAX_VALIDATION_DEPTH: usize = 256;
 
 /// Checks that a value can be validated within the bounds.
 ///

@@ -9,6 +9,17 @@ use serde_json::Value;
 
 use agentx_session::EventCursor;
 
+/// The reason why a stream ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StreamEnd {
+    /// The agent is closed.
+    AgentClosed,
+    /// The session was closed.
+    SessionEnded,
+    /// The session can no longer be read.
+    Failed(String),
+}
+
 /// The phase of an agent when it emitted an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -12,8 +12,7 @@ use agentx_types::{AgentStateId, Envelope, RuntimeEvent};
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::StreamEnd;
-use super::event::StreamEvent;
+use super::event::{StreamEnd, StreamEvent};
 use super::fold::StreamFold;
 use super::queue::StreamSlot;
 use super::select::AgentSelection;

@@ -42,7 +42,7 @@ use agentx_types::AgentStateId;
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-pub use event::{Phase, StreamBody, StreamChunk, StreamEvent, ToolEnd};
+pub use event::{Phase, StreamBody, StreamChunk, StreamEnd, StreamEvent, ToolEnd};
 pub use fold::{AgentEntry, StreamFold};
 pub use reader::AgentStream;
 pub use select::{Select, SlowReaderPolicy, StreamStart};
@@ -54,17 +54,6 @@ use agentx_session::{EventCursor, View};
 use hub::{StreamHub, StreamPump};
 use queue::StreamSlot;
 use reader::CatchUp;
-
-/// The reason why a stream ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum StreamEnd {
-    /// The agent is closed.
-    AgentClosed,
-    /// The session was closed.
-    SessionEnded,
-    /// The session can no longer be read.
-    Failed(String),
-}
 
 /// The streams of a session that this process has open, from after `after_seq`.
 ///

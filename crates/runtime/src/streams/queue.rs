@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::Notify;
 
-use super::StreamEnd;
-use super::event::{StreamBody, StreamEvent};
+use super::event::{StreamBody, StreamEnd, StreamEvent};
 use super::fold::StreamFold;
 use super::select::{AgentSelection, Select, SlowReaderPolicy};
 use agentx_session::EventCursor;

@@ -6,11 +6,11 @@
 
 use std::sync::Arc;
 
-use super::event::StreamEvent;
+use super::StreamsShared;
+use super::event::{StreamEnd, StreamEvent};
 use super::fold::StreamFold;
 use super::queue::{QueueRead, StreamSlot};
 use super::select::{Select, SlowReaderPolicy};
-use super::{StreamEnd, StreamsShared};
 use crate::follow::{FollowError, Follower, SubscriptionSource};
 use agentx_session::{Delivery, EventCursor};
 

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use agentx_sandbox::SandboxLauncher;
 
-use super::{CommandRecords, OutputBudget};
+use super::budget::OutputBudget;
+use super::command_records::CommandRecords;
 use crate::environment::ProgramEnvironment;
 
 /// Limits of `bash` and `job`.

@@ -2,8 +2,8 @@
 
 use rusqlite::{Connection, Error, ErrorCode};
 
-use super::QueryOptions;
 use super::authorizer::DatabaseUse;
+use super::options::QueryOptions;
 use crate::blocking_work::StopFlag;
 use crate::failure::ToolFailure;
 

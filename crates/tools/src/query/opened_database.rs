@@ -10,10 +10,10 @@ use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 
-use super::QueryOptions;
 use super::authorizer::{DatabaseUse, LastRefusal, authorizer};
 use super::explained_error::{ErrorPlace, explained};
 use super::linear_functions;
+use super::options::QueryOptions;
 use crate::blocking_work::StopFlag;
 use crate::failure::ToolFailure;
 use crate::files::special;

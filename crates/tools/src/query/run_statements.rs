@@ -6,7 +6,8 @@ use rusqlite::{Batch, Statement};
 use super::authorizer::DatabaseUse;
 use super::explained_error::{ErrorPlace, explained};
 use super::opened_database::OpenedDatabase;
-use super::{QueryInput, QueryOptions, parameters, rows};
+use super::options::{QueryInput, QueryOptions};
+use super::{parameters, rows};
 use crate::failure::ToolFailure;
 use crate::text;
 
