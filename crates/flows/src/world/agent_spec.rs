@@ -8,7 +8,8 @@ use agentx_types::{AgentConfig, AgentSpawned, AgentStateId, MAX_AGENT_DEPTH, Too
 use serde_json::{Value, json};
 
 use super::agents::say;
-use super::{FileToolCall, text};
+use super::file_tool_call::FileToolCall;
+use super::request_text::text;
 
 /// `create_agent`: one of the caller's own agents by its name, a known one, or a copy of the caller, with the
 /// script's overrides.

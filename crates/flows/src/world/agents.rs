@@ -5,109 +5,22 @@
 //! after a crash creates no second agent and sends nothing twice. A child's answer is read from the session;
 //! each piece that a script got is recorded with its position, so a repeated script reads on after it.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use agentx_luau_tools::{EffectError, EffectKind, HostEffect, Outcome};
+use agentx_luau_tools::{EffectError, Outcome};
 use agentx_runtime::{AgentHearing, Journal};
 use agentx_types::{
-    AgentClosed, AgentStateId, ContentPart, EffectOutcome, Envelope, EnvironmentEvent, InputMode,
-    InterruptRequested, Medium, MessageId, RunId, RunStatus, RuntimeEvent, StopReason, UserMessage,
+    AgentClosed, AgentStateId, ContentPart, Envelope, EnvironmentEvent, InputMode, InterruptRequested,
+    Medium, MessageId, RunId, RunStatus, RuntimeEvent, StopReason, UserMessage,
 };
 use serde_json::{Value, json};
 
 use super::answer_delivery::{ScriptPiece, StreamDelta};
-use super::{FileToolCall, text};
+use super::children::{ChildTurn, FlowChild};
+use super::file_tool_call::FileToolCall;
 
 /// Maximum number of bytes of waiting pieces to pass on together.
 const TOGETHER: usize = 4 << 10;
-
-/// The agents of one call.
-#[derive(Default)]
-pub(crate) struct Children {
-    all: Mutex<BTreeMap<String, Arc<FlowChild>>>,
-}
-
-struct FlowChild {
-    id: AgentStateId,
-    turn: tokio::sync::Mutex<ChildTurn>,
-}
-
-/// An input and its answer.
-#[derive(Default)]
-struct ChildTurn {
-    /// The `seq` of the input; `None` before the first.
-    input: Option<u64>,
-    ears: Option<AgentHearing>,
-    /// The position up to which the script has read.
-    told: (u64, u32),
-    delta: StreamDelta,
-    /// The last answer.
-    answer: String,
-    ended: Option<Result<(), EffectError>>,
-}
-
-impl Children {
-    pub(super) fn add(&self, id: &AgentStateId) {
-        let child = FlowChild {
-            id: id.clone(),
-            turn: tokio::sync::Mutex::default(),
-        };
-        self.lock()
-            .entry(id.to_string())
-            .or_insert_with(|| Arc::new(child));
-    }
-
-    fn find(&self, request: &Value) -> Result<Arc<FlowChild>, EffectError> {
-        let id = text(request, "agent");
-        let found = self.lock().get(id).cloned();
-        found.ok_or_else(|| {
-            EffectError::new(
-                "not_found",
-                format!("this call has no agent {id:?}; it may have closed it"),
-            )
-        })
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Arc<FlowChild>>> {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Remembers a recorded step.
-    pub(crate) fn remember(&self, effect: &HostEffect, outcome: Option<&EffectOutcome>) {
-        let Some(EffectOutcome::Done(value)) = outcome else {
-            return;
-        };
-        match effect.kind {
-            EffectKind::AgentCreate => return self.add(&AgentStateId::new(text(value, "agent"))),
-            EffectKind::AgentClose => {
-                self.lock().remove(text(&effect.request, "agent"));
-                return;
-            }
-            _ => {}
-        }
-        let Ok(child) = self.find(&effect.request) else {
-            return;
-        };
-        // No task waits while steps are replayed, so the lock is free.
-        let Ok(mut turn) = child.turn.try_lock() else {
-            return;
-        };
-        match effect.kind {
-            EffectKind::AgentInput => {
-                *turn = ChildTurn {
-                    input: value.get("seq").and_then(Value::as_u64),
-                    ..ChildTurn::default()
-                };
-            }
-            EffectKind::AgentNext if !value.is_null() => {
-                let at = value.get("at").cloned().unwrap_or_default();
-                turn.told = serde_json::from_value(at).unwrap_or_default();
-            }
-            _ => turn.ended = Some(Ok(())),
-        }
-    }
-}
 
 pub(super) async fn say(
     journal: &Journal,

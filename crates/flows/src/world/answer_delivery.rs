@@ -1,7 +1,18 @@
 //! The pieces of an answer for a script. If the answer breaks off and begins again, the part that the script
 //! has is skipped while it is equal; if it differs, the script gets it again, marked as a restart.
 
+use agentx_luau_tools::EffectError;
 use serde_json::{Value, json};
+
+/// An update while a model answers.
+pub(crate) enum ModelUpdate {
+    /// An attempt begins.
+    Begins,
+    /// A piece of text.
+    Says(String),
+    /// The end of the answer.
+    Ends(Result<(), EffectError>),
+}
 
 /// The state of one answer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,34 +1,15 @@
 //! Permission to call another tool, before the step is recorded as begun: by the rules of its agent, and by a
 //! person if the rules ask.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use agentx_luau_tools::{BoxFuture, EffectError, HostEffect};
 use agentx_runtime::{CallInQuestion, Tool, Verdict};
 use agentx_types::{InnerCallAsked, NestedDecision, ToolSpec};
 use serde_json::{Map, Value};
 
-use super::{FileToolCall, text};
-
-/// The steps that may call another tool, and whether that call may touch files outside the workspace.
-#[derive(Default)]
-pub(crate) struct CallPermits(Mutex<BTreeMap<u64, bool>>);
-
-impl CallPermits {
-    fn give(&self, step: u64, outside_workspace: bool) {
-        let mut steps = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        steps.insert(step, outside_workspace);
-    }
-
-    /// Acquires the permit of a step; a step has one for one call.
-    fn take(&self, step: u64) -> Option<bool> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(&step)
-    }
-}
+use super::file_tool_call::FileToolCall;
+use super::request_text::text;
 
 /// A requested call of another tool.
 pub(super) struct WantedCall {

@@ -8,7 +8,8 @@ use agentx_types::{ContentPart, ToolStatus};
 use serde_json::{Map, Value};
 
 use super::call_permission::WantedCall;
-use super::{FileToolCall, text};
+use super::file_tool_call::FileToolCall;
+use super::request_text::text;
 use crate::record::PerformedEffect;
 
 /// The maximum depth of nested calls, regardless of a tool's own limit.

@@ -6,14 +6,20 @@ pub(crate) mod agents;
 mod answer_delivery;
 mod answered_keys;
 mod call_permission;
+mod call_permits;
+mod call_streams;
+mod children;
+mod file_tool_call;
 mod invoke;
 mod json;
 pub(crate) mod model_calls;
 pub(crate) mod network;
 mod prompt;
+mod request_text;
 mod script_values;
 mod shared;
 mod store;
+mod store_effects;
 mod streams;
 mod transform;
 
@@ -21,75 +27,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_luau_tools::{BoxFuture, EffectError, EffectKind, HostEffect, Outcome};
-use agentx_runtime::ToolContext;
 use agentx_types::EffectOutcome;
 use serde_json::{Value, json};
-use tokio_util::sync::CancellationToken;
 
-use crate::grants::Grants;
-use crate::record::{EffectPerformer, PerformedEffect, RecorderHandle, milliseconds};
-pub(crate) use agents::{Children, end_all};
+use crate::record::{EffectPerformer, PerformedEffect, milliseconds};
+pub(crate) use agents::end_all;
 pub(crate) use answered_keys::{KeyState, KeyedCall};
-pub(crate) use call_permission::CallPermits;
+pub(crate) use call_permits::CallPermits;
+pub(crate) use call_streams::CallStreams;
+pub(crate) use children::Children;
+pub(crate) use file_tool_call::{CallOrigin, FileToolCall};
 pub(crate) use network::Network;
+use request_text::text;
 pub(crate) use shared::ToolsShared;
 pub use shared::{ToolFactoryParts, ToolSurroundings};
 pub(crate) use store::KeyOwner;
-pub(crate) use streams::CallStreams;
 
 /// Performs the effects of one call. Clones share the same state.
 #[derive(Clone)]
 pub(crate) struct CallWorld {
     pub(crate) call: Arc<FileToolCall>,
-}
-
-/// A call of a tool from a file.
-pub(crate) struct FileToolCall {
-    pub(crate) tool: String,
-    pub(crate) shared: Arc<ToolsShared>,
-    pub(crate) grants: Arc<Grants>,
-    pub(crate) network: Arc<Network>,
-    pub(crate) context: ToolContext,
-    /// Fires when the call is stopped or has ended: its effects end then.
-    pub(crate) stop: CancellationToken,
-    pub(crate) recorder: RecorderHandle,
-    pub(crate) streams: CallStreams,
-    pub(crate) children: Children,
-    /// The position of its steps in its file.
-    pub(crate) origin: CallOrigin,
-    pub(crate) permits: CallPermits,
-}
-
-/// The position of the steps of a call in their file.
-#[derive(Clone, Debug)]
-pub(crate) enum CallOrigin {
-    /// In a script, after this many lines of its file.
-    Script { file: String, before: u32 },
-    /// Each step has a name.
-    Steps(Vec<String>),
-    /// The tool is a single step, without a position.
-    Whole,
-}
-
-impl CallOrigin {
-    /// Returns the position of a step, for people.
-    fn place(&self, effect: &HostEffect) -> Option<String> {
-        match self {
-            Self::Script { file, before } => {
-                let place = effect.place.as_ref();
-                Some(match place.map(|place| (&place.library, place.line)) {
-                    Some((Some(library), line)) => format!("{library}:{line}"),
-                    Some((None, line)) => format!("{file}:{}", line.saturating_add(*before)),
-                    None => file.clone(),
-                })
-            }
-            Self::Steps(names) => {
-                let at = usize::try_from(effect.step.checked_sub(1)?).ok()?;
-                Some(format!("step {}", names.get(at)?))
-            }
-            Self::Whole => None,
-        }
-    }
 }
 
 impl EffectPerformer for CallWorld {
@@ -129,10 +86,10 @@ impl EffectPerformer for CallWorld {
                 })
             }
             EffectKind::KvGet | EffectKind::KvSet | EffectKind::KvDelete | EffectKind::KvList => {
-                finish(store::kept(call, effect.kind, effect.request))
+                finish(store_effects::kept(call, effect.kind, effect.request))
             }
             EffectKind::CacheGet | EffectKind::CacheSet | EffectKind::CacheDelete => {
-                finish(store::cached(call, effect.kind, effect.request))
+                finish(store_effects::cached(call, effect.kind, effect.request))
             }
             EffectKind::AgentCreate => finish(agent_spec::create(call, effect.step, effect.request)),
             EffectKind::AgentInput => finish(agents::input(call, effect.step, effect.request, again)),
@@ -176,7 +133,10 @@ impl EffectPerformer for CallWorld {
     fn remember(&self, effect: &HostEffect, outcome: Option<&EffectOutcome>) {
         let call = &self.call;
         match effect.kind {
-            EffectKind::GenerateStream => call.streams.remember_open(effect, outcome, call),
+            EffectKind::GenerateStream => {
+                call.streams
+                    .remember_open(effect, outcome, &call.stop, &call.recorder.0.secrets)
+            }
             EffectKind::StreamRecv => call.streams.remember_received(&effect.request, outcome),
             EffectKind::AgentCreate
             | EffectKind::AgentInput
@@ -195,11 +155,6 @@ impl EffectPerformer for CallWorld {
             .tool(tool)
             .is_some_and(|tool| tool.spec().idempotent)
     }
-}
-
-/// Returns a text of a request; empty if there is none.
-pub(crate) fn text<'a>(request: &'a Value, key: &str) -> &'a str {
-    request.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn finish(outcome: impl Future<Output = Outcome> + Send + 'static) -> BoxFuture<'static, PerformedEffect> {

@@ -11,20 +11,12 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::answer_delivery::ModelUpdate;
+use super::file_tool_call::FileToolCall;
 use super::json::{compiled, instructions, read_answer};
 use super::prompt::{request, say};
-use super::{FileToolCall, text};
+use super::request_text::text;
 use crate::record::PerformedEffect;
-
-/// An update while a model answers.
-pub(crate) enum ModelUpdate {
-    /// An attempt begins.
-    Begins,
-    /// A piece of text.
-    Says(String),
-    /// The end of the answer.
-    Ends(Result<(), EffectError>),
-}
 
 /// Asks a model until it has answered, or `stop` fires: then the answer ends here, with its cost until then.
 /// The cost is added to `paid` when the model reports it, whatever the outcome.

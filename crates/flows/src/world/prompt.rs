@@ -6,7 +6,8 @@ use agentx_luau_tools::EffectError;
 use agentx_types::{ContentPart, Message, MessageId, ModelParams, ModelRequest, ModelSpec, Role};
 use serde_json::Value;
 
-use super::{FileToolCall, text};
+use super::file_tool_call::FileToolCall;
+use super::request_text::text;
 
 /// The most messages of one request.
 const MAX_MESSAGES: usize = 1_000;

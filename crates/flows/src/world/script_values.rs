@@ -5,7 +5,8 @@
 use agentx_luau_tools::{EffectError, EffectKind, HostEffect, Outcome};
 use serde_json::{Value, json};
 
-use super::{FileToolCall, text};
+use super::file_tool_call::FileToolCall;
+use super::request_text::text;
 
 /// The longest message or summary in bytes as JSON.
 const MAX_MESSAGE: usize = 256 << 10;

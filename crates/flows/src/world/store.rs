@@ -3,19 +3,18 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use agentx_luau_tools::{EffectError, EffectKind, Outcome};
+use agentx_luau_tools::EffectError;
 use agentx_types::CurrentFolder;
 use rusqlite::{Connection, OptionalExtension as _, params};
 use serde_json::Value;
 
-use super::{FileToolCall, text};
 use crate::kept_values::{bytes_of, open, open_in_memory, prefix, settle};
 
 /// The longest key in bytes.
-const MAX_KEY: usize = 512;
+pub(super) const MAX_KEY: usize = 512;
 /// The longest value as JSON in bytes.
 const MAX_VALUE: usize = 256 << 10;
 /// Keys of one space of one owner.
@@ -28,6 +27,7 @@ const MAX_BYTES: u64 = 128 << 20;
 const MAX_CACHED: usize = 10_000;
 /// Bytes in the cache, of all tools.
 const MAX_CACHED_BYTES: usize = 64 << 20;
+
 /// The storage of all tools.
 pub(crate) struct ToolStore {
     path: Option<PathBuf>,
@@ -38,7 +38,7 @@ pub(crate) struct ToolStore {
     /// Maximum number of bytes of all keys and values of one owner.
     max_bytes: u64,
     database: Mutex<Option<OpenStore>>,
-    cache: Mutex<StoreCache>,
+    pub(super) cache: Mutex<StoreCache>,
 }
 
 /// The database, and how the key spaces of the folder begin in it.
@@ -47,8 +47,9 @@ struct OpenStore {
     of_folder: String,
 }
 
+/// Values of all tools that are kept until the program ends.
 #[derive(Default)]
-struct StoreCache {
+pub(super) struct StoreCache {
     entries: HashMap<String, Cached>,
     bytes: usize,
 }
@@ -116,7 +117,7 @@ impl ToolStore {
         done
     }
 
-    fn get(&self, place: &KeyOwner) -> Result<Option<Value>, EffectError> {
+    pub(super) fn get(&self, place: &KeyOwner) -> Result<Option<Value>, EffectError> {
         let found: Option<String> = self.with(place, |database, space| {
             database
                 .prepare_cached("SELECT value FROM kv WHERE owner = ?1 AND space = ?2 AND key = ?3")?
@@ -126,7 +127,7 @@ impl ToolStore {
         Ok(found.and_then(|text| serde_json::from_str(&text).ok()))
     }
 
-    fn set(&self, place: &KeyOwner, value: &Value) -> Result<(), EffectError> {
+    pub(super) fn set(&self, place: &KeyOwner, value: &Value) -> Result<(), EffectError> {
         let written = value.to_string();
         if written.len() > MAX_VALUE {
             return Err(EffectError::new(
@@ -155,7 +156,7 @@ impl ToolStore {
         full.map_or(Ok(()), Err)
     }
 
-    fn delete(&self, place: &KeyOwner) -> Result<(), EffectError> {
+    pub(super) fn delete(&self, place: &KeyOwner) -> Result<(), EffectError> {
         self.with(place, |database, space| {
             database
                 .prepare_cached("DELETE FROM kv WHERE owner = ?1 AND space = ?2 AND key = ?3")?
@@ -164,7 +165,7 @@ impl ToolStore {
         Ok(())
     }
 
-    fn list(&self, place: &KeyOwner) -> Result<Vec<String>, EffectError> {
+    pub(super) fn list(&self, place: &KeyOwner) -> Result<Vec<String>, EffectError> {
         let mut keys: Vec<String> = self.with(place, |database, space| {
             let mut query = database.prepare_cached("SELECT key FROM kv WHERE owner = ?1 AND space = ?2")?;
             query
@@ -199,88 +200,8 @@ pub(crate) struct KeyOwner {
     pub(crate) key: String,
 }
 
-/// `kv_get`, `kv_set`, `kv_delete`, `kv_list`.
-pub(crate) async fn kept(call: Arc<FileToolCall>, kind: EffectKind, asked: Value) -> Outcome {
-    let place = place(&call, &asked).await?;
-    let store = call.shared.store.clone();
-    let work = move || match kind {
-        EffectKind::KvGet => store.get(&place).map(|found| found.unwrap_or(Value::Null)),
-        EffectKind::KvList => store
-            .list(&place)
-            .map(|keys| keys.into_iter().map(Value::String).collect()),
-        EffectKind::KvDelete => store.delete(&place).map(|()| Value::Null),
-        _ => match asked.get("value").filter(|value| !value.is_null()) {
-            Some(value) => store.set(&place, value).map(|()| Value::Null),
-            None => store.delete(&place).map(|()| Value::Null),
-        },
-    };
-    let done = tokio::task::spawn_blocking(work).await;
-    done.map_err(|error| EffectError::new("failed", format!("the store of keys: {error}")))?
-}
-
-async fn place(call: &FileToolCall, asked: &Value) -> Result<KeyOwner, EffectError> {
-    let key = asked
-        .get("key")
-        .or_else(|| asked.get("prefix"))
-        .and_then(Value::as_str)
-        .unwrap_or_default();
-    if key.len() > MAX_KEY {
-        return Err(EffectError::new(
-            "too_large",
-            format!("a key has at most {MAX_KEY} bytes"),
-        ));
-    }
-    let (space, key) = call.grants.space(key)?;
-    Ok(KeyOwner {
-        owner: call.owner().await?,
-        space: space.to_owned(),
-        of_folder: call.grants.of_folder,
-        key: key.to_owned(),
-    })
-}
-
-impl FileToolCall {
-    /// Returns the owner of the session.
-    async fn owner(&self) -> Result<String, EffectError> {
-        let Some(listener) = self.context.journal.listener() else {
-            return Ok(String::new());
-        };
-        let owner = listener.owner().await;
-        owner.map(|owner| owner.to_string()).map_err(|error| {
-            EffectError::new(
-                "failed",
-                format!("the owner of this session cannot be read: {error}"),
-            )
-        })
-    }
-}
-
-/// `cache_get`, `cache_set`, `cache_delete`: each tool of each owner has its own keys.
-pub(crate) async fn cached(call: Arc<FileToolCall>, kind: EffectKind, asked: Value) -> Outcome {
-    let key = format!("{}\n{}\n{}", call.owner().await?, call.tool, text(&asked, "key"));
-    let mut cache = call
-        .shared
-        .store
-        .cache
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
-    match kind {
-        EffectKind::CacheGet => Ok(cache.get(&key)),
-        EffectKind::CacheSet => {
-            let value = asked.get("value").cloned().unwrap_or(Value::Null);
-            let ttl = asked.get("ttl").and_then(Value::as_f64).filter(|ttl| *ttl > 0.0);
-            cache.set(key, value, ttl)?;
-            Ok(Value::Null)
-        }
-        _ => {
-            cache.remove(&key);
-            Ok(Value::Null)
-        }
-    }
-}
-
 impl StoreCache {
-    fn get(&mut self, key: &str) -> Value {
+    pub(super) fn get(&mut self, key: &str) -> Value {
         match self.entries.get(key) {
             Some(found) if found.is_over() => {
                 self.remove(key);
@@ -291,7 +212,7 @@ impl StoreCache {
         }
     }
 
-    fn set(&mut self, key: String, value: Value, ttl: Option<f64>) -> Result<(), EffectError> {
+    pub(super) fn set(&mut self, key: String, value: Value, ttl: Option<f64>) -> Result<(), EffectError> {
         let bytes = key.len() + value.to_string().len();
         if key.len() > MAX_KEY * 2 || bytes > MAX_VALUE * 2 {
             return Err(EffectError::new(
@@ -310,7 +231,7 @@ impl StoreCache {
         Ok(())
     }
 
-    fn remove(&mut self, key: &str) {
+    pub(super) fn remove(&mut self, key: &str) {
         if let Some(gone) = self.entries.remove(key) {
             self.bytes -= gone.bytes;
         }

@@ -1,146 +1,25 @@
 //! Answers of models that a script reads while they arrive. The complete answer is recorded when the model
 //! has finished, however much of it the script has read: the model is not called again after a crash.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
-use agentx_luau_tools::{EffectError, EffectKind, HostEffect, Outcome};
+use agentx_luau_tools::{EffectError, EffectKind, Outcome};
 use agentx_runtime::StepMetadata;
-use agentx_types::{EffectOutcome, Usage};
+use agentx_types::Usage;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
-use super::answer_delivery::{ScriptPiece, StreamDelta};
-use super::model_calls::{ModelUpdate, ask, bill, lost};
+use super::answer_delivery::{ModelUpdate, ScriptPiece};
+use super::call_streams::{AnswerStream, ToldPieces};
+use super::file_tool_call::FileToolCall;
+use super::model_calls::{ask, bill, lost};
 use super::prompt::request;
-use super::{FileToolCall, text};
 use crate::record::REFUSED;
 
 /// The number of pieces that an answer may be ahead of the script.
 const AHEAD: usize = 256;
 /// Maximum number of bytes of waiting pieces to pass on together.
 const TOGETHER: usize = 4 << 10;
-
-/// The streams of one call, by the steps that opened them.
-#[derive(Default)]
-pub(crate) struct CallStreams {
-    open: Mutex<BTreeMap<u64, Arc<AnswerStream>>>,
-}
-
-/// A streamed answer.
-pub(crate) struct AnswerStream {
-    step: u64,
-    asked: Value,
-    /// Whether a crash cut the answer off, and the model is asked again.
-    again: bool,
-    cancel: CancellationToken,
-    told: tokio::sync::Mutex<ToldPieces>,
-    /// Set from the request to the first read.
-    source: Mutex<Option<mpsc::Receiver<ModelUpdate>>>,
-}
-
-struct ToldPieces {
-    delta: StreamDelta,
-    source: Option<mpsc::Receiver<ModelUpdate>>,
-    /// The rest of a recorded answer.
-    rest: Option<String>,
-    problem: Option<EffectError>,
-    ended: bool,
-}
-
-impl CallStreams {
-    /// Opens a stream that has not been read yet; `again` means that a crash cut it off.
-    pub(crate) fn open(
-        &self,
-        effect: &HostEffect,
-        stop: &CancellationToken,
-        again: bool,
-    ) -> Arc<AnswerStream> {
-        self.add(effect, stop, None, again)
-    }
-
-    fn add(
-        &self,
-        effect: &HostEffect,
-        stop: &CancellationToken,
-        known: Option<Result<String, EffectError>>,
-        again: bool,
-    ) -> Arc<AnswerStream> {
-        let (rest, problem) = match known {
-            Some(Ok(whole)) => (Some(whole), None),
-            Some(Err(problem)) => (Some(String::new()), Some(problem)),
-            None => (None, None),
-        };
-        let stream = Arc::new(AnswerStream {
-            step: effect.step,
-            asked: effect.request.clone(),
-            again,
-            cancel: stop.child_token(),
-            told: tokio::sync::Mutex::new(ToldPieces {
-                delta: StreamDelta::default(),
-                source: None,
-                rest,
-                problem,
-                ended: false,
-            }),
-            source: Mutex::new(None),
-        });
-        self.lock().insert(effect.step, stream.clone());
-        stream
-    }
-
-    /// Opens a stream whose answer is recorded.
-    pub(crate) fn remember_open(
-        &self,
-        effect: &HostEffect,
-        outcome: Option<&EffectOutcome>,
-        call: &FileToolCall,
-    ) {
-        let secrets = &call.recorder.0.secrets;
-        let known = outcome.map(|outcome| match outcome {
-            EffectOutcome::Done(value) => Ok(secrets.show(text(value, "text"))),
-            EffectOutcome::Failed(failure) => {
-                Err(EffectError::new(failure.code.clone(), failure.message.clone()))
-            }
-        });
-        self.add(effect, &call.stop, known, false);
-    }
-
-    /// Records the pieces of a stream that the script got.
-    pub(crate) fn remember_received(&self, request: &Value, outcome: Option<&EffectOutcome>) {
-        let (Some(stream), Some(EffectOutcome::Done(value))) = (self.find(request), outcome) else {
-            return;
-        };
-        // No task reads while steps are replayed, so the lock is free.
-        let Ok(mut told) = stream.told.try_lock() else {
-            return;
-        };
-        if value.is_null() {
-            told.ended = true;
-        }
-        let said = if value.get("restarted").is_some() {
-            String::new()
-        } else {
-            told.delta.full_text().to_owned()
-        };
-        told.delta = StreamDelta::of(said + text(value, "chunk"));
-    }
-
-    fn find(&self, request: &Value) -> Option<Arc<AnswerStream>> {
-        let step = request.get("stream").and_then(Value::as_u64)?;
-        self.lock().get(&step).cloned()
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<u64, Arc<AnswerStream>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Forgets all streams: the script has ended, and so have they.
-    pub(crate) fn forget_all(&self) {
-        self.lock().clear();
-    }
-}
 
 /// Asks the model, and returns `{stream}` to read from. A request that no model accepts is refused at once,
 /// and the refusal is the recorded outcome of the step.

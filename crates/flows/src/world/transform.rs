@@ -5,7 +5,9 @@
 use agentx_luau_tools::{EffectError, Outcome};
 use serde_json::{Value, json};
 
-use super::{FileToolCall, prompt, text};
+use super::file_tool_call::FileToolCall;
+use super::prompt;
+use super::request_text::text;
 
 /// Words in the names of transformers for sound, and the missing part for each.
 const SOUND: [(&[&str], &str); 3] = [

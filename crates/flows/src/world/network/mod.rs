@@ -18,7 +18,7 @@ use reqwest::header::{ACCEPT, ACCEPT_LANGUAGE, CONTENT_TYPE, HeaderMap, HeaderNa
 use reqwest::{Method, Url};
 use serde_json::{Map, Value, json};
 
-use super::text;
+use super::request_text::text;
 use crate::grants::Grants;
 pub use agentx_http::{LookupFuture, NameLookup, SystemLookup};
 pub(crate) use budget::AnswerBudget;
