@@ -108,28 +108,20 @@ pub(crate) fn request(
         "{task}\n\n<transcript>\n{}</transcript>\n\n{task}",
         transcript(part, room, config.rules_version)
     );
-    ModelRequest {
-        params: ModelParams {
-            max_output_tokens: Some(length),
-            ..ModelParams::default()
-        },
-        model,
-        system: vec![SYSTEM.into()],
-        messages: vec![Arc::new(Message {
-            message_id: MessageId::with_suffix(format_args!(
-                "{TO_CONDENSE}{}_{}",
-                part.range.from_seq, part.range.to_seq
-            )),
-            role: Role::User,
-            content: vec![ContentPart::text(text)],
-            by: None,
-        })],
-        tools: Arc::from([]),
-        plain: false,
-        turns: false,
-        without: Vec::new(),
-        answer_schema: None,
-    }
+    let params = ModelParams {
+        max_output_tokens: Some(length),
+        ..ModelParams::default()
+    };
+    let message = Message {
+        message_id: MessageId::with_suffix(format_args!(
+            "{TO_CONDENSE}{}_{}",
+            part.range.from_seq, part.range.to_seq
+        )),
+        role: Role::User,
+        content: vec![ContentPart::text(text)],
+        by: None,
+    };
+    ModelRequest::new(model, params, vec![SYSTEM.into()], vec![Arc::new(message)])
 }
 
 /// The task of the model: the part to condense, the maximum tokens of the summary, and a person's

@@ -107,17 +107,7 @@ impl Sample<'_> {
         let most = u64::from(asked.max_tokens).min(SAMPLE_TOKENS);
         params.max_output_tokens = Some(params.max_output_tokens.map_or(most, |own| own.min(most)));
         params.thinking_tokens = None;
-        Ok(ModelRequest {
-            model: config.model.clone(),
-            params,
-            system,
-            messages,
-            tools: Arc::from([]),
-            plain: false,
-            turns: false,
-            without: Vec::new(),
-            answer_schema: None,
-        })
+        Ok(ModelRequest::new(config.model.clone(), params, system, messages))
     }
 
     async fn answer(&self, request: Arc<ModelRequest>, paid: &mut Usage) -> Result<Sampled, String> {

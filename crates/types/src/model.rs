@@ -1,12 +1,10 @@
-//! A model call before any wire format: the model as the catalog knows it, the tools it may call, and the
-//! whole request. `agentx-llm` turns a [`ModelRequest`] into the bytes of one API.
-
-use std::sync::Arc;
+//! The model of a call before any wire format: as the catalog knows it, its settings, and the tools that it may
+//! call.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{AnswerSchema, Message, Prices, RequestPart};
+use crate::Prices;
 
 /// The wire protocol of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -350,40 +348,4 @@ pub struct ToolReach {
     /// exactly this description ([`ToolReach::file`]) allows a call; if nobody can be asked, it is refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub changed: Option<String>,
-}
-
-/// Everything that is sent to the model in one call, independent of its API.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ModelRequest {
-    /// The model.
-    pub model: ModelSpec,
-    /// Settings.
-    pub params: ModelParams,
-    /// Standing instructions, in order; the same in every call of a session, so that providers can cache
-    /// them.
-    pub system: Vec<Arc<str>>,
-    /// The conversation so far.
-    pub messages: Vec<Arc<Message>>,
-    /// The tools on offer.
-    pub tools: Arc<[ToolSpec]>,
-    /// Whether to send it without settings that a server may not know, because its provider refused one.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub plain: bool,
-    /// Whether it has no roles but a person and the assistant, in turns, because a chat template has refused
-    /// another one or another order.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub turns: bool,
-    /// Single settings that it is sent without, or under another name, because its provider has refused them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub without: Vec<RequestPart>,
-    /// The schema of the answer, if the run has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub answer_schema: Option<Arc<AnswerSchema>>,
-}
-
-impl ModelRequest {
-    /// Returns whether the request is sent without this setting.
-    pub fn is_without(&self, setting: RequestPart) -> bool {
-        self.without.contains(&setting)
-    }
 }

@@ -46,17 +46,7 @@ pub(crate) fn request(call: &FileToolCall, asked: &Value) -> Result<ModelRequest
     if messages.is_empty() {
         return Err(EffectError::new("invalid", "the prompt is empty"));
     }
-    Ok(ModelRequest {
-        model,
-        params,
-        system,
-        messages,
-        tools: Arc::from([]),
-        plain: false,
-        turns: false,
-        without: Vec::new(),
-        answer_schema: None,
-    })
+    Ok(ModelRequest::new(model, params, system, messages))
 }
 
 fn read(

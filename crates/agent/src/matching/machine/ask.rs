@@ -83,17 +83,8 @@ impl MatchAgent {
         let mut system = vec![self.config.system_prompt.clone(), self.prepared().prompt.clone()];
         system.retain(|part| !part.trim().is_empty());
         let config = &self.config;
-        let request = || ModelRequest {
-            model: config.model.clone(),
-            params: config.params.clone(),
-            system,
-            messages: vec![message],
-            tools: Arc::from([]),
-            plain: false,
-            turns: false,
-            without: Vec::new(),
-            answer_schema: None,
-        };
+        let request =
+            || ModelRequest::new(config.model.clone(), config.params.clone(), system, vec![message]);
         self.lifecycle.request_model_call(&config.model, request, step);
     }
 
