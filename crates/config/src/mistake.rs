@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::origin::{SettingOrigin, SourceLocation};
 
@@ -17,6 +17,23 @@ pub struct ConfigMistake {
     pub what: String,
     /// The nearest right key or value.
     pub nearest: Option<String>,
+}
+
+impl ConfigMistake {
+    /// A mistake in a file as a whole.
+    pub(crate) fn of_file(path: &Path, what: String) -> Self {
+        let place = SourceLocation {
+            file: path.into(),
+            line: 1,
+            column: 1,
+        };
+        Self {
+            at: MistakeLocation::File(place),
+            key: String::new(),
+            what,
+            nearest: None,
+        }
+    }
 }
 
 /// The position of a mistake.

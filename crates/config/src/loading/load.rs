@@ -16,9 +16,9 @@ use crate::layers::{MergedSettings, trust_variable};
 use crate::loading::settings_layers::SettingsLayers;
 use crate::loading::{assemble, servers_here};
 use crate::mcp::project::ProjectContext;
-use crate::mistake::{ConfigError, ConfigMistake, MistakeLocation};
+use crate::mistake::{ConfigError, ConfigMistake};
 use crate::models::{self, refreshed_models};
-use crate::origin::{FileLayer, SettingOrigin, SourceLocation};
+use crate::origin::{FileLayer, SettingOrigin};
 use crate::paths::{ConfigPaths, root_of};
 use crate::settings::Settings;
 use crate::symlinks::leads_out;
@@ -306,7 +306,7 @@ impl LayerFiles {
         }
         let mut broken = self.mistakes.split_off(before);
         let file = file.unwrap_or_else(|error| {
-            broken.push(whole_file(&places.workspace_file, error.to_string()));
+            broken.push(ConfigMistake::of_file(&places.workspace_file, error.to_string()));
             None
         });
         // An accepted file counts as a whole or not at all.
@@ -331,7 +331,7 @@ impl LayerFiles {
         };
         let Ok(text) = std::str::from_utf8(&bytes) else {
             self.mistakes
-                .push(whole_file(&path, "the file is not UTF-8".to_owned()));
+                .push(ConfigMistake::of_file(&path, "the file is not UTF-8".to_owned()));
             return Ok(Some(ReadFile {
                 layer: SettingsLayer::default(),
                 bytes,
@@ -341,21 +341,6 @@ impl LayerFiles {
         self.mistakes.extend(mistakes);
         self.warnings.extend(warnings);
         Ok(Some(ReadFile { layer, bytes }))
-    }
-}
-
-/// A mistake in a file as a whole.
-fn whole_file(path: &Path, what: String) -> ConfigMistake {
-    let place = SourceLocation {
-        file: path.into(),
-        line: 1,
-        column: 1,
-    };
-    ConfigMistake {
-        at: MistakeLocation::File(place),
-        key: String::new(),
-        what,
-        nearest: None,
     }
 }
 

@@ -21,8 +21,7 @@ use crate::layers::value::url;
 use crate::mcp::entry::{ServerEffect, add_variables, as_written, details, variables_in};
 use crate::mcp::server_files::{Listings, ServerFiles, changed_message, directory, files_of};
 use crate::mcp::{McpOauthSettings, McpServerSettings, McpTarget, McpValue, check_mcp_name};
-use crate::mistake::{ConfigMistake, MistakeLocation};
-use crate::origin::SourceLocation;
+use crate::mistake::ConfigMistake;
 use crate::paths::ConfigPaths;
 
 /// The most servers that are read from it.
@@ -358,17 +357,7 @@ impl ProjectContext<'_> {
     }
 
     fn mistake(&self, what: String) -> ConfigMistake {
-        let place = SourceLocation {
-            file: self.places.workspace_root.join(SERVERS_FILE).into(),
-            line: 1,
-            column: 1,
-        };
-        ConfigMistake {
-            at: MistakeLocation::File(place),
-            key: String::new(),
-            what,
-            nearest: None,
-        }
+        ConfigMistake::of_file(&self.places.workspace_root.join(SERVERS_FILE), what)
     }
 }
 
