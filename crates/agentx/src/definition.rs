@@ -44,7 +44,7 @@ impl Definition {
     /// Registers the tools of all agents of a session in one toolbox; each agent knows its own.
     pub(crate) fn register(&self, toolbox: &mut Toolbox, asks: &Arc<AskValues>) -> Result<(), AgentError> {
         for tool in &self.tools {
-            toolbox.register(Arc::new(ToolWithValues::new(tool.clone(), asks.clone())))?;
+            toolbox.register(ToolWithValues::wrap(tool.clone(), asks.clone()))?;
         }
         let mut helpers = self.helpers.iter();
         helpers.try_for_each(|(_, helper)| helper.register(toolbox, asks))

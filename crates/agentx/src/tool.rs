@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_runtime::{
-    BoxFuture, PromptWriter, RequestValues, RuntimeError, Session, Tool, ToolContext, ToolOutcome,
+    BoxFuture, InterceptedTool, RequestValues, RuntimeError, Session, Tool, ToolContext, ToolInterceptor,
+    ToolOutcome,
 };
 use agentx_tools::{Typed, TypedTool};
-use agentx_types::{RunId, SessionId, ToolSpec};
+use agentx_types::{RunId, SessionId};
 use serde_json::Value;
 use tokio::sync::RwLock;
 
@@ -116,37 +117,21 @@ pub(crate) struct ToolWithValues {
 }
 
 impl ToolWithValues {
-    pub(crate) fn new(tool: Arc<dyn Tool>, asks: Arc<AskValues>) -> Self {
-        Self { tool, asks }
+    pub(crate) fn wrap(tool: Arc<dyn Tool>, asks: Arc<AskValues>) -> Arc<dyn Tool> {
+        Arc::new(InterceptedTool(Self { tool, asks }))
     }
 }
 
-impl Tool for ToolWithValues {
-    fn spec(&self) -> ToolSpec {
-        self.tool.spec()
+impl ToolInterceptor for ToolWithValues {
+    fn tool(&self) -> &Arc<dyn Tool> {
+        &self.tool
     }
 
-    fn call(&self, input: Value, mut context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+    fn intercept(&self, input: Value, mut context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let (tool, asks) = (self.tool.clone(), self.asks.clone());
         Box::pin(async move {
             context.values = asks.of(&context).await;
             tool.call(input, context).await
         })
-    }
-
-    fn waits(&self) -> bool {
-        self.tool.waits()
-    }
-
-    fn may_call_models(&self) -> bool {
-        self.tool.may_call_models()
-    }
-
-    fn output_schema(&self) -> Option<Value> {
-        self.tool.output_schema()
-    }
-
-    fn prompt(&self) -> Option<PromptWriter> {
-        self.tool.prompt()
     }
 }

@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_config::Settings;
-use agentx_runtime::{BoxFuture, PromptWriter, Tool, ToolContext, ToolOutcome};
+use agentx_runtime::{BoxFuture, InterceptedTool, Tool, ToolContext, ToolInterceptor, ToolOutcome};
 use agentx_tools::ToolWrapper;
-use agentx_types::{AgentStateId, ContentPart, Instructions, SessionId, ToolSpec};
+use agentx_types::{AgentStateId, ContentPart, Instructions, SessionId};
 use serde_json::{Map, Value};
 
 /// The maximum size of the instructions after one result, in bytes, for all files together; the agent can
@@ -34,12 +34,12 @@ pub(crate) fn telling_instructions(settings: &Settings) -> ToolWrapper {
         let Some(path_argument) = tool.spec().path_argument else {
             return tool;
         };
-        Arc::new(InstructingTool {
+        Arc::new(InterceptedTool(InstructingTool {
             tool,
             path_argument,
             settings: settings.clone(),
             told: told.clone(),
-        })
+        }))
     })
 }
 
@@ -53,12 +53,12 @@ struct InstructingTool {
     told: Arc<ShownInstructions>,
 }
 
-impl Tool for InstructingTool {
-    fn spec(&self) -> ToolSpec {
-        self.tool.spec()
+impl ToolInterceptor for InstructingTool {
+    fn tool(&self) -> &Arc<dyn Tool> {
+        &self.tool
     }
 
-    fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+    fn intercept(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let named = input.get(&self.path_argument).and_then(Value::as_str);
         let file = named.map(|path| context.workspace.join(path));
         let agent = InstructedAgent {
@@ -78,22 +78,6 @@ impl Tool for InstructingTool {
             }
             outcome
         })
-    }
-
-    fn waits(&self) -> bool {
-        self.tool.waits()
-    }
-
-    fn may_call_models(&self) -> bool {
-        self.tool.may_call_models()
-    }
-
-    fn output_schema(&self) -> Option<Value> {
-        self.tool.output_schema()
-    }
-
-    fn prompt(&self) -> Option<PromptWriter> {
-        self.tool.prompt()
     }
 }
 

@@ -105,6 +105,7 @@ pub use session::recorded_redaction::{redact_session, replace_copied_facts};
 pub use session_lists::*;
 pub use system_events::{AgentEvent, AgentEventBus, SystemEvent, SystemEvents};
 pub use tools::call_approver::{CallApprover, CallInQuestion};
+pub use tools::intercepted_tool::{InterceptedTool, ToolInterceptor};
 pub use tools::journal::Journal;
 pub use tools::listener::{AgentHearing, AgentListener};
 pub use tools::request_values::RequestValues;

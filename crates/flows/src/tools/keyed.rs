@@ -6,8 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use agentx_agent_files::definition::ToolDefinition;
 use agentx_luau_tools::EffectError;
-use agentx_runtime::{BoxFuture, PromptWriter, Tool, ToolContext, ToolOutcome};
-use agentx_types::{ToolSpec, ToolStatus};
+use agentx_runtime::{BoxFuture, InterceptedTool, Tool, ToolContext, ToolInterceptor, ToolOutcome};
+use agentx_types::ToolStatus;
 use serde_json::{Value, json};
 
 use crate::world::{KeyOwner, KeyState, KeyedCall, ToolsShared};
@@ -42,13 +42,13 @@ pub(super) fn keyed(
             "`idempotency_key` names {field:?}, which `params` does not describe"
         ));
     }
-    Ok(Arc::new(KeyedTool {
+    Ok(Arc::new(InterceptedTool(KeyedTool {
         tool,
         name: definition.name.clone(),
         field: field.to_owned(),
         of_folder: definition.of_folder,
         shared: shared.clone(),
-    }))
+    })))
 }
 
 /// Returns the key in the arguments of a call: a text of visible ASCII characters, or a number.
@@ -62,28 +62,12 @@ pub(super) fn key_in(input: &Value, field: &str) -> Option<String> {
     fits.then_some(key)
 }
 
-impl Tool for KeyedTool {
-    fn spec(&self) -> ToolSpec {
-        self.tool.spec()
+impl ToolInterceptor for KeyedTool {
+    fn tool(&self) -> &Arc<dyn Tool> {
+        &self.tool
     }
 
-    fn waits(&self) -> bool {
-        self.tool.waits()
-    }
-
-    fn may_call_models(&self) -> bool {
-        self.tool.may_call_models()
-    }
-
-    fn output_schema(&self) -> Option<Value> {
-        self.tool.output_schema()
-    }
-
-    fn prompt(&self) -> Option<PromptWriter> {
-        self.tool.prompt()
-    }
-
-    fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+    fn intercept(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let (tool, shared, name) = (self.tool.clone(), self.shared.clone(), self.name.clone());
         let Some(key) = key_in(&input, &self.field) else {
             let told = format!(

@@ -4,8 +4,10 @@
 use std::sync::Arc;
 
 use agentx_agent_files::SchemaCheck;
-use agentx_runtime::{BoxFuture, PromptWriter, SchemaValidator, Tool, ToolContext, ToolOutcome};
-use agentx_types::{ToolSpec, ToolStatus};
+use agentx_runtime::{
+    BoxFuture, InterceptedTool, SchemaValidator, Tool, ToolContext, ToolInterceptor, ToolOutcome,
+};
+use agentx_types::ToolStatus;
 use serde_json::Value;
 
 struct CheckedTool {
@@ -27,31 +29,15 @@ impl SchemaCheck for Schemas {
 pub(super) fn checked(tool: Arc<dyn Tool>) -> Result<Arc<dyn Tool>, String> {
     let arguments = SchemaValidator::new(&tool.spec().input_schema)
         .map_err(|what| format!("invalid schema in `params`: {what}"))?;
-    Ok(Arc::new(CheckedTool { tool, arguments }))
+    Ok(Arc::new(InterceptedTool(CheckedTool { tool, arguments })))
 }
 
-impl Tool for CheckedTool {
-    fn spec(&self) -> ToolSpec {
-        self.tool.spec()
+impl ToolInterceptor for CheckedTool {
+    fn tool(&self) -> &Arc<dyn Tool> {
+        &self.tool
     }
 
-    fn waits(&self) -> bool {
-        self.tool.waits()
-    }
-
-    fn may_call_models(&self) -> bool {
-        self.tool.may_call_models()
-    }
-
-    fn output_schema(&self) -> Option<Value> {
-        self.tool.output_schema()
-    }
-
-    fn prompt(&self) -> Option<PromptWriter> {
-        self.tool.prompt()
-    }
-
-    fn call(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
+    fn intercept(&self, input: Value, context: ToolContext) -> BoxFuture<'static, ToolOutcome> {
         let mistakes = self.arguments.mistakes(&input);
         if mistakes.is_empty() {
             return self.tool.call(input, context);

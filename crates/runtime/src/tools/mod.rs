@@ -2,6 +2,7 @@
 //! agents, the values of its caller, and the output as a terminal shows it.
 
 pub(crate) mod call_approver;
+pub(crate) mod intercepted_tool;
 pub(crate) mod journal;
 pub(crate) mod listener;
 pub(crate) mod request_values;
