@@ -1,5 +1,5 @@
-//! The kinds of actions and the purposes of timers. Facts name them, while an action holds content of facts, so
-//! they are apart from the actions.
+//! The kinds of actions and the purposes of timers. Facts name them, while an action holds content of facts,
+//! so they are apart from the actions.
 
 use serde::{Deserialize, Serialize};
 

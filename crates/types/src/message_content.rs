@@ -23,7 +23,9 @@ pub fn text_or_parts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<C
 #[cfg(feature = "schema")]
 pub fn text_or_parts_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
     let parts = generator.subschema_for::<ContentPart>();
-    schemars::json_schema!({"anyOf": [{"type": "string"}, {"type": "array", "items": parts, "maxItems": MOST_PARTS}]})
+    schemars::json_schema!({
+        "anyOf": [{"type": "string"}, {"type": "array", "items": parts, "maxItems": MOST_PARTS}],
+    })
 }
 
 struct TextOrPartsVisitor;

@@ -1,5 +1,5 @@
-//! The model of a call before any wire format: as the catalog knows it, its settings, and the tools that it may
-//! call.
+//! The model of a call before any wire format: as the catalog knows it, its settings, and the tools that it
+//! may call.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
