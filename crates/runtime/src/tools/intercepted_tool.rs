@@ -1,4 +1,4 @@
-//! A tool whose calls go through other code first, which checks the arguments or adds something to the results.
+//! A tool whose calls go through other code, which checks the arguments or adds something to the results.
 
 use std::sync::Arc;
 
