@@ -231,6 +231,11 @@ impl Line {
         line
     }
 
+    /// Returns the last character of its text, without the prefixes of rows.
+    pub(crate) fn last_char(&self) -> Option<char> {
+        self.spans.last().and_then(|span| span.text.chars().next_back())
+    }
+
     /// A line from text with control sequences for looks (`ESC [ … m`). Other control characters are left
     /// out, a tab is four blanks.
     pub fn from_ansi(text: &str) -> Self {

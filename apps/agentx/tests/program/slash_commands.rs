@@ -100,8 +100,8 @@ fn a_session_of_another_folder_is_named_and_not_opened() {
     assert!(said.contains("that session works in"), "{said}");
 }
 
-#[test]
-fn the_list_after_resume_has_the_sessions_of_this_directory_and_a_way_to_all() {
+/// A session with a copy in this directory, and one of another directory.
+fn sessions_here_and_elsewhere() -> Sandbox {
     let sandbox = scripted();
     lines(&sandbox, "the apple here\n");
     assert_eq!(sandbox.run(&["fork", &sandbox.latest_id([])]).code, Some(0));
@@ -109,6 +109,29 @@ fn the_list_after_resume_has_the_sessions_of_this_directory_and_a_way_to_all() {
     let mut other = sandbox.command(&["run", "the pear elsewhere"]);
     other.current_dir(sandbox.path("ws/sub"));
     assert!(other.output().unwrap().status.success());
+    sandbox
+}
+
+#[test]
+fn the_list_after_diff_has_the_sessions_of_this_directory_alone() {
+    let sandbox = sessions_here_and_elsewhere();
+    let mut chat = Pty::start(&sandbox, &[], 100, 24);
+    chat.wait_for_last("›");
+    chat.keys("/diff ");
+    chat.wait_for("  the apple here");
+    chat.wait_for("⑂ the apple here (fork at ");
+    let shown = chat.lines().join("\n");
+    assert!(!shown.contains("the pear elsewhere"), "{shown}");
+    assert!(!shown.contains("all directories"), "{shown}");
+    chat.keys("\u{1b}");
+    chat.wait_until_gone("the apple here");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
+fn the_list_after_resume_has_the_sessions_of_this_directory_and_a_way_to_all() {
+    let sandbox = sessions_here_and_elsewhere();
     let mut chat = Pty::start(&sandbox, &[], 100, 24);
     chat.wait_for_last("›");
     chat.keys("/resume ");

@@ -7,6 +7,10 @@ use super::code::indent_of;
 const LONGEST_LABEL: usize = 32;
 /// Maximum number of digits of a number that marks a footnote in a text.
 const MOST_DIGITS: usize = 4;
+/// Minimum number of bytes of a name that marks a footnote in a text.
+const SHORTEST_NAME: usize = 3;
+/// The characters after which a class of characters belongs to a pattern.
+const PATTERN_BEFORE: &str = "([{<=/\\|^$+";
 /// The number of blanks before the further paragraphs of a definition.
 pub(super) const INDENT: usize = 4;
 
@@ -27,10 +31,7 @@ impl<'a> FootnoteDefinition<'a> {
 
     /// Returns the mark as the reader sees it, here and in the text: `[1]`.
     pub(super) fn mark(&self) -> String {
-        match number_of(self.label) {
-            Some((number, "")) => format!("[{number}]"),
-            _ => format!("[^{}]", self.label),
-        }
+        format!("[{}]", self.label)
     }
 
     /// Returns the text without the mark and without the indent of its further lines.
@@ -60,31 +61,50 @@ pub(super) fn may_become_definition(line: &str) -> bool {
 pub(super) struct FootnoteReference<'a> {
     /// The text before it.
     pub(super) before: &'a str,
-    pub(super) number: &'a str,
+    pub(super) label: &'a str,
     /// The text after it.
     pub(super) after: &'a str,
 }
 
 impl<'a> FootnoteReference<'a> {
-    /// Finds the first reference of a text. Only a number is one: `[^a-z]` may be a pattern, and only a later
-    /// block may say that it is a footnote.
-    pub(super) fn find(text: &'a str) -> Option<Self> {
+    /// Finds the first reference of a text. `earlier` is the character before the text. A number always
+    /// refers to a footnote. A name such as `[^note]` does so at the end of a word or a sentence: only a later
+    /// block defines it, and elsewhere `[^aeiou]` and `[^a-z]` are patterns.
+    pub(super) fn find(text: &'a str, earlier: Option<char>) -> Option<Self> {
         text.match_indices("[^").find_map(|(at, begin)| {
-            let (number, rest) = number_of(&text[at + begin.len()..])?;
-            Some(Self {
-                before: &text[..at],
-                number,
-                after: rest.strip_prefix(']')?,
-            })
+            let (label, after) = text[at + begin.len()..].split_once(']')?;
+            let before = &text[..at];
+            let last = before.chars().next_back().or(earlier);
+            let ends_a_word = last.is_some_and(|c| !c.is_whitespace() && !PATTERN_BEFORE.contains(c));
+            let is_named = ends_a_word && is_name(label) && !continues_pattern(after);
+            (is_number(label) || is_named).then_some(Self { before, label, after })
         })
     }
 }
 
-/// Returns the number that a text begins with, and the rest.
-fn number_of(text: &str) -> Option<(&str, &str)> {
-    let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let digits = text.len() - rest.len();
-    (1..=MOST_DIGITS).contains(&digits).then(|| text.split_at(digits))
+/// Returns whether a label is a number that marks a footnote.
+fn is_number(label: &str) -> bool {
+    (1..=MOST_DIGITS).contains(&label.len()) && label.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns whether a label consists of words, as `note`, `see-also` and `doe_2` do. The ranges of a pattern
+/// (`a-z`, `A-Za-z0-9`) begin with a single letter.
+fn is_name(label: &str) -> bool {
+    let is_word = |part: &str| part.chars().count() > 1 && part.chars().all(char::is_alphanumeric);
+    let is_count = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let mut parts = label.split(['-', '_']);
+    let begins = parts
+        .next()
+        .is_some_and(|part| is_word(part) && part.starts_with(char::is_alphabetic));
+    begins
+        && (SHORTEST_NAME..=LONGEST_LABEL).contains(&label.len())
+        && parts.all(|part| is_word(part) || is_count(part))
+}
+
+/// Returns whether a text continues a pattern after a class of characters, and not a sentence.
+fn continues_pattern(after: &str) -> bool {
+    let continues = |c: char| c.is_ascii_alphanumeric() || "*+{(\\$|/^-=".contains(c);
+    after.starts_with(continues) || (after.starts_with('[') && !after.starts_with("[^"))
 }
 
 fn is_label(label: &str) -> bool {
@@ -97,13 +117,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_number_refers_to_a_footnote() {
-        let found = |text| FootnoteReference::find(text).map(|found| found.number);
+    fn a_number_refers_to_a_footnote_and_a_name_does_at_the_end_of_a_word() {
+        let found = |text| FootnoteReference::find(text, None).map(|found| found.label);
         assert_eq!(found("so it is [^12]."), Some("12"));
         assert_eq!(found("not [^a-z], but [^3]"), Some("3"));
+        assert_eq!(found("so it is[^note]."), Some("note"));
+        assert_eq!(found("so it is.[^see-also]"), Some("see-also"));
+        assert_eq!(found("so it is[^doe_2] and"), Some("doe_2"));
+        assert_eq!(found("如此[^注释]而且"), Some("注释"));
         for text in ["[^a-z]", "[^0-9]", "[^]", "[^1", "[1]", "[^12345]", "[^ 1]"] {
             assert_eq!(found(text), None, "{text}");
         }
+        for text in [
+            "match [^aeiou] here",
+            "x[^A-Za-z0-9]",
+            "b[^abc]d",
+            "b[^abc]*",
+            "a|[^abc]",
+            "x[^ab]",
+            "x[^note",
+        ] {
+            assert_eq!(found(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_may_follow_a_text_that_was_read_before() {
+        let found = |earlier| FootnoteReference::find("[^note] so", earlier).map(|found| found.label);
+        assert_eq!(found(Some(']')), Some("note"));
+        assert_eq!(found(Some(' ')), None);
+        assert_eq!(found(None), None);
     }
 
     #[test]
@@ -114,7 +157,7 @@ mod tests {
             read("[^1]: one\n    two\n\n        code"),
             note("[1]", "one\ntwo\n\n    code")
         );
-        assert_eq!(read("  [^long]:"), note("[^long]", ""));
+        assert_eq!(read("  [^long]:"), note("[long]", ""));
         for text in [
             "[^1] : one",
             "[^a b]: one",

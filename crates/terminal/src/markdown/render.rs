@@ -299,11 +299,11 @@ impl<'a> Fold<'a> {
             return;
         }
         let mut rest = text;
-        while let Some(found) = FootnoteReference::find(rest) {
+        while let Some(found) = FootnoteReference::find(rest, self.line.last_char()) {
             if !found.before.is_empty() {
                 self.say(found.before, Style::default());
             }
-            self.say(&format!("[{}]", found.number), self.theme.faint);
+            self.say(&format!("[{}]", found.label), self.theme.faint);
             rest = found.after;
         }
         if !rest.is_empty() {

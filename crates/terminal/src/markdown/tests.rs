@@ -151,14 +151,14 @@ const NOTES: &str = "It is so[^1], and[^2][^long].\n[^1]: See *the* guide,\n    
 fn footnotes_are_a_list_where_they_are_defined() {
     let rule = "─".repeat(40);
     let expected = [
-        "It is so[1], and[2][^long].",
+        "It is so[1], and[2][long].",
         "",
         "[1] See the guide,",
         "    and more.",
         "[2] https://a.b/c",
-        "[^long] One.",
+        "[long] One.",
         "",
-        "        Two.",
+        "       Two.",
         "",
         "The pattern [^1] and [^a-z] stay.[12]",
         "",

@@ -18,7 +18,7 @@ use crate::render::units;
 use crate::session_opening;
 use crate::slash_names::NAMES;
 
-/// Maximum number of latest sessions to search.
+/// Maximum number of the latest sessions of a directory to offer.
 const KNOWN_SESSIONS: usize = 200;
 /// Maximum time for which Tab waits for a disk. A search has shorter bounds, but a call of the system may not
 /// return.
@@ -140,7 +140,7 @@ impl Chat<'_> {
     /// Returns the names that the command before the cursor takes, or the commands themselves.
     async fn names_after(&mut self, before: &str) -> NameDescriptions {
         if before.starts_with("/diff ") {
-            self.known_sessions(None).await
+            self.sessions_to_compare().await
         } else if before.starts_with("/resume ") {
             self.sessions_to_continue().await
         } else if before.starts_with("/model ") {
@@ -168,22 +168,22 @@ impl Chat<'_> {
     /// Returns the candidates after `/resume`: the latest sessions of this directory, as `agentx resume`
     /// lists them, and the word for all others.
     pub(in crate::chat) async fn sessions_to_continue(&mut self) -> NameDescriptions {
-        let (place, settings) = (self.place, self.settings);
-        let here = self
-            .wait_for(async { Ok(session_opening::workspace(place, settings).await) })
-            .await;
-        let mut known = match here {
-            Ok(Ok(here)) => self.known_sessions(Some(here)).await,
-            _ => NameDescriptions::new(),
-        };
+        let mut known = self.sessions_to_compare().await;
         let everywhere = "choose from the sessions of all directories";
         known.push((EVERYWHERE.to_owned(), everywhere.to_owned()));
         known
     }
 
-    /// The latest sessions of this workspace but this one; those of all workspaces without one, none if they
+    /// Returns the candidates after `/diff`: the latest sessions of this directory but this one, none if they
     /// cannot be had now.
-    pub(in crate::chat) async fn known_sessions(&mut self, workspace: Option<String>) -> NameDescriptions {
+    pub(in crate::chat) async fn sessions_to_compare(&mut self) -> NameDescriptions {
+        let (place, settings) = (self.place, self.settings);
+        let here = self
+            .wait_for(async { Ok(session_opening::workspace(place, settings).await) })
+            .await;
+        let Ok(Ok(workspace)) = here else {
+            return NameDescriptions::new();
+        };
         let runtime = self.place.shared();
         let own = match &self.connection.site {
             ConversationSite::Open { session, .. } => Some(session.id().clone()),
@@ -191,7 +191,7 @@ impl Chat<'_> {
         };
         let query = SessionQuery {
             owner: runtime.owner().clone(),
-            workspace,
+            workspace: Some(workspace),
             limit: KNOWN_SESSIONS,
             before: None,
         };

@@ -26,9 +26,9 @@ pub(in crate::chat) enum MenuKind {
     Models,
     Efforts,
     ApprovalModes,
-    /// The sessions of all directories.
-    Sessions,
     /// The sessions of this directory.
+    Sessions,
+    /// The same, and a way to those of all directories.
     SessionsHere,
     Files,
 }

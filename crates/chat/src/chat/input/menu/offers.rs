@@ -205,7 +205,7 @@ impl Chat<'_> {
             MenuKind::Models => self.models_to_choose().await.unwrap_or_default(),
             MenuKind::Efforts => efforts(self.current_effort().await),
             MenuKind::ApprovalModes => approval_modes(),
-            MenuKind::Sessions => by_title(self.known_sessions(None).await),
+            MenuKind::Sessions => by_title(self.sessions_to_compare().await),
             MenuKind::SessionsHere => by_title(self.sessions_to_continue().await),
             MenuKind::Files => Vec::new(),
         };
