@@ -14,9 +14,9 @@ use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::render::call_summary::call_summary;
 use crate::render::clean::visible;
 use crate::render::table::table;
-use crate::render::tool::describe;
 use crate::render::units;
 use crate::rules::{TestedCall, no_rule, remove_from_file, render};
 use crate::session_opening::{self, CommandLineOverrides};
@@ -318,7 +318,11 @@ fn trial_table(rule: &Rule, reports: &[TrialReport], limit: usize, width: usize)
             change.seq.to_string(),
             format!("{}{answered}", change.was.as_str()),
             change.would_be.as_str().to_owned(),
-            format!("{}  {}", visible(&change.name), describe(&change.input)),
+            format!(
+                "{}  {}",
+                visible(&change.name),
+                call_summary(&change.name, &change.input)
+            ),
         ]);
     }
     let mut text = match rows.len() {

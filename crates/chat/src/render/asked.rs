@@ -8,10 +8,10 @@ use agentx::types::{ACCEPT_PLAN, ApprovalDecision, ApprovalRequested, AskedQuest
 use agentx_terminal::{Markdown, Row, Theme};
 
 use super::approval_reply::ApprovalReply;
+use super::call_summary::call_summary;
 use super::clean::visible;
 use super::style::AnsiStyle;
 use super::table::cut;
-use super::tool::describe;
 use crate::exit::exit_words::leaves;
 
 /// The tool by which the model asks.
@@ -81,7 +81,7 @@ pub(crate) fn text_with_plan(
         style.warn(style.sign("?", "question:")),
         style.bold(heading)
     );
-    let call = format!("{} {}", request.name, describe(&request.input));
+    let call = format!("{} {}", request.name, call_summary(&request.name, &request.input));
     let call = (!is_of_model).then(|| cut(&call, LONGEST_CALL));
     let mut lines: Vec<String> = match look.filter(|_| asked.is_plan) {
         Some(look) => look.rows(&asked.question),

@@ -5,11 +5,11 @@ use agentx::types::{
     CommandFinished, ContentPart, LeftRunning, MediaPart, Message, OwnerId, Role, RuntimeEvent, is_unanswered,
 };
 
+use super::call_summary::call_summary;
 use super::clean::{clean, visible};
 use super::person_names::PersonNames;
 use super::style::AnsiStyle;
 use super::table::cut;
-use super::tool::describe;
 use super::units;
 
 /// The beginnings of message parts that a chat attaches to the words of a person.
@@ -267,7 +267,10 @@ fn render_part(
             style.dim(&format!("[{}]\n", media_name(media)))
         }
         ContentPart::ToolCall(call) => {
-            let what = cut(&describe(&call.input), width.saturating_sub(call.name.len() + 4));
+            let what = cut(
+                &call_summary(&call.name, &call.input),
+                width.saturating_sub(call.name.len() + 4),
+            );
             let line = format!(
                 "{} {}  {what}",
                 style.person("●"),

@@ -7,6 +7,7 @@ pub(crate) mod approval_mode_word;
 pub mod approval_reply;
 pub(crate) mod asked;
 pub mod branches;
+pub mod call_summary;
 pub mod conversation;
 pub(crate) mod diff;
 pub(crate) mod line_fold;

@@ -6,12 +6,12 @@ use agentx::history::{PastInput, Restoring, SessionHistory};
 use agentx::runtime::{PlannedFile, RestoreConflict, RestoreEffect, RestorePlan, RestoreReport};
 use agentx::types::{ContentPart, SessionId};
 
+use super::call_summary::call_summary;
 use super::clean::visible;
 use super::conversation::went_along;
 use super::diff::shortened;
 use super::style::AnsiStyle;
 use super::table::cut;
-use super::tool::describe;
 use super::units::{self, counted};
 
 /// The number of lines of a file's diff if only its beginning is shown.
@@ -194,7 +194,11 @@ pub fn plan_of_files(
         text.push_str("stays         the effects of these are not undone:\n");
     }
     for done in beyond.iter().take(NAMED) {
-        let what = format!("{}  {}", visible(&done.tool), describe(&done.input));
+        let what = format!(
+            "{}  {}",
+            visible(&done.tool),
+            call_summary(&done.tool, &done.input)
+        );
         text.push_str(&format!("  · {}\n", cut(&what, width.saturating_sub(5))));
     }
     if beyond.len() > NAMED {

@@ -1,115 +1,16 @@
-//! A tool call on the screen: the tool and its arguments, the first lines of output as they arrive, the last
-//! lines at the end, and the outcome.
+//! A tool call on the screen: its arguments in full, the first lines of output as they arrive, the last lines
+//! at the end, and the outcome. `call_summary` has the line that names the call.
 
 use std::borrow::Cow;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use super::clean::{Cleaner, visible};
 use super::line_fold::LineFold;
 use super::table::cut;
-use super::todo;
 
 /// The longest line that is kept.
 const LONGEST_LINE: usize = 2_000;
-
-/// The fields with the contents of a change, which are shown as a diff or with the question.
-const CHANGES: [&str; 3] = ["old_string", "new_string", "content"];
-
-/// Describes a call in one line: its most telling argument, or all of them.
-pub fn describe(input: &Value) -> String {
-    let Value::Object(arguments) = input else {
-        return visible(&input.to_string());
-    };
-    if let Some(items) = arguments.get("todos").and_then(todo::read) {
-        return todo::summary(&items);
-    }
-    if let Some(question) = arguments.get("question").and_then(Value::as_str) {
-        let choices = arguments.get("choices").and_then(Value::as_array);
-        let is_question = arguments.len() == 1 + usize::from(choices.is_some());
-        if is_question {
-            return asked_in_one_line(question, choices.map(Vec::as_slice).unwrap_or_default());
-        }
-    }
-    if let Some(told) = delegated_in_one_line(arguments).or_else(|| named_in_one_line(arguments)) {
-        return told;
-    }
-    let telling = ["command", "pattern", "path", "file_path", "query", "words", "url"];
-    let found = telling
-        .iter()
-        .find_map(|name| arguments.get(*name)?.as_str().map(|value| (*name, value)));
-    match found {
-        Some((name, value)) if arguments.len() > 1 => {
-            let of_a_change = |key: &str| name == "path" && CHANGES.contains(&key);
-            let others = arguments
-                .iter()
-                .filter(|(key, _)| *key != name && !of_a_change(key));
-            let others: Vec<String> = others
-                .map(|(key, value)| match (name, key.as_str(), value.as_str()) {
-                    ("pattern", "path", Some(path)) => format!("in {}", visible(path)),
-                    _ => format!("{key}={}", short(value)),
-                })
-                .collect();
-            format!("{}  {}", visible(value), others.join(" "))
-                .trim_end()
-                .to_owned()
-        }
-        Some((_, value)) => visible(value),
-        None if arguments.is_empty() => String::new(),
-        None if arguments.len() == 1 && arguments.contains_key("from") => {
-            format!("from {}", short(&arguments["from"]))
-        }
-        None => visible(&input.to_string()),
-    }
-}
-
-/// Work for another agent: its name and the task.
-fn delegated_in_one_line(arguments: &Map<String, Value>) -> Option<String> {
-    let (agent, task) = (
-        arguments.get("agent")?.as_str()?,
-        arguments.get("input")?.as_str()?,
-    );
-    let background = arguments.get("background");
-    if arguments.len() != 2 + usize::from(background.is_some()) {
-        return None;
-    }
-    let place = match background.and_then(Value::as_bool) {
-        Some(true) => " (in the background)",
-        _ => "",
-    };
-    Some(format!("{}{place}: {}", visible(agent), visible(task.trim())))
-}
-
-/// The heading of a plan, or a name, if the call has no other argument.
-fn named_in_one_line(arguments: &Map<String, Value>) -> Option<String> {
-    if arguments.len() != 1 {
-        return None;
-    }
-    if let Some(plan) = arguments.get("plan").and_then(Value::as_str) {
-        let mut lines = plan.lines().map(str::trim).filter(|line| !line.is_empty());
-        let first = lines.clone().next()?;
-        let heading = lines.find(|line| line.starts_with('#')).unwrap_or(first);
-        return Some(visible(heading.trim_start_matches('#').trim()));
-    }
-    arguments.get("name")?.as_str().map(visible)
-}
-
-/// A question of the model, with its choices.
-fn asked_in_one_line(question: &str, choices: &[Value]) -> String {
-    let question = visible(question.trim());
-    let choices: Vec<String> = choices.iter().map(short).collect();
-    if choices.is_empty() {
-        return question;
-    }
-    format!("{question}  ({})", choices.join(" / "))
-}
-
-fn short(value: &Value) -> String {
-    match value {
-        Value::String(text) => cut(&visible(text), 40),
-        other => cut(&visible(&other.to_string()), 40),
-    }
-}
 
 /// Returns the lines of the arguments of a call for which `wanted` is true, in full.
 pub(crate) fn arguments(input: &Value, wanted: impl Fn(&str) -> bool) -> String {
@@ -318,29 +219,6 @@ fn many(count: u64, one: &str, more: &str) -> String {
 mod tests {
     use super::*;
     use serde_json::json;
-
-    #[test]
-    fn the_telling_argument_comes_first() {
-        assert_eq!(describe(&json!({"command": "ls -la"})), "ls -la");
-        assert_eq!(describe(&json!({"path": "a.rs", "old": "x\ny"})), "a.rs  old=x↵y");
-        assert_eq!(
-            describe(&json!({"path": "src", "pattern": "fn main"})),
-            "fn main  in src"
-        );
-        assert_eq!(describe(&json!({"words": "the tide"})), "the tide");
-        assert_eq!(describe(&json!({"from": 17})), "from 17");
-        assert_eq!(describe(&json!({})), "");
-        assert_eq!(describe(&json!({"n": 1})), "{\"n\":1}");
-        assert_eq!(describe(&json!({"name": "deploy"})), "deploy");
-        let plan = json!({"plan": "I read it.\n\n# Clean *up*\n\n1. Read\n"});
-        assert_eq!(describe(&plan), "Clean *up*");
-        assert_eq!(describe(&json!({"plan": "\n1. Read\n2. Write"})), "1. Read");
-        let order = json!({"agent": "scout", "input": "look\naround"});
-        assert_eq!(describe(&order), "scout: look↵around");
-        let order = json!({"agent": "scout", "input": "look", "background": true});
-        assert_eq!(describe(&order), "scout (in the background): look");
-        assert!(describe(&json!({"command": "ls\u{1b}[2K; rm -rf /"})).contains("rm -rf /"));
-    }
 
     #[test]
     fn head_and_tail_are_shown_and_the_middle_is_counted() {

@@ -7,9 +7,10 @@ use agentx::types::{
 };
 use serde_json::Value;
 
+use crate::render::call_summary::call_summary;
 use crate::render::clean::visible;
 use crate::render::names::AgentNames;
-use crate::render::tool::{describe, outcome};
+use crate::render::tool::outcome;
 use crate::render::units;
 
 /// Maximum number of bytes of an output that are read.
@@ -219,7 +220,7 @@ impl ReadableCall {
         Self {
             id: Some(id.clone()),
             name: name.to_owned(),
-            what: describe(input),
+            what: call_summary(name, input),
             input: input.clone(),
             ..Self::default()
         }

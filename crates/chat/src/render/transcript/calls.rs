@@ -8,10 +8,11 @@ use agentx::types::{
 };
 use unicode_width::UnicodeWidthStr as _;
 
+use super::super::call_summary::call_summary;
 use super::super::clean::visible;
 use super::super::line_fold::KEY_FOR_MORE;
 use super::super::table::cut;
-use super::super::tool::{EmittedView, ToolOutputView, describe, outcome};
+use super::super::tool::{EmittedView, ToolOutputView, outcome};
 use super::super::{diff, todo, units};
 use super::call_endings::{followed, status_word, why};
 use super::{TextRegion, TranscriptRenderer};
@@ -102,7 +103,11 @@ impl TranscriptRenderer {
     }
 
     pub(super) fn executing(&mut self, call: &ToolExecuting) {
-        self.remember(&call.tool_call_id, &call.name, describe(&call.input));
+        self.remember(
+            &call.tool_call_id,
+            &call.name,
+            call_summary(&call.name, &call.input),
+        );
         if let Some(known) = self.calls.get_mut(&call.tool_call_id) {
             known.since = Some(self.at);
         }

@@ -3,7 +3,7 @@
 
 use agentx::types::RuntimeEvent;
 
-use super::super::tool::describe;
+use super::super::call_summary::call_summary;
 use super::TranscriptRenderer;
 
 impl TranscriptRenderer {
@@ -11,7 +11,11 @@ impl TranscriptRenderer {
     pub fn note_earlier(&mut self, event: &RuntimeEvent) {
         match event {
             RuntimeEvent::ToolExecuting(call) => {
-                self.remember(&call.tool_call_id, &call.name, describe(&call.input));
+                self.remember(
+                    &call.tool_call_id,
+                    &call.name,
+                    call_summary(&call.name, &call.input),
+                );
             }
             RuntimeEvent::ToolCompleted(done) => {
                 let _ = self.calls.remove(&done.tool_call_id);

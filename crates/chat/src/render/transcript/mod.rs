@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use agentx::types::{NanoUsd, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, TurnResponse};
 
 use super::clean::{Cleaner, clean, visible};
-use super::{style::AnsiStyle, table::cut, todo::TodoView, tool::describe, units};
+use super::{call_summary::call_summary, style::AnsiStyle, table::cut, todo::TodoView, units};
 use crate::exit::Exit;
 use crate::exit::run_failure::{exit_of, hint_in_chat};
 use calls::CallView;
@@ -159,7 +159,11 @@ impl TranscriptRenderer {
             RuntimeEvent::MessageStop(stop) => self.message_end(stop.stop_reason),
             RuntimeEvent::ToolCallRequested(call) => {
                 self.answer.is_wordless = false;
-                self.remember(&call.tool_call_id, &call.name, describe(&call.input));
+                self.remember(
+                    &call.tool_call_id,
+                    &call.name,
+                    call_summary(&call.name, &call.input),
+                );
                 self.note_order(call);
             }
             RuntimeEvent::ToolExecuting(call) => self.executing(call),
