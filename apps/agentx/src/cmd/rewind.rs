@@ -13,8 +13,9 @@ use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::render::rewind_list::{self, ListLook};
 use crate::render::style::AnsiStyle;
-use crate::render::{conversation, rewind};
+use crate::render::{conversation, rewind, units};
 
 /// The parts that are rewound.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -94,9 +95,14 @@ fn list(
     if history.inputs().is_empty() {
         return console.out("there are no messages yet\n");
     }
-    let (style, width) = (console.out_style(), console.terminal.width);
+    let look = ListLook {
+        most: usize::MAX,
+        width: console.terminal.width,
+        style: console.out_style(),
+        now: units::now(),
+    };
     console.say(&rewind::cut_off(history.unfinished(), None));
-    console.out(&rewind::list(history, usize::MAX, style, width))?;
+    console.out(&rewind_list::list(history, look))?;
     console.say(&format!(
         "hint: `agentx rewind {id} --to N` rewinds to before N; add --dry-run to see what that would undo\n"
     ));

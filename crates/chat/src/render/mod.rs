@@ -16,6 +16,7 @@ pub mod participants;
 pub mod person_names;
 mod proposed_change;
 pub mod rewind;
+pub mod rewind_list;
 pub mod search_hits;
 pub mod sessions;
 pub(crate) mod speakers;

@@ -1,4 +1,5 @@
-//! Renders rewinds: the messages, the effect of a rewind to before each, and the result.
+//! Renders rewinds: the effect of a rewind to before a message, and the result. `rewind_list` has the list of
+//! messages to choose from.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +19,8 @@ use super::units::{self, counted};
 const SHORT: usize = 6;
 /// Maximum number of named commands; the others are counted.
 const NAMED: usize = 5;
-
-/// The number of columns below which the rest is shown under the words.
-const NARROW: usize = 20;
+/// The number of columns beside the words in a plan.
+const BESIDE_WORDS: usize = 15;
 
 /// Returns the person's text, without attached files and output of commands.
 pub fn own_text(texts: &[String]) -> String {
@@ -28,63 +28,15 @@ pub fn own_text(texts: &[String]) -> String {
     own.map(String::as_str).collect()
 }
 
-/// Lists at most `most` inputs, newest first, each with the amount of work that a rewind to before it would
-/// undo.
-pub fn list(history: &SessionHistory, most: usize, style: AnsiStyle, width: usize) -> String {
-    let mut text = String::new();
-    let mut restorings = history.restorings().iter().rev().peekable();
-    for input in history.inputs().iter().rev().take(most) {
-        while let Some(restoring) = restorings.next_if(|restoring| restoring.seq > input.seq) {
-            text.push_str(&put_back(history, restoring, style));
-        }
-        text.push_str(&line(history, input, style, width));
-    }
-    let hidden = history.inputs().len().saturating_sub(most);
-    if hidden > 0 {
-        text.push_str(&style.dim(&format!("     … {} earlier\n", counted(hidden, "input"))));
-    }
-    text
-}
-
-fn line(history: &SessionHistory, input: &PastInput, style: AnsiStyle, width: usize) -> String {
-    let undone = history.undone(input.seq);
-    let mut much = vec![counted(undone.messages, "message")];
-    if !undone.files.is_empty() {
-        much.push(counted(undone.files.len(), "file"));
-    }
-    if undone.beyond > 0 {
-        much.push(format!("{} cannot be undone", counted(undone.beyond, "call")));
-    }
-    let much = much.join(", ");
-    let (number, mut text) = (input.number, visible(&own_text(&input.texts)));
-    if input.retry {
-        text = "(another answer, /retry)".to_owned();
-    } else if text.trim().is_empty() {
+/// Returns the words of an input, and of one without words what it is.
+pub(super) fn words_of(input: &PastInput) -> String {
+    let text = visible(own_text(&input.texts).trim());
+    match (input.retry, text.is_empty()) {
+        (true, _) => "(another answer, /retry)".to_owned(),
         // A picture alone.
-        text = "(no text)".to_owned();
+        (false, true) => "(no text)".to_owned(),
+        (false, false) => text,
     }
-    match width.saturating_sub(much.len() + 9) {
-        room @ NARROW.. => format!("{number:>3}  {}  {}\n", cut(&text, room), style.dim(&much)),
-        _ => format!(
-            "{number:>3}  {}\n     {}\n",
-            cut(&text, width.saturating_sub(6)),
-            style.dim(&much)
-        ),
-    }
-}
-
-fn put_back(history: &SessionHistory, restoring: &Restoring, style: AnsiStyle) -> String {
-    let to = match history
-        .inputs()
-        .iter()
-        .find(|input| input.seq >= restoring.to_seq)
-    {
-        Some(input) if input.seq == restoring.to_seq => format!("before input {}", input.number),
-        _ => format!("before event {}", restoring.to_seq),
-    };
-    let files = counted(restoring.files.len(), "file");
-    let cut_off = if restoring.unfinished { ", cut off" } else { "" };
-    style.dim(&format!("  ↺  {files} restored to {to}{cut_off}\n"))
 }
 
 /// Returns a line about the latest restore if it was interrupted: the effect of a rewind to `to_seq` on it,
@@ -146,6 +98,10 @@ pub fn plan(
 ) -> String {
     let undone = history.undone(to_seq);
     let mut text = String::new();
+    if let Some(input) = history.inputs().iter().find(|input| input.seq == to_seq) {
+        let words = cut(&words_of(input), width.saturating_sub(BESIDE_WORDS));
+        text.push_str(&format!("message       {words}\n"));
+    }
     if undone.messages > 0 {
         text.push_str(&format!(
             "conversation  goes back {} in a copy; this session keeps them\n",
@@ -354,6 +310,7 @@ mod tests {
     use agentx::types::{EnvironmentEvent, EventDraft, InputMode, MessageId, Source, Timestamp, UserMessage};
 
     use super::*;
+    use crate::render::rewind_list::{ListLook, list};
 
     #[test]
     fn what_was_put_back_again_and_again_is_told_once() {
@@ -406,7 +363,13 @@ mod tests {
             let draft = EventDraft::<EnvironmentEvent>::new(Source::User, None, message);
             history.take(&draft.into_envelope("ses_1".into(), seq, Timestamp(0)));
         }
-        let listed = list(&history, 5, AnsiStyle::default(), 60);
+        let look = ListLook {
+            most: 5,
+            width: 60,
+            style: AnsiStyle::default(),
+            now: Timestamp(0),
+        };
+        let listed = list(&history, look);
         assert!(
             listed.contains("2  (no text)") && listed.contains("1  (another answer, /retry)"),
             "{listed}"

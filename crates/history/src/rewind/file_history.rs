@@ -1,6 +1,7 @@
 //! The history of one file: each change by the session, with the content before and after.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use agentx_types::{BlobId, Envelope, EnvironmentEvent, FileImage, Timestamp};
 use serde_json::Value;
@@ -114,6 +115,12 @@ impl FileHistory {
     pub fn work_since(&self, seq: u64) -> Option<&FileChange> {
         let mut latest_first = self.changes.iter().rev();
         latest_first.find(|change| change.seq >= seq && change.by != RESTORE)
+    }
+
+    /// Returns whether a tool changed it in this range of events.
+    pub fn is_worked_on_in(&self, events: Range<u64>) -> bool {
+        let mut changes = self.changes.iter();
+        changes.any(|change| events.contains(&change.seq) && change.by != RESTORE)
     }
 
     /// The first change since this event that found another version than the previous change had left:

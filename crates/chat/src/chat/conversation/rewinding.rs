@@ -11,10 +11,7 @@ use crate::chat::slash::{self, RewindTarget};
 use crate::chat::{Chat, ChatFlow, ChatInterface, ConversationSite};
 use crate::error::ChatError;
 use crate::exit::exit_words::leaves;
-use crate::render::{clean::visible, rewind};
-
-/// Maximum number of inputs to list as targets of a rewind.
-const LISTED: usize = 12;
+use crate::render::{clean::visible, rewind, rewind_list};
 
 /// A question that is open.
 #[derive(Debug)]
@@ -141,9 +138,8 @@ impl Chat<'_> {
         match back {
             RewindTarget::To(number) => self.consider(&history, number).await,
             _ => {
-                let (style, width) = (self.display.style(), self.display.width());
                 let mut list = rewind::cut_off(history.unfinished(), None);
-                list.push_str(&rewind::list(&history, LISTED, style, width));
+                list.push_str(&rewind_list::list(&history, self.display.list_look()));
                 Ok(self.ask_back(list, RewindQuestion::Which))
             }
         }

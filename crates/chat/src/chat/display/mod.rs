@@ -30,10 +30,11 @@ use crate::render::clean::visible;
 use crate::render::conversation::{self, SpokenWords};
 use crate::render::line_fold::KEY_FOR_MORE;
 use crate::render::person_names::PersonNames;
+use crate::render::rewind_list::ListLook;
 use crate::render::style::AnsiStyle;
 use crate::render::table::cut;
 use crate::render::transcript::TranscriptRenderer;
-use crate::render::units::counted;
+use crate::render::units::{self, counted};
 use crate::terminal;
 use crate::terminal::console::Console;
 
@@ -120,6 +121,20 @@ impl<'a> Display<'a> {
     /// Returns the width of the terminal in columns.
     pub(super) fn width(&self) -> usize {
         self.console.terminal.width
+    }
+
+    /// Returns the size of a list of messages: as many as fit on the screen, because the newest is on top.
+    pub(super) fn list_look(&self) -> ListLook {
+        let rows = match &self.face {
+            ChatInterface::Editor { screen, .. } => Some(screen.rows()),
+            ChatInterface::Lines { .. } => None,
+        };
+        ListLook {
+            most: ListLook::most_in(rows),
+            width: self.width(),
+            style: self.style(),
+            now: units::now(),
+        }
     }
 
     /// Returns whether there is a line editor.
