@@ -370,7 +370,9 @@ fn a_run_of_a_member_waits_for_the_operator() {
         "note: `--yes` has no effect here: the server's operator decides about calls that no rule allows",
         "bash waits for the server's operator",
         "error: bash still waits for the server's operator, who did not answer within",
-        "hint: the call keeps waiting; `agentx --connect URL run --session ID` without a prompt",
+        "run --session ses_",
+        "` shows the outcome",
+        "hint: the call keeps waiting; use --approval-timeout to wait longer",
     ] {
         assert!(over.stderr.contains(said), "{said}: {over}");
     }

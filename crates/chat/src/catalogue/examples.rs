@@ -242,7 +242,7 @@ fn runs() -> Vec<ChatError> {
         run(
             Exit::Denied,
             "operator_needed",
-            "bash still waits for the server's operator, who did not answer within 10m 0s",
+            "bash still waits for the server's operator, who did not answer within 10m 0s; `agentx --connect https://agents.example run --session ses_1` shows the outcome",
         ),
         run(Exit::Interrupted, "interrupted", "the run was stopped"),
         ChatError::Damaged {

@@ -44,7 +44,7 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<St
             "{GO_ON}; raise the limits with limits.* in the configuration (`agentx config show` names the file of each) or with --max-iterations, --max-cost, --timeout"
         ),
         Exit::Denied if code == NEEDED => {
-            "the call keeps waiting; `agentx --connect URL run --session ID` without a prompt shows the outcome; use --approval-timeout to wait longer".into()
+            "the call keeps waiting; use --approval-timeout to wait longer".into()
         }
         Exit::Denied if code == ANSWER_NEEDED => {
             "answer it there and the run continues; with `tools.ask_user: decide` the model decides for itself".into()
@@ -52,11 +52,12 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<St
         Exit::Denied => "allow it in this folder with a rule, as `agentx approvals add allow bash 'COMMAND' --here`, or run with --yes".into(),
         Exit::Waits => "`agentx waits run` continues what is due; `agentx serve` does that by itself".into(),
         Exit::Interrupted if code == "gave_up" => {
-            "`agentx show ID` shows whether it arrived; in a chat that stays open it is in the line again".into()
+            "the session shows whether it arrived; in a chat that stays open it is in the line again".into()
         }
         Exit::Interrupted => GO_ON.into(),
         Exit::Storage if code == FOLLOWING_ENDED => {
-            "`agentx sessions verify ID` shows which events are intact".into()
+            let session = session_in(message).unwrap_or("ID");
+            format!("`agentx sessions verify {session}` shows which events are intact")
         }
         Exit::Provider if matches!(code, CUT_OFF | EMPTY) => remedy(exit, code)?.to_owned(),
         Exit::Provider if has_too_many_states(message) => format!("{FEWER_STATES}; {GO_ON}"),
@@ -67,6 +68,12 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<St
         exit => of_server(exit, code, message)?.to_owned(),
     };
     Some(hint)
+}
+
+/// Returns the id of the session that a message names.
+fn session_in(message: &str) -> Option<&str> {
+    let mut words = message.split(|c: char| c.is_whitespace() || c == ':');
+    words.find(|word| word.starts_with("ses_"))
 }
 
 /// Returns the hint for an `agentx run` that failed before the model said or did anything.

@@ -66,9 +66,10 @@ impl RemoteApprovals {
             exit: Exit::Denied,
             code: NEEDED.into(),
             message: format!(
-                "{} still waits for the server's operator, who did not answer within {}",
+                "{} still waits for the server's operator, who did not answer within {}; `{}` shows the outcome",
                 names.join(", "),
-                in_words(self.within)
+                in_words(self.within),
+                self.later
             ),
         }
     }
@@ -109,6 +110,8 @@ mod tests {
         );
         let error = calls.wait_for_timeout().await;
         assert_eq!((error.kind(), error.exit()), (NEEDED, Exit::Denied));
+        let told = error.to_string();
+        assert!(told.ends_with("; `agentx run` shows the outcome"), "{told}");
         calls.settled(&"call_2".into());
         assert_eq!(calls.until, None, "none waits");
     }

@@ -18,6 +18,7 @@ const AGAIN: std::time::Duration = std::time::Duration::from_secs(1);
 /// Follows a session, here or on a server, across every cut.
 pub struct AnyFollower {
     following: Following<SubscriptionSource>,
+    id: SessionId,
     /// Asked for the reason if the events end with an error.
     session: Option<Arc<dyn Session>>,
 }
@@ -26,7 +27,12 @@ impl AnyFollower {
     /// Begins after `after_seq`.
     pub async fn new(session: Arc<dyn Session>, after_seq: u64, view: View) -> Result<Self, ChatError> {
         let events = SubscriptionSource::to_session(session.clone(), view);
-        Self::begin(events, Some(session), (after_seq, view)).await
+        let following = begin(events, after_seq, view).await?;
+        Ok(Self {
+            following,
+            id: session.id().clone(),
+            session: Some(session),
+        })
     }
 
     /// Watches a session, beginning after `after_seq`.
@@ -36,18 +42,13 @@ impl AnyFollower {
         after_seq: u64,
         view: View,
     ) -> Result<Self, ChatError> {
-        let events = SubscriptionSource::to_watched(runtime, session, view);
-        Self::begin(events, None, (after_seq, view)).await
-    }
-
-    async fn begin(
-        events: SubscriptionSource,
-        session: Option<Arc<dyn Session>>,
-        (after_seq, view): (u64, View),
-    ) -> Result<Self, ChatError> {
-        let mut following = events.follow(view, EventCursor::after(after_seq));
-        following.begin().await.map_err(RuntimeError::from)?;
-        Ok(Self { following, session })
+        let events = SubscriptionSource::to_watched(runtime, session.clone(), view);
+        let following = begin(events, after_seq, view).await?;
+        Ok(Self {
+            following,
+            id: session,
+            session: None,
+        })
     }
 
     /// The next delivery; `None` at the end. Safe to drop while it waits.
@@ -84,7 +85,17 @@ impl AnyFollower {
         ChatError::Run {
             exit: Exit::Storage,
             code: FOLLOWING_ENDED.into(),
-            message: format!("cannot follow the session: {why}"),
+            message: format!("cannot follow {}: {why}", self.id),
         }
     }
+}
+
+async fn begin(
+    events: SubscriptionSource,
+    after_seq: u64,
+    view: View,
+) -> Result<Following<SubscriptionSource>, ChatError> {
+    let mut following = events.follow(view, EventCursor::after(after_seq));
+    following.begin().await.map_err(RuntimeError::from)?;
+    Ok(following)
 }

@@ -35,7 +35,9 @@ pub fn only(id: &SessionId, mut relatives: Vec<SessionId>) -> Result<SessionId, 
         1 => Ok(relatives.remove(0)),
         0 => Err(ChatError::usage(
             format!("{id} has no other branch: it is not a fork and has none"),
-            "diff compares two branches of a session (`agentx diff ID OTHER`); `git diff` shows what changed in files",
+            format!(
+                "diff compares two branches of a session (`agentx diff {id} OTHER`); `git diff` shows what changed in files"
+            ),
         )),
         _ => {
             let names: Vec<&str> = relatives.iter().map(SessionId::as_str).collect();

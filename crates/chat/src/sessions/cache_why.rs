@@ -43,7 +43,9 @@ pub async fn explain(
         .map_err(|error| match error {
             RuntimeError::Refused(what) => ChatError::usage(
                 what,
-                "`agentx show ID` steps through the events of a session; `--session ID` names another one",
+                format!(
+                    "`agentx show {id} --step` steps through its events; `--session` names another session"
+                ),
             ),
             other => other.into(),
         })?;

@@ -108,13 +108,16 @@ pub async fn fixture_text(
     };
     let remains = fixture::find_remaining_secrets(&made, &found);
     if !remains.is_empty() {
+        let first = remains.first().map_or(0, |remains| remains.seq);
         let named: Vec<String> = remains
             .iter()
             .map(|remains| format!("{} (seq {})", remains.what, remains.seq))
             .collect();
         return Err(ChatError::usage(
             format!("no fixture is written, because {id} holds {}", named.join(", ")),
-            "record the bug in another session, without the secret; `agentx sessions show ID --at SEQ` shows the place",
+            format!(
+                "record the bug in another session, without the secret; `agentx sessions show {id} --at {first}` shows the place"
+            ),
         ));
     }
     let text =

@@ -160,9 +160,10 @@ fn notes(report: &RedactionReport, left: &[FoundSecret], files: &TakenOut) -> St
         notes.push_str(&format!("warning: still there: {found}\n"));
     }
     if !left.is_empty() {
-        notes.push_str(
-            "hint: a place that names something is not replaced; `agentx sessions delete ID` removes it\n",
-        );
+        notes.push_str(&format!(
+            "hint: a place that names something is not replaced; `agentx sessions delete {}` removes it\n",
+            report.session_id
+        ));
     }
     notes.push_str(&files.notes());
     if !report.erased {

@@ -21,6 +21,9 @@ use crate::secrets::{FoundInFile, UnreadFile};
 /// Advice about files that could not be read.
 const TRY_AGAIN: &str = "hint: close programs that use these files, or repair them, then scan once more\n";
 
+/// Advice about secrets that were found.
+const REPLACE: &str = "hint: replace a key that others may have read\n";
+
 /// A secret that a scan found, or a file that it could not search.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
@@ -34,6 +37,13 @@ pub enum ScanFinding {
 }
 
 impl ScanFinding {
+    fn in_session(&self) -> Option<&FoundSecret> {
+        match self {
+            Self::Session(found) => Some(found),
+            Self::File(_) | Self::Unread(_) => None,
+        }
+    }
+
     fn in_file(&self) -> Option<&FoundInFile> {
         match self {
             Self::File(found) => Some(found),
@@ -144,10 +154,26 @@ pub fn describe(found: &[ScanFinding]) -> String {
     } else {
         "hint: `agentx sessions redact` takes it out of typed lines, drafts and memories too\n"
     };
-    format!(
-        "{lines}hint: `agentx sessions show ID --at SEQ` shows the place, `agentx sessions redact ID --found` takes out what was found; replace a key that others may have read\n{files}{again}{}",
-        advice(&in_files)
-    )
+    let in_sessions = advice_about_sessions(found.iter().filter_map(ScanFinding::in_session));
+    format!("{lines}{in_sessions}{files}{REPLACE}{again}{}", advice(&in_files))
+}
+
+/// Says how to see and to take out what was found in sessions.
+fn advice_about_sessions<'a>(found: impl Iterator<Item = &'a FoundSecret>) -> String {
+    let mut found = found.peekable();
+    let Some(FoundSecret { session, seq, .. }) = found.peek().copied() else {
+        return String::new();
+    };
+    let place = match seq {
+        0 => String::new(),
+        seq => format!("`agentx sessions show {session} --at {seq}` shows the first place, "),
+    };
+    let others = if found.any(|found| found.session != *session) {
+        "; the same for each session"
+    } else {
+        ""
+    };
+    format!("hint: {place}`agentx sessions redact {session} --found` takes out what was found{others}\n")
 }
 
 /// The secrets in one session, each place once.
@@ -200,5 +226,29 @@ fn names_in(redactor: &Redactor, value: &Value, names: &mut Vec<String>) {
             fields.values().for_each(|value| names_in(redactor, value, names));
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(session: &str, seq: u64) -> ScanFinding {
+        ScanFinding::Session(FoundSecret {
+            session: session.into(),
+            seq,
+            name: "made-up".into(),
+        })
+    }
+
+    #[test]
+    fn the_advice_names_the_session_and_the_event() {
+        let told = describe(&[found("ses_1", 17), found("ses_1", 19)]);
+        let advice = "hint: `agentx sessions show ses_1 --at 17` shows the first place, `agentx sessions redact ses_1 \
+                      --found` takes out what was found\n";
+        assert!(told.contains(advice), "{told}");
+        let told = describe(&[found("ses_1", 0), found("ses_2", 5)]);
+        let advice = "hint: `agentx sessions redact ses_1 --found` takes out what was found; the same for each session\n";
+        assert!(told.contains(advice), "{told}");
     }
 }

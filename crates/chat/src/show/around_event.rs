@@ -97,7 +97,7 @@ async fn messages_around(
                 return Err(ChatError::Run {
                     exit: Exit::Storage,
                     code: "cut_off".into(),
-                    message,
+                    message: format!("cannot read {id}: {message}"),
                 });
             }
             Delivery::Runtime(_) | Delivery::Environment(_) => {}

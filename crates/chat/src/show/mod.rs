@@ -81,7 +81,7 @@ async fn events(runtime: &dyn Runtime, id: &SessionId, console: &mut Console) ->
                 return Err(ChatError::Run {
                     exit: Exit::Storage,
                     code: "cut_off".into(),
-                    message,
+                    message: format!("cannot read {id}: {message}"),
                 });
             }
             Delivery::CaughtUp(_) => break,
@@ -138,7 +138,7 @@ fn one(mut timeline: Timeline, step: &str, json: bool, console: &mut Console) ->
                 "{} has events 1 to {last}; there is no event {step}",
                 timeline.session()
             ),
-            "`agentx show ID --step` steps through them",
+            format!("`agentx show {} --step` steps through them", timeline.session()),
         ));
     };
     let fold = timeline.fold_after(place);
