@@ -28,16 +28,20 @@ async fn says_what_came_out_and_how_it_ended() {
         (&json!(0), &json!(6))
     );
     let chunks = place.chunks();
-    assert!(
-        chunks
-            .iter()
-            .any(|chunk| chunk.channel == OutputChannel::Stdout && chunk.text == "hi\n")
-    );
-    assert!(
-        chunks
-            .iter()
-            .any(|chunk| chunk.channel == OutputChannel::Stderr && chunk.text == "oh\n")
-    );
+    assert!(chunks.iter().all(|chunk| chunk.channel == OutputChannel::Stdout));
+    let shown: String = chunks.iter().map(|chunk| chunk.text.as_str()).collect();
+    assert_eq!(shown, "hi\noh\n");
+}
+
+#[tokio::test]
+async fn both_channels_are_shown_in_the_order_in_which_they_were_written() {
+    let mut place = Place::new();
+    let lines = "for i in 1 2 3 4 5 6 7 8; do echo out $i; echo err $i >&2; done";
+    let outcome = place.call("bash", json!({ "command": lines })).await;
+    let expected: String = (1..=8).map(|i| format!("out {i}\nerr {i}\n")).collect();
+    has(&text(&outcome), &[&expected]);
+    let shown: String = place.chunks().iter().map(|chunk| chunk.text.as_str()).collect();
+    assert_eq!(shown, expected);
 }
 
 #[tokio::test]

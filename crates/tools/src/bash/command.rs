@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use agentx_sandbox::{CommandPlace, SandboxError, hidden_variables};
 use nix::unistd::Pid;
+use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 
 use super::command_sandbox::CommandSandbox;
@@ -35,6 +36,27 @@ const SETTINGS: &[(&str, &str)] = &[
 
 /// Settings that would bring colour back.
 const REMOVED: &[&str] = &["CLICOLOR_FORCE", "FORCE_COLOR"];
+
+/// A process that was started, and the pipe with its output.
+struct StartedChild {
+    child: Child,
+    output: Receiver,
+}
+
+impl StartedChild {
+    /// Starts a command. Both channels of its output share a pipe, which keeps their order.
+    fn spawn(command: &mut Command) -> std::io::Result<Self> {
+        let (reader, writer) = std::io::pipe()?;
+        let output = Receiver::from_owned_fd(reader.into())?;
+        let child = command.stdout(writer.try_clone()?).stderr(writer).spawn();
+        // The command keeps its ends of the pipe, and the output ends only when they are closed.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Self {
+            child: child?,
+            output,
+        })
+    }
+}
 
 /// The shell that runs commands.
 #[derive(Clone, Debug)]
@@ -72,13 +94,13 @@ impl Shell {
         if let Some(records) = &options.records {
             records.prepare();
         }
-        let (mut child, sandbox) = self.start(command, workspace, options, &mark)?;
+        let (started, sandbox) = self.start(command, workspace, options, &mark)?;
+        let StartedChild { child, output } = started;
         let leader = child
             .id()
             .and_then(|id| i32::try_from(id).ok())
             .map(Pid::from_raw);
-        let (Some(leader), Some(stdout), Some(stderr)) = (leader, child.stdout.take(), child.stderr.take())
-        else {
+        let Some(leader) = leader else {
             return Err(ToolFailure::failed("The shell could not be started."));
         };
         let recorded = options
@@ -86,13 +108,10 @@ impl Shell {
             .as_ref()
             .and_then(|records| records.begin(leader, &mark));
         let group = ProcessGroup::new(leader, mark, recorded);
-        Ok(RunningCommand::new(
-            child,
-            group,
-            OutputPump::new(stdout, stderr, record, events),
-            options,
+        Ok(
+            RunningCommand::new(child, group, OutputPump::new(output, record, events), options)
+                .held_by(sandbox),
         )
-        .held_by(sandbox))
     }
 
     /// Starts the line as the options say. Returns the sandbox that holds it.
@@ -102,20 +121,20 @@ impl Shell {
         workspace: &Path,
         options: &BashOptions,
         mark: &ProcessMark,
-    ) -> Result<(Child, Option<CommandSandbox>), ToolFailure> {
+    ) -> Result<(StartedChild, Option<CommandSandbox>), ToolFailure> {
         let held = self.held(line, workspace, options, mark);
         if let Some((mut command, sandbox)) = held.map_err(|error| ToolFailure::failed(error.to_string()))? {
             prepare(&mut command, workspace, options, &mark.to_string()).env("PWD", workspace);
             for name in hidden_variables() {
                 command.env_remove(name);
             }
-            let child = command.spawn();
-            let child = child.map_err(|error| spawn_failure(line, workspace, &error))?;
-            return Ok((child, Some(sandbox)));
+            let started = StartedChild::spawn(&mut command);
+            let started = started.map_err(|error| spawn_failure(line, workspace, &error))?;
+            return Ok((started, Some(sandbox)));
         }
-        let child = self.start_bare(line, workspace, options, &mark.to_string());
-        let child = child.map_err(|error| spawn_failure(line, workspace, &error))?;
-        Ok((child, None))
+        let started = self.start_bare(line, workspace, options, &mark.to_string());
+        let started = started.map_err(|error| spawn_failure(line, workspace, &error))?;
+        Ok((started, None))
     }
 
     /// Returns the command that starts the line in a sandbox, if there is one.
@@ -157,21 +176,19 @@ impl Shell {
         workspace: &Path,
         options: &BashOptions,
         mark: &str,
-    ) -> std::io::Result<Child> {
+    ) -> std::io::Result<StartedChild> {
         if let Some(direct) = self.direct(line, workspace) {
             let mut command = Command::new(&direct.program);
             command.arg0(direct.words[0]).args(&direct.words[1..]);
             // A file that only a shell can run (a script without a `#!` line) is left to the shell.
-            if let Ok(child) = prepare(&mut command, workspace, options, mark)
-                .env("PWD", workspace)
-                .spawn()
-            {
-                return Ok(child);
+            let prepared = prepare(&mut command, workspace, options, mark);
+            if let Ok(started) = StartedChild::spawn(prepared.env("PWD", workspace)) {
+                return Ok(started);
             }
         }
         let mut command = Command::new(&self.program);
         command.arg("-c").arg(line);
-        prepare(&mut command, workspace, options, mark).spawn()
+        StartedChild::spawn(prepare(&mut command, workspace, options, mark))
     }
 
     /// Returns the program to start without a shell. If bash is to read a file first, or inherits functions,
@@ -202,8 +219,6 @@ fn prepare<'c>(
         .process_group(0)
         .env(MARK, mark)
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
 }
 
 fn spawn_failure(command: &str, workspace: &Path, error: &std::io::Error) -> ToolFailure {

@@ -1,13 +1,14 @@
-//! Reads the output of a command on both channels as it comes. Every step is cancel-safe, so that reading
-//! continues while other events of the command are awaited.
+//! Reads the output of a command as it comes. Standard output and standard error share a pipe, because two
+//! pipes lose the order in which lines were written. Every step is cancel-safe, so that reading continues
+//! while other events of the command are awaited.
 
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_types::OutputChannel;
-use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::process::{ChildStderr, ChildStdout};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
 use tokio::time::Instant;
 
 use super::background_job::BackgroundJob;
@@ -32,22 +33,20 @@ impl OutputDestination {
     }
 }
 
-/// The reading end of a pipe.
-struct Pipe<R> {
-    channel: OutputChannel,
-    reader: Option<R>,
+/// The reading end of the pipe.
+struct OutputPipe {
+    reader: Option<Receiver>,
     buffer: Box<[u8]>,
     decoder: Decoder,
 }
 
-impl<R: AsyncRead + Unpin> Pipe<R> {
+impl OutputPipe {
     /// The capacity of a pipe.
     const BUFFER: usize = 64 << 10;
 
-    fn new(channel: OutputChannel, reader: R) -> Self {
+    fn new(reader: Receiver) -> Self {
         let buffer = vec![0; Self::BUFFER].into_boxed_slice();
         Self {
-            channel,
             reader: Some(reader),
             buffer,
             decoder: Decoder::default(),
@@ -77,8 +76,7 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
 
 /// Reads both channels of a command.
 pub(super) struct OutputPump {
-    stdout: Pipe<ChildStdout>,
-    stderr: Pipe<ChildStderr>,
+    pipe: OutputPipe,
     text: String,
     total: u64,
     record: OutputDestination,
@@ -86,15 +84,9 @@ pub(super) struct OutputPump {
 }
 
 impl OutputPump {
-    pub(super) fn new(
-        stdout: ChildStdout,
-        stderr: ChildStderr,
-        record: OutputDestination,
-        events: OutputEvents,
-    ) -> Self {
+    pub(super) fn new(output: Receiver, record: OutputDestination, events: OutputEvents) -> Self {
         Self {
-            stdout: Pipe::new(OutputChannel::Stdout, stdout),
-            stderr: Pipe::new(OutputChannel::Stderr, stderr),
+            pipe: OutputPipe::new(output),
             text: String::new(),
             total: 0,
             record,
@@ -110,7 +102,7 @@ impl OutputPump {
 
     /// Returns whether both channels are closed.
     pub(super) fn is_at_end(&self) -> bool {
-        self.stdout.reader.is_none() && self.stderr.reader.is_none()
+        self.pipe.reader.is_none()
     }
 
     /// Reads until `until` is done; `None` if more than `most` bytes came before.
@@ -146,25 +138,20 @@ impl OutputPump {
             self.events.flush().await;
         }
         let due = self.events.due();
-        // In a fixed order, so that a short output is always shown in the same order.
         tokio::select! {
             biased;
             () = sleep_until_due(due) => self.events.flush().await,
-            bytes = self.stdout.read() => {
-                self.stdout.take(bytes, &mut self.text);
-                self.keep(self.stdout.channel, bytes);
-            }
-            bytes = self.stderr.read() => {
-                self.stderr.take(bytes, &mut self.text);
-                self.keep(self.stderr.channel, bytes);
+            bytes = self.pipe.read() => {
+                self.pipe.take(bytes, &mut self.text);
+                self.keep(bytes);
             }
         }
     }
 
-    fn keep(&mut self, channel: OutputChannel, bytes: usize) {
+    fn keep(&mut self, bytes: usize) {
         self.total += bytes as u64;
         self.record.push(&self.text);
-        self.events.push(channel, &self.text);
+        self.events.push(OutputChannel::Stdout, &self.text);
     }
 }
 
