@@ -263,6 +263,38 @@ fn a_value_that_is_marked_in_a_chat_leaves_the_lines_that_were_typed_before() {
 }
 
 #[test]
+fn a_value_that_is_marked_is_replaced_in_what_a_chat_draws_again() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &["--yes"], 100, 30);
+    chat.wait_for_last("›");
+    chat.keys(&format!("run echo {KEY}\r"));
+    chat.wait_for("`bash` answered with");
+    chat.wait_for_last("›");
+    chat.keys("/secret WIFI\r");
+    chat.wait_for("Value of WIFI:");
+    chat.keys(&format!("{KEY}\r"));
+    chat.wait_for("marked: WIFI is replaced from now on");
+    chat.wait_for("what the terminal shows already stays there");
+    chat.wait_for_last("›");
+    chat.keys("\u{c}");
+    chat.wait_until_gone(KEY);
+    chat.keys("/output\r");
+    chat.wait_for("[secret WIFI]");
+    chat.wait_for_last("›");
+    let shown = chat.lines().join("\n");
+    assert!(!shown.contains(KEY), "{shown}");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+    let mut chat = Pty::start(&sandbox, &["-c"], 100, 30);
+    chat.wait_for("run echo [secret WIFI]");
+    chat.wait_for_last("›");
+    let shown = chat.lines().join("\n");
+    assert!(!shown.contains(KEY), "{shown}");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
+}
+
+#[test]
 fn a_value_that_is_typed_behind_the_name_is_marked_and_its_line_is_not_stored() {
     const OTHER: &str = "q8Zr-made-up-2";
     let sandbox = Sandbox::new();

@@ -91,9 +91,13 @@ impl Chat<'_> {
         let settings = self.settings.clone();
         let taken = tokio::task::spawn_blocking(move || kept_files::take_out(&settings, &redactor)).await;
         let notes = taken.map(|taken| taken.notes()).unwrap_or_default();
+        let recorded = match self.connection.session() {
+            Some(session) => format!("until `agentx sessions redact {} --found`", session.id()),
+            None => "until `agentx sessions scan` finds it and you take it out".to_owned(),
+        };
         Ok(format!(
-            "{marked}: {name} is replaced from now on. What was recorded before stays until `agentx sessions redact ID \
-             --found`\n{notes}"
+            "{marked}: {name} is replaced from now on\nwhat the terminal shows already stays there; the chat replaces \
+             it when it prints it again\nwhat was recorded before stays {recorded}\n{notes}"
         )
         .trim_end()
         .to_owned())
@@ -101,7 +105,9 @@ impl Chat<'_> {
 
     /// Lets open sessions know the present values. Returns whether they replace them.
     fn learn(&self) -> bool {
-        self.place.runtime().learn_secrets(&known_secrets(self.settings))
+        let known = known_secrets(self.settings);
+        self.display.hidden.learn(&known);
+        self.place.runtime().learn_secrets(&known)
     }
 
     /// Asks for a value without showing it; keys that came right behind the command are its beginning. Takes

@@ -48,7 +48,7 @@ impl Chat<'_> {
     pub(crate) fn paint(&mut self) -> Result<(), ChatError> {
         let now = Instant::now();
         self.display.pace.begin(now);
-        let pieces = self.display.transcript.take();
+        let pieces = self.display.take_pieces();
         if let ChatInterface::Lines { .. } = self.display.face {
             let text: String = pieces.into_iter().map(|piece| piece.text).collect();
             let text = self.display.whole_lines(text);
@@ -74,6 +74,10 @@ impl Chat<'_> {
         let (line, beside) = (self.input_line(asked), self.activity_rows(asked));
         let menu = if asked { Vec::new() } else { self.menu_rows() };
         let (width, style) = (self.display.width(), self.display.style());
+        let names = self.connection.company.names();
+        let queue = self.status.queue.rows(width, style, names, heard);
+        let hidden = &self.display.hidden;
+        let [menu, queue, beside] = [menu, queue, beside].map(|rows| hidden.hidden_in_rows(rows));
         let ChatInterface::Editor { screen, .. } = &mut self.display.face else {
             return Ok(());
         };
@@ -84,15 +88,15 @@ impl Chat<'_> {
         if let Some(status) = status {
             screen.set_status(status);
         }
-        let names = self.connection.company.names();
-        screen.set_queue(self.status.queue.rows(width, style, names, heard));
+        screen.set_queue(queue);
         screen.set_beside(beside);
         let state = match (self.status.question(), self.status.is_busy()) {
             (Some(_), _) => TitleState::Asks,
             (None, true) => TitleState::Works,
             (None, false) => TitleState::Waits,
         };
-        let bytes = screen.take() + &self.display.title.take(state);
+        let title = self.display.hidden.hidden_in(self.display.title.take(state));
+        let bytes = screen.take() + &title;
         let painted = self.display.console.paint(&bytes);
         self.display.pace.end(Instant::now());
         painted

@@ -4,6 +4,7 @@ pub mod appearance;
 pub mod drawing;
 pub(super) mod frame_pacer;
 pub(super) mod hanging_indent;
+pub(super) mod hidden_secrets;
 pub(super) mod input_layout;
 pub(super) mod printed_question;
 pub(super) mod prompt;
@@ -20,6 +21,7 @@ use tokio::time::Instant;
 use super::{ChatFlow, ChatInterface};
 use crate::chat::connection::participants::ParticipantsUpdate;
 use crate::chat::display::frame_pacer::Pace;
+use crate::chat::display::hidden_secrets::HiddenSecrets;
 use crate::chat::display::prompt::Prompt;
 use crate::chat::display::status_row::StatusRow;
 use crate::chat::display::title::TerminalTitle;
@@ -33,7 +35,7 @@ use crate::render::person_names::PersonNames;
 use crate::render::rewind_list::ListLook;
 use crate::render::style::AnsiStyle;
 use crate::render::table::cut;
-use crate::render::transcript::TranscriptRenderer;
+use crate::render::transcript::{TextPiece, TranscriptRenderer};
 use crate::render::units::{self, counted};
 use crate::terminal;
 use crate::terminal::console::Console;
@@ -56,6 +58,8 @@ pub(crate) struct Display<'a> {
     pub(super) title: TerminalTitle,
     /// The last answer with words, for `/copy` while the server is away.
     pub(super) last_answer: Option<String>,
+    /// The secrets that are not drawn.
+    pub(super) hidden: HiddenSecrets,
 }
 
 /// The times of queries that the terminal has not answered; `None` for a query that was not made or is
@@ -90,6 +94,7 @@ impl<'a> Display<'a> {
             pace: Pace::default(),
             title: TerminalTitle::new(has_title, &settings.workspace),
             last_answer: None,
+            hidden: HiddenSecrets::of(settings),
         }
     }
 
@@ -178,9 +183,14 @@ impl<'a> Display<'a> {
         self.spoken.drain(..end).collect()
     }
 
+    /// Takes the new output, without secrets.
+    pub(super) fn take_pieces(&mut self) -> Vec<TextPiece> {
+        self.hidden.hidden_in_pieces(self.transcript.take())
+    }
+
     /// Writes new output for the last time.
     pub(super) fn paint_last(&mut self) -> Result<(), ChatError> {
-        let pieces = self.transcript.take();
+        let pieces = self.take_pieces();
         match &mut self.face {
             ChatInterface::Lines { .. } => {
                 let text: String = pieces.into_iter().map(|piece| piece.text).collect();
