@@ -86,6 +86,9 @@ pub async fn hold_chat(
         // It answers no question that is open already.
         inputs.keep(TerminalInput::Waited(request.prompt));
     }
+    if let Some(text) = console.take_paste() {
+        inputs.keep(TerminalInput::Paste(text));
+    }
     let editor = Editor::with_keys(history, settings.chat.keys == EditKeys::Vi);
     let ends = (inputs, signals);
     let mut chat = Chat::new(place, settings, console, interface, editor, agent, ends);

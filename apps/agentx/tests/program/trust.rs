@@ -596,6 +596,23 @@ fn an_empty_folder_is_asked_about_on_one_short_screen() {
 }
 
 #[test]
+fn a_paste_at_the_question_about_a_folder_answers_nothing_and_is_in_the_line_of_the_chat() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    let question = "How far do you trust it? [1, 2, 3, q to leave]";
+    let mut pty = Pty::start(&sandbox, &[], 80, 30);
+    pty.wait_for_last(question);
+    pty.keys("\u{1b}[200~1\nfix the bug\u{1b}[201~");
+    pty.wait_for("A paste answers nothing here");
+    pty.wait_for_last(question);
+    assert!(!sandbox.path("home/.local/share/agentx/folders.json").exists());
+    pty.keys("2\r");
+    pty.wait_for("this folder is read-only");
+    pty.wait_for("fix the bug");
+    pty.keys("\u{3}\u{4}");
+    assert_eq!(pty.end(), Some(0));
+}
+
+#[test]
 fn it_is_said_where_nobody_is_asked() {
     const SAID: &str = "calls run without asking";
     let sandbox = Sandbox::new();

@@ -1,5 +1,5 @@
 //! The question at the first start in a folder, and after an accepted file has changed. It is asked before
-//! anything of the folder is loaded, in plain lines, so that every terminal can do it.
+//! anything of the folder is loaded, line by line, so that every terminal can do it.
 
 use std::io::BufRead as _;
 
@@ -12,6 +12,7 @@ use crate::error::ChatError;
 use crate::exit::exit_words::leaves;
 use crate::render::clean::visible;
 use crate::terminal::console::Console;
+use crate::terminal::typed_answer::{PersonAnswer, read_answer};
 
 /// The outcome of the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,19 +205,41 @@ fn wants_to_leave(word: &str) -> bool {
     word == "q" || leaves(word)
 }
 
-/// Reads one line from the person; `q` at the end of input.
+/// Reads one line from the person; `q` at the end of input. A pasted text is no answer: a person may paste
+/// before they see the question, and it becomes the first line of the chat.
 fn answer(question: &str, console: &mut Console) -> Result<String, ChatError> {
-    let rows = console.wrapped(question);
-    console.out(&format!("{} ", rows.trim_end()))?;
-    console.flush()?;
+    loop {
+        let rows = console.wrapped(question);
+        console.out(&format!("{} ", rows.trim_end()))?;
+        console.flush()?;
+        let read = if console.terminal.capable {
+            read_answer()
+        } else {
+            read_plain_line()
+        };
+        match read.map_err(unread)? {
+            PersonAnswer::Typed(line) => return Ok(line.trim().to_owned()),
+            PersonAnswer::End => return Ok("q".to_owned()),
+            PersonAnswer::Pasted(text) => {
+                console.keep_paste(&text);
+                console.out("A paste answers nothing here: the chat has it in its line.\n")?;
+            }
+        }
+    }
+}
+
+/// Reads one line of a terminal that cannot tell a paste from keys.
+fn read_plain_line() -> std::io::Result<PersonAnswer> {
     let mut line = String::new();
-    let read = std::io::stdin().lock().read_line(&mut line);
-    let read = read.map_err(|error| ChatError::Input {
-        what: error.to_string(),
-    })?;
-    Ok(match read {
-        0 => "q".to_owned(),
+    Ok(match std::io::stdin().lock().read_line(&mut line)? {
+        0 => PersonAnswer::End,
         // A key such as Esc leaves a character that is seen as `^[`.
-        _ => line.replace(char::is_control, "").trim().to_owned(),
+        _ => PersonAnswer::Typed(line.replace(char::is_control, "")),
     })
+}
+
+fn unread(error: std::io::Error) -> ChatError {
+    ChatError::Input {
+        what: error.to_string(),
+    }
 }

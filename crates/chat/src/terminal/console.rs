@@ -29,6 +29,8 @@ pub struct Console {
     has_written: bool,
     /// Lines that are not printed again.
     told: BTreeSet<String>,
+    /// The text that was pasted at a question before the chat, which takes it into its line.
+    pasted: String,
     /// The facts about the terminal.
     pub terminal: Terminal,
     /// The address of the server that the command works at; hints about sessions name it.
@@ -84,6 +86,7 @@ impl Console {
             err: Box::new(standard_error()),
             has_written: false,
             told: BTreeSet::new(),
+            pasted: String::new(),
             terminal,
             server: None,
         }
@@ -93,6 +96,16 @@ impl Console {
     /// people who listen.
     pub(crate) fn use_words(&mut self) {
         (self.terminal.capable, self.terminal.color, self.terminal.words) = (false, false, true);
+    }
+
+    /// Keeps a text that was pasted before the chat has a line.
+    pub(crate) fn keep_paste(&mut self, text: &str) {
+        self.pasted.push_str(text);
+    }
+
+    /// Takes the text that was pasted before the chat had a line.
+    pub(crate) fn take_paste(&mut self) -> Option<String> {
+        Some(std::mem::take(&mut self.pasted)).filter(|text| !text.is_empty())
     }
 
     /// Returns the columns for standard output: text that another program reads is not narrowed to a

@@ -14,6 +14,7 @@ pub(crate) mod stop_request;
 pub(crate) mod title;
 pub(crate) mod tmux;
 pub(crate) mod typed_ahead;
+pub(crate) mod typed_answer;
 pub(crate) mod unfinished_drafts;
 pub(crate) mod xterm;
 
