@@ -121,6 +121,11 @@ pub(crate) fn window(tokens: u64, is_assumed: bool) -> String {
     format!("{}{unknown}", count(tokens))
 }
 
+/// Returns the share of a window that these tokens fill: `48 %`.
+pub(crate) fn share(tokens: u64, window: u64) -> String {
+    format!("{} %", tokens.saturating_mul(100) / window.max(1))
+}
+
 /// Tokens in words: `12.3k in (9.0k cached), 400 out`; `~12.3k in, …` if some are estimated.
 pub fn usage(usage: &Usage) -> String {
     let read = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens;

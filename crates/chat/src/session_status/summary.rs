@@ -95,13 +95,13 @@ impl StatusSummary {
     }
 
     pub(crate) fn value(&self, name: &str) -> String {
-        let percent = self.model.filled.saturating_mul(100) / self.model.window.max(1);
         match name {
             "model" => self.model.name.clone(),
             "context" => format!(
-                "{}/{} ({percent} %)",
+                "{}/{} ({})",
                 units::count(self.model.filled),
-                units::window(self.model.window, self.model.is_assumed)
+                units::window(self.model.window, self.model.is_assumed),
+                units::share(self.model.filled, self.model.window)
             ),
             "tokens" => units::usage(&self.spending.usage),
             "cost" => self.cost(),

@@ -243,9 +243,9 @@ impl Chat<'_> {
                 let model = &state.config.model;
                 let catalog = &self.settings.catalog;
                 let is_assumed = catalog.assumes_window(&model.provider, &model.id, model.context_window);
-                let full = state.context_tokens.saturating_mul(100) / model.context_window.max(1);
+                let full = units::share(state.context_tokens, model.context_window);
                 Ok(format!(
-                    "model      {} ({})\neffort     {}\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full} %){}\napproval   {}\nqueued     {}{}",
+                    "model      {} ({})\neffort     {}\nsession    {}, {}\nworkspace  {}\nwindow     {} of {} tokens ({full}){}\napproval   {}\nqueued     {}{}",
                     visible(&model.id),
                     visible(&model.provider),
                     effort::level_name(state.config.params.thinking_tokens),

@@ -34,7 +34,11 @@ impl Chat<'_> {
         let state = self.wait_for(async { session.state().await }).await?;
         let width = self.display.width();
         let mut text = match &view.fill {
-            Some(fill) => window::render(fill, &visible(&state.config.model.id), width),
+            Some(fill) => {
+                let (fill, note) = window::as_counted(fill, state.context_tokens);
+                let note = note.map(|note| self.display.style().dim(&note) + "\n");
+                window::render(&fill, &visible(&state.config.model.id), width) + &note.unwrap_or_default()
+            }
             None => "the server is too old to report how the context window is used\n".to_owned(),
         };
         let command = format!("agentx context {} ", visible(session.id().as_str()));
