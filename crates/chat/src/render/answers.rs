@@ -117,11 +117,18 @@ impl Answers {
         format!("{} ", rows.join("\n"))
     }
 
-    /// Returns the prompt for single keys.
-    pub(crate) fn prompt_of_keys(&self) -> String {
-        match self.asks_for {
-            AskedFor::Choice(_) => format!("{} › ", self.prompt()),
-            AskedFor::Permission | AskedFor::Form => format!("{} · Alt+letter at once › ", self.prompt()),
+    /// Returns the prompt for single keys. The hint at keys that answer at once is only in a prompt that fits
+    /// into a row of `width` columns with it.
+    pub(crate) fn prompt_of_keys(&self, width: usize) -> String {
+        let plain = format!("{} › ", self.prompt());
+        if matches!(self.asks_for, AskedFor::Choice(_)) {
+            return plain;
+        }
+        let whole = format!("{} · Alt+letter at once › ", self.prompt());
+        if agentx_terminal::width(&whole) < width {
+            whole
+        } else {
+            plain
         }
     }
 
@@ -263,6 +270,14 @@ mod tests {
                 "allow? y once · s session · a always · n no › ",
                 "allow? y once · n no › ",
                 "the operator decides · n refuses it › "
+            ]
+        );
+        let keys = [80, 60].map(|width| all.prompt_of_keys(width));
+        assert_eq!(
+            keys,
+            [
+                "allow? y once · s session · a always · n no · Alt+letter at once › ",
+                "allow? y once · s session · a always · n no › "
             ]
         );
         assert!(once.has(Once) && !once.has(Always) && !none.has(Once) && none.has(Deny));

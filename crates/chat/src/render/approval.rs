@@ -1,6 +1,6 @@
 //! The question about a tool call, and the answers that a person may type.
 
-use super::approval_reply::ApprovalReply;
+use super::approval_reply::{ApprovalReply, reply_to_form};
 use agentx::config::show_rule;
 use agentx::runtime::command_severity::{Grade, of_command};
 use agentx::runtime::{FileChangePreview, PendingApproval};
@@ -18,6 +18,12 @@ use super::units;
 
 /// A longer rule is not shown in full if its text is already above.
 const LONGEST_RULE: usize = 160;
+
+/// The reasons that say no more than the first row of a question.
+const PLAIN_REASONS: [&str; 2] = [
+    "changing a file needs your approval",
+    "running a program needs your approval",
+];
 
 /// The hint at another answer, if a rule is kept.
 const OTHER_RULE: &str = "  (or write your own: `a PATTERN`)";
@@ -50,6 +56,8 @@ pub(crate) struct QuestionForm<'a> {
     pub(crate) shows_all: &'a str,
     /// The way in which a plan is rendered; `None` if it is printed as the model wrote it.
     pub(crate) plan: Option<PlanLook>,
+    /// Whether the screen is small, so that rows which repeat others are left out.
+    pub(crate) is_brief: bool,
 }
 
 /// Returns the question for a chat, with only the beginning of a long change.
@@ -73,9 +81,10 @@ pub(crate) fn question_text(
             .answers
             .is_none_or(|answers| answers.has(ApprovalDecision::Always))
         && request.form.is_none();
-    let mut text = question_lines(request, file, diff, (keeps, style));
+    let mut text = question_lines(request, file, diff, (keeps, how.is_brief), style);
     if keeps && how.answers.is_some() {
-        text = format!("{}{}\n", text.trim_end(), style.dim(OTHER_RULE));
+        let other_rule = if how.is_brief { "" } else { OTHER_RULE };
+        text = format!("{}{}\n", text.trim_end(), style.dim(other_rule));
         if let Some(other) = how.other_answer {
             text.push_str(&format!("{}\n", style.dim(&visible(&format!("  or {other}")))));
         }
@@ -173,7 +182,7 @@ pub fn question(
         return asked::text(request, asked, style);
     }
     let diff = change(request, file, style);
-    question_lines(request, file, diff, (keeps, style))
+    question_lines(request, file, diff, (keeps, false), style)
 }
 
 /// Returns a note about the sandbox of the command; empty if there is none.
@@ -197,14 +206,17 @@ fn question_lines(
     request: &ApprovalRequested,
     file: &FileChangePreview,
     diff: Option<Vec<String>>,
-    (keeps, style): (bool, AnsiStyle),
+    (keeps, is_brief): (bool, bool),
+    style: AnsiStyle,
 ) -> String {
+    let wish = wish(request);
     let mut text = format!(
         "{} {}\n",
         style.warn(style.sign("?", "question:")),
-        style.bold(&wish(request))
+        style.bold(&wish)
     );
-    let reason = if request.reason.is_empty() || request.form.is_some() {
+    let is_plain = is_brief && PLAIN_REASONS.contains(&request.reason.as_str());
+    let reason = if request.reason.is_empty() || request.form.is_some() || is_plain {
         String::new()
     } else {
         let because = format!("  because {}", visible(&request.reason));
@@ -217,7 +229,16 @@ fn question_lines(
     };
     text.push_str(&before);
     let in_diff = |name: &str| diff.is_some() && ["old_string", "new_string", "content"].contains(&name);
-    text.push_str(&arguments(&request.input, |name| !in_diff(name)));
+    let path = request.input.get("path").and_then(Value::as_str).map(visible);
+    let in_wish = |name: &str| {
+        let is_named = path
+            .as_deref()
+            .is_some_and(|path| wish.ends_with(&format!(" {path}")));
+        is_brief && name == "path" && is_named
+    };
+    text.push_str(&arguments(&request.input, |name| {
+        !in_diff(name) && !in_wish(name)
+    }));
     for line in diff.into_iter().flatten() {
         text.push_str(&format!("    {line}\n"));
     }
@@ -347,23 +368,6 @@ pub fn parse(line: &str) -> Option<ApprovalReply> {
     })
 }
 
-/// Reads the answer to the question of a tool: the words follow the `y`.
-fn reply_to_form(line: &str) -> Option<ApprovalReply> {
-    let line = line.trim();
-    let (word, rest) = line.split_once([' ', ',', ':', '—']).unwrap_or((line, ""));
-    let decision = match word.to_lowercase().as_str() {
-        "y" | "yes" => ApprovalDecision::Once,
-        "n" | "no" => ApprovalDecision::Deny,
-        _ => return None,
-    };
-    let rest = rest.trim();
-    Some(ApprovalReply {
-        decision,
-        note: (!rest.is_empty()).then(|| rest.to_owned()),
-        pattern: None,
-    })
-}
-
 /// The answer in words, for the record above.
 pub(crate) fn answered(request: &ApprovalRequested, answer: &ApprovalReply, kept: &[Rule]) -> String {
     if let Some(asked) = &request.question {
@@ -416,6 +420,50 @@ mod tests {
             asked("cargo test -p a", "cargo test *")
                 .contains("always would save: allow bash \"cargo test *\"\n")
         );
+    }
+
+    #[test]
+    fn on_a_small_screen_no_row_of_a_question_repeats_another() {
+        let request: ApprovalRequested = serde_json::from_value(serde_json::json!({
+            "tool_call_id": "call_1", "name": "edit",
+            "input": {"path": "a.txt", "old_string": "hello", "new_string": "bye"},
+            "reason": "changing a file needs your approval",
+            "suggested": {"effect": "allow", "tool": "edit", "path": "a.txt"},
+        }))
+        .unwrap();
+        let file = FileChangePreview {
+            path: Some("/w/a.txt".to_owned()),
+            text: Some("hello\n".to_owned()),
+            ..FileChangePreview::default()
+        };
+        let answers = Answers::default();
+        let told = |request: &ApprovalRequested, is_brief| {
+            let how = QuestionForm {
+                answers: Some(&answers),
+                keeps_rule: true,
+                still_asked: None,
+                other_answer: None,
+                shows_all: "Ctrl-O",
+                plan: None,
+                is_brief,
+            };
+            question_text(request, &file, how, AnsiStyle::default())
+        };
+        assert_eq!(
+            told(&request, true),
+            "? edit wants to change a.txt\n    1 -hello\n    1 +bye\n  always would save: allow edit in a.txt\n"
+        );
+        let whole = told(&request, false);
+        for row in [
+            "  path: a.txt\n",
+            "  because changing a file",
+            "(or write your own",
+        ] {
+            assert!(whole.contains(row), "{row}: {whole}");
+        }
+        let mut other = request;
+        other.reason = "it is outside the workspace".to_owned();
+        assert!(told(&other, true).contains("  because it is outside the workspace\n"));
     }
 
     #[test]

@@ -92,6 +92,7 @@ impl Chat<'_> {
                 }),
                 ChatInterface::Lines { .. } => None,
             },
+            is_brief: self.display.is_small(),
         };
         let text = approval::question_text(question, &file, how, self.display.style());
         self.display.cast.question_of(&question.tool_call_id, text)

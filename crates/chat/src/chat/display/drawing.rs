@@ -114,7 +114,7 @@ impl Chat<'_> {
         let own = self.composer.asking.as_ref().map(RewindQuestion::prompt);
         let prompt = match (wanted, own) {
             (Some(wanted), _) => format!("search {wanted} › "),
-            _ if asked => self.approvals.answers.prompt_of_keys(),
+            _ if asked => self.approvals.answers.prompt_of_keys(self.display.width()),
             _ if editor.is_commanded() => COMMANDED.to_owned(),
             (None, Some(own)) => own,
             (None, None) => PROMPT.to_owned(),

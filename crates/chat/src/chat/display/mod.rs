@@ -40,6 +40,9 @@ use crate::render::units::{self, counted};
 use crate::terminal;
 use crate::terminal::console::Console;
 
+/// The height of a screen on which rows are scarce.
+const SMALL: usize = 24;
+
 /// The output of a chat.
 pub(crate) struct Display<'a> {
     pub(super) console: &'a mut Console,
@@ -140,6 +143,11 @@ impl<'a> Display<'a> {
             style: self.style(),
             now: units::now(),
         }
+    }
+
+    /// Returns whether the screen has so few rows that a question should not fill it.
+    pub(super) fn is_small(&self) -> bool {
+        matches!(&self.face, ChatInterface::Editor { screen, .. } if screen.rows() <= SMALL)
     }
 
     /// Returns whether there is a line editor.
