@@ -153,6 +153,9 @@ impl TranscriptRenderer {
         if thinking::is_after(event) {
             self.end_thought();
         }
+        if retries::ends_attempts(event) {
+            self.end_attempts();
+        }
         match event {
             RuntimeEvent::TextDelta(delta) => self.stream(OpenLine::Answer, &delta.text),
             RuntimeEvent::MessageStart(_) => self.begin(),
@@ -281,6 +284,9 @@ impl TranscriptRenderer {
             });
             return;
         };
+        if self.options.holds_calls {
+            return self.attempt_failed(message, error);
+        }
         let bound = |most| format!(", giving up after {}", units::short_limit(most));
         let until = error.gives_up_in_ms.map(bound).unwrap_or_default();
         let told = if self.problems.attempt == message {
@@ -363,6 +369,7 @@ mod earlier_calls;
 mod live_calls;
 mod other_agents;
 mod pieces;
+mod retries;
 mod state;
 #[cfg(test)]
 mod tests;

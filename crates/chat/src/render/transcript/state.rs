@@ -4,6 +4,7 @@
 use agentx::config::ThinkingDisplay;
 
 use super::super::clean::Cleaner;
+use super::retries::FailedAttempts;
 
 /// The choices of the front end that owns the transcript.
 #[derive(Debug, Default)]
@@ -45,6 +46,8 @@ pub(super) struct RunProblems {
     pub(super) failure: Option<ShownFailure>,
     /// The latest note about an attempt that will be repeated.
     pub(super) attempt: String,
+    /// The attempts of a model call that failed, on a screen that counts them in a live row.
+    pub(super) attempts: Option<FailedAttempts>,
     /// Whether this run has already reported that nothing was condensed.
     pub(super) not_condensed: bool,
 }

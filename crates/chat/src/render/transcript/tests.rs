@@ -3,8 +3,8 @@
 use super::*;
 use agentx::config::ThinkingDisplay;
 use agentx::types::{
-    Chunk, ContentPart, ErrorRaised, Medium, MessageId, MessageStop, ToolCompleted, ToolFailed, ToolStatus,
-    Usage,
+    Chunk, ContentPart, ErrorRaised, Medium, MessageId, MessageStop, TextDelta, ToolCompleted, ToolFailed,
+    ToolStatus, Usage,
 };
 
 fn error(retry_in_ms: Option<u64>) -> RuntimeEvent {
@@ -37,6 +37,34 @@ fn a_failure_is_told_once_with_a_hint() {
     );
     assert!(told.contains("… the same error; retrying in 0.7s"), "{told}");
     assert_eq!(told.matches("hint: ").count(), 1, "{told}");
+}
+
+#[test]
+fn a_screen_counts_failed_attempts_in_a_live_row_and_prints_one_line() {
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80).holding_calls();
+    let answer: RuntimeEvent = TextDelta { text: "so".into() }.into();
+    for wait in [400, 700, 1_500] {
+        transcript.event(&error(Some(wait)));
+    }
+    assert_eq!(
+        text(&mut transcript),
+        "",
+        "nothing is printed while more attempts follow"
+    );
+    let live = transcript.running(Timestamp(0), None);
+    assert_eq!(live, ["… connection refused; attempt 3 failed"]);
+    transcript.event(&answer);
+    assert_eq!(
+        text(&mut transcript),
+        "… connection refused; 3 attempts failed\nso"
+    );
+    assert!(transcript.running(Timestamp(0), None).is_empty());
+    transcript.event(&error(Some(400)));
+    transcript.event(&answer);
+    assert_eq!(
+        text(&mut transcript),
+        "\n… connection refused; 1 attempt failed\nso"
+    );
 }
 
 #[test]
