@@ -266,7 +266,7 @@ fn a_call_that_a_full_disk_cuts_off_has_an_end() {
 
 #[test]
 fn reasoning_folds_into_its_length() {
-    use agentx::types::{TextDelta, ThinkingDelta};
+    use agentx::types::ThinkingDelta;
     let think = |transcript: &mut TranscriptRenderer, at: i64, text: &str| {
         transcript.set_time(Timestamp(at * 1_000_000));
         transcript.event(&ThinkingDelta { text: text.into() }.into());
