@@ -16,9 +16,9 @@ use agentx_files::{
 };
 use agentx_terminal::LineFilter;
 use agentx_terminal::clean::clean_with_tabs;
-use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
+use crate::terminal::draft_header::{DraftHeader, DraftPlace, KeptDraft};
 use crate::terminal::unfinished_drafts::{self, DIRECTORY};
 
 /// Maximum number of files. If all are used, the oldest one that no chat holds makes room.
@@ -34,35 +34,6 @@ const LONGEST_FILE: u64 = 8 << 20;
 const PAUSE: Duration = Duration::from_secs(1);
 /// Maximum number of times that the pause doubles after a write that failed: to about a minute.
 const MOST_DOUBLINGS: u32 = 6;
-
-/// The place where a draft was typed. It is the first line of the file.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct DraftPlace {
-    /// The address of the server, in a chat with one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    server: Option<String>,
-    /// The session, or the directory of a session that has not begun.
-    at: String,
-}
-
-/// The first line of a file.
-#[derive(Debug, Serialize, Deserialize)]
-struct DraftHeader {
-    #[serde(flatten)]
-    place: DraftPlace,
-    /// The last event of the place when the text was written: see [`DraftKeeper::set_after`]. Files of
-    /// earlier versions have none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    after: Option<u64>,
-}
-
-/// The texts that were kept at a place.
-#[derive(Debug, Default)]
-pub(crate) struct KeptDraft {
-    pub(crate) texts: Vec<String>,
-    /// The state of the place when they were written: see [`DraftKeeper::set_after`].
-    pub(crate) after: Option<u64>,
-}
 
 /// Keeps the unsent text of one chat.
 #[derive(Debug, Default)]
@@ -84,6 +55,8 @@ pub(crate) struct DraftKeeper {
     is_after_set: bool,
     /// The texts that were written last.
     kept: Vec<String>,
+    /// The place of the cursor in the first text, now and when it was written last.
+    cursor: (Option<usize>, Option<usize>),
     /// The time of the next write, if there is something to write.
     due: Option<Instant>,
     /// The number of writes that failed since the last one that did not.
@@ -150,6 +123,7 @@ impl DraftKeeper {
         let (file, found) = found.map(|(file, found)| (Some(file), found)).unwrap_or_default();
         self.file = file;
         self.kept.clone_from(&found.texts);
+        self.cursor = (found.cursor, found.cursor);
         found
     }
 
@@ -159,6 +133,11 @@ impl DraftKeeper {
     /// known.
     pub(crate) fn set_after(&mut self, after: Option<u64>) {
         (self.after, self.is_after_set) = (after, true);
+    }
+
+    /// Says where the cursor is in the first of the texts that are noted next.
+    pub(crate) fn set_cursor(&mut self, cursor: Option<usize>) {
+        self.cursor.0 = cursor;
     }
 
     /// Returns whether something is to be written although the state of the place is unknown.
@@ -172,7 +151,7 @@ impl DraftKeeper {
         let has_left = !self.left.is_empty() && self.failed == 0;
         if unsent.is_empty() {
             self.remove();
-        } else if unsent == self.kept {
+        } else if unsent == self.kept && self.cursor.0 == self.cursor.1 {
             self.due = None;
             self.remove_left();
         } else if has_left || self.due.is_some_and(|due| due <= now) {
@@ -188,6 +167,7 @@ impl DraftKeeper {
         self.due = None;
         if self.try_to_write(&texts).is_ok() {
             (self.kept, self.failed) = (texts, 0);
+            self.cursor.1 = self.cursor.0;
             self.remove_left();
         } else {
             self.failed = (self.failed + 1).min(MOST_DOUBLINGS);
@@ -207,11 +187,14 @@ impl DraftKeeper {
                 Some(filter) => filter.apply(text),
                 None => text.clone(),
             });
+            let filtered: Vec<String> = filtered.collect();
             let header = DraftHeader {
                 place: place.clone(),
                 after: self.after,
+                // The place in a text without its secrets is another one.
+                cursor: self.cursor.0.filter(|_| filtered.first() == texts.first()),
             };
-            return file.write(&header, &filtered.collect::<Vec<_>>());
+            return file.write(&header, &filtered);
         }
         Ok(())
     }
@@ -326,6 +309,7 @@ impl DraftFile {
         Ok(KeptDraft {
             texts: texts.into_iter().map(clean).collect(),
             after: header.after,
+            cursor: header.cursor,
         })
     }
 
@@ -401,6 +385,26 @@ pub(crate) fn sessions_with_drafts(data_dir: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_place_of_the_cursor_is_kept_with_the_text() {
+        let data = tempfile::tempdir().unwrap();
+        let mut chat = keeper(data.path());
+        chat.move_to(None);
+        chat.set_cursor(Some(2));
+        typed(&mut chat, &["half a line\nand more"]);
+        let now = Instant::now();
+        chat.set_cursor(Some(5));
+        chat.note(vec!["half a line\nand more".to_owned()], now);
+        assert!(chat.is_due(), "the cursor has moved");
+        chat.note(vec!["half a line\nand more".to_owned()], now + PAUSE);
+        drop(chat);
+        let kept = keeper(data.path()).move_to(None);
+        assert_eq!(
+            (kept.texts, kept.cursor),
+            (vec!["half a line\nand more".to_owned()], Some(5))
+        );
+    }
 
     fn keeper(data_dir: &Path) -> DraftKeeper {
         DraftKeeper::new(data_dir, None, None, "/home/ada/hello".to_owned())

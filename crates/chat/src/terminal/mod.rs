@@ -5,6 +5,7 @@ pub(crate) mod clipboard;
 pub mod console;
 pub(crate) mod draft;
 mod lending;
+mod draft_header;
 pub(crate) mod line_filter;
 pub(crate) mod output;
 pub mod passphrase;

@@ -3,6 +3,21 @@
 use super::Editor;
 use crate::clean::clean_with_tabs;
 
+/// A text that comes into the line later.
+#[derive(Clone, Debug)]
+pub(super) struct LaterText {
+    text: String,
+    /// The place of the cursor in it, in bytes.
+    cursor: usize,
+}
+
+impl From<String> for LaterText {
+    fn from(text: String) -> Self {
+        let cursor = text.len();
+        Self { text, cursor }
+    }
+}
+
 impl Editor {
     /// Returns the text of the line with the full text of long pastes.
     pub fn whole(&self) -> String {
@@ -68,9 +83,12 @@ impl Editor {
         let Some((first, others)) = texts.split_first() else {
             return;
         };
-        let draft = self.stashed.as_ref().map_or(&self.text, |(text, _)| text);
-        let draft = (!draft.is_empty()).then(|| self.pastes.unfold(draft));
-        for text in others.iter().cloned().chain(draft).rev() {
+        let draft = (!self.own().0.is_empty()).then(|| LaterText {
+            text: self.pastes.unfold(self.own().0),
+            cursor: self.own_cursor(),
+        });
+        let others = others.iter().cloned().map(LaterText::from);
+        for text in others.chain(draft).rev() {
             self.later.push_front(text);
         }
         let shown = self.pastes.refold(first.clone());
@@ -85,14 +103,44 @@ impl Editor {
         if self.stashed.is_none()
             && let Some(next) = self.later.pop_front()
         {
-            let shown = self.pastes.refold(next);
+            let shown = self.pastes.refold(next.text.clone());
+            let cursor = place_in(&shown, &next.text, next.cursor);
             self.set(shown);
+            self.cursor = cursor;
         }
+    }
+
+    /// Puts the cursor at this place of the whole text that came back first.
+    pub fn place_cursor(&mut self, cursor: usize) {
+        let (text, at) = match &mut self.stashed {
+            Some((text, at)) => (&*text, at),
+            None => (&self.text, &mut self.cursor),
+        };
+        *at = place_in(text, &self.pastes.unfold(text), cursor);
+    }
+
+    /// Returns the place of the cursor in the first unsent text; `None` if the line is blank.
+    pub fn unsent_cursor(&self) -> Option<usize> {
+        (!self.own().0.trim().is_empty()).then(|| self.own_cursor())
+    }
+
+    /// Returns the text that is no answer to a question, and the place of the cursor in it.
+    fn own(&self) -> (&str, usize) {
+        match &self.stashed {
+            Some((text, at)) => (text, *at),
+            None => (&self.text, self.cursor),
+        }
+    }
+
+    /// Returns the same place in the whole text.
+    fn own_cursor(&self) -> usize {
+        let (text, at) = self.own();
+        self.pastes.unfold(text.get(..at).unwrap_or(text)).len()
     }
 
     /// The texts that came back and are not in the line yet.
     pub fn later(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.later.iter().map(String::as_str)
+        self.later.iter().map(|later| later.text.as_str())
     }
 
     /// Returns the texts that were typed and not sent, in their order, with the full text of long pastes.
@@ -104,7 +152,7 @@ impl Editor {
             None => self.whole(),
         };
         // The next text for the line was sent after the text that is in it.
-        let texts = std::iter::once(own).chain(self.later.iter().cloned());
+        let texts = std::iter::once(own).chain(self.later.iter().map(|later| later.text.clone()));
         texts.filter(|text| !text.trim().is_empty()).collect()
     }
 
@@ -137,5 +185,15 @@ impl Editor {
             self.text = text;
             self.cursor = cursor;
         }
+    }
+}
+
+/// Returns the place of the cursor in a text as it is shown. A text with a long paste is shown by its size, so
+/// the place in it is not known: the cursor goes to the end.
+fn place_in(shown: &str, text: &str, cursor: usize) -> usize {
+    if shown == text && text.is_char_boundary(cursor) {
+        cursor
+    } else {
+        shown.len()
     }
 }

@@ -16,6 +16,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use crate::clean::clean_with_tabs;
 use crate::history::LineHistory;
 use crate::pastes::Pastes;
+use keep::LaterText;
 use search::HistorySearch;
 use undo::Undo;
 use vi::Vi;
@@ -69,7 +70,7 @@ pub struct Editor {
     history: LineHistory,
     stashed: Option<(String, usize)>,
     /// Texts that came back, for the line after this one.
-    later: VecDeque<String>,
+    later: VecDeque<LaterText>,
     wanted: Option<HistorySearch>,
     pastes: Pastes,
     undo: Undo,

@@ -271,6 +271,29 @@ fn texts_that_come_back_come_one_by_one_and_then_what_was_written() {
 }
 
 #[test]
+fn a_text_that_waits_for_another_one_keeps_the_place_of_the_cursor() {
+    let mut editor = Editor::default();
+    editor.paste("first line\nsecond line");
+    for _ in 0..4 {
+        editor.key(KeyEvent::from(KeyCode::Left));
+    }
+    editor.bring_back(&["came back".into()]);
+    editor.key(KeyEvent::from(KeyCode::Enter));
+    assert_eq!((editor.text(), editor.cursor()), ("first line\nsecond line", 18));
+    assert_eq!(editor.unsent_cursor(), Some(18));
+    editor.stash();
+    assert_eq!(editor.unsent_cursor(), Some(18));
+    editor.bring_back(&["came 中 back".into()]);
+    editor.place_cursor(8);
+    editor.unstash();
+    assert_eq!((editor.text(), editor.cursor()), ("came 中 back", 8));
+    editor.place_cursor(6);
+    assert_eq!(editor.cursor(), editor.text().len(), "it is inside of a letter");
+    editor.clear();
+    assert_eq!(editor.unsent_cursor(), None);
+}
+
+#[test]
 fn what_was_written_elsewhere_goes_where_it_was_taken_from() {
     let mut editor = Editor::default();
     editor.paste("draft");

@@ -68,6 +68,12 @@ impl Composer {
         on_its_way.chain(self.editor.unsent()).collect()
     }
 
+    /// Returns the place of the cursor in the first unsent text, if that is the text of the line.
+    pub(in crate::chat) fn unsent_cursor(&self) -> Option<usize> {
+        let is_first = self.unaccepted.is_none() && self.inputs.lines().next().is_none();
+        self.editor.unsent_cursor().filter(|_| is_first)
+    }
+
     /// Drops the answer to a settled question: it is not an answer to the next one, and not a message to the
     /// agent.
     pub(in crate::chat) fn drop_answer(&mut self) {

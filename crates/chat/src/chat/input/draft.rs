@@ -46,15 +46,16 @@ impl Chat<'_> {
         if !self.composer.draft.is_at(at) {
             let kept = self.composer.draft.move_to(at);
             let mut texts = kept.texts;
+            let first = texts.first().cloned();
             if !texts.is_empty() {
                 let sent = self.sent_since(kept.after, session.as_ref());
                 let sent = timeout(LONGEST_LOOK, sent).await.unwrap_or_default();
                 texts = without_sent(texts, sent);
             }
-            self.bring_draft_back(&texts);
+            self.bring_draft_back(&texts, kept.cursor.filter(|_| texts.first() == first.as_ref()));
         }
         self.note_sent_before_draft().await;
-        let unsent = self.composer.unsent();
+        let unsent = self.unsent_for_draft();
         self.composer.draft.note(unsent, Instant::now());
     }
 
@@ -64,19 +65,25 @@ impl Chat<'_> {
         self.keep_draft().await;
         if self.composer.draft.is_due() {
             self.note_sent_before_draft().await;
-            let unsent = self.composer.unsent();
+            let unsent = self.unsent_for_draft();
             self.composer.draft.write(unsent, Instant::now());
         }
     }
 
     /// Writes the unsent text once more, because a secret in it was marked since.
     pub(in crate::chat) fn rewrite_draft(&mut self) {
-        let unsent = self.composer.unsent();
+        let unsent = self.unsent_for_draft();
         if unsent.is_empty() {
             self.composer.draft.note(unsent, Instant::now());
         } else {
             self.composer.draft.write(unsent, Instant::now());
         }
+    }
+
+    /// Returns the unsent texts, and notes the place of the cursor in the first one.
+    fn unsent_for_draft(&mut self) -> Vec<String> {
+        self.composer.draft.set_cursor(self.composer.unsent_cursor());
+        self.composer.unsent()
     }
 
     /// Tells the draft what its place has already, so that a later message with the same words counts as the
@@ -136,11 +143,14 @@ impl Chat<'_> {
         runtime.sessions(query).await
     }
 
-    fn bring_draft_back(&mut self, texts: &[String]) {
+    fn bring_draft_back(&mut self, texts: &[String], cursor: Option<usize>) {
         if texts.is_empty() {
             return;
         }
         self.composer.bring_lines_back(texts);
+        if let Some(cursor) = cursor {
+            self.composer.editor.place_cursor(cursor);
+        }
         let note = if self.composer.editor.is_stashed() {
             "· the text that you had not sent comes back after the question"
         } else {
