@@ -1,6 +1,7 @@
 //! `agentx show`: the messages of a session, those around an event, or the session step by step, with the
 //! state and the context after each event.
 
+mod answering_models;
 mod around_event;
 mod ended;
 mod event_description;
@@ -28,6 +29,7 @@ use crate::terminal::console::Console;
 use crate::terminal::signals::Signals;
 use crate::terminal::{RawMode, TerminalInput, keys, long_rows};
 
+use answering_models::ModelChanges;
 use stepper::{Stepper, StepperFlow};
 use timeline::Timeline;
 
@@ -99,7 +101,7 @@ async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(
     let mut names = place.names_in(&runtime.info(id).await?);
     let (mut voices, mut ended) = (PastSpeakers::default(), ended::UnfinishedAnswer::default());
     let (mut acts, mut written) = (ActsOfOthers::default(), Ok(()));
-    let mut queued = queued::QueuedMessages::default();
+    let (mut queued, mut models) = (queued::QueuedMessages::default(), ModelChanges::default());
     each_fact(runtime, id, |fact, events| {
         if written.is_err() {
             return;
@@ -115,6 +117,9 @@ async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(
             ended.event(&envelope.event, style);
             queued.event(&envelope.event);
             names.meet_in(&envelope.event);
+            if let Some(line) = models.before(envelope, style) {
+                text.push_str(&voices.under_name(envelope, line, columns));
+            }
             if let Some(message) = conversation::message(&envelope.event, &names, style, width) {
                 text.push_str(&voices.under_name(envelope, message, columns));
             }
