@@ -1,10 +1,11 @@
 //! A transcript as Markdown. All texts from the session are quoted or fenced, and their HTML cannot escape
 //! that: a heading outside a quotation is the export's own, so no text can pass for another person's.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use agentx_types::{ContentPart, MediaPart, is_control_or_bidi};
-use pulldown_cmark::{Event, Options, Parser};
+use pulldown_cmark::{Event, Options, Parser, Tag};
 
 use super::page::{arguments, heading, kinds, name_of, summary};
 use super::{Transcript, TranscriptEntry};
@@ -51,7 +52,7 @@ fn body(transcript: &Transcript, entry: &TranscriptEntry) -> String {
         .message
         .content
         .iter()
-        .filter_map(|part| part_of(transcript, part))
+        .filter_map(|part| part_of(transcript, entry.seq, part))
         .collect();
     if entry.partial {
         parts.push("*interrupted here*".into());
@@ -65,10 +66,13 @@ fn body(transcript: &Transcript, entry: &TranscriptEntry) -> String {
     parts.join("\n\n") + "\n"
 }
 
-fn part_of(transcript: &Transcript, part: &ContentPart) -> Option<String> {
+fn part_of(transcript: &Transcript, seq: u64, part: &ContentPart) -> Option<String> {
     let text = match part {
-        ContentPart::Text(text) => quoted(&text.text),
-        ContentPart::Thinking(thinking) => format!("*thought:*\n\n{}", quoted(&thinking.text)),
+        ContentPart::Text(text) => quoted(&with_own_footnotes(&text.text, &format!("{seq}-"))),
+        ContentPart::Thinking(thinking) => {
+            let text = with_own_footnotes(&thinking.text, &format!("{seq}-thought-"));
+            format!("*thought:*\n\n{}", quoted(&text))
+        }
         ContentPart::Image(media) | ContentPart::Audio(media) | ContentPart::File(media) => media_name(media),
         ContentPart::ToolCall(call) => {
             let diff = transcript.diffs.get(&call.tool_call_id).map(String::as_str);
@@ -96,6 +100,37 @@ fn part_of(transcript: &Transcript, part: &ContentPart) -> Option<String> {
 
 fn media_name(media: &MediaPart) -> String {
     code(media.name.as_deref().unwrap_or(&media.media_type))
+}
+
+/// Returns the text with `prefix` before the label of each footnote, in the text and at its definition. In one
+/// document, the first definition of a label stands for all, and the footnotes of other messages would be lost.
+fn with_own_footnotes(text: &str, prefix: &str) -> String {
+    const BEGIN: &str = "[^";
+    if !text.contains(BEGIN) {
+        return text.to_owned();
+    }
+    let options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
+    let events = Parser::new_ext(text, options).into_offset_iter();
+    let is_footnote = |event: &Event<'_>| {
+        matches!(
+            event,
+            Event::FootnoteReference(_) | Event::Start(Tag::FootnoteDefinition(_))
+        )
+    };
+    let labels = events
+        .filter(|(event, _)| is_footnote(event))
+        .filter_map(|(_, place)| {
+            let begins = text.get(place.clone())?.find(BEGIN)?;
+            Some(place.start + begins + BEGIN.len())
+        });
+    let (mut own, mut done) = (String::with_capacity(text.len()), 0);
+    for at in labels.collect::<BTreeSet<usize>>() {
+        own.push_str(&text[done..at]);
+        own.push_str(prefix);
+        done = at;
+    }
+    own.push_str(&text[done..]);
+    own
 }
 
 /// Writes text as a quotation. Its Markdown stays, but begins and ends in the quotation; its HTML becomes
@@ -185,7 +220,7 @@ fn longest_run(text: &str) -> usize {
 #[cfg(test)]
 mod tests {
     use agentx_types::{Message, Role, Timestamp, ToolCallPart, ToolResultPart};
-    use pulldown_cmark::{Tag, TagEnd};
+    use pulldown_cmark::TagEnd;
 
     use super::*;
 
@@ -245,6 +280,51 @@ mod tests {
         ] {
             assert_eq!(quoted(said), shown);
         }
+    }
+
+    #[test]
+    fn each_message_keeps_its_own_footnotes() {
+        let said =
+            "So[^1] and[^note], not [^2] or `[^1]`.\n\n[^1]: *One.*\n\n    More[^note].\n\n[^note]: Two.";
+        let own = "So[^7-1] and[^7-note], not [^2] or `[^1]`.\n\n[^7-1]: *One.*\n\n    More[^7-note].\n\n\
+                   [^7-note]: Two.";
+        assert_eq!(with_own_footnotes(said, "7-"), own);
+        let message = |seq: u64| TranscriptEntry {
+            seq,
+            at: Timestamp(0),
+            agent: None,
+            message: Message {
+                message_id: "msg_1".into(),
+                role: Role::Assistant,
+                content: vec![ContentPart::text("So[^1].\n\n[^1]: One.")],
+                by: None,
+            },
+            partial: false,
+            act: None,
+        };
+        let transcript = Transcript {
+            entries: vec![message(3), message(8)],
+            ..Transcript::default()
+        };
+        let written = markdown(&transcript);
+        let options = Options::ENABLE_FOOTNOTES;
+        let events: Vec<Event<'_>> = Parser::new_ext(&written, options).collect();
+        let labels = |is: fn(&Event<'_>) -> Option<String>| events.iter().filter_map(is).collect::<Vec<_>>();
+        let defined = labels(|event| match event {
+            Event::Start(Tag::FootnoteDefinition(label)) => Some(label.to_string()),
+            _ => None,
+        });
+        let referred = labels(|event| match event {
+            Event::FootnoteReference(label) => Some(label.to_string()),
+            _ => None,
+        });
+        assert_eq!(
+            (defined, referred),
+            (
+                vec!["3-1".into(), "8-1".into()],
+                vec!["3-1".to_owned(), "8-1".to_owned()]
+            )
+        );
     }
 
     /// For any text of anybody: every heading that a reader finds is the export's own, and nothing is HTML.
