@@ -55,7 +55,7 @@ pub fn list(history: &SessionHistory, look: ListLook) -> String {
         }
         let rows = beginning_of(input, width.saturating_sub(INDENT));
         text.push_str(&format!("{:>3}  {}\n", input.number, rows.join("\n     ")));
-        let about = format!("{:INDENT$}{}", "", about(history, input, look.now));
+        let about = format!("{:INDENT$}{}", "", effects_of(history, input, look.now));
         for row in wrap_lines(&about, width).lines() {
             text.push_str(&format!("{}\n", look.style.dim(row)));
         }
@@ -84,9 +84,9 @@ fn beginning_of(input: &PastInput, width: usize) -> Vec<String> {
 }
 
 /// Returns the time of an input, the files that its run changed, and the effects of a rewind to before it.
-fn about(history: &SessionHistory, input: &PastInput, now: Timestamp) -> String {
+fn effects_of(history: &SessionHistory, input: &PastInput, now: Timestamp) -> String {
     let mut about = vec![units::ago(input.at, now)];
-    let files = changed_by(history, input);
+    let files = files_changed_by(history, input);
     let names: Vec<String> = files.iter().take(FILES_OF_AN_INPUT).cloned().collect();
     match files.len().saturating_sub(names.len()) {
         0 if names.is_empty() => {}
@@ -106,7 +106,7 @@ fn about(history: &SessionHistory, input: &PastInput, now: Timestamp) -> String 
 }
 
 /// Returns the files that the agent changed between this input and the next one.
-fn changed_by(history: &SessionHistory, input: &PastInput) -> Vec<String> {
+fn files_changed_by(history: &SessionHistory, input: &PastInput) -> Vec<String> {
     let next = history.input(input.number + 1).map_or(u64::MAX, |next| next.seq);
     let files = history.files().iter();
     let changed = files.filter(|(_, trail)| trail.is_worked_on_in(input.seq..next));

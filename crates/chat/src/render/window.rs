@@ -40,7 +40,7 @@ pub fn render(fill: &WindowFill, model: &str, width: usize) -> String {
 
 /// Returns the same window by the count of the last call, which the status row shows too, and a note if that
 /// count is implausible. Without a call, nothing changes.
-pub(crate) fn as_counted(fill: &WindowFill, counted: u64) -> (WindowFill, Option<String>) {
+pub(crate) fn with_count(fill: &WindowFill, counted: u64) -> (WindowFill, Option<String>) {
     if counted == 0 {
         return (fill.clone(), None);
     }
@@ -160,13 +160,13 @@ mod tests {
                 share(WindowKind::Media, 1, 20, 0),
             ],
         };
-        let (counted, note) = as_counted(&fill, 3_900);
+        let (counted, note) = with_count(&fill, 3_900);
         assert!(render(&counted, "m", 80).starts_with("m: 3.9k of 8.0k tokens in use (48 %)\n"));
         assert_eq!(note, None);
-        let (counted, note) = as_counted(&fill, 40);
+        let (counted, note) = with_count(&fill, 40);
         assert!(render(&counted, "m", 80).starts_with("m: 40 of 8.0k tokens in use (0 %)\n"));
         assert!(note.is_some_and(|note| note.contains("estimates 4.0k tokens")));
-        assert_eq!(as_counted(&fill, 0), (fill.clone(), None), "no call was counted");
+        assert_eq!(with_count(&fill, 0), (fill.clone(), None), "no call was counted");
         assert_eq!(
             render(&fill, "m", 80),
             "m: 4.0k of 8.0k tokens in use (50 %)\n\

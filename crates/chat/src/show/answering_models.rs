@@ -19,7 +19,11 @@ pub(super) struct ModelChanges {
 
 impl ModelChanges {
     /// Returns the line to print before this event, if it is an answer of another model than the one before.
-    pub(super) fn before(&mut self, envelope: &Envelope<RuntimeEvent>, style: AnsiStyle) -> Option<String> {
+    pub(super) fn line_before(
+        &mut self,
+        envelope: &Envelope<RuntimeEvent>,
+        style: AnsiStyle,
+    ) -> Option<String> {
         let agent = &envelope.agent_state_id;
         match &envelope.event {
             RuntimeEvent::MessageStart(start) => {
@@ -61,7 +65,10 @@ mod tests {
                 model: model.into(),
                 attempt: 1,
             };
-            assert_eq!(models.before(&event(start.into()), AnsiStyle::default()), None);
+            assert_eq!(
+                models.line_before(&event(start.into()), AnsiStyle::default()),
+                None
+            );
             let message = Message {
                 message_id: "msg_1".into(),
                 role: Role::Assistant,
@@ -72,7 +79,7 @@ mod tests {
                 message,
                 partial: false,
             };
-            models.before(&event(added.into()), AnsiStyle::default())
+            models.line_before(&event(added.into()), AnsiStyle::default())
         };
         let named = |model: &str| Some(format!("  answered by {model}\n"));
         assert_eq!(answers("a", "opal"), named("opal"));

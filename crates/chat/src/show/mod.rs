@@ -117,7 +117,7 @@ async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(
             ended.event(&envelope.event, style);
             queued.event(&envelope.event);
             names.meet_in(&envelope.event);
-            if let Some(line) = models.before(envelope, style) {
+            if let Some(line) = models.line_before(envelope, style) {
                 text.push_str(&voices.under_name(envelope, line, columns));
             }
             if let Some(message) = conversation::message(&envelope.event, &names, style, width) {

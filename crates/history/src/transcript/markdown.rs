@@ -102,8 +102,9 @@ fn media_name(media: &MediaPart) -> String {
     code(media.name.as_deref().unwrap_or(&media.media_type))
 }
 
-/// Returns the text with `prefix` before the label of each footnote, in the text and at its definition. In one
-/// document, the first definition of a label stands for all, and the footnotes of other messages would be lost.
+/// Returns the text with `prefix` before the label of each footnote, in the text and at its definition. In
+/// one document, the first definition of a label stands for all, and the footnotes of other messages would be
+/// lost.
 fn with_own_footnotes(text: &str, prefix: &str) -> String {
     const BEGIN: &str = "[^";
     if !text.contains(BEGIN) {

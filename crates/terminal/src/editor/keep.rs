@@ -83,8 +83,8 @@ impl Editor {
         let Some((first, others)) = texts.split_first() else {
             return;
         };
-        let draft = (!self.own().0.is_empty()).then(|| LaterText {
-            text: self.pastes.unfold(self.own().0),
+        let draft = (!self.own_text().0.is_empty()).then(|| LaterText {
+            text: self.pastes.unfold(self.own_text().0),
             cursor: self.own_cursor(),
         });
         let others = others.iter().cloned().map(LaterText::from);
@@ -104,7 +104,7 @@ impl Editor {
             && let Some(next) = self.later.pop_front()
         {
             let shown = self.pastes.refold(next.text.clone());
-            let cursor = place_in(&shown, &next.text, next.cursor);
+            let cursor = visible_place(&shown, &next.text, next.cursor);
             self.set(shown);
             self.cursor = cursor;
         }
@@ -116,16 +116,16 @@ impl Editor {
             Some((text, at)) => (&*text, at),
             None => (&self.text, &mut self.cursor),
         };
-        *at = place_in(text, &self.pastes.unfold(text), cursor);
+        *at = visible_place(text, &self.pastes.unfold(text), cursor);
     }
 
     /// Returns the place of the cursor in the first unsent text; `None` if the line is blank.
     pub fn unsent_cursor(&self) -> Option<usize> {
-        (!self.own().0.trim().is_empty()).then(|| self.own_cursor())
+        (!self.own_text().0.trim().is_empty()).then(|| self.own_cursor())
     }
 
     /// Returns the text that is no answer to a question, and the place of the cursor in it.
-    fn own(&self) -> (&str, usize) {
+    fn own_text(&self) -> (&str, usize) {
         match &self.stashed {
             Some((text, at)) => (text, *at),
             None => (&self.text, self.cursor),
@@ -134,7 +134,7 @@ impl Editor {
 
     /// Returns the same place in the whole text.
     fn own_cursor(&self) -> usize {
-        let (text, at) = self.own();
+        let (text, at) = self.own_text();
         self.pastes.unfold(text.get(..at).unwrap_or(text)).len()
     }
 
@@ -188,9 +188,9 @@ impl Editor {
     }
 }
 
-/// Returns the place of the cursor in a text as it is shown. A text with a long paste is shown by its size, so
-/// the place in it is not known: the cursor goes to the end.
-fn place_in(shown: &str, text: &str, cursor: usize) -> usize {
+/// Returns the place of the cursor in a text as it is shown. A text with a long paste is shown by its size,
+/// so the place in it is not known: the cursor goes to the end.
+fn visible_place(shown: &str, text: &str, cursor: usize) -> usize {
     if shown == text && text.is_char_boundary(cursor) {
         cursor
     } else {

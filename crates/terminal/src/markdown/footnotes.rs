@@ -68,8 +68,8 @@ pub(super) struct FootnoteReference<'a> {
 
 impl<'a> FootnoteReference<'a> {
     /// Finds the first reference of a text. `earlier` is the character before the text. A number always
-    /// refers to a footnote. A name such as `[^note]` does so at the end of a word or a sentence: only a later
-    /// block defines it, and elsewhere `[^aeiou]` and `[^a-z]` are patterns.
+    /// refers to a footnote. A name such as `[^note]` does so at the end of a word or a sentence: only a
+    /// later block defines it, and elsewhere `[^aeiou]` and `[^a-z]` are patterns.
     pub(super) fn find(text: &'a str, earlier: Option<char>) -> Option<Self> {
         text.match_indices("[^").find_map(|(at, begin)| {
             let (label, after) = text[at + begin.len()..].split_once(']')?;

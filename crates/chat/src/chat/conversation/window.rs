@@ -35,7 +35,7 @@ impl Chat<'_> {
         let width = self.display.width();
         let mut text = match &view.fill {
             Some(fill) => {
-                let (fill, note) = window::as_counted(fill, state.context_tokens);
+                let (fill, note) = window::with_count(fill, state.context_tokens);
                 let note = note.map(|note| self.display.style().dim(&note) + "\n");
                 window::render(&fill, &visible(&state.config.model.id), width) + &note.unwrap_or_default()
             }

@@ -77,7 +77,7 @@ impl Chat<'_> {
         let names = self.connection.company.names();
         let queue = self.status.queue.rows(width, style, names, heard);
         let hidden = &self.display.hidden;
-        let [menu, queue, beside] = [menu, queue, beside].map(|rows| hidden.hidden_in_rows(rows));
+        let [menu, queue, beside] = [menu, queue, beside].map(|rows| hidden.hide_in_rows(rows));
         let ChatInterface::Editor { screen, .. } = &mut self.display.face else {
             return Ok(());
         };
@@ -95,7 +95,7 @@ impl Chat<'_> {
             (None, true) => TitleState::Works,
             (None, false) => TitleState::Waits,
         };
-        let title = self.display.hidden.hidden_in(self.display.title.take(state));
+        let title = self.display.hidden.hide_in_text(self.display.title.take(state));
         let bytes = screen.take() + &title;
         let painted = self.display.console.paint(&bytes);
         self.display.pace.end(Instant::now());

@@ -31,7 +31,7 @@ impl HiddenSecrets {
     }
 
     /// Returns the pieces without secrets.
-    pub(super) fn hidden_in_pieces(&self, mut pieces: Vec<TextPiece>) -> Vec<TextPiece> {
+    pub(super) fn hide_in_pieces(&self, mut pieces: Vec<TextPiece>) -> Vec<TextPiece> {
         for piece in &mut pieces {
             self.hide_in(&mut piece.text);
         }
@@ -39,7 +39,7 @@ impl HiddenSecrets {
     }
 
     /// Returns the rows without secrets.
-    pub(super) fn hidden_in_rows(&self, mut rows: Vec<String>) -> Vec<String> {
+    pub(super) fn hide_in_rows(&self, mut rows: Vec<String>) -> Vec<String> {
         for row in &mut rows {
             self.hide_in(row);
         }
@@ -47,7 +47,7 @@ impl HiddenSecrets {
     }
 
     /// Returns a text without secrets.
-    pub(super) fn hidden_in(&self, mut text: String) -> String {
+    pub(super) fn hide_in_text(&self, mut text: String) -> String {
         self.hide_in(&mut text);
         text
     }
@@ -80,18 +80,18 @@ mod tests {
             region: TextRegion::Aside,
             text: format!("it is {VALUE}\n"),
         };
-        let shown = |hidden: &HiddenSecrets| hidden.hidden_in_pieces(vec![piece()])[0].text.clone();
+        let shown = |hidden: &HiddenSecrets| hidden.hide_in_pieces(vec![piece()])[0].text.clone();
         assert_eq!(shown(&hidden), format!("it is {VALUE}\n"));
         let mut known = SecretSet::default();
         assert!(known.add("WIFI", Origin::Person, VALUE));
         hidden.learn(&known);
         assert_eq!(shown(&hidden), "it is [secret WIFI]\n");
-        assert_eq!(hidden.hidden_in_rows(vec![VALUE.to_owned()]), ["[secret WIFI]"]);
+        assert_eq!(hidden.hide_in_rows(vec![VALUE.to_owned()]), ["[secret WIFI]"]);
     }
 
     #[test]
     fn nothing_is_hidden_if_the_settings_say_so() {
         let hidden = HiddenSecrets { redactor: None };
-        assert_eq!(hidden.hidden_in_rows(vec![VALUE.to_owned()]), [VALUE]);
+        assert_eq!(hidden.hide_in_rows(vec![VALUE.to_owned()]), [VALUE]);
     }
 }

@@ -193,7 +193,7 @@ impl<'a> Display<'a> {
 
     /// Takes the new output, without secrets.
     pub(super) fn take_pieces(&mut self) -> Vec<TextPiece> {
-        self.hidden.hidden_in_pieces(self.transcript.take())
+        self.hidden.hide_in_pieces(self.transcript.take())
     }
 
     /// Writes new output for the last time.

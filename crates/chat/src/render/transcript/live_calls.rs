@@ -43,9 +43,10 @@ impl TranscriptRenderer {
     }
 
     /// Returns the live rows: a single call with its last lines, or a row for each of several calls, the
-    /// attempts of a model call that failed, and the progress of the to-do list. While the person is asked about a call, rows between the line and a
-    /// question without room among the live rows would make the screen show the question once more. So the
-    /// running call that asks, which is shown above the question, and the to-do list have none then.
+    /// attempts of a model call that failed, and the progress of the to-do list. While the person is asked
+    /// about a call, rows between the line and a question without room among the live rows would make the
+    /// screen show the question once more. So the running call that asks, which is shown above the question,
+    /// and the to-do list have none then.
     pub(crate) fn running(&self, now: Timestamp, asked: Option<&ToolCallId>) -> Vec<String> {
         if !self.options.holds_calls {
             return Vec::new();

@@ -22,7 +22,7 @@ pub(super) struct FailedAttempts {
 
 impl FailedAttempts {
     /// Describes them while more may follow.
-    fn so_far(&self, width: usize) -> String {
+    fn describe_so_far(&self, width: usize) -> String {
         let until = self.gives_up_in_ms.filter(|_| width >= WIDE);
         let until = until.map(|most| format!(", giving up after {}", units::short_limit(most)));
         let until = until.unwrap_or_default();
@@ -32,7 +32,7 @@ impl FailedAttempts {
     }
 
     /// Describes them when no more follow.
-    fn in_the_end(&self, width: usize) -> String {
+    fn describe_total(&self, width: usize) -> String {
         let rest = format!("; {} failed", units::counted(self.count, "attempt"));
         let room = width.saturating_sub(rest.len() + 3).max(SHORTEST_REASON);
         format!("… {}{rest}", cut(&self.message, room))
@@ -68,7 +68,7 @@ impl TranscriptRenderer {
     /// Prints a line about the attempts that failed, if any did.
     pub(super) fn end_attempts(&mut self) {
         if let Some(failed) = self.problems.attempts.take() {
-            let line = self.style.warn(&failed.in_the_end(self.width));
+            let line = self.style.warn(&failed.describe_total(self.width));
             self.aside(&line);
         }
     }
@@ -76,6 +76,9 @@ impl TranscriptRenderer {
     /// Returns the live row about attempts that failed so far.
     pub(super) fn attempts_row(&self) -> Option<String> {
         let failed = self.problems.attempts.as_ref()?;
-        Some(self.style.warn(&failed.so_far(self.width.saturating_sub(1))))
+        Some(
+            self.style
+                .warn(&failed.describe_so_far(self.width.saturating_sub(1))),
+        )
     }
 }
