@@ -1299,7 +1299,7 @@ export interface Instructions {
 }
 
 /** The default for a call that no rule allows or denies. */
-export type ApprovalMode = "ask" | "auto" | "deny";
+export type ApprovalMode = "ask" | "accept_edits" | "auto" | "deny";
 
 /** The limits of a run. `None` is not a limit. */
 export interface Limits {
@@ -1429,6 +1429,11 @@ export interface Guard {
    * and give this as the reason.
    */
   read_only?: boolean;
+  /**
+   * Whether a command line that certainly only reads the workspace runs without a question: the person
+   * trusts the folder, and their settings do not ask about such commands. Not in the session of a member.
+   */
+  reading_commands?: boolean;
 }
 
 /**

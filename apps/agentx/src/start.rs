@@ -99,6 +99,7 @@ fn flags(global: &Global, agent: &AgentArgs) -> Vec<CommandLineSetting> {
     let approve = match (agent.approve, agent.yes) {
         (_, true) => Some(("--yes", "auto")),
         (Some(Approve::Ask), _) => Some(("--approval", "ask")),
+        (Some(Approve::AcceptEdits), _) => Some(("--approval", "accept-edits")),
         (Some(Approve::Auto), _) => Some(("--approval", "auto")),
         (Some(Approve::Deny), _) => Some(("--approval", "deny")),
         (None, _) => None,

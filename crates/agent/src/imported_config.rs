@@ -12,12 +12,15 @@
 //! | fallbacks, the model of summaries, context sources | removed: they would send the conversation, or what a person keeps, elsewhere |
 //! | workspace | the directory in which the session was imported |
 //! | agents below | the same, in the directory of the agent above, with its version of the rules and its guard |
+//! | the guard | as it is, but commands that only read are asked about |
 //! | the mark that text from the web was read | set: nobody knows what the document has read |
 //! | all other fields | as they are: words for the model, names, limits and prices of the document |
 //!
 //! The program adds its own rules, guard and tools when it continues the session. It gives tools to the root
 //! alone: agents below have only those that they answer themselves, until a new session is made from their
 //! definitions.
+
+use std::sync::Arc;
 
 use agentx_types::{AgentConfig, ApprovalMode, RuleEffect, since};
 
@@ -48,6 +51,7 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         context_sources,
         rules_version,
         web_text,
+        guard,
         kind: _,
         name: _,
         model: _,
@@ -58,7 +62,6 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         limits: _,
         agents: _,
         routing: _,
-        guard: _,
         server_rules: _,
         all_tools: _,
         tool_search: _,
@@ -75,6 +78,9 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
     *web_text |= *rules_version >= since::WEB_TEXT_IS_SEEN;
     rules.retain(|rule| rule.effect != RuleEffect::Allow);
     *approval = approval.stricter(ApprovalMode::Ask);
+    if let Some(guard) = guard.as_mut().filter(|guard| guard.reading_commands) {
+        Arc::make_mut(guard).reading_commands = false;
+    }
     if let Some(condensing) = condensing.as_deref_mut() {
         condensing.model = None;
     }
@@ -96,7 +102,6 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
 #[cfg(test)]
 mod tests {
     use agentx_types::{Access, ContextSource, Guard, Rule, ToolSpec};
-    use std::sync::Arc;
 
     use super::*;
     use crate::fixtures;
@@ -117,7 +122,12 @@ mod tests {
         let mut config = fixtures::config();
         config.workspace = format!("/of/the/document{depth}");
         config.rules_version = depth as u32;
-        config.guard = (depth == 2).then(|| Arc::new(Guard::default()));
+        config.guard = (depth == 2).then(|| {
+            Arc::new(Guard {
+                reading_commands: true,
+                ..Guard::default()
+            })
+        });
         config.approval = ApprovalMode::Auto;
         config.rules = [RuleEffect::Allow, RuleEffect::Deny, RuleEffect::Ask]
             .map(rule)
@@ -141,6 +151,8 @@ mod tests {
     fn check(config: &AgentConfig) {
         assert_eq!(config.workspace, "/ws2");
         assert_eq!(config.approval, ApprovalMode::Ask);
+        let guard = config.guard.as_deref();
+        assert!(guard.is_none_or(|guard| !guard.reading_commands));
         assert!(config.rules.len() == 2 && config.rules.iter().all(|rule| rule.effect != RuleEffect::Allow));
         assert!(config.fallbacks.is_empty() && config.context_sources.is_empty());
         assert!(

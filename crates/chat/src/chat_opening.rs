@@ -240,6 +240,9 @@ fn unusual_decisions(is_read_only: bool, approval: ApprovalMode) -> Option<Strin
                 .to_owned(),
         ),
         ApprovalMode::Auto => Some(format!("{ASKS_NOBODY}; `/approve-mode ask` changes that")),
+        ApprovalMode::AcceptEdits => Some(
+            "files of the workspace are changed without asking; `/approve-mode ask` changes that".to_owned(),
+        ),
         ApprovalMode::Deny => {
             Some("calls that no rule allows are refused; with `/approve-mode ask` you are asked about them".to_owned())
         }
@@ -303,8 +306,14 @@ mod tests {
         let told = |is_read_only, approval| unusual_decisions(is_read_only, approval).unwrap_or_default();
         assert_eq!(told(false, ApprovalMode::Ask), "");
         assert!(told(false, ApprovalMode::Auto).starts_with(ASKS_NOBODY));
+        assert!(told(false, ApprovalMode::AcceptEdits).starts_with("files of the workspace are changed"));
         assert!(told(false, ApprovalMode::Deny).contains("are refused"));
-        for approval in [ApprovalMode::Ask, ApprovalMode::Auto, ApprovalMode::Deny] {
+        for approval in [
+            ApprovalMode::Ask,
+            ApprovalMode::AcceptEdits,
+            ApprovalMode::Auto,
+            ApprovalMode::Deny,
+        ] {
             assert!(told(true, approval).starts_with("this folder is read-only"));
         }
     }

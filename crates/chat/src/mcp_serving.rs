@@ -303,7 +303,7 @@ impl MachineParts {
             ..CommandLineOverrides::default()
         };
         let mut agent = session_opening::new_agent(&self.place, &self.settings, &wanted).await?;
-        if agent.config.approval == ApprovalMode::Ask && !can_be_asked {
+        if agent.config.approval.asks() && !can_be_asked {
             agent.refuse();
         }
         Ok(agent.open(&*self.runtime).await?)

@@ -303,7 +303,7 @@ fn all_mistakes_are_said_at_once_with_place_and_nearest_word() {
 /home/config.yaml:3:3: unknown key `limits.max_iteration`; did you mean `limits.max_iterations`?
 /home/config.yaml:4:12: `limits.timeout`: expected `none` or a time with a unit such as `90s`, `10m` or `1h30m`, found 600; did you mean `600s`?
 /home/config.yaml:5:13: `limits.max_cost`: expected `none` or an amount of US dollars such as `0.50`, found -1
-/home/config.yaml:6:11: `approval`: expected one of ask, auto, deny, found \"aks\"; did you mean `ask`?
+/home/config.yaml:6:11: `approval`: expected one of ask, accept-edits, auto, deny, found \"aks\"; did you mean `ask`?
 /home/config.yaml:8:14: `rules.effect`: expected one of allow, ask, deny, found \"alow\"; did you mean `allow`?
 /home/config.yaml:9:6: unknown key `effct` in a rule; did you mean `effect`?
 /home/config.yaml:10:5: `rules`: expected a rule such as `{effect: ask, tool: bash}`, found text
@@ -312,7 +312,7 @@ fn all_mistakes_are_said_at_once_with_place_and_nearest_word() {
 /home/config.yaml:14:15: `providers.mine.api`: expected one of anthropic, openai-chat, openai-responses, gemini, gemini-interactions, bedrock, vertex-anthropic, found \"anthropik\"; did you mean `anthropic`?
 /home/config.yaml:15:8: `tools`: expected keys such as `enabled`, `disabled`, `timeout`, found a list
 /home/config.yaml:16:16: `system_prompt`: expected text, found a list
-AGENTX_APPROVAL: expected one of ask, auto, deny, found \"yes\"
+AGENTX_APPROVAL: expected one of ask, accept-edits, auto, deny, found \"yes\"
 --timeout: expected `none` or a time with a unit such as `90s`, `10m` or `1h30m`, found \"soon\"
 /ws/.agentx/config.yaml:2:16: `params.temperature`: expected a number from 0 to 2, found \"hot\"";
     assert_eq!(desk.said().join("\n"), want);

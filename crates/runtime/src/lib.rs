@@ -39,10 +39,11 @@ mod system_events;
 mod tools;
 mod transport_event;
 
-pub use agentx_agent::approval::{ExplainedVerdict, Verdict, describe, explain_decision};
+pub use agentx_agent::approval::{ExplainedVerdict, Verdict, describe, explain_decision, unasked_reading};
 pub use agentx_agent::arguments::argument_error;
 pub use agentx_agent::estimate_request;
 pub use agentx_agent::link_targets::LineNames;
+pub use agentx_agent::reading_commands::{ReadingLine, SearchedFolder};
 pub use agentx_agent::recursive_programs::FolderWalk;
 pub use agentx_agent::search_scopes::PlaceRules;
 pub use agentx_agent::{

@@ -63,7 +63,7 @@ pub use background::Background;
 #[cfg(feature = "builtin")]
 pub use bash::{
     BashOptions, CommandRecords, OutputBudget, PipedCommand, PipedProgram, ProgramPipes, RemainingProcess,
-    is_in_a_call, kill_all_commands, own_command_mark, refused_link,
+    is_in_a_call, kill_all_commands, own_command_mark, refused_link, refused_reading,
 };
 #[cfg(feature = "builtin")]
 pub use document_reader::DocumentReader;

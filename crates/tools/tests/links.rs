@@ -476,3 +476,72 @@ async fn programs_follow_no_guarded_link(version: u32) {
     let outcome = place.toolbox.call("bash", line, context).await;
     assert_eq!(outcome.status, ToolStatus::Denied, "{outcome:?}");
 }
+
+/// Runs Git in a test's folder.
+fn git(base: &Path, words: &[&str]) {
+    let who = ["-c", "user.name=made up", "-c", "user.email=made-up@example.com"];
+    let ran = std::process::Command::new("git")
+        .args(who)
+        .args(words)
+        .current_dir(base)
+        .output()
+        .unwrap();
+    assert!(
+        ran.status.success(),
+        "{words:?}: {}",
+        String::from_utf8_lossy(&ran.stderr)
+    );
+}
+
+#[tokio::test]
+async fn a_line_that_only_reads_shows_no_secret_that_it_does_not_name() {
+    let place = Place::new();
+    let base = &place.workspace;
+    for file in ["plain", ".env"] {
+        std::fs::write(base.join(file), "a word\n").unwrap();
+    }
+    git(base, &["init", "-q"]);
+    git(base, &["add", "."]);
+    git(base, &["commit", "-qm", "made up"]);
+    std::fs::write(base.join("plain"), "another word\n").unwrap();
+    let guard = Arc::new(Guard {
+        secrets: vec!["/**/.env".into()],
+        reading_commands: true,
+        ..Guard::default()
+    });
+    let run = async |line: &str| {
+        let context = guarded(
+            &place,
+            RULES_VERSION,
+            ApprovalMode::Ask,
+            Vec::new(),
+            Some(guard.clone()),
+        );
+        let outcome = place
+            .toolbox
+            .call("bash", json!({ "command": line }), context)
+            .await;
+        let text: String = outcome.content.iter().filter_map(|part| part.as_text()).collect();
+        (outcome.status, text)
+    };
+    for line in [
+        "cat plain",
+        "grep -n word plain",
+        "git diff",
+        "git show --stat",
+        "git log --oneline",
+    ] {
+        let (status, text) = run(line).await;
+        assert_eq!(status, ToolStatus::Success, "{line}: {text}");
+    }
+    for line in ["grep -rn word", "git show", "git show HEAD"] {
+        let (status, text) = run(line).await;
+        assert_eq!(status, ToolStatus::Denied, "{line}: {text}");
+        assert!(text.contains(".env, which may hold secrets"), "{line}: {text}");
+    }
+    let (status, text) = run("git show HEAD -- plain").await;
+    assert_eq!(status, ToolStatus::Success, "the files are named: {text}");
+    std::fs::write(base.join(".env"), "a new word\n").unwrap();
+    assert_eq!(run("git diff").await.0, ToolStatus::Denied);
+    assert_eq!(run("git diff -- plain").await.0, ToolStatus::Success);
+}

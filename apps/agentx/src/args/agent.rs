@@ -112,6 +112,8 @@ impl AgentArgs {
 pub(crate) enum Approve {
     /// Ask a person; without a terminal, refuse
     Ask,
+    /// Change files of the workspace without asking; ask about the others
+    AcceptEdits,
     /// Allow them
     Auto,
     /// Refuse them

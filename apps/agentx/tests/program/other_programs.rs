@@ -10,8 +10,14 @@ const LINES: &[(&[&str], &str)] = &[
     (&["--dangerously-skip-permissions"], "--yes"),
     (&["run", "--full-auto", "go"], "--yes"),
     (&["--yolo"], "--yes"),
-    (&["--permission-mode", "plan"], "--approval ask, auto or deny"),
-    (&["--permission-mode=plan"], "--approval ask, auto or deny"),
+    (
+        &["--permission-mode", "plan"],
+        "--approval ask, accept-edits, auto or deny",
+    ),
+    (
+        &["--permission-mode=plan"],
+        "--approval ask, accept-edits, auto or deny",
+    ),
     (&["--allowedTools", "Bash"], "agentx approvals add"),
     (&["--sandbox", "read-only"], "agentx config trust --read-only"),
     (&["login"], "agentx doctor"),

@@ -5,5 +5,6 @@ pub mod command_split;
 pub(crate) mod long_options;
 pub(crate) mod own_program;
 pub mod question_grade;
+pub mod reading_commands;
 pub mod recursive_programs;
 pub(crate) mod severity;

@@ -98,7 +98,7 @@ impl NestedCall {
 /// see `ReactAgent::came_up_by_server`.
 fn judge_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, form: &Value) -> Verdict {
     match config.approval {
-        ApprovalMode::Ask => Verdict::Ask(Question {
+        ApprovalMode::Ask | ApprovalMode::AcceptEdits => Verdict::Ask(Question {
             reason: String::new(),
             suggested: approval::suggested(config, tool, input),
             by_server: false,

@@ -95,7 +95,7 @@ impl ReactAgent {
     /// Returns whether anybody may answer a question about a loop or a limit.
     pub(super) fn is_attended(&self) -> bool {
         match self.config.approval {
-            ApprovalMode::Ask => true,
+            ApprovalMode::Ask | ApprovalMode::AcceptEdits => true,
             ApprovalMode::Auto => self.config.ask_user.is_some(),
             ApprovalMode::Deny => self.config.ask_user == Some(AskUser::Wait),
         }

@@ -85,6 +85,7 @@ mod stuck;
 mod tool_search;
 #[cfg(test)]
 mod tools;
+mod unasked;
 mod uncovered;
 mod unread;
 #[cfg(test)]

@@ -59,7 +59,7 @@ pub const COMMAND_LINE: &ForeignCommands = &[
     ),
     (
         &["--permission-mode", "--ask-for-approval", "--approval-mode", "-a"],
-        "use --approval ask, auto or deny to choose who decides about calls that no rule covers",
+        "use --approval ask, accept-edits, auto or deny to choose who decides about calls that no rule covers",
     ),
     (
         &[

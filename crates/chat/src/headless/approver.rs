@@ -253,6 +253,7 @@ pub async fn deny_instead_of_asking(session: &Arc<dyn Session>, told_now: bool) 
             Ok(true)
         }
         ApprovalMode::Deny => Ok(told_now),
-        ApprovalMode::Auto => Ok(false),
+        // Both answer some calls by themselves; the approver refuses the others.
+        ApprovalMode::Auto | ApprovalMode::AcceptEdits => Ok(false),
     }
 }

@@ -142,6 +142,9 @@ pub(super) fn asks_nobody(agent: &AgentConfig, manner: OutputOptions, console: &
     } else if asks_nobody && manner.format == Format::Text {
         let note = format!("note: {ASKS_NOBODY}\n");
         console.say(&console.err_style().dim(&note));
+    } else if agent.approval == ApprovalMode::AcceptEdits && !is_read_only && manner.format == Format::Text {
+        let note = "note: files of the workspace are changed without asking\n";
+        console.say(&console.err_style().dim(note));
     }
     asks_nobody
 }

@@ -6,6 +6,7 @@ use agentx::types::ApprovalMode;
 pub(crate) fn mode_word(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Ask => "ask",
+        ApprovalMode::AcceptEdits => "accept-edits",
         ApprovalMode::Auto => "auto",
         ApprovalMode::Deny => "deny",
     }

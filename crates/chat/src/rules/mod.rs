@@ -133,11 +133,15 @@ pub fn tool_named<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec,
 fn defaults(mode: ApprovalMode) -> [[&'static str; 2]; 2] {
     let rest = match mode {
         ApprovalMode::Ask => "ask about everything else",
+        ApprovalMode::AcceptEdits => {
+            "allow changes of ordinary files of the workspace; ask about everything else"
+        }
         ApprovalMode::Auto => "allow everything else except files that may hold secrets",
         ApprovalMode::Deny => "deny everything else",
     };
     let from = match mode {
         ApprovalMode::Ask => "default",
+        ApprovalMode::AcceptEdits => "`approval: accept-edits`",
         ApprovalMode::Auto => "`approval: auto`",
         ApprovalMode::Deny => "`approval: deny`",
     };

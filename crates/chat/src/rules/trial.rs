@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use agentx::config::show_rule;
-use agentx::runtime::{Ruling, RulingKind, argument_error, refused_by_the_tool, refused_in_line};
-use agentx::tools::{refused_link, resolve_path};
+use agentx::runtime::{
+    PlaceRules, Ruling, RulingKind, argument_error, refused_by_the_tool, refused_in_line, unasked_reading,
+};
+use agentx::tools::{refused_link, refused_reading, resolve_path};
 use agentx::types::{AgentConfig, Rule, ToolSpec};
 use serde_json::{Value, json};
 
@@ -163,7 +165,8 @@ fn refused_at_the_place(config: &AgentConfig, tool: &ToolSpec, input: &Value) ->
         let judge = |word: &str, real: &Path, may_leave: bool| {
             refused_in_line(config, tool, input, word, real, may_leave)
         };
-        return refused_link(input.get(line)?.as_str()?, workspace, &judge);
+        let by_link = refused_link(input.get(line)?.as_str()?, workspace, &judge);
+        return by_link.or_else(|| refused_as_reading(config, tool, input));
     }
     let path = input.get(tool.path_argument.as_ref()?)?.as_str()?;
     let root = workspace.canonicalize().ok()?;
@@ -171,6 +174,22 @@ fn refused_at_the_place(config: &AgentConfig, tool: &ToolSpec, input: &Value) ->
         Ok(real) => refused_by_the_tool(config, tool, input, &root, &real),
         Err(error) => Some(error.to_string()),
     }
+}
+
+/// Returns the reason why `bash` would refuse a line that needs no question because it only reads: a program
+/// of the folder, or a file with secrets that a search would show.
+fn refused_as_reading(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<String> {
+    let reading = unasked_reading(config, tool, input)?;
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let has_settings = std::env::var_os("RIPGREP_CONFIG_PATH").is_some_and(|file| !file.is_empty());
+    let rules = |root: &Path| PlaceRules::of(config, "read", &root.to_string_lossy());
+    refused_reading(
+        &reading,
+        Path::new(&config.workspace),
+        &path,
+        has_settings,
+        &rules,
+    )
 }
 
 #[cfg(test)]

@@ -290,7 +290,8 @@ async fn of_file(
 /// Returns the approval mode that the command line names. Members of a server cannot choose a mode in which
 /// nobody is asked.
 fn mode_named(place: &Place, settings: &Settings, agent: &CommandLineOverrides) -> Option<ApprovalMode> {
-    let is_theirs = !place.is_of_another() || settings.approval != ApprovalMode::Auto;
+    let asks_less = matches!(settings.approval, ApprovalMode::Auto | ApprovalMode::AcceptEdits);
+    let is_theirs = !place.is_of_another() || !asks_less;
     (agent.approval && is_theirs).then_some(settings.approval)
 }
 
@@ -300,7 +301,7 @@ pub fn who_decides(config: &AgentConfig) -> ApprovalMode {
     let server = config.server_rules.as_ref();
     let of_member = server.is_some_and(|server| server.member_directory.is_some());
     match config.approval {
-        ApprovalMode::Auto if of_member => ApprovalMode::Ask,
+        ApprovalMode::Auto | ApprovalMode::AcceptEdits if of_member => ApprovalMode::Ask,
         mode => mode,
     }
 }

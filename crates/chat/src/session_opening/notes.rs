@@ -39,6 +39,9 @@ pub fn note_of_tools(change: &ToolsChange) -> Option<String> {
 pub fn note_of_decisions(settings: &Settings, changed: &[ConfigChange]) -> Option<String> {
     let modes = changed.iter().filter_map(|change| match change {
         ConfigChange::Approval(ApprovalMode::Ask) => Some("from now on you are asked again"),
+        ConfigChange::Approval(ApprovalMode::AcceptEdits) => {
+            Some("from now on you are asked about all but edits of files")
+        }
         ConfigChange::Approval(ApprovalMode::Deny) => {
             Some("from now on calls that no rule allows are refused")
         }

@@ -12,6 +12,8 @@ use crate::render::units;
 const NOBODY: &str = "auto";
 /// The word in the row if `--yes` also answers the questions of rules.
 const AUTO_APPROVE: &str = "auto-yes";
+/// The word in the row if files of the workspace are changed without a question.
+const EDITS: &str = "accept-edits";
 /// The word in the row for calls that are refused without a question.
 const REFUSES: &str = "deny";
 /// The word in the row for plan mode.
@@ -143,6 +145,7 @@ impl StatusSummary {
             _ if self.decisions.plan_mode => Some(PLANS),
             ApprovalMode::Auto if self.decisions.auto_approve => Some(AUTO_APPROVE),
             ApprovalMode::Auto => Some(NOBODY),
+            ApprovalMode::AcceptEdits => Some(EDITS),
             ApprovalMode::Deny => Some(REFUSES),
             ApprovalMode::Ask => None,
         }

@@ -4,8 +4,8 @@
 pub(crate) mod clipboard;
 pub mod console;
 pub(crate) mod draft;
-mod lending;
 mod draft_header;
+mod lending;
 pub(crate) mod line_filter;
 pub(crate) mod output;
 pub mod passphrase;

@@ -61,7 +61,8 @@ pub const APIS: &[&str] = &[
 /// The engines of `web_search`.
 const SEARCH_ENGINES: &[&str] = &["brave", "tavily", "exa", "searxng"];
 const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "api-key", "bearer", "none"];
-const APPROVALS: &[&str] = &["ask", "auto", "deny"];
+const APPROVALS: &[&str] = &["ask", "accept-edits", "auto", "deny"];
+const READING_COMMANDS: &[&str] = &["allow", "ask"];
 const ASK_USER: &[&str] = &["off", "decide", "wait"];
 const STUCK_MODES: &[&str] = &["off", "calls", "v0"];
 const SANDBOXES: &[&str] = agentx_sandbox::SandboxMode::WORDS;
@@ -132,6 +133,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("tools.max_output_bytes", ValueKind::Count, Tighten, Some("32768"), "maximum size of tool output that the model reads"),
     key("tools.find_tools_at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("10"), "how much of the model's context window the tools of MCP servers may take, in percent, before the model gets `find_tools` in their place; `0` always gives it `find_tools`, `none` always all tools"),
     key("tools.ask_user", ValueKind::Choice(ASK_USER), SetIfTrusted, Some("decide"), "whether the model may ask questions with `ask_user`; if nobody can answer, `decide` tells the model so, and `wait` keeps the question open"),
+    key("tools.reading_commands", ValueKind::Choice(READING_COMMANDS), Tighten, Some("allow"), "whether commands of `bash` that only read the workspace (`ls`, `git status`, `head FILE`) run without a question in a folder that you trust"),
     key("tools.environment", ValueKind::Names("GITHUB_TOKEN"), SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
     key("tools.optional", ValueKind::Names("query_write"), Never, None, "tools to offer that are off by default: `query_write`, `test_tool`, `wait`; if `tools.enabled` is set, it must also name them"),
     key("sandbox.mode", ValueKind::Choice(SANDBOXES), Tighten, Some("none"), "the sandbox for commands of `bash`: none, Landlock or namespaces; `auto` takes the strongest one that works, `everyday` takes namespaces if they work and otherwise none"),

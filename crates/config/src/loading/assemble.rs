@@ -63,6 +63,7 @@ pub(crate) fn settings(
         tool_search: tool_search(&get),
         ask_user: get.ask_user(),
         approval: match get.text("approval").as_deref() {
+            Some("accept-edits") => ApprovalMode::AcceptEdits,
             Some("auto") => ApprovalMode::Auto,
             Some("deny") => ApprovalMode::Deny,
             _ => ApprovalMode::Ask,
@@ -244,6 +245,7 @@ impl SettingsGetter<'_> {
             environment: self
                 .names(&SettingPath::dotted("tools.environment"))
                 .unwrap_or_default(),
+            reading_commands: self.text("tools.reading_commands").as_deref() != Some("ask"),
         }
     }
 

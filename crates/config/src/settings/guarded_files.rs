@@ -56,6 +56,7 @@ impl Settings {
             git,
             git_remotes: Some(self.git.remotes()),
             read_only: self.folder.trust == FolderTrust::ReadOnly,
+            reading_commands: self.folder.trust == FolderTrust::Trusted && self.tools.reading_commands,
             ..secrets()
         };
         let of_clouds = self.cloud_files.iter();

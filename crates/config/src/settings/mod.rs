@@ -172,6 +172,9 @@ pub struct ToolSettings {
     pub max_output_bytes: Option<u64>,
     /// Environment variables that commands get although they look like secrets.
     pub environment: Vec<String>,
+    /// Whether commands that only read the workspace run without a question in a folder that the person
+    /// trusts.
+    pub reading_commands: bool,
 }
 
 /// The values that are replaced as secrets.

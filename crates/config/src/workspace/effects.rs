@@ -76,8 +76,12 @@ pub(crate) fn effects(
     }
     effects.extend(effects_on_the_bill(layer));
     effects.extend(allowed(layer));
-    if text(&SettingPath::dotted("approval")).as_deref() == Some("auto") {
-        effects.push("calls run without asking".to_owned());
+    match text(&SettingPath::dotted("approval")).as_deref() {
+        Some("auto") => effects.push("calls run without asking".to_owned()),
+        Some("accept-edits") => {
+            effects.push("files of the workspace are changed without asking".to_owned());
+        }
+        _ => {}
     }
     effects
 }

@@ -52,6 +52,9 @@ pub(crate) fn is_stricter(path: &SettingPath, value: &Value, present: &Value) ->
         (Value::Text(new), Value::Text(old)) if path.0.first().is_some_and(|first| first == "memory") => {
             is_stricter_memory(path, new, old)
         }
+        (Value::Text(new), Value::Text(old)) if path.0 == ["tools", "reading_commands"] => {
+            new == old || new == "ask"
+        }
         (Value::Text(new), Value::Text(old)) if path.0 == ["durability"] => new == old || new == "machine",
         (Value::Text(new), Value::Text(old)) if path.0 == ["context", "environment"] => {
             new == old || new == "false"
@@ -63,8 +66,9 @@ pub(crate) fn is_stricter(path: &SettingPath, value: &Value, present: &Value) ->
 fn strictness(approval: &str) -> u8 {
     match approval {
         "auto" => 0,
-        "ask" => 1,
-        _ => 2,
+        "accept-edits" => 1,
+        "ask" => 2,
+        _ => 3,
     }
 }
 
@@ -110,6 +114,23 @@ mod tests {
         assert!(is_stricter(&path, &word("machine"), &word("process")));
         assert!(is_stricter(&path, &word("machine"), &word("machine")));
         assert!(!is_stricter(&path, &word("process"), &word("machine")));
+    }
+
+    #[test]
+    fn a_workspace_may_only_have_more_calls_asked_about() {
+        for (key, order) in [
+            ("approval", &["auto", "accept-edits", "ask", "deny"][..]),
+            ("tools.reading_commands", &["allow", "ask"]),
+        ] {
+            let path = SettingPath::dotted(key);
+            let word = |word: &str| Value::Text(word.into());
+            for (at, new) in order.iter().enumerate() {
+                for (before, old) in order.iter().enumerate() {
+                    let is = is_stricter(&path, &word(new), &word(old));
+                    assert_eq!(is, at >= before, "{key}: {new} after {old}");
+                }
+            }
+        }
     }
 
     #[test]

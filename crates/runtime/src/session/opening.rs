@@ -284,7 +284,8 @@ fn other_server_rules(fold: &SessionFold, own: Option<&Arc<ServerRules>>) -> Opt
     is_other.then(|| ConfigChange::ServerRules(own.cloned()))
 }
 
-/// The mode of this program, if the session asks nobody and the opener does not choose a mode.
+/// The mode of this program, if the session asks about fewer calls and the opener does not choose a mode. A
+/// session that refuses without a question stays so.
 fn asks_again(
     fold: &SessionFold,
     own: Option<ApprovalMode>,
@@ -293,8 +294,9 @@ fn asks_again(
     let is_said = changes
         .iter()
         .any(|change| matches!(change, ConfigChange::Approval(_)));
-    let asks_nobody = fold.root_agent()?.config().approval == ApprovalMode::Auto;
-    let own = own.filter(|own| *own != ApprovalMode::Auto && asks_nobody && !is_said);
+    let now = fold.root_agent()?.config().approval;
+    let asks_less = matches!(now, ApprovalMode::Auto | ApprovalMode::AcceptEdits);
+    let own = own.filter(|own| own.strictness() > now.strictness() && asks_less && !is_said);
     own.map(ConfigChange::Approval)
 }
 

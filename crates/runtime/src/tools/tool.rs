@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_agent::approval::{Verdict, decide_nested, link_refusal, rules_of};
+use agentx_agent::approval::{Verdict, decide_nested, link_refusal, rules_of, unasked_reading};
 use agentx_agent::pattern::normalize;
+use agentx_agent::reading_commands::ReadingLine;
 use agentx_types::{
     ContentPart, EnvironmentEvent, JobEnded, OutputChannel, SessionId, ToolCallId, ToolOutputChunk, ToolSpec,
     ToolStatus,
@@ -131,6 +132,17 @@ impl ToolContext {
         let argument = spec.command_argument.clone()?;
         let input = Value::Object([(argument, line.into())].into_iter().collect());
         refused_in_line(config, spec, &input, word, real, may_leave)
+    }
+
+    /// The effects of the command line `line` of this call of `tool`, if it runs without a question only
+    /// because it reads the workspace and does nothing else. The tool then looks at the disk for what a text
+    /// cannot prove.
+    pub fn unasked_reading(&self, tool: &str, line: &str) -> Option<ReadingLine> {
+        let config = self.journal.caller().config.as_deref()?;
+        let spec = config.tools.iter().find(|spec| spec.name == tool)?;
+        let argument = spec.command_argument.clone()?;
+        let input = Value::Object([(argument, line.into())].into_iter().collect());
+        unasked_reading(config, spec, &input)
     }
 
     /// Returns whether this call may call `tool`, by the current rules of its agent. `named` says whether the

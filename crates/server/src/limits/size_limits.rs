@@ -4,9 +4,7 @@ use std::collections::BTreeSet;
 
 use agentx_config::{Quotas, check_condensing, check_params};
 use agentx_runtime::{InputBacklog, RuntimeError, apply, check_depth};
-use agentx_types::{
-    AgentConfig, ApprovalMode, ConfigChange, ContextSource, Limits, RULES_VERSION, RuleEffect,
-};
+use agentx_types::{AgentConfig, ConfigChange, ContextSource, Limits, RULES_VERSION, RuleEffect};
 use serde::Serialize;
 
 use crate::problems::remote;
@@ -197,7 +195,7 @@ pub(crate) fn check_change(
 pub(crate) fn only_makes_stricter(before: &AgentConfig, change: &ConfigChange) -> bool {
     let is_stricter = match change {
         ConfigChange::RuleAdded(rule) => rule.effect != RuleEffect::Allow && !before.rules.contains(rule),
-        ConfigChange::Approval(mode) => strictness(*mode) > strictness(before.approval),
+        ConfigChange::Approval(mode) => mode.strictness() > before.approval.strictness(),
         ConfigChange::Limits(limits) => narrows(before.limits, *limits),
         _ => false,
     };
@@ -228,14 +226,6 @@ fn narrows(before: Limits, after: Limits) -> bool {
         (Some(_), None) => false,
     };
     !pairs().any(is_wider) && pairs().any(is_narrower)
-}
-
-fn strictness(mode: ApprovalMode) -> u8 {
-    match mode {
-        ApprovalMode::Auto => 0,
-        ApprovalMode::Ask => 1,
-        ApprovalMode::Deny => 2,
-    }
 }
 
 fn changed(before: &AgentConfig, change: &ConfigChange) -> AgentConfig {

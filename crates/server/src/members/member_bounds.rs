@@ -373,12 +373,11 @@ fn is_dearer(prices: &Prices, than: &Prices) -> bool {
 
 /// Returns the mode that asks about fewer calls.
 fn looser(one: ApprovalMode, other: ApprovalMode) -> ApprovalMode {
-    let rank = |mode| match mode {
-        ApprovalMode::Auto => 2,
-        ApprovalMode::Ask => 1,
-        ApprovalMode::Deny => 0,
-    };
-    if rank(other) > rank(one) { other } else { one }
+    if other.strictness() < one.strictness() {
+        other
+    } else {
+        one
+    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A temporary approval mode without questions, as `--yes` sets it. It lasts while the program that set it
+//! A temporary approval mode without questions, as `--yes` sets it, or without those about edits. It lasts while the program that set it
 //! drives. It is reset when another program drives, or when the program has been gone for as long as the
 //! server waits for drivers.
 
@@ -22,7 +22,8 @@ impl Room {
     /// Notes that a program set the mode; `usual` is the mode of the server's settings, which is restored
     /// later.
     pub(crate) fn mode_is_set(&self, mode: ApprovalMode, usual: ApprovalMode, seat: &Seat) {
-        let is_temporary = mode == ApprovalMode::Auto && usual != ApprovalMode::Auto;
+        let asks_less = matches!(mode, ApprovalMode::Auto | ApprovalMode::AcceptEdits);
+        let is_temporary = asks_less && mode.strictness() < usual.strictness();
         let gone_since = self.now_ms();
         let seat = seat.clone();
         *self.auto_approval.lock().unwrap_or_else(PoisonError::into_inner) =

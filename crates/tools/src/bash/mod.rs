@@ -29,6 +29,7 @@ mod process_mark;
 mod processes;
 mod pump;
 mod running_command;
+mod unasked_reading;
 
 use std::time::{Duration, Instant};
 
@@ -59,6 +60,7 @@ use process_mark::ProcessMark;
 pub use process_mark::{is_in_a_call, own_command_mark};
 use pump::OutputDestination;
 use running_command::RunningCommand;
+pub use unasked_reading::refused_reading;
 
 use crate::failure::ToolFailure;
 use crate::typed::{ToolAbout, TypedTool};
@@ -161,6 +163,10 @@ impl TypedTool for BashTool {
             return Err(ToolFailure::interrupted());
         }
         if let Some(why) = links::refusal(&input.command, &context).await {
+            return Err(ToolFailure::denied(format!("The command was not run: {why}.")));
+        }
+        let environment = &self.options.environment;
+        if let Some(why) = unasked_reading::refusal(&input.command, environment, &context).await {
             return Err(ToolFailure::denied(format!("The command was not run: {why}.")));
         }
         if input.run_in_background == Some(true) {

@@ -3,7 +3,7 @@
 //!
 //! | who is asked | |
 //! | --- | --- |
-//! | the person of the session, in the mode `ask` | yes |
+//! | the person of the session, in the modes `ask` and `accept-edits` | yes |
 //! | whoever decides for the operator, on a server | yes; an approver or a member cannot say yes |
 //! | anybody, in the modes `auto` and `deny` | no |
 //! | a member of a server about their own session | no: their programs stay in their sandbox |
@@ -111,7 +111,7 @@ impl OutsideOffer<'_> {
 /// Returns whether a person of a session is asked about its sandbox.
 fn asks_about_sandbox(approval: ApprovalMode, server: Option<&ServerRules>) -> bool {
     let is_of_member = server.is_some_and(|rules| rules.member_directory.is_some());
-    approval == ApprovalMode::Ask && !is_of_member
+    approval.asks() && !is_of_member
 }
 
 #[cfg(test)]
@@ -130,6 +130,7 @@ mod tests {
         };
         for (approval, server, expected) in [
             (ApprovalMode::Ask, None, true),
+            (ApprovalMode::AcceptEdits, None, true),
             (ApprovalMode::Ask, Some(&of_server), true),
             (ApprovalMode::Ask, Some(&of_member), false),
             (ApprovalMode::Auto, None, false),

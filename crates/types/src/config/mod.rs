@@ -185,6 +185,10 @@ pub struct Guard {
     /// and give this as the reason.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub read_only: bool,
+    /// Whether a command line that certainly only reads the workspace runs without a question: the person
+    /// trusts the folder, and their settings do not ask about such commands. Not in the session of a member.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reading_commands: bool,
 }
 
 /// The remotes of the workspace's repository: no star of a rule matches one that may be a path, because Git
@@ -250,6 +254,8 @@ pub enum ApprovalMode {
     /// A person is asked.
     #[default]
     Ask,
+    /// A person is asked, except about changes of files in the workspace by the tools that write and edit.
+    AcceptEdits,
     /// The call runs.
     Auto,
     /// The call is refused, and the model reads the refusal.
@@ -260,18 +266,33 @@ impl ApprovalMode {
     /// Returns the mode of the two that allows fewer calls.
     ///
     /// ```
-    /// use agentx_types::ApprovalMode::{Ask, Auto, Deny};
-    /// assert_eq!(Auto.stricter(Ask), Ask);
+    /// use agentx_types::ApprovalMode::{AcceptEdits, Ask, Auto, Deny};
+    /// assert_eq!(Auto.stricter(AcceptEdits), AcceptEdits);
+    /// assert_eq!(AcceptEdits.stricter(Ask), Ask);
     /// assert_eq!(Deny.stricter(Ask), Deny);
     /// ```
     #[must_use]
     pub fn stricter(self, other: Self) -> Self {
-        let rank = |mode| match mode {
+        if other.strictness() > self.strictness() {
+            other
+        } else {
+            self
+        }
+    }
+
+    /// The place of the mode among the others: a higher one allows fewer calls.
+    pub fn strictness(self) -> u8 {
+        match self {
             Self::Auto => 0,
-            Self::Ask => 1,
-            Self::Deny => 2,
-        };
-        if rank(other) > rank(self) { other } else { self }
+            Self::AcceptEdits => 1,
+            Self::Ask => 2,
+            Self::Deny => 3,
+        }
+    }
+
+    /// Returns whether a person is asked about calls that no rule covers.
+    pub fn asks(self) -> bool {
+        matches!(self, Self::Ask | Self::AcceptEdits)
     }
 }
 

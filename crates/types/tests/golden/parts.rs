@@ -317,6 +317,7 @@ pub(crate) fn guard() -> Guard {
             may_be_paths: true,
         }),
         read_only: true,
+        reading_commands: true,
     }
 }
 

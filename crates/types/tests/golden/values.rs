@@ -40,7 +40,7 @@ words! {
     }
     Timer { RunLimit, Heartbeat, Wait, Unknown }
     AgentKind { React, Match, Unknown }
-    ApprovalMode { Ask, Auto, Deny }
+    ApprovalMode { Ask, AcceptEdits, Auto, Deny }
     AskUser { Decide, Wait }
     StuckMode { Off, Calls, V0 }
     LoopKind {

@@ -32,11 +32,11 @@ pub(super) async fn asks_again(
                 .map_or(ApprovalMode::Ask, |usual| usual.settings.approval)
         }
     };
-    let is_auto = session
-        .state()
-        .await
-        .is_ok_and(|state| state.config.approval == ApprovalMode::Auto);
-    if is_auto && usual != ApprovalMode::Auto {
+    let asks_less = session.state().await.is_ok_and(|state| {
+        let now = state.config.approval;
+        now.strictness() < usual.strictness() && now != ApprovalMode::Ask
+    });
+    if asks_less {
         let _ = session.change(ConfigChange::Approval(usual)).await;
     }
 }

@@ -62,9 +62,9 @@ pub(crate) async fn run(
     // A session that someone set to refuse stays so, unlike one that refuses for lack of a terminal.
     let told_now = target == Target::New || args.agent.approve.is_some();
     let asked_before = !has_person && deny_instead_of_asking(&session, would_ask && told_now).await?;
-    // In the mode `auto` rules may still ask, but nobody can answer.
-    let is_auto = session.state().await?.config.approval == ApprovalMode::Auto;
-    let no_terminal = asked_before || (!has_person && is_auto);
+    // In the modes `auto` and `accept-edits` rules may still ask, but nobody can answer.
+    let may_ask = session.state().await?.config.approval != ApprovalMode::Deny;
+    let no_terminal = asked_before || (!has_person && may_ask);
     let approver = approver(args, &place, session.id(), no_terminal, console);
     let mut away = OutageTimer::new(&place, patience.within);
     let ends = (ConnectionWatch::new(&place), &mut away, signals);

@@ -8,20 +8,20 @@
 //! this applies from version 9 of the rules.
 
 /// A program with the words that make it read its standard input alone.
-struct Reader {
-    name: &'static str,
+pub(crate) struct Reader {
+    pub(crate) name: &'static str,
     /// Letters without a value.
-    flags: &'static str,
+    pub(crate) flags: &'static str,
     /// Letters with a number.
-    numbers: &'static str,
+    pub(crate) numbers: &'static str,
     /// Letters with any text, which is never the name of a file or program.
-    texts: &'static str,
+    pub(crate) texts: &'static str,
     /// Long options; those that end in `=` have a value.
-    long: &'static [&'static str],
+    pub(crate) long: &'static [&'static str],
     /// Whether `-20` is a number of lines.
-    counts: bool,
+    pub(crate) counts: bool,
     /// The minimum and maximum number of words that are not options. None of them names a file.
-    plain: (usize, usize),
+    pub(crate) plain: (usize, usize),
 }
 
 const READERS: &[Reader] = &[
@@ -158,90 +158,83 @@ pub fn only_reads_input(command: &str) -> bool {
     reader.is_some_and(|reader| reader.takes(words))
 }
 
-/// The meaning of a word of a reader.
-enum ReaderWordRole {
-    /// An option, with its value if it has one.
-    Option,
-    /// An option whose value is the next word, a number or any text.
-    BeforeNumber,
-    BeforeText,
-    /// A word that is not an option.
-    Plain,
-    /// A word that is not listed.
-    Unknown,
+/// The words of a reader, taken apart.
+#[derive(Debug, Default)]
+pub(crate) struct ReadWords<'w> {
+    /// Words that are neither options nor their values.
+    pub(crate) plain: Vec<&'w str>,
+    /// The options: a letter, or a long option without its `=`, with the value.
+    pub(crate) options: Vec<(&'w str, Option<&'w str>)>,
 }
 
 impl Reader {
     /// Returns whether all words are listed.
     fn takes(&self, words: &[String]) -> bool {
-        let mut plain = 0;
+        self.read(words).is_some()
+    }
+
+    /// Takes the words apart; `None` if one of them is not listed.
+    pub(crate) fn read<'w>(&self, words: &'w [String]) -> Option<ReadWords<'w>> {
+        let mut read = ReadWords::default();
         let mut words = words.iter().map(String::as_str);
         while let Some(word) = words.next() {
-            let is_listed = match self.kind(word) {
-                ReaderWordRole::Option => true,
-                ReaderWordRole::BeforeNumber => words.next().is_some_and(is_count),
-                ReaderWordRole::BeforeText => words.next().is_some(),
-                ReaderWordRole::Plain => {
-                    plain += 1;
-                    true
-                }
-                ReaderWordRole::Unknown => false,
-            };
-            if !is_listed {
-                return false;
-            }
-        }
-        (self.plain.0..=self.plain.1).contains(&plain)
-    }
-
-    /// The meaning of a word that is not the value of the one before.
-    fn kind(&self, word: &str) -> ReaderWordRole {
-        if word.starts_with("--") {
-            let is_word = |option: &&str| match option.strip_suffix('=') {
-                Some(_) => word.strip_prefix(*option).is_some_and(|value| !value.is_empty()),
-                None => word == *option,
-            };
-            return if self.long.iter().any(is_word) {
-                ReaderWordRole::Option
+            if word.starts_with("--") {
+                read.options.push(self.long_option(word)?);
+            } else if let Some(group) = word.strip_prefix('-') {
+                self.read_group(group, &mut words, &mut read)?;
             } else {
-                ReaderWordRole::Unknown
-            };
+                read.plain.push(word);
+            }
         }
-        let Some(group) = word.strip_prefix('-') else {
-            return ReaderWordRole::Plain;
-        };
-        if group.is_empty() {
-            ReaderWordRole::Unknown
-        } else if self.counts && group.bytes().all(|byte| byte.is_ascii_digit()) {
-            ReaderWordRole::Option
-        } else {
-            self.kind_of_group(group)
-        }
+        (self.plain.0..=self.plain.1)
+            .contains(&read.plain.len())
+            .then_some(read)
     }
 
-    /// The meaning of letters behind a dash: flags, and at the end perhaps one with a value.
-    fn kind_of_group(&self, group: &str) -> ReaderWordRole {
+    /// Returns a long option with its value; `None` if it is not listed.
+    fn long_option<'w>(&self, word: &'w str) -> Option<(&'w str, Option<&'w str>)> {
+        self.long
+            .iter()
+            .find_map(|option| match option.strip_suffix('=') {
+                Some(name) => {
+                    let value = word.strip_prefix(*option).filter(|value| !value.is_empty())?;
+                    Some((&word[..name.len()], Some(value)))
+                }
+                None => (word == *option).then_some((word, None)),
+            })
+    }
+
+    /// Takes apart the letters behind a dash: flags, and at the end perhaps one with a value, which may be
+    /// the next word. `None` if a letter is not listed.
+    fn read_group<'w>(
+        &self,
+        group: &'w str,
+        words: &mut impl Iterator<Item = &'w str>,
+        read: &mut ReadWords<'w>,
+    ) -> Option<()> {
+        if group.is_empty() {
+            return None;
+        }
+        if self.counts && group.bytes().all(|byte| byte.is_ascii_digit()) {
+            return Some(());
+        }
         for (at, letter) in group.char_indices() {
-            let value = &group[at + letter.len_utf8()..];
-            if self.numbers.contains(letter) {
-                return match value {
-                    "" => ReaderWordRole::BeforeNumber,
-                    _ if is_count(value) => ReaderWordRole::Option,
-                    _ => ReaderWordRole::Unknown,
-                };
-            }
-            if self.texts.contains(letter) {
-                return if value.is_empty() {
-                    ReaderWordRole::BeforeText
-                } else {
-                    ReaderWordRole::Option
-                };
+            let (name, value) = (
+                &group[at..at + letter.len_utf8()],
+                &group[at + letter.len_utf8()..],
+            );
+            let is_number = self.numbers.contains(letter);
+            if is_number || self.texts.contains(letter) {
+                let value = if value.is_empty() { words.next()? } else { value };
+                read.options.push((name, Some(value)));
+                return (!is_number || is_count(value)).then_some(());
             }
             if !self.flags.contains(letter) {
-                return ReaderWordRole::Unknown;
+                return None;
             }
+            read.options.push((name, None));
         }
-        ReaderWordRole::Option
+        Some(())
     }
 }
 
@@ -253,7 +246,7 @@ fn is_count(text: &str) -> bool {
 
 /// The words of a command without their quotes; `None` if a shell may read one of them in another way than as
 /// it is written.
-fn known_words(command: &str) -> Option<Vec<String>> {
+pub(crate) fn known_words(command: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut quote = None;
@@ -276,6 +269,10 @@ fn known_words(command: &str) -> Option<Vec<String>> {
                 word.get_or_insert_default().push(c);
             }
             (None, '=') if word.is_some() => word.get_or_insert_default().push(c),
+            // Within a word a shell expands neither, as in `HEAD~1` and `main^`.
+            (None, '~' | '^') if word.as_deref().is_some_and(is_of_revision) => {
+                word.get_or_insert_default().push(c);
+            }
             (None, _) => return None,
         }
     }
@@ -283,9 +280,32 @@ fn known_words(command: &str) -> Option<Vec<String>> {
     quote.is_none().then_some(words)
 }
 
+/// Returns whether a word may be the beginning of `HEAD~1` or `main^^`: not of `a:~/x`.
+fn is_of_revision(word: &str) -> bool {
+    word.ends_with(|c: char| c.is_ascii_alphanumeric() || "~^".contains(c))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_words_that_a_shell_leaves_as_they_are_are_known() {
+        let words = known_words("git diff HEAD~1 'a b' --stat=80 x^^").unwrap();
+        assert_eq!(words, ["git", "diff", "HEAD~1", "a b", "--stat=80", "x^^"]);
+        for command in [
+            "cat ~/x",
+            "cat a:~/x",
+            "cat x=~/y",
+            "cat ^x",
+            "cat *",
+            "cat $X",
+            "cat {a,b}",
+            "cat a\\ b",
+        ] {
+            assert_eq!(known_words(command), None, "{command}");
+        }
+    }
 
     #[test]
     fn readers_with_listed_words_need_no_rule() {

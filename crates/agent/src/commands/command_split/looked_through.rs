@@ -277,7 +277,7 @@ fn is_harmless_variable(word: &str) -> bool {
 /// `</dev/null`.
 ///
 /// None of them contains a quote, so in a line whose quotes are balanced they are outside of quotes.
-fn without_redirections(command: &str) -> &str {
+pub(crate) fn without_redirections(command: &str) -> &str {
     let mut rest = command;
     while let Some(before) = before_redirection(rest) {
         rest = before;

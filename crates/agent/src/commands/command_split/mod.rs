@@ -20,7 +20,8 @@ use agentx_types::since;
 
 use crate::pattern::literal;
 pub use input_readers::only_reads_input;
-pub(crate) use looked_through::{forms, in_front, is_only_redirections};
+pub(crate) use input_readers::{ReadWords, Reader, known_words};
+pub(crate) use looked_through::{forms, in_front, is_only_redirections, without_redirections};
 pub(crate) use saying::{goes_to, only_says, only_waits_or_asks};
 
 /// Characters that separate words and that `trim` removes at the ends of a line. To a shell, other white

@@ -229,7 +229,7 @@ const PLAIN_KEYS: &[&str] = &["branch.", "core.", "init.", "pull.", "push.", "us
 
 /// Returns whether a whole command of Git is harmless, although its beginning is not: it names the remotes,
 /// shows one setting, or takes files out of what the next commit has.
-pub(super) fn is_harmless_git(command: &str) -> bool {
+pub(crate) fn is_harmless_git(command: &str) -> bool {
     let words: Vec<&str> = command.split(' ').collect();
     let is_key = |key: &str| {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';

@@ -28,6 +28,7 @@ use crate::commands::long_options::is_beginning_of;
 use crate::commands::question_grade::{DESTROYS, NETWORK};
 
 pub(crate) use build_tools::{is_of_build_tool, may_become_an_option};
+pub(crate) use harmless::is_harmless_git;
 pub use remotes::leads_elsewhere;
 pub(crate) use remotes::unnamed_remote;
 

@@ -10,9 +10,11 @@
 mod links;
 mod mode;
 mod oversized;
+mod reading;
 mod verdict;
 
 pub use links::link_refusal;
+pub use reading::unasked_reading;
 pub use verdict::{ExplainedVerdict, Question, Verdict};
 
 use std::borrow::Cow;
@@ -50,10 +52,12 @@ pub fn rules_of(config: &AgentConfig) -> Cow<'_, [Rule]> {
         .collect()
 }
 
-/// The approval mode that counts: in the session of a member, `auto` is `ask`.
+/// The approval mode that counts: in the session of a member, `auto` and `accept-edits` are `ask`.
 fn mode_of(config: &AgentConfig) -> ApprovalMode {
     match config.approval {
-        ApprovalMode::Auto if member_directory(config).is_some() => ApprovalMode::Ask,
+        ApprovalMode::Auto | ApprovalMode::AcceptEdits if member_directory(config).is_some() => {
+            ApprovalMode::Ask
+        }
         mode => mode,
     }
 }
@@ -93,7 +97,10 @@ pub fn asked_by_server(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> 
 /// nothing else decides before the rules do. Plan mode, and what no rule can allow, refuse a call whatever
 /// `allow` rules say. A call that always needs a question, and a command that may evade a `deny` or `ask`
 /// rule, count as in the row for `ask`; but `auto` refuses a call that always needs a question, and a command
-/// that may evade a `deny` rule. A line that is too large gets the strictest verdict.
+/// that may evade a `deny` rule. A line that is too large gets the strictest verdict. In the mode
+/// `accept-edits` a call counts as in `ask`, except a change of an ordinary file of the workspace, which is
+/// allowed. A command line that certainly only reads counts as reading, if the guard says so
+/// ([`agentx_types::Guard::reading_commands`]).
 ///
 /// | rules that match | the call | `ask` | `auto` | `deny` |
 /// | --- | --- | --- | --- | --- |
@@ -205,7 +212,7 @@ fn judge_by(
     if mode == ApprovalMode::Auto {
         return unasked(config, &subject, rules, asking);
     }
-    let (reason, made_by) = match (asking, subject.allowed_by_default()) {
+    let (reason, made_by) = match (asking, subject.allowed_by_default(mode)) {
         (None, Some(reason)) => return allowed(false, reason.into(), Vec::new()),
         (Some(asking), _) => asking,
         (None, None) => (subject.not_allowed_reason(rules, mode), Vec::new()),

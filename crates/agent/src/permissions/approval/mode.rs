@@ -3,6 +3,7 @@
 //! | mode | a rule asks | nothing allows it | it opens a file that may hold secrets |
 //! | --- | --- | --- | --- |
 //! | `ask` | asked | asked | asked |
+//! | `accept-edits` | asked | a change of a file in the workspace is done, all else asked | asked |
 //! | `auto` (version 7 of the rules and later) | asked | done | asked |
 //! | `auto` (before) | done | done | done |
 //! | `deny` | refused | refused | refused |
@@ -27,7 +28,7 @@ pub(super) fn asked_by_mode(
     rules: Vec<usize>,
 ) -> ExplainedVerdict {
     match mode {
-        ApprovalMode::Ask => asked(subject, why.to_owned(), rules),
+        ApprovalMode::Ask | ApprovalMode::AcceptEdits => asked(subject, why.to_owned(), rules),
         ApprovalMode::Auto => denied(
             format!("{why}, and in the approval mode `auto` nobody is asked"),
             rules,

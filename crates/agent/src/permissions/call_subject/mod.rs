@@ -18,6 +18,7 @@ mod option_words;
 pub(crate) mod oversized;
 mod suggested;
 mod tools;
+mod unasked;
 pub(crate) mod uncovered;
 mod written_files;
 
@@ -321,19 +322,6 @@ impl<'a> CallSubject<'a> {
     fn git_runs(&self) -> Option<&str> {
         let named = self.guard?.git.first()?;
         (self.runs_commands() && runs_git(&self.argument, self.version)).then_some(named)
-    }
-
-    /// The reason why it is allowed without a rule: it reads in the workspace or touches nothing, and never a
-    /// file that may hold secrets.
-    pub(crate) fn allowed_by_default(&self) -> Option<&'static str> {
-        match self.tool.access {
-            _ if self.secret().is_some() || described_tools::has_changed(self.tool) => None,
-            Access::Internal => Some("it touches nothing"),
-            Access::Read if !self.is_outside() && !self.is_elsewhere() => {
-                Some("reading inside the workspace is allowed")
-            }
-            Access::Read | Access::Change | Access::Run | Access::Network => None,
-        }
     }
 
     /// The reason against a call that no rule matches. `whose` names the approval that it needs: `your` if

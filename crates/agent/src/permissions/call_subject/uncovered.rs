@@ -33,7 +33,7 @@ impl CallSubject<'_> {
     /// comes nearest, otherwise the default. From version 7 of the rules on, rules are checked for this.
     pub(crate) fn not_allowed_reason(&self, rules: &[Rule], mode: ApprovalMode) -> String {
         let whose = match mode {
-            ApprovalMode::Ask if self.member_directory.is_none() => "your",
+            mode if mode.asks() && self.member_directory.is_none() => "your",
             _ => "a",
         };
         let has_reason = self.secret().is_some() || self.git_runs().is_some();

@@ -1,6 +1,7 @@
 //! Shift-Tab: changes who decides about calls that no rule covers, or starts plan mode, one step per press.
-//! It records the same changes as `/approve-mode` and `/plan`. No press leads to `auto`, so that no call runs
-//! unasked on the way from one mode to another.
+//! It records the same changes as `/approve-mode` and `/plan`. No press leads to `auto`, so that no command
+//! runs unasked on the way from one mode to another; the way to plan mode leaves `accept-edits` first, so that
+//! an accepted plan is carried out with questions.
 
 use agentx::runtime::RuntimeError;
 use agentx::types::{ApprovalMode, ConfigChange};
@@ -27,8 +28,9 @@ enum CycledMode {
 }
 
 /// The choices in their order. `auto` is not one of them: `/approve-mode auto` alone sets it.
-const ORDER: [CycledMode; 3] = [
+const ORDER: [CycledMode; 4] = [
     CycledMode::Mode(ApprovalMode::Ask),
+    CycledMode::Mode(ApprovalMode::AcceptEdits),
     CycledMode::Plan,
     CycledMode::Mode(ApprovalMode::Deny),
 ];
@@ -86,6 +88,9 @@ impl Chat<'_> {
     /// Records a choice. A mode ends plan mode, but only after the mode itself was allowed.
     async fn choose(&mut self, choice: CycledMode) -> Result<String, ChatError> {
         let CycledMode::Mode(mode) = choice else {
+            if self.status.activity.approval() == ApprovalMode::AcceptEdits {
+                self.set_approval_mode(ApprovalMode::Ask).await?;
+            }
             self.begin_planning().await?;
             return Ok(plan_mode::ON_BY_KEY.to_owned());
         };
@@ -113,10 +118,11 @@ mod tests {
     fn each_mode_comes_in_turn() {
         let auto = CycledMode::Mode(ApprovalMode::Auto);
         for (now, next) in ORDER.into_iter().chain([auto]).zip([
-            &["plan", "deny"][..],
-            &["deny", "ask"],
-            &["ask", "plan"],
-            &["ask", "plan", "deny"],
+            &["accept-edits", "plan", "deny"][..],
+            &["plan", "deny", "ask"],
+            &["deny", "ask", "accept-edits"],
+            &["ask", "accept-edits", "plan"],
+            &["ask", "accept-edits", "plan", "deny"],
         ]) {
             let after: Vec<&str> = choices_after(now).map(word).collect();
             assert_eq!(after, next, "after {}", word(now));

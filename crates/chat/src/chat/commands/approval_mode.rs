@@ -84,6 +84,7 @@ impl Chat<'_> {
             _ if self.is_read_only() => "changes and commands are refused (read-only folder)",
             _ if config.plan_mode == Some(true) => "changes and commands are refused (plan mode)",
             ApprovalMode::Ask => "you are asked",
+            ApprovalMode::AcceptEdits => mode_sentence(ApprovalMode::AcceptEdits),
             ApprovalMode::Auto if self.approvals.auto_approve => {
                 "calls run without asking; `--yes` also answers the questions of rules"
             }
@@ -102,6 +103,9 @@ pub(in crate::chat) fn new_mode_sentence(mode: ApprovalMode) -> String {
 pub(in crate::chat) fn mode_sentence(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Ask => "you are asked about calls that no rule covers",
+        ApprovalMode::AcceptEdits => {
+            "files of the workspace are changed without asking; you are asked about other calls"
+        }
         ApprovalMode::Auto => "calls run without asking, unless a rule asks or denies",
         ApprovalMode::Deny => "calls that no rule allows are refused",
     }

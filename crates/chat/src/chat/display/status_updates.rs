@@ -10,6 +10,7 @@ use tokio::time::{Duration, Instant};
 use crate::chat::commands::approval_mode::mode_sentence;
 use crate::chat::{Chat, ChatInterface, ConversationSite};
 use crate::error::ChatError;
+use crate::render::approval_mode_word::mode_word;
 use crate::render::clean::visible;
 use crate::render::units;
 use crate::session_status::TICK;
@@ -39,13 +40,20 @@ impl Chat<'_> {
             Err(ChatError::Runtime(RuntimeError::Unreachable { .. })) => return Ok(()),
             Err(error) => return Err(error),
         };
-        let asked_nobody = self.status.activity.approval() == ApprovalMode::Auto;
+        let before = self.status.activity.approval();
         self.status.update(&state);
-        if asked_nobody && self.status.activity.approval() != ApprovalMode::Auto {
+        let now = self.status.activity.approval();
+        let asked_less = matches!(before, ApprovalMode::Auto | ApprovalMode::AcceptEdits);
+        if asked_less && now.strictness() > before.strictness() {
             // A server restores the mode when the program that set it is gone, or when another one drives.
-            let mode = mode_sentence(self.status.activity.approval());
-            let line =
-                format!("· calls no longer run without asking: {mode}; `/approve-mode auto` sets that again");
+            let what = match before {
+                ApprovalMode::Auto => "calls",
+                _ => "edits",
+            };
+            let (mode, word) = (mode_sentence(now), mode_word(before));
+            let line = format!(
+                "· {what} no longer run without asking: {mode}; `/approve-mode {word}` sets that again"
+            );
             self.display.transcript.note(&self.display.style().warn(&line));
         }
         if !self.status.is_in_doubt() {

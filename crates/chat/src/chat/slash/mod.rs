@@ -203,9 +203,14 @@ fn command(name: &str, argument: &str) -> Result<Slash, String> {
         "approve-mode" => Slash::ApproveMode(match argument {
             "" => None,
             "ask" => Some(ApprovalMode::Ask),
+            "accept-edits" => Some(ApprovalMode::AcceptEdits),
             "auto" => Some(ApprovalMode::Auto),
             "deny" => Some(ApprovalMode::Deny),
-            other => return Err(format!("unknown mode `{other}`; use ask, plan, auto or deny")),
+            other => {
+                return Err(format!(
+                    "unknown mode `{other}`; use ask, accept-edits, plan, auto or deny"
+                ));
+            }
         }),
         other => return Err(unknown(other)),
     })

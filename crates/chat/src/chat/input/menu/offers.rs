@@ -340,6 +340,10 @@ fn efforts(current: Option<u64>) -> Vec<MenuItem> {
 fn approval_modes() -> Vec<MenuItem> {
     let modes = [
         ("ask", "you are asked about calls that no rule covers"),
+        (
+            "accept-edits",
+            "files of the workspace are changed without asking; you are asked about other calls",
+        ),
         ("plan", "the agent only reads, and presents a plan"),
         ("auto", "calls run without asking, unless a rule asks or denies"),
         ("deny", "calls that no rule allows are refused"),

@@ -1,0 +1,218 @@
+//! Calls that run without a question: command lines that only read a trusted folder, and edits in the mode
+//! `accept-edits`. Rules, guarded files and everything else keep their question.
+#![allow(clippy::unwrap_used, reason = "a test whose tool is missing fails")]
+
+use std::sync::Arc;
+
+use agentx_agent::approval::{ExplainedVerdict, Verdict, explain_decision, unasked_reading};
+use agentx_types::{
+    Access, AgentConfig, ApprovalMode, Guard, RULES_VERSION, ServerRules, ToolReach, ToolSpec,
+};
+use serde_json::{Value, json};
+
+use crate::rules::{config, judged};
+
+/// An agent in a trusted folder, with the tool `edit`.
+fn trusting(mode: ApprovalMode, rules: &[&str]) -> AgentConfig {
+    let mut config = config(mode, rules);
+    let edit =
+        ToolSpec::new("edit", "", json!({"type": "object"}), Access::Change).with_path_argument("path");
+    config.tools = config.tools.iter().cloned().chain([edit]).collect();
+    config.rules_version = RULES_VERSION;
+    config.guard = Some(Arc::new(Guard {
+        secrets: vec!["/**/.env".into(), "/**/*.pem".into()],
+        own: vec!["/data/**".into()],
+        reading_commands: true,
+        ..Guard::default()
+    }));
+    config
+}
+
+fn with_guard(config: &AgentConfig, change: impl FnOnce(&mut Guard)) -> AgentConfig {
+    let mut config = config.clone();
+    change(Arc::make_mut(config.guard.as_mut().unwrap()));
+    config
+}
+
+fn edited(config: &AgentConfig, input: &Value) -> ExplainedVerdict {
+    let edit = config.tools.iter().find(|tool| tool.name == "edit").unwrap();
+    explain_decision(config, edit, input)
+}
+
+fn is_allowed(config: &AgentConfig, path: &str) -> bool {
+    let verdict = edited(config, &json!({ "path": path })).verdict;
+    matches!(
+        verdict,
+        Verdict::Allow {
+            outside_workspace: false
+        }
+    )
+}
+
+#[test]
+fn a_line_that_only_reads_is_not_asked_about_in_a_trusted_folder() {
+    for mode in [ApprovalMode::Ask, ApprovalMode::AcceptEdits, ApprovalMode::Deny] {
+        let config = trusting(mode, &[]);
+        let otherwise = if mode == ApprovalMode::Deny { "deny" } else { "ask" };
+        for line in [
+            "ls -la",
+            "git status",
+            "git diff HEAD~1",
+            "cat a.rs | head -5",
+            "rg word",
+        ] {
+            let (word, reason) = judged(&config, line);
+            assert_eq!(word, "allow", "{mode:?} {line}: {reason}");
+            assert!(reason.contains("tools.reading_commands"), "{reason}");
+            let off = with_guard(&config, |guard| guard.reading_commands = false);
+            assert_eq!(judged(&off, line).0, otherwise, "{mode:?} {line}");
+        }
+        for line in [
+            "rm a",
+            "ls; rm a",
+            "cat .env",
+            "cat *",
+            "cat /etc/hosts",
+            "grep x .env",
+            "git show HEAD:.env",
+        ] {
+            assert_eq!(judged(&config, line).0, otherwise, "{mode:?} {line}");
+        }
+        assert_eq!(judged(&config, "cat /data/sessions.db").0, "deny", "{mode:?}");
+    }
+}
+
+#[test]
+fn rules_that_deny_or_ask_come_before_a_reading() {
+    for (rule, word) in [
+        ("deny bash: ls *", "deny"),
+        ("ask bash: ls *", "ask"),
+        ("deny bash", "deny"),
+        ("ask bash", "ask"),
+    ] {
+        assert_eq!(
+            judged(&trusting(ApprovalMode::Ask, &[rule]), "ls src").0,
+            word,
+            "{rule}"
+        );
+    }
+    let read = trusting(ApprovalMode::Ask, &["deny read in private/**"]);
+    assert_eq!(judged(&read, "cat private/a").0, "deny");
+    assert_eq!(judged(&read, "cat a").0, "allow");
+    assert_ne!(judged(&read, "rg word").0, "allow", "it reads that folder, too");
+}
+
+#[test]
+fn a_repository_that_runs_programs_keeps_its_questions() {
+    let plain = trusting(ApprovalMode::Ask, &[]);
+    let runs = with_guard(&plain, |guard| guard.git = vec!["diff.external".into()]);
+    assert_eq!(judged(&runs, "git diff").0, "ask");
+    assert_eq!(judged(&runs, "ls && git status").0, "ask");
+    assert_eq!(judged(&runs, "ls").0, "allow");
+}
+
+#[test]
+fn neither_a_member_nor_another_tool_nor_plan_mode_gets_it() {
+    let plain = trusting(ApprovalMode::Ask, &[]);
+    let of_member = AgentConfig {
+        server_rules: Some(Arc::new(ServerRules {
+            rules: Vec::new(),
+            member_directory: Some(plain.workspace.clone()),
+        })),
+        ..plain.clone()
+    };
+    assert_eq!(judged(&of_member, "ls").0, "ask");
+    let planning = AgentConfig {
+        plan_mode: Some(true),
+        ..plain.clone()
+    };
+    assert_eq!(judged(&planning, "ls").0, "deny");
+    let other =
+        ToolSpec::new("sh", "", json!({"type": "object"}), Access::Run).with_command_argument("command");
+    let mut of_file = other.clone();
+    of_file.name = "bash".into();
+    of_file.reach = Some(Box::new(ToolReach::default()));
+    for tool in [other, of_file] {
+        let judged = explain_decision(&plain, &tool, &json!({"command": "ls"}));
+        assert!(matches!(judged.verdict, Verdict::Ask(_)), "{}", tool.name);
+    }
+}
+
+#[test]
+fn the_tool_is_told_only_about_lines_that_nothing_else_allows() {
+    let reading = |config: &AgentConfig, line: &str| {
+        let bash = config.tools.iter().find(|tool| tool.name == "bash").unwrap();
+        unasked_reading(config, bash, &json!({ "command": line }))
+    };
+    let plain = trusting(ApprovalMode::Ask, &[]);
+    assert!(reading(&plain, "rg word").is_some_and(|reading| reading.searched.len() == 1));
+    assert!(reading(&plain, "make").is_none());
+    assert!(reading(&trusting(ApprovalMode::Ask, &["allow bash: rg *"]), "rg word").is_none());
+    assert!(reading(&trusting(ApprovalMode::Auto, &[]), "rg word").is_none());
+}
+
+#[test]
+fn edits_of_ordinary_files_are_made_without_a_question_in_accept_edits() {
+    let accepting = trusting(ApprovalMode::AcceptEdits, &[]);
+    for path in ["src/a.rs", "a.md", "Makefile", "src/deep/new.rs"] {
+        assert!(is_allowed(&accepting, path), "{path}");
+        assert!(!is_allowed(&trusting(ApprovalMode::Ask, &[]), path), "{path}");
+    }
+    for path in [
+        ".git/config",
+        ".git/hooks/pre-commit",
+        ".agentx/config.yaml",
+        ".husky/pre-commit",
+        ".bashrc",
+        ".envrc",
+        ".github/workflows/ci.yml",
+        "AGENTS.md",
+        ".env",
+        "key.pem",
+        "../x",
+        "/etc/hosts",
+        "~/x",
+        "src/../../x",
+    ] {
+        let verdict = edited(&accepting, &json!({ "path": path })).verdict;
+        assert!(matches!(verdict, Verdict::Ask(_)), "{path}: {verdict:?}");
+    }
+    assert_eq!(judged(&accepting, "make").0, "ask", "commands are asked about");
+    assert_eq!(judged(&accepting, "touch src/a.rs").0, "ask");
+}
+
+#[test]
+fn rules_and_members_are_stricter_than_accept_edits() {
+    let denying = trusting(
+        ApprovalMode::AcceptEdits,
+        &["deny edit in src/**", "ask edit in docs/**"],
+    );
+    let word = |path: &str| match edited(&denying, &json!({ "path": path })).verdict {
+        Verdict::Allow { .. } => "allow",
+        Verdict::Ask(_) => "ask",
+        Verdict::Deny { .. } => "deny",
+    };
+    assert_eq!(
+        [word("src/a"), word("docs/a"), word("a")],
+        ["deny", "ask", "allow"]
+    );
+    let plain = trusting(ApprovalMode::AcceptEdits, &[]);
+    let of_member = AgentConfig {
+        server_rules: Some(Arc::new(ServerRules {
+            rules: Vec::new(),
+            member_directory: Some(plain.workspace.clone()),
+        })),
+        ..plain.clone()
+    };
+    assert!(!is_allowed(&of_member, "a.rs"));
+    // A tool of a folder that is named like one of the program's is another one.
+    let mut of_file = plain
+        .tools
+        .iter()
+        .find(|tool| tool.name == "edit")
+        .unwrap()
+        .clone();
+    of_file.reach = Some(Box::new(ToolReach::default()));
+    let verdict = explain_decision(&plain, &of_file, &json!({"path": "a.rs"})).verdict;
+    assert!(matches!(verdict, Verdict::Ask(_)));
+}
