@@ -99,7 +99,7 @@ fn ended_with(wanted: u8) -> Option<i32> {
             code(&sandbox, &["run", "hello"])
         }
         6 => code(&sandbox, &["run", "--yes", "--timeout", "1s", "run sleep 1000"]),
-        7 => code(&sandbox, &["run", "run wc -l notes.txt"]),
+        7 => code(&sandbox, &["run", "run touch notes.txt"]),
         8 => code(&sandbox, &["sessions", "show", "ses_none"]),
         9 => code(&world("AGENTX_DATA", "/dev/null/data"), &["sessions", "list"]),
         10 => code(&sandbox, &["--connect", "http://127.0.0.1:1", "sessions", "list"]),

@@ -38,6 +38,9 @@ fn first_own_model() {
             let set = world.run(&["config", "set", key, value]);
             assert_eq!(set.code, Some(0), "{set}");
         }
+        // The command of the model only reads; the journey shows the question about a call.
+        let asks = world.run(&["config", "set", "tools.reading_commands", "ask"]);
+        assert_eq!(asks.code, Some(0), "{asks}");
         let mut doctor = Stage::start(&world, &["doctor"], width);
         assert_eq!(doctor.end(), Some(0), "{:#?}", doctor.screen());
         doctor.wait_for_words("opal-1 of local");

@@ -1,5 +1,5 @@
-//! Programs that only show files which their words name, or names, or facts of the system. Only the words
-//! that are listed count: `tail -f`, `sort -o`, `uniq IN OUT`, `date -s` and the like are not.
+//! Programs that only show files which their words name, or names of files and programs. Only the words that
+//! are listed count: `tail -f`, `sort -o`, `uniq IN OUT` and the like are not.
 
 use super::{Workspace, is_name, read_words};
 use crate::commands::command_split::Reader;
@@ -14,8 +14,6 @@ enum PlainWords {
     Files,
     /// Names of programs.
     Programs,
-    /// A format that begins with `+`.
-    Format,
 }
 
 /// Returns a row of the table below, of a program that takes files.
@@ -27,15 +25,6 @@ const fn files(
     long: &'static [&'static str],
 ) -> (Reader, PlainWords) {
     row(name, flags, numbers, texts, long, MANY, PlainWords::Files)
-}
-
-/// Returns a row of the table below, of a program that takes no words but options.
-const fn alone(
-    name: &'static str,
-    flags: &'static str,
-    long: &'static [&'static str],
-) -> (Reader, PlainWords) {
-    row(name, flags, "", "", long, 0, PlainWords::Files)
 }
 
 const fn row(
@@ -69,7 +58,6 @@ const TABLE: &[(Reader, PlainWords)] = &[
     files("column", "t", "", "s", &[]),
     files("comm", "123", "", "", &[]),
     files("cut", "s", "", "bcdf", &["--delimiter=", "--fields=", "--characters=", "--only-delimited", "--output-delimiter="]),
-    files("df", "ahHiklmPT", "", "", &["--human-readable"]),
     files("dirname", "", "", "", &[]),
     files("du", "0abchHklmsSx", "d", "", &["--all", "--apparent-size", "--human-readable", "--max-depth=", "--summarize", "--total"]),
     files("expand", "i", "t", "", &[]),
@@ -98,15 +86,8 @@ const TABLE: &[(Reader, PlainWords)] = &[
     files("tree", "CDFNQSadfhinpstu", "L", "IP", &["--dirsfirst", "--du", "--gitignore", "--noreport", "--prune"]),
     files("wc", "Lclmw", "", "", &["--bytes", "--chars", "--lines", "--max-line-length", "--words"]),
     row("uniq", "Dcdiu", "fsw", "", &["--count", "--ignore-case", "--repeated", "--unique"], 1, PlainWords::Files),
-    row("date", "Iu", "", "", &["--iso-8601", "--iso-8601=", "--utc"], 1, PlainWords::Format),
     row("which", "a", "", "", &["--all"], MANY, PlainWords::Programs),
-    alone("arch", "", &[]),
-    alone("groups", "", &[]),
-    alone("id", "Ggnru", &["--group", "--groups", "--name", "--real", "--user"]),
-    alone("nproc", "", &["--all"]),
-    alone("pwd", "LP", &["--logical", "--physical"]),
-    alone("uname", "aimnoprsv", &["--all"]),
-    alone("whoami", "", &[]),
+    row("pwd", "LP", "", "", &["--logical", "--physical"], 0, PlainWords::Files),
 ];
 
 /// `head` and `tail`, which take `-20` as a number of lines.
@@ -124,7 +105,7 @@ const fn ends(name: &'static str) -> Reader {
     }
 }
 
-/// Returns whether a program with these words only shows files of the workspace, names, or facts.
+/// Returns whether a program with these words only shows files of the workspace, or names.
 pub(super) fn only_reads(program: &str, words: &[String], workspace: &Workspace<'_>) -> bool {
     let (reader, kind) = match TABLE.iter().find(|(reader, _)| reader.name == program) {
         Some((reader, kind)) => (reader, *kind),
@@ -140,7 +121,6 @@ pub(super) fn only_reads(program: &str, words: &[String], workspace: &Workspace<
         && plain.iter().all(|word| match kind {
             PlainWords::Files => workspace.has(word),
             PlainWords::Programs => is_name(word),
-            PlainWords::Format => word.starts_with('+'),
         })
 }
 

@@ -4,9 +4,10 @@
 //! This is a proof, so it errs on the side of a question: every word of every command has to be listed, with
 //! the meaning that it has there, and each word that names a file has to stay below the workspace as it is
 //! written. A glob, a variable, a home (`~`), a substitution, a redirection into a file, a wrapper, `cd sub`,
-//! `..` and a program with a path (`./ls`) are never listed. Files with secrets that a word names are found by
-//! the guard; the tool that runs the line looks for links, for programs of the workspace in `PATH`, and for
-//! files with secrets below the folders in [`ReadingLine::searched`].
+//! `..` and a program with a path (`./ls`) are never listed. Words that are only printed (`echo done`) may
+//! stand beside such commands, but are no reading by themselves. Files with secrets that a word names are
+//! found by the guard; the tool that runs the line looks for links, for programs of the workspace in `PATH`,
+//! and for files with secrets below the folders in [`ReadingLine::searched`].
 //!
 //! | line | only reads |
 //! | --- | --- |
@@ -70,7 +71,7 @@ pub fn reading_line(line: &str, workspace: &str, version: u32) -> Option<Reading
         return None;
     }
     let workspace = Workspace { path: workspace };
-    let mut reading = ReadingLine::default();
+    let (mut reading, mut reads) = (ReadingLine::default(), false);
     for (at, command) in apart.commands.iter().enumerate() {
         let command = without_redirections(command);
         if is_only_redirections(command)
@@ -88,11 +89,12 @@ pub fn reading_line(line: &str, workspace: &str, version: u32) -> Option<Reading
         if !(reads_pipe() || (is_listed() && reading.takes(program, words, &workspace))) {
             return None;
         }
+        reads = true;
         if !BUILTINS.contains(&program.as_str()) {
             reading.programs.push(program.clone());
         }
     }
-    Some(reading)
+    reads.then_some(reading)
 }
 
 /// Returns whether a command sets how the shell stops, or asks about a file below the workspace.
