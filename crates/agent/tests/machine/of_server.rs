@@ -145,6 +145,58 @@ fn a_changed_tool_needs_a_person_or_a_rule_of_its_very_description() {
     }
 }
 
+#[test]
+fn always_keeps_a_tool_of_a_server_with_any_arguments_until_its_description_changes() {
+    let search = tool("aaaa", None, Access::Run);
+    let mut config = with_rules(ApprovalMode::Ask, &[]);
+    let kept = suggested(&config, &search, &json!({"q": 1}));
+    assert_eq!(
+        (kept.tool.as_str(), &kept.argument, &kept.path),
+        ("github__search@aaaa", &None, &None)
+    );
+    assert_eq!(kept.workspace.as_deref(), Some(config.workspace.as_str()));
+    config.rules.push(kept);
+    let is = |tool: &ToolSpec, input: serde_json::Value| match decide(&config, tool, &input) {
+        Verdict::Allow { .. } => "allow",
+        Verdict::Ask(_) => "ask",
+        Verdict::Deny { .. } => "deny",
+    };
+    assert_eq!(is(&search, json!({"q": 2, "page": "next"})), "allow");
+    assert_eq!(
+        is(&tool("bbbb", None, Access::Run), json!({"q": 1})),
+        "ask",
+        "its schema is another one"
+    );
+    assert_eq!(
+        is(&tool("bbbb", Some("-old\n+new"), Access::Run), json!({"q": 1})),
+        "ask"
+    );
+    let mut other = search.clone();
+    other.name = "github__delete".into();
+    assert_eq!(is(&other, json!({"q": 1})), "ask", "another tool of the server");
+    // Sessions with earlier rules keep the arguments, and so does a tool without a hash.
+    config.rules_version = 8;
+    let before = suggested(&config, &search, &json!({"q": 1}));
+    assert_eq!(before.argument.as_deref(), Some("{\"q\":1}"));
+}
+
+#[test]
+fn a_kept_tool_of_a_server_opens_no_secrets() {
+    let search = tool("aaaa", None, Access::Run);
+    let mut config = with_rules(ApprovalMode::Ask, &[]);
+    config.guard = Some(Arc::new(Guard {
+        secrets: vec!["/**/.env".into()],
+        ..Guard::default()
+    }));
+    config.rules.push(suggested(&config, &search, &json!({"q": 1})));
+    let named = json!({"file": "sub/.env"});
+    assert!(matches!(decide(&config, &search, &named), Verdict::Ask(_)));
+    assert!(
+        suggested(&config, &search, &named).argument.is_some(),
+        "the call alone is kept"
+    );
+}
+
 /// The decision that allows a call, or answers a question, once.
 fn allowed(id: &str, note: Option<&str>, limited: bool) -> Approval {
     Approval {

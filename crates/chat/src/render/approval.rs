@@ -25,6 +25,9 @@ const PLAIN_REASONS: [&str; 2] = [
     "running a program needs your approval",
 ];
 
+/// The note behind a rule about all calls of a tool that somebody else describes.
+const ANY_ARGUMENTS: &str = "  (any arguments, until its description changes)";
+
 /// The hint at another answer, if a rule is kept.
 const OTHER_RULE: &str = "  (or write your own: `a PATTERN`)";
 
@@ -264,7 +267,8 @@ fn question_lines(
         None => "",
     };
     if keeps && request.form.is_none() {
-        say(&format!("  always would save{place}: {}", rule(request)));
+        let any = if is_whole_tool(request) { ANY_ARGUMENTS } else { "" };
+        say(&format!("  always would save{place}: {}{any}", rule(request)));
     }
     text
 }
@@ -316,6 +320,13 @@ fn rule(request: &ApprovalRequested) -> String {
         return format!("{} and so on, exactly as above", cut(&rule, LONGEST_RULE));
     }
     rule
+}
+
+/// Returns whether `always` would keep a rule about a tool with any arguments: the hash in its name is that of
+/// the description which the rule is bound to.
+fn is_whole_tool(request: &ApprovalRequested) -> bool {
+    let kept = &request.suggested;
+    kept.tool.contains('@') && kept.argument.is_none() && kept.path.is_none()
 }
 
 /// The rules that hold for the rest of a session, without where they hold.
@@ -408,6 +419,23 @@ mod tests {
             true,
             AnsiStyle::default(),
         )
+    }
+
+    #[test]
+    fn a_rule_for_a_tool_of_a_server_says_that_any_arguments_do_until_it_changes() {
+        let request: ApprovalRequested = serde_json::from_value(serde_json::json!({
+            "tool_call_id": "call_1", "name": "harbour__echo", "input": {"text": "hello"}, "reason": "",
+            "suggested": {"effect": "allow", "tool": "harbour__echo@0123", "workspace": "/ws"},
+        }))
+        .unwrap();
+        let text = question(
+            &request,
+            &FileChangePreview::default(),
+            true,
+            AnsiStyle::default(),
+        );
+        let line = "always would save, in this project: allow harbour__echo@0123  (any arguments, until its description changes)\n";
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! | runs a command line | the command with any words if these do no harm, otherwise word for word |
 //! | runs one with a secret, a variable or a program that Git runs | word for word |
 //! | reaches one host and nothing else | that host |
+//! | calls a tool of an MCP server, and names no secret | the tool, as its server describes it now |
 //! | any other with arguments | these arguments |
 
 use agentx_types::{Access, Rule, RuleEffect, since};
@@ -39,7 +40,7 @@ impl CallSubject<'_> {
             }
             (true, _) => Some(remembered_rule::command_as(&self.argument, self.version)),
             (false, Access::Internal | Access::Read) => None,
-            (false, _) if path.is_some() => None,
+            (false, _) if path.is_some() || self.keeps_server_tool() => None,
             (false, _) => Some(match self.only_host() {
                 Some(host) => format!("to {host}"),
                 None => literal(&self.argument),
@@ -53,6 +54,17 @@ impl CallSubject<'_> {
             workspace: Some(self.workspace.to_owned()),
             origin: None,
         }
+    }
+
+    /// Returns whether the kept rule is about all calls of an MCP server's tool. The rule names the tool with
+    /// the hash of its description, so it ends when the server changes that.
+    fn keeps_server_tool(&self) -> bool {
+        let reach = self.tool.reach.as_deref();
+        let is_described = reach.is_some_and(|reach| reach.mcp.is_some() && reach.file.is_some());
+        self.version >= since::SERVER_TOOLS_ARE_KEPT_WHOLE
+            && is_described
+            && self.secret().is_none()
+            && self.only_host().is_none()
     }
 
     /// Returns whether a shell expands something in the command line that nobody saw.
