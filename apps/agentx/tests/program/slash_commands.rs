@@ -318,6 +318,10 @@ fn shift_tab_changes_who_decides_and_records_it() {
     chat.wait_for_last("›");
     let steps = [
         (
+            "accept-edits: from now on edits of files are made without asking (Shift-Tab",
+            "accept-edits · ",
+        ),
+        (
             "plan: nothing is changed or run until you accept a plan (Shift-Tab",
             "plan · ",
         ),
@@ -331,7 +335,7 @@ fn shift_tab_changes_who_decides_and_records_it() {
         ),
     ];
     // The first steps are repeated because the modes before them differ then.
-    for (said, row) in steps.iter().cycle().take(5) {
+    for (said, row) in steps.iter().cycle().take(6) {
         chat.keys("\u{1b}[Z");
         chat.wait_for(said);
         chat.wait_for(row);
@@ -371,8 +375,25 @@ fn shift_tab_changes_who_decides_and_records_it() {
 }
 
 #[test]
+fn accepted_edits_are_made_and_commands_are_still_asked_about() {
+    let sandbox = Sandbox::new();
+    let mut chat = Pty::start(&sandbox, &["--approval", "accept-edits"], 80, 30);
+    chat.wait_for("files of the workspace are changed without asking");
+    chat.wait_for_last("›");
+    chat.keys("run touch made\r");
+    chat.wait_for("allow? y once");
+    chat.keys("n\r");
+    chat.wait_for("refused");
+    chat.keys("/approve-mode\r");
+    chat.wait_for("edits of files are made without asking");
+    chat.keys("\u{4}");
+    assert!(matches!(chat.end(), Some(0 | 130)));
+    assert!(!sandbox.path("ws/made").exists());
+}
+
+#[test]
 fn plan_mode_refuses_a_call_that_waits_for_an_answer() {
-    for begins in ["\u{1b}[Z", "/plan\r"] {
+    for begins in ["\u{1b}[Z\u{1b}[Z", "/plan\r"] {
         let sandbox = Sandbox::new();
         let mut chat = Pty::start(&sandbox, &[], 80, 30);
         chat.wait_for_last("›");

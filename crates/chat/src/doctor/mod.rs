@@ -104,6 +104,7 @@ pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<DoctorCheck> {
     let has_model = model.level != Level::Bad;
     let mut checks = vec![model];
     checks.extend(setup::keys(settings));
+    checks.push(setup::approvals(settings));
     checks.push(setup::mcp_servers(settings));
     checks.extend(setup::prompts(settings));
     if cfg!(target_os = "linux") {

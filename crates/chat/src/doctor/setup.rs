@@ -1,6 +1,8 @@
 //! Checks the configuration, the model that would be asked, and its key.
 
-use agentx::config::{ApiKeySource, Loaded, PromptKind, ProviderSettings, SettingOrigin, Settings, Sourced};
+use agentx::config::{
+    ApiKeySource, FolderTrust, Loaded, PromptKind, ProviderSettings, SettingOrigin, Settings, Sourced,
+};
 
 use agentx::mcp::McpServerState;
 use agentx::node::command_sandbox;
@@ -13,6 +15,8 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::mcp;
 use crate::models::default_model;
+use crate::render::approval_mode_word::mode_sentence;
+use crate::render::clean::visible;
 use crate::render::units::counted;
 use crate::tools::command_sandbox::summary;
 
@@ -106,6 +110,31 @@ pub(super) fn configuration(loaded: Result<&Loaded, &ChatError>) -> DoctorCheck 
     } else {
         DoctorCheck::ok(name, files.join(", "))
     }
+}
+
+/// Reports who decides about calls that no rule covers, and whether commands that only read are asked about.
+pub(super) fn approvals(settings: &Settings) -> DoctorCheck {
+    let name = "approvals";
+    let guard = settings.guard();
+    let mode = mode_sentence(settings.approval);
+    let reading = match settings.folder.trust {
+        FolderTrust::ReadOnly => {
+            return DoctorCheck::ok(name, "changes and commands are refused (read-only folder)");
+        }
+        _ if guard.reading_commands && !guard.git.is_empty() => format!(
+            "commands that only read run without a question, except those of Git, because it runs what this \
+             repository names ({}) and nobody accepted",
+            guard.git.join(", ")
+        ),
+        _ if guard.reading_commands => "commands that only read run without a question".to_owned(),
+        FolderTrust::Trusted => {
+            "commands that only read are decided like others (`tools.reading_commands: ask`)".to_owned()
+        }
+        FolderTrust::Unknown | FolderTrust::Restricted => {
+            "commands that only read are decided like others, because this folder is not trusted".to_owned()
+        }
+    };
+    DoctorCheck::ok(name, visible(&format!("{mode}; {reading}")))
 }
 
 /// Finds the model that a new session would ask, as `agentx run` does, and its provider; `None` for the

@@ -1,4 +1,4 @@
-//! The words for approval modes.
+//! The words and sentences for approval modes.
 
 use agentx::types::ApprovalMode;
 
@@ -9,5 +9,15 @@ pub(crate) fn mode_word(mode: ApprovalMode) -> &'static str {
         ApprovalMode::AcceptEdits => "accept-edits",
         ApprovalMode::Auto => "auto",
         ApprovalMode::Deny => "deny",
+    }
+}
+
+/// Describes an approval mode in a sentence.
+pub(crate) fn mode_sentence(mode: ApprovalMode) -> &'static str {
+    match mode {
+        ApprovalMode::Ask => "you are asked about calls that no rule covers",
+        ApprovalMode::AcceptEdits => "edits of files are made without asking",
+        ApprovalMode::Auto => "calls run without asking, unless a rule asks or denies",
+        ApprovalMode::Deny => "calls that no rule allows are refused",
     }
 }

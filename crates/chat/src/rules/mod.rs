@@ -37,7 +37,8 @@ pub fn render(
             visible(&origin(rule)),
         ]);
     }
-    for [what, from] in defaults(config.approval) {
+    let reads = config.guard.as_ref().is_some_and(|guard| guard.reading_commands);
+    for [what, from] in defaults(config.approval, reads) {
         rows.push(vec!["–".into(), what.into(), from.into()]);
     }
     whole(&rows, width)
@@ -129,8 +130,9 @@ pub fn tool_named<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec,
     })
 }
 
-/// Returns the defaults for calls that no rule covers.
-fn defaults(mode: ApprovalMode) -> [[&'static str; 2]; 2] {
+/// Returns the defaults for calls that no rule covers. `reads` says whether commands that only read run without
+/// a question.
+fn defaults(mode: ApprovalMode, reads: bool) -> Vec<[&'static str; 2]> {
     let rest = match mode {
         ApprovalMode::Ask => "ask about everything else",
         ApprovalMode::AcceptEdits => {
@@ -145,11 +147,16 @@ fn defaults(mode: ApprovalMode) -> [[&'static str; 2]; 2] {
         ApprovalMode::Auto => "`approval: auto`",
         ApprovalMode::Deny => "`approval: deny`",
     };
-    [
-        [
-            "allow calls without side effects, and reading inside the workspace",
-            "default",
-        ],
-        [rest, from],
-    ]
+    let quiet = [
+        "allow calls without side effects, and reading inside the workspace",
+        "default",
+    ];
+    let reading = [
+        "allow commands of bash that only read the workspace",
+        "`tools.reading_commands`",
+    ];
+    let mut rows = vec![quiet];
+    rows.extend(reads.then_some(reading));
+    rows.push([rest, from]);
+    rows
 }

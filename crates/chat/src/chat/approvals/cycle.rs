@@ -7,10 +7,10 @@ use agentx::runtime::RuntimeError;
 use agentx::types::{ApprovalMode, ConfigChange};
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind};
 
-use crate::chat::commands::approval_mode::{mode_sentence, new_mode_sentence};
+use crate::chat::commands::approval_mode::new_mode_sentence;
 use crate::chat::{Chat, ChatInterface, plan_mode};
 use crate::error::ChatError;
-use crate::render::approval_mode_word::mode_word;
+use crate::render::approval_mode_word::{mode_sentence, mode_word};
 
 /// The notice in a read-only folder, in which no mode changes or runs anything.
 const READ_ONLY: &str = "this folder is read-only: changes and commands are refused in every mode";

@@ -5,7 +5,7 @@ use agentx::types::{AgentConfig, ApprovalMode, ConfigChange};
 
 use crate::chat::{Chat, ConversationSite};
 use crate::error::ChatError;
-use crate::render::approval_mode_word::mode_word;
+use crate::render::approval_mode_word::{mode_sentence, mode_word};
 
 impl Chat<'_> {
     /// Runs `/approve-mode`.
@@ -97,16 +97,4 @@ impl Chat<'_> {
 /// Describes the approval mode that a person just chose.
 pub(in crate::chat) fn new_mode_sentence(mode: ApprovalMode) -> String {
     format!("from now on {}", mode_sentence(mode))
-}
-
-/// Describes an approval mode in a sentence.
-pub(in crate::chat) fn mode_sentence(mode: ApprovalMode) -> &'static str {
-    match mode {
-        ApprovalMode::Ask => "you are asked about calls that no rule covers",
-        ApprovalMode::AcceptEdits => {
-            "files of the workspace are changed without asking; you are asked about other calls"
-        }
-        ApprovalMode::Auto => "calls run without asking, unless a rule asks or denies",
-        ApprovalMode::Deny => "calls that no rule allows are refused",
-    }
 }

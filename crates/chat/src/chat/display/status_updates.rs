@@ -7,10 +7,9 @@ use agentx::types::{ApprovalMode, RunStatus, RuntimeEvent};
 use agentx_terminal::Theme;
 use tokio::time::{Duration, Instant};
 
-use crate::chat::commands::approval_mode::mode_sentence;
 use crate::chat::{Chat, ChatInterface, ConversationSite};
 use crate::error::ChatError;
-use crate::render::approval_mode_word::mode_word;
+use crate::render::approval_mode_word::{mode_sentence, mode_word};
 use crate::render::clean::visible;
 use crate::render::units;
 use crate::session_status::TICK;
