@@ -90,6 +90,7 @@ pub(crate) fn settings_of_run(
     let loaded = settings(global, agent)?;
     console.say_once(&notes(&loaded, SettingsRead::All));
     console.say_once(&folder::note(&loaded));
+    console.say_once(&folder::note_of_claude(&loaded));
     console.say_once(&check_tools(&loaded)?);
     console.say_once(&crate::mcp_changes::note(&loaded.settings));
     Ok(loaded)

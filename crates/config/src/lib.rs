@@ -61,6 +61,7 @@ pub use edit::mcp_server::{add_mcp_server, remove_mcp_server};
 pub use edit::remove_rule::{remove_rule, rule_in_file, rules_in_file};
 pub use edit::set::{SetResult, replace, set};
 pub use edit::unset::unset;
+pub use folders::claude_files::{ClaudeFile, claude_files};
 pub use folders::command_files::path_of_directory;
 pub use folders::folder::{
     FileAcceptance, Folder, FolderTrust, accepted_text, check_folder_decisions, forget_folder, trust_folder,

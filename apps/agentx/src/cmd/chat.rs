@@ -37,6 +37,7 @@ pub(crate) fn run(
     }
     console.say(&start::notes(&loaded, SettingsRead::All));
     console.say(&folder::note(&loaded));
+    console.say(&folder::note_of_claude(&loaded));
     console.say(&start::check_tools(&loaded)?);
     console.say(&mcp_changes::note(&loaded.settings));
     logging::start(&loaded.settings, console.terminal.output)?;

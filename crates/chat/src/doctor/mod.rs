@@ -107,6 +107,7 @@ pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<DoctorCheck> {
     checks.push(setup::approvals(settings));
     checks.push(setup::mcp_servers(settings));
     checks.extend(setup::prompts(settings));
+    checks.extend(setup::left_out(settings));
     if cfg!(target_os = "linux") {
         checks.push(setup::sandbox(settings));
     }

@@ -2,6 +2,7 @@
 
 use agentx::config::{
     ApiKeySource, FolderTrust, Loaded, PromptKind, ProviderSettings, SettingOrigin, Settings, Sourced,
+    claude_files,
 };
 
 use agentx::mcp::McpServerState;
@@ -196,6 +197,18 @@ pub(super) fn prompts(settings: &Settings) -> Option<DoctorCheck> {
         found,
         "correct these files, or remove them",
     ))
+}
+
+/// The files of Claude Code in this folder that have no effect; `None` if there are none.
+pub(super) fn left_out(settings: &Settings) -> Option<DoctorCheck> {
+    let files = claude_files(&settings.workspace_root);
+    let told: Vec<String> = files
+        .iter()
+        .map(|file| visible(&format!("{}: {} are not read", file.path.display(), file.what)))
+        .collect();
+    let to_do: Vec<&str> = files.iter().map(|file| file.instead).collect();
+    let check = || DoctorCheck::warn("Claude Code", told.join("\n"), to_do.join("; "));
+    (!told.is_empty()).then(check)
 }
 
 /// The MCP servers, with the state of each.

@@ -14,10 +14,11 @@ pub use screen::{changes, contents_list, folder_summary};
 pub use withdraw_trust::RevokedGrants;
 
 use agentx::assembly::{FileRole, FolderContents, FolderFile, folder_contents};
-use agentx::config::{FileAcceptance, FolderTrust, Loaded, SettingOrigin};
+use agentx::config::{ClaudeFile, FileAcceptance, FolderTrust, Loaded, SettingOrigin, claude_files};
 
 use crate::render::clean::visible;
 use crate::render::units::counted;
+use crate::sessions::seen_notes::is_news_about;
 
 const TRUSTED: &str = "trusted this folder";
 const READ_ONLY: &str = "made this folder read-only";
@@ -32,6 +33,32 @@ pub fn note(loaded: &Loaded) -> String {
         return String::new();
     }
     format!("{}{}", counting_untrusted(loaded), note_of_files(loaded))
+}
+
+/// Returns a note about files of Claude Code that have no effect here; empty if there are none, or if it was
+/// already shown about this folder.
+pub fn note_of_claude(loaded: &Loaded) -> String {
+    if loaded.settings.connect.is_some() {
+        return String::new();
+    }
+    let root = &loaded.settings.workspace_root;
+    let files = claude_files(root);
+    let below = |file: &ClaudeFile| {
+        file.path
+            .strip_prefix(root)
+            .unwrap_or(&file.path)
+            .display()
+            .to_string()
+    };
+    let whats: Vec<String> = files
+        .iter()
+        .map(|file| format!("{} ({})", below(file), file.what))
+        .collect();
+    let what = visible(&whats.join(", "));
+    if !is_news_about(&loaded.settings.data_dir, &root.to_string_lossy(), &what) {
+        return String::new();
+    }
+    format!("note: AgentX does not read {what}; `agentx doctor` says what to do instead\n")
 }
 
 /// Returns a note about all settings of an untrusted folder that take effect, so that the person does not

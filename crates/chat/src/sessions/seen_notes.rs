@@ -1,5 +1,5 @@
-//! Remembers the notes that a person has seen about a session, so that they are not repeated each time the
-//! session continues.
+//! Remembers the notes that a person has seen about a session or a folder, so that they are not repeated each
+//! time the session continues, or a chat starts in the folder.
 //!
 //! It is a small file beside the log, for the latest sessions only. If it cannot be read or written, notes
 //! are shown once more, which does no harm.
@@ -17,9 +17,18 @@ const MOST: usize = 500;
 
 /// Records the note `what` about the session; an empty `what` removes the note. Returns whether it is new.
 pub fn is_news(data_dir: &Path, session: &SessionId, what: &str) -> bool {
+    is_news_about(data_dir, session.as_str(), what)
+}
+
+/// Records a note about a session or a folder as [`is_news`] does. What it is about has neither tabs nor line
+/// ends, or its notes are always new.
+pub fn is_news_about(data_dir: &Path, about: &str, what: &str) -> bool {
     let file = data_dir.join(FILE);
     let before = fs::read_to_string(&file).unwrap_or_default();
-    let Some(after) = noted(&before, session.as_str(), what) else {
+    if about.contains(['\t', '\n', '\r']) {
+        return !what.is_empty();
+    }
+    let Some(after) = noted(&before, about, what) else {
         return false;
     };
     // If it cannot be written, the note is shown once more.
@@ -67,6 +76,14 @@ mod tests {
             is_news(&place.path().join("none"), &one, "brew"),
             "it cannot be kept"
         );
+    }
+
+    #[test]
+    fn a_folder_has_its_own_notes() {
+        let place = tempfile::tempdir().unwrap();
+        let news = |about: &str| is_news_about(place.path(), about, "1 agent");
+        assert!(news("/ws") && !news("/ws") && news("/other"));
+        assert!(news("/a\tb") && news("/a\tb"), "such a name cannot be kept");
     }
 
     #[test]

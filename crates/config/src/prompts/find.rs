@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use agentx_agent::closed_files::guarded;
 use agentx_types::Guard;
 
-use super::directory::{entries, mistake};
-use super::subdirectories::{SEPARATOR, command_files};
+use super::directory::mistake;
+use super::subdirectories::{SEPARATOR, command_files, skill_files};
 use crate::mistake::ConfigMistake;
 use crate::settings::Settings;
 use crate::symlinks::leads_out;
@@ -21,15 +21,14 @@ pub(super) const MAX_BYTES: u64 = 256 << 10;
 const MAX_FILES: usize = 200;
 /// Maximum length of a name, in characters; that of skills is in their standard.
 const MAX_NAME: usize = 64;
-/// The file of a skill in its directory.
-pub(super) const SKILL_FILE: &str = "SKILL.md";
 
 /// The kind of a text for the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PromptKind {
     /// A text that a person sends: `commands/NAME.md`, or `commands/TEAM/NAME.md` as `TEAM:NAME`.
     Command,
-    /// Instructions for certain tasks that the model reads when it needs them: `skills/NAME/SKILL.md`
+    /// Instructions for certain tasks that the model reads when it needs them: `skills/NAME/SKILL.md`, or
+    /// `skills/TEAM/NAME/SKILL.md`
     /// (<https://agentskills.io/specification>).
     Skill,
 }
@@ -67,13 +66,9 @@ impl PromptKind {
         root: Option<&Path>,
         mistakes: &mut Vec<ConfigMistake>,
     ) -> Vec<(String, PathBuf)> {
-        let file_of_skill = |entry: String| {
-            let file = directory.join(&entry).join(SKILL_FILE);
-            file.symlink_metadata().is_ok().then_some((entry, file))
-        };
         match self {
             Self::Command => command_files(directory, root, mistakes),
-            Self::Skill => entries(directory).into_iter().filter_map(file_of_skill).collect(),
+            Self::Skill => skill_files(directory, root, mistakes),
         }
     }
 

@@ -6,7 +6,7 @@ use agentx_types::nearest;
 
 use super::PromptFile;
 use super::directory::entries;
-use super::find::SKILL_FILE;
+use super::subdirectories::SKILL_FILE;
 use crate::settings::Settings;
 
 /// Maximum length of the result, in bytes.
