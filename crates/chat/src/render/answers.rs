@@ -7,6 +7,7 @@ use agentx_terminal::{Line, Row};
 
 use super::asked;
 use super::clean::visible;
+use super::form_reply;
 use super::style::AnsiStyle;
 use super::table::cut;
 
@@ -18,8 +19,10 @@ const LONGEST_LINE: usize = 160;
 enum AskedFor {
     /// Whether a call may run.
     Permission,
-    /// Words for a running tool.
-    Form,
+    /// Yes or no for a running tool.
+    Consent,
+    /// Words for a running tool, or one of so many choices.
+    Form(usize),
     /// An answer to the model, out of so many choices or in words.
     Choice(usize),
 }
@@ -58,10 +61,15 @@ impl Answers {
     pub(crate) fn to(self, request: &ApprovalRequested) -> Self {
         let asks_for = match (&request.question, &request.form) {
             (Some(asked), _) => AskedFor::Choice(asked.choices.len()),
-            (None, Some(_)) => {
+            (None, Some(form)) => {
+                let asks_for = if form_reply::has_fields(form) {
+                    AskedFor::Form(form_reply::choices(form).len())
+                } else {
+                    AskedFor::Consent
+                };
                 return Self {
                     decisions: vec![ApprovalDecision::Once, ApprovalDecision::Deny],
-                    asks_for: AskedFor::Form,
+                    asks_for,
                 };
             }
             (None, None) => AskedFor::Permission,
@@ -98,7 +106,9 @@ impl Answers {
     /// The words before the cursor while a question is open.
     fn prompt(&self) -> String {
         match self.asks_for {
-            AskedFor::Form => return "answer? y ANSWER · n no answer".to_owned(),
+            AskedFor::Consent => return "answer? y yes · n no".to_owned(),
+            AskedFor::Form(0) => return "answer? y ANSWER · n no answer".to_owned(),
+            AskedFor::Form(choices) => return format!("answer? 1–{choices} or y ANSWER · n no answer"),
             AskedFor::Choice(choices) => return asked::prompt(choices),
             AskedFor::Permission => {}
         }
@@ -134,8 +144,14 @@ impl Answers {
 
     /// Returns the prompt for answers that are lines; for a screen reader, in words.
     pub(crate) fn prompt_of_lines(&self, style: AnsiStyle) -> String {
-        let words = if self.asks_for == AskedFor::Form {
-            "answer it? type y and the answer, or n for no answer, then press Enter".to_owned()
+        let words = if self.asks_for == AskedFor::Consent {
+            "answer it? type y for yes, or n for no, then press Enter".to_owned()
+        } else if let AskedFor::Form(choices) = self.asks_for {
+            let number = match choices {
+                0 => String::new(),
+                choices => format!("a number from 1 to {choices}, or "),
+            };
+            format!("answer it? type {number}y and the answer, or n for no answer, then press Enter")
         } else if self.asks_for != AskedFor::Permission {
             format!("type {}, then press Enter", self.prompt())
         } else if self.can_allow() {
@@ -152,8 +168,12 @@ impl Answers {
     /// The error for a line that matches no answer.
     pub fn wrong(&self, line: &str) -> String {
         let shown = cut(&visible(line.trim()), LONGEST_LINE);
-        if let AskedFor::Choice(_) = self.asks_for {
-            return format!("`{shown}` is not one of the choices: {}", self.prompt());
+        match self.asks_for {
+            AskedFor::Choice(_) => return format!("`{shown}` is not one of the choices: {}", self.prompt()),
+            AskedFor::Consent | AskedFor::Form(_) => {
+                return format!("`{shown}` is not one of the answers: {}", self.prompt());
+            }
+            AskedFor::Permission => {}
         }
         format!("`{shown}` is not one of the answers: {}", self.keys(", ", key))
     }
@@ -253,6 +273,28 @@ mod tests {
         ] {
             assert!(!is_nearly_answer(line), "{line}");
         }
+    }
+
+    #[test]
+    fn a_question_of_a_tool_says_how_it_is_answered() {
+        let of = |form: serde_json::Value| {
+            let request: ApprovalRequested = serde_json::from_value(serde_json::json!({
+                "tool_call_id": "call_1/1", "name": "sandbox", "input": {}, "reason": "", "form": form,
+                "suggested": {"effect": "allow", "tool": "sandbox"},
+            }))
+            .unwrap();
+            Answers::default().to(&request)
+        };
+        let text = serde_json::json!({"type": "object", "properties": {"name": {"type": "string"}}});
+        let choice = serde_json::json!({"type": "object", "properties": {"a": {"enum": ["x", "y"]}}});
+        let consent = of(serde_json::json!({"type": "object"}));
+        assert_eq!(consent.prompt(), "answer? y yes · n no");
+        assert_eq!(of(text).prompt(), "answer? y ANSWER · n no answer");
+        assert_eq!(of(choice).prompt(), "answer? 1–2 or y ANSWER · n no answer");
+        assert_eq!(
+            consent.wrong("ok"),
+            "`ok` is not one of the answers: answer? y yes · n no"
+        );
     }
 
     #[test]

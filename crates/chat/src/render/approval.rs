@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::answers::Answers;
 use super::asked::{self, PlanLook};
 use super::clean::visible;
+use super::form_reply;
 use super::proposed_change;
 use super::style::AnsiStyle;
 use super::table::cut;
@@ -231,6 +232,7 @@ fn question_lines(
         None => (reason, String::new()),
     };
     text.push_str(&before);
+    let form = request.form.as_deref();
     let in_diff = |name: &str| diff.is_some() && ["old_string", "new_string", "content"].contains(&name);
     let path = request.input.get("path").and_then(Value::as_str).map(visible);
     let in_wish = |name: &str| {
@@ -244,6 +246,9 @@ fn question_lines(
     }));
     for line in diff.into_iter().flatten() {
         text.push_str(&format!("    {line}\n"));
+    }
+    for line in form.map(form_reply::numbered).into_iter().flatten() {
+        text.push_str(&format!("{line}\n"));
     }
     if let Some(place) = &file.leads_to {
         text.push_str(&format!(
@@ -346,16 +351,19 @@ fn rules_in_words(request: &ApprovalRequested, kept: &[Rule]) -> String {
 pub(crate) fn reply_to(request: &ApprovalRequested, line: &str) -> Option<ApprovalReply> {
     match (&request.question, &request.form) {
         (Some(asked), _) => asked::reply(line, asked),
-        (None, Some(_)) => reply_to_form(line),
+        (None, Some(form)) => form_reply::reply(line, form),
         (None, None) => parse(line),
     }
 }
 
 /// Reads an answer: a letter or its word, after `n` a word to the model, after `a` and `s` the pattern of the
-/// rule to keep, which has to fit the call. Anything else is not an answer, so that what a person types for
-/// the agent never decides by accident.
+/// rule to keep, which has to fit the call; `-` alone refuses, too. Anything else is not an answer, so that what
+/// a person types for the agent never decides by accident.
 pub fn parse(line: &str) -> Option<ApprovalReply> {
-    let line = line.trim();
+    let line = match line.trim() {
+        form_reply::DECLINES => "n",
+        line => line,
+    };
     let (word, rest) = line.split_once([' ', ',', ':', '—']).unwrap_or((line, ""));
     let rest = rest.trim();
     let decision = match word.to_lowercase().as_str() {

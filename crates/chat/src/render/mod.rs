@@ -10,6 +10,7 @@ pub mod branches;
 pub mod call_summary;
 pub mod conversation;
 pub(crate) mod diff;
+pub(crate) mod form_reply;
 pub(crate) mod line_fold;
 pub(crate) mod names;
 pub mod participants;
