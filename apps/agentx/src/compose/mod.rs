@@ -15,9 +15,10 @@ use agentx::agent_files::{DefinitionMistake, Library};
 use agentx::assembly::{WithFiles, runtime_with_files};
 use agentx::config::{Settings, make_private_directory};
 use agentx::identity::{Keyring, OPERATOR, owner_of};
+use agentx::mcp::McpEnvironment;
 use agentx::node::NodeRuntime;
 use agentx::remote::{ConnectOptions, MirrorTask, RemoteRuntime, ServerEndpoint, keep};
-use agentx::runtime::{LogError, NewLog, Runtime as _, RuntimeError, SessionLog, StandingRules};
+use agentx::runtime::{BoxFuture, LogError, NewLog, Runtime as _, RuntimeError, SessionLog, StandingRules};
 use agentx::types::{AgentConfig, EnvironmentEvent, OwnerId, Seat, SessionId, ToolSpec};
 
 use crate::error::ChatError;
@@ -88,8 +89,9 @@ impl CommandTarget {
         };
         let runtime = node.runtime.asking_again(settings.approval).held_to(standing);
         let runtime = Arc::new(runtime);
+        let front = place::Place::of_process(runtime.clone()).with_names(names(&keyring(settings)));
         Ok(Self {
-            front: place::Place::of_process(runtime.clone()).with_names(names(&keyring(settings))),
+            front: front.with_attacher(attacher(runtime.clone())),
             node: Some(LocalNode {
                 runtime,
                 library: node.library,
@@ -249,6 +251,19 @@ pub(crate) async fn build_node(settings: &Settings) -> Result<WithFiles, ChatErr
         attached.map_err(|error| RuntimeError::Refused(error.to_string()))?;
     }
     Ok(built)
+}
+
+/// Attaches MCP servers that a chat names while it runs.
+fn attacher(runtime: Arc<NodeRuntime>) -> place::ServerAttacher {
+    Arc::new(
+        move |server: McpEnvironment| -> BoxFuture<'static, Result<(), String>> {
+            let runtime = runtime.clone();
+            Box::pin(async move {
+                let attached = runtime.attach_once(server).await;
+                attached.map(|_| ()).map_err(|error| error.to_string())
+            })
+        },
+    )
 }
 
 fn make_data_dir(settings: &Settings) -> Result<(), ChatError> {

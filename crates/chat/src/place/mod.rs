@@ -8,17 +8,24 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx::identity::{OPERATOR, PublicKey};
+use agentx::mcp::McpEnvironment;
 use agentx::remote::RemoteRuntime;
-use agentx::runtime::{Runtime, SessionInfo};
+use agentx::runtime::{BoxFuture, Runtime, SessionInfo};
 use agentx::types::{AgentConfig, OwnerId, Seat};
 
 use crate::error::ChatError;
 use crate::render::person_names::PersonNames;
 use crate::terminal::console::Console;
 
+/// Attaches an MCP server to the runtime of this process, so that its tools are offered from then on. The error
+/// says why it cannot be attached.
+pub type ServerAttacher = Arc<dyn Fn(McpEnvironment) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+
 /// The place at which a front end works: this process, or a server.
 pub struct Place {
     runtime: Arc<dyn Runtime>,
+    /// Attaches MCP servers while this process runs, if it can.
+    attacher: Option<ServerAttacher>,
     server: Option<TargetServer>,
     /// The names that this program's user gave to people.
     names: BTreeMap<OwnerId, String>,
@@ -43,6 +50,7 @@ impl Place {
     pub fn of_process(runtime: Arc<dyn Runtime>) -> Self {
         Self {
             runtime,
+            attacher: None,
             server: None,
             names: BTreeMap::new(),
         }
@@ -54,10 +62,26 @@ impl Place {
         Self { names, ..self }
     }
 
+    /// Sets the way in which MCP servers are attached while this process runs.
+    #[must_use]
+    pub fn with_attacher(self, attacher: ServerAttacher) -> Self {
+        Self {
+            attacher: Some(attacher),
+            ..self
+        }
+    }
+
+    /// Attaches an MCP server; `None` if this process cannot.
+    pub(crate) async fn attach_server(&self, server: McpEnvironment) -> Option<Result<(), String>> {
+        let attach = self.attacher.as_ref()?;
+        Some(attach(server).await)
+    }
+
     /// Makes the place of chats with a server.
     pub fn on_server(server: TargetServer) -> Self {
         Self {
             runtime: server.remote.clone(),
+            attacher: None,
             server: Some(server),
             names: BTreeMap::new(),
         }

@@ -3,6 +3,7 @@
 pub(super) mod approval_mode;
 pub(super) mod copy;
 pub(super) mod effort;
+mod mcp_servers;
 mod project;
 mod prompt_files;
 mod retry;

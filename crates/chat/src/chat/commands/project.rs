@@ -1,5 +1,5 @@
-//! `/init`, `/export`, `/config`, `/mcp`, `/memory` and `/doctor`: the project's instructions, the session as
-//! a file, the settings, the MCP servers, the memories, and problems.
+//! `/init`, `/export`, `/config`, `/memory` and `/doctor`: the project's instructions, the session as a file,
+//! the settings, the memories, and problems.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,7 @@ use crate::chat::{Chat, ConversationSite};
 use crate::configuration::{self, SettingsShown};
 use crate::doctor;
 use crate::error::ChatError;
-use crate::mcp;
 use crate::memory;
-use crate::render::clean::visible;
-use crate::render::units::counted;
 use crate::sessions::export::{self, SessionFileFormat};
 
 /// Maximum number of names that an export tries if files of earlier ones exist.
@@ -89,49 +86,6 @@ impl Chat<'_> {
             SettingsShown::Set | SettingsShown::All => "`agentx config show` also lists what is not set",
         };
         format!("{text}{about}; {more}\n")
-    }
-
-    /// Runs `/mcp try`: starts a server once, so that its tools are known.
-    pub(super) async fn try_mcp_server(&mut self, name: &str) -> Result<String, ChatError> {
-        if self.place.remote().is_some() {
-            return Ok(self.mcp_servers());
-        }
-        let server = mcp::servers::find(&mcp::changes::servers(self.settings, &[]), name)?;
-        let connected = self
-            .wait_for(async {
-                let connected = server.connect().await;
-                server.close().await;
-                Ok(connected)
-            })
-            .await?;
-        Ok(match connected {
-            Ok(_) => format!(
-                "{} of {} are known now: {}; leave and continue with `agentx resume --last` to use them",
-                counted(server.specs().len(), "tool"),
-                visible(name),
-                server
-                    .specs()
-                    .iter()
-                    .map(|spec| spec.name.clone())
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            ),
-            Err(failure) => format!("MCP server {}: {}", visible(name), visible(&failure.to_string())),
-        })
-    }
-
-    /// Runs `/mcp`.
-    pub(super) fn mcp_servers(&self) -> String {
-        if self.place.remote().is_some() {
-            return "this session uses the MCP servers of its AgentX server; run `agentx mcp` on that machine to list them"
-                .to_owned();
-        }
-        let servers = mcp::changes::servers(self.settings, &[]);
-        if servers.iter().next().is_none() {
-            return format!("there are no MCP servers; {}", mcp::servers::HOW_TO_ADD);
-        }
-        let list = mcp::servers::table_of(&servers, self.display.width());
-        format!("{list}`agentx mcp show NAME` shows the tools of one, `/mcp try NAME` starts it once")
     }
 
     /// Runs `/memory`. The memories of a server's person are on its machine.

@@ -150,7 +150,7 @@ Setup
 /config                   show the changed settings and where each comes from
 /config all               show the defaults, too
 /doctor                   check the settings, the model and this machine for problems
-/mcp                      list the MCP servers, how they stand and how many tools they have
+/mcp [try NAME]           list the MCP servers, how they stand and their number of tools; start one and offer its tools
 /memory [accept N|refuse N]  show what the agent proposes to remember, and decide
 /memory edit N TEXT       reword a proposal or a memory
 /memory [list|show N|search WORDS]  show memories

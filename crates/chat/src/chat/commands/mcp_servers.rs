@@ -1,0 +1,134 @@
+//! `/mcp`: the MCP servers of the settings as they are now. A folder may have been trusted, or a server added,
+//! in another terminal since the chat began; `/mcp try` starts such a server and attaches it, so that the agent
+//! has its tools from its next run on. The change of its tools is a fact of the session.
+
+use agentx::config::{LoadRequest, Settings, load};
+use agentx::types::ToolSpec;
+
+use crate::chat::{Chat, ConversationSite};
+use crate::configuration::lookup;
+use crate::error::ChatError;
+use crate::mcp;
+use crate::render::clean::visible;
+use crate::render::units::counted;
+
+/// The note about tools that a running chat cannot offer.
+const LATER: &str = "leave and continue with `agentx resume --last` to use them";
+/// The note about tools that it offers.
+const NOW: &str = "the agent has them from its next run on";
+
+impl Chat<'_> {
+    /// Runs `/mcp try`: starts a server once, so that its tools are known, and attaches it.
+    pub(super) async fn try_mcp_server(&mut self, name: &str) -> Result<String, ChatError> {
+        if self.place.remote().is_some() {
+            return Ok(self.mcp_servers());
+        }
+        let settings = self.settings_with_servers();
+        let server = mcp::servers::find(&mcp::changes::servers(&settings, &[]), name)?;
+        let connected = self
+            .wait_for(async {
+                let connected = server.connect().await;
+                server.close().await;
+                Ok(connected)
+            })
+            .await?;
+        if let Err(failure) = connected {
+            return Ok(format!(
+                "MCP server {}: {}",
+                visible(name),
+                visible(&failure.to_string())
+            ));
+        }
+        let specs = server.specs();
+        let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
+        let how = self.offer_server(&settings, name).await?;
+        Ok(format!(
+            "{} of {} are known now: {}; {how}",
+            counted(specs.len(), "tool"),
+            visible(name),
+            names.join(", ")
+        ))
+    }
+
+    /// Attaches a server to this process unless the agent has its tools. Returns how they can be used.
+    async fn offer_server(&mut self, settings: &Settings, name: &str) -> Result<String, ChatError> {
+        let tools = match (&self.connection.site, self.connection.state().await?) {
+            (_, Some(state)) => state.config.tools.clone(),
+            (ConversationSite::New(agent), None) => agent.config.tools.clone(),
+            (ConversationSite::Open { .. }, None) => return Ok(LATER.to_owned()),
+        };
+        if tools.iter().any(|tool| is_of(tool, name)) {
+            return Ok("the agent has them".to_owned());
+        }
+        let server = mcp::servers::find(&mcp::changes::servers(settings, &tools), name)?;
+        // Values of variables and headers are replaced in what is recorded only if they were known at the start.
+        if !server.server().values().is_empty() {
+            return Ok(LATER.to_owned());
+        }
+        let attached = self.place.attach_server(server).await;
+        Ok(match attached {
+            Some(Ok(())) => NOW.to_owned(),
+            Some(Err(why)) => format!("they are not offered: {}", visible(&why)),
+            None => LATER.to_owned(),
+        })
+    }
+
+    /// Runs `/mcp`.
+    pub(super) fn mcp_servers(&self) -> String {
+        if self.place.remote().is_some() {
+            return "this session uses the MCP servers of its AgentX server; run `agentx mcp` on that machine to list them"
+                .to_owned();
+        }
+        let servers = mcp::changes::servers(&self.settings_with_servers(), &[]);
+        if servers.iter().next().is_none() {
+            return format!("there are no MCP servers; {}", mcp::servers::HOW_TO_ADD);
+        }
+        let list = mcp::servers::table_of(&servers, self.display.width());
+        format!("{list}`agentx mcp show NAME` shows the tools of one, `/mcp try NAME` starts it once")
+    }
+
+    /// Returns the settings of the chat with the servers that the files name now; with those of its start if the
+    /// files cannot be read.
+    fn settings_with_servers(&self) -> Settings {
+        let read = self.start.loaded.and_then(|loaded| {
+            let places = loaded.places.clone();
+            let request = LoadRequest {
+                places,
+                lookup: &lookup,
+                flags: Vec::new(),
+            };
+            load(request).ok()
+        });
+        let mcp = read.map_or_else(|| self.settings.mcp.clone(), |read| read.settings.mcp);
+        Settings {
+            mcp,
+            ..self.settings.clone()
+        }
+    }
+}
+
+/// Returns whether a tool is one of this server.
+fn is_of(tool: &ToolSpec, server: &str) -> bool {
+    let name = tool.reach.as_ref().and_then(|reach| reach.mcp.as_deref());
+    name.and_then(|name| name.split('/').next()) == Some(server)
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx::types::{Access, ToolReach};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_tool_is_of_the_server_that_its_description_names() {
+        let plain = ToolSpec::new("harbour__echo", "", json!({"type": "object"}), Access::Run);
+        assert!(!is_of(&plain, "harbour"), "a name alone says nothing");
+        let reach = ToolReach {
+            mcp: Some("harbour/echo".into()),
+            ..ToolReach::default()
+        };
+        let tool = plain.with_reach(reach);
+        assert!(is_of(&tool, "harbour") && !is_of(&tool, "harb"));
+    }
+}
