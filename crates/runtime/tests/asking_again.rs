@@ -5,7 +5,7 @@
 use agentx_agent::delegation_tools;
 use agentx_runtime::{Delivery, OpenRequest, UserInput, View};
 use agentx_testing::{FaultyLog, MemoryWorld, ModelScript, fixture};
-use agentx_types::ApprovalMode::{Ask, Auto, Deny};
+use agentx_types::ApprovalMode::{AcceptEdits, Ask, Auto, Deny};
 use agentx_types::{AgentConfig, ApprovalMode, ConfigChange, RuntimeEvent, Source, Vocabulary as _};
 use serde_json::json;
 
@@ -71,6 +71,16 @@ async fn a_session_that_asks_nobody_asks_again_in_a_program_that_was_not_told_so
         "nothing becomes freer"
     );
     assert_eq!(mode_when_opened(Ask, Some(Auto), vec![]).await, Ask);
+    assert_eq!(mode_when_opened(AcceptEdits, Some(Ask), vec![]).await, Ask);
+    assert_eq!(
+        mode_when_opened(AcceptEdits, Some(Auto), vec![]).await,
+        AcceptEdits
+    );
+    assert_eq!(
+        mode_when_opened(Auto, Some(AcceptEdits), vec![]).await,
+        AcceptEdits
+    );
+    assert_eq!(mode_when_opened(Ask, Some(AcceptEdits), vec![]).await, Ask);
 }
 
 /// An agent that may create `scout`, which may run commands.

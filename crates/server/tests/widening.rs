@@ -27,6 +27,7 @@ fn modes() -> impl Strategy<Value = ApprovalMode> {
     prop_oneof![
         Just(ApprovalMode::Ask),
         Just(ApprovalMode::Auto),
+        Just(ApprovalMode::AcceptEdits),
         Just(ApprovalMode::Deny)
     ]
 }
@@ -328,7 +329,7 @@ fn bounds((rules, approval, most): &Settled, member: bool) -> MemberBounds {
 /// members nevertheless.
 fn by_settings(bounds: &MemberBounds, approval: ApprovalMode) -> AgentConfig {
     let approval = match approval {
-        ApprovalMode::Auto | ApprovalMode::Ask => ApprovalMode::Ask,
+        ApprovalMode::Auto | ApprovalMode::AcceptEdits | ApprovalMode::Ask => ApprovalMode::Ask,
         ApprovalMode::Deny => ApprovalMode::Deny,
     };
     AgentConfig {

@@ -17,8 +17,8 @@ use crate::error::ChatError;
 use crate::render::person_names::PersonNames;
 use crate::terminal::console::Console;
 
-/// Attaches an MCP server to the runtime of this process, so that its tools are offered from then on. The error
-/// says why it cannot be attached.
+/// Attaches an MCP server to the runtime of this process, so that its tools are offered from then on. The
+/// error says why it cannot be attached.
 pub type ServerAttacher = Arc<dyn Fn(McpEnvironment) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 /// The place at which a front end works: this process, or a server.

@@ -327,8 +327,8 @@ fn rule(request: &ApprovalRequested) -> String {
     rule
 }
 
-/// Returns whether `always` would keep a rule about a tool with any arguments: the hash in its name is that of
-/// the description which the rule is bound to.
+/// Returns whether `always` would keep a rule about a tool with any arguments: the hash in its name is that
+/// of the description which the rule is bound to.
 fn is_whole_tool(request: &ApprovalRequested) -> bool {
     let kept = &request.suggested;
     kept.tool.contains('@') && kept.argument.is_none() && kept.path.is_none()
@@ -357,8 +357,8 @@ pub(crate) fn reply_to(request: &ApprovalRequested, line: &str) -> Option<Approv
 }
 
 /// Reads an answer: a letter or its word, after `n` a word to the model, after `a` and `s` the pattern of the
-/// rule to keep, which has to fit the call; `-` alone refuses, too. Anything else is not an answer, so that what
-/// a person types for the agent never decides by accident.
+/// rule to keep, which has to fit the call; `-` alone refuses, too. Anything else is not an answer, so that
+/// what a person types for the agent never decides by accident.
 pub fn parse(line: &str) -> Option<ApprovalReply> {
     let line = match line.trim() {
         form_reply::DECLINES => "n",

@@ -130,8 +130,8 @@ pub fn tool_named<'a>(tools: &'a [ToolSpec], name: &str) -> Result<&'a ToolSpec,
     })
 }
 
-/// Returns the defaults for calls that no rule covers. `reads` says whether commands that only read run without
-/// a question.
+/// Returns the defaults for calls that no rule covers. `reads` says whether commands that only read run
+/// without a question.
 fn defaults(mode: ApprovalMode, reads: bool) -> Vec<[&'static str; 2]> {
     let rest = match mode {
         ApprovalMode::Ask => "ask about everything else",

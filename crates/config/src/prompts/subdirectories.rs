@@ -1,6 +1,6 @@
-//! The files of commands and skills below a directory, each with its name. A command in a subdirectory has the
-//! name that Claude Code gives it: `team/review.md` is sent with `/team:review`. A skill has the name of its own
-//! directory, however deep that is: `team/review/SKILL.md` is `review`.
+//! The files of commands and skills below a directory, each with its name. A command in a subdirectory has
+//! the name that Claude Code gives it: `team/review.md` is sent with `/team:review`. A skill has the name of
+//! its own directory, however deep that is: `team/review/SKILL.md` is `review`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -95,8 +95,8 @@ fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
 
-/// Returns why nothing in a subdirectory is used: the `number`th one, in a directory of this level. `kind` is a
-/// word for what the directory holds.
+/// Returns why nothing in a subdirectory is used: the `number`th one, in a directory of this level. `kind` is
+/// a word for what the directory holds.
 fn refusal(path: &Path, root: Option<&Path>, level: usize, number: usize, kind: &str) -> Option<String> {
     if root.is_some_and(|root| leads_out(root, path)) {
         return Some("it is a link that leads out of the folder, so nothing in it is used".to_owned());

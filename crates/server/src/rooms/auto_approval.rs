@@ -1,6 +1,6 @@
-//! A temporary approval mode without questions, as `--yes` sets it, or without those about edits. It lasts while the program that set it
-//! drives. It is reset when another program drives, or when the program has been gone for as long as the
-//! server waits for drivers.
+//! A temporary approval mode without questions, as `--yes` sets it, or without those about edits. It lasts
+//! while the program that set it drives. It is reset when another program drives, or when the program has
+//! been gone for as long as the server waits for drivers.
 
 use std::sync::PoisonError;
 

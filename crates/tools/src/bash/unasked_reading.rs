@@ -1,9 +1,9 @@
 //! Checks on the disk before a command line runs without a question because it only reads the workspace.
 //!
 //! The agent judged its text. What it could not see makes the tool refuse the line, with the way to do the
-//! same thing: a program of the workspace that `PATH` puts in place of `ls`, and a file that may hold secrets,
-//! or that a rule is about, among those whose content a search or a diff would show. Links that the line
-//! names are checked for every line ([`super::links`]).
+//! same thing: a program of the workspace that `PATH` puts in place of `ls`, and a file that may hold
+//! secrets, or that a rule is about, among those whose content a search or a diff would show. Links that the
+//! line names are checked for every line ([`super::links`]).
 
 use std::ffi::OsStr;
 use std::os::unix::fs::PermissionsExt as _;

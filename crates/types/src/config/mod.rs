@@ -13,8 +13,8 @@ pub use routing::*;
 
 pub use crate::since::RULES_VERSION;
 use crate::{
-    AnswerSchema, AskUser, Condensing, ContextSource, ModelParams, ModelSpec, StuckSettings, TextOrigin,
-    ToolSearch, ToolSpec,
+    AnswerSchema, ApprovalMode, AskUser, Condensing, ContextSource, ModelParams, ModelSpec, StuckSettings,
+    TextOrigin, ToolSearch, ToolSpec,
 };
 
 /// Maximum depth of nested agents below the root agent: those of files, and those that scripts create.
@@ -246,55 +246,7 @@ impl Instructions {
     }
 }
 
-/// The default for a call that no rule allows or denies.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ApprovalMode {
-    /// A person is asked.
-    #[default]
-    Ask,
-    /// A person is asked, except about changes of files in the workspace by the tools that write and edit.
-    AcceptEdits,
-    /// The call runs.
-    Auto,
-    /// The call is refused, and the model reads the refusal.
-    Deny,
-}
-
-impl ApprovalMode {
-    /// Returns the mode of the two that allows fewer calls.
-    ///
-    /// ```
-    /// use agentx_types::ApprovalMode::{AcceptEdits, Ask, Auto, Deny};
-    /// assert_eq!(Auto.stricter(AcceptEdits), AcceptEdits);
-    /// assert_eq!(AcceptEdits.stricter(Ask), Ask);
-    /// assert_eq!(Deny.stricter(Ask), Deny);
-    /// ```
-    #[must_use]
-    pub fn stricter(self, other: Self) -> Self {
-        if other.strictness() > self.strictness() {
-            other
-        } else {
-            self
-        }
-    }
-
-    /// The place of the mode among the others: a higher one allows fewer calls.
-    pub fn strictness(self) -> u8 {
-        match self {
-            Self::Auto => 0,
-            Self::AcceptEdits => 1,
-            Self::Ask => 2,
-            Self::Deny => 3,
-        }
-    }
-
-    /// Returns whether a person is asked about calls that no rule covers.
-    pub fn asks(self) -> bool {
-        matches!(self, Self::Ask | Self::AcceptEdits)
-    }
-}
+@@@}
 
 /// The effect of a rule on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

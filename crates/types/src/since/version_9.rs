@@ -274,8 +274,8 @@ pub const SUSPENDED_CALLS_CONTINUE: u32 = 9;
 /// Rules may apply only after text from the web has entered the conversation (`origin: web`).
 pub const WEB_TEXT_IS_SEEN: u32 = 9;
 
-/// "Always" keeps a tool of an MCP server with any arguments, for as long as its server describes it as it does
-/// now. Before, it kept the exact arguments, so that nearly every call led to a question.
+/// "Always" keeps a tool of an MCP server with any arguments, for as long as its server describes it as it
+/// does now. Before, it kept the exact arguments, so that nearly every call led to a question.
 pub const SERVER_TOOLS_ARE_KEPT_WHOLE: u32 = 9;
 
 /// A run that reaches a limit of rounds, tokens or cost asks a person before it ends, if its agent is set so.

@@ -91,7 +91,7 @@ const TABLE: &[(Reader, PlainWords)] = &[
 ];
 
 /// `head` and `tail`, which take `-20` as a number of lines.
-const ENDS: [Reader; 2] = [ends("head"), ends("tail")];
+const ENDS: &[Reader] = &[ends("head"), ends("tail")];
 
 const fn ends(name: &'static str) -> Reader {
     Reader {

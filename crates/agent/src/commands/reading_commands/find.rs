@@ -1,5 +1,5 @@
-//! `find`: it only lists names if all its words are listed. `-exec`, `-delete`, `-fprint` and the like are not,
-//! nor is `-L`, with which it would follow links.
+//! `find`: it only lists names if all its words are listed. `-exec`, `-delete`, `-fprint` and the like are
+//! not, nor is `-L`, with which it would follow links.
 
 use super::Workspace;
 

@@ -4,8 +4,9 @@
 //! of this file: then no command of Git runs without a question ([`agentx_types::Guard::git`]).
 //!
 //! `git diff` and `git show` show the content of files that no word names. For these a *listing* is returned,
-//! the same command with `--name-only`: the tool runs it first and looks for files with secrets in its output.
-//! A revision that may be the hash of a file is listed as that of a commit, which fails for any other object.
+//! the same command with `--name-only`: the tool runs it first and looks for files with secrets in its
+//! output. A revision that may be the hash of a file is listed as that of a commit, which fails for any other
+//! object.
 
 use super::Workspace;
 use crate::commands::command_split::{ReadWords, Reader};

@@ -1,6 +1,6 @@
-//! Programs that search folders, or compare them: `rg`, `grep`, `fd`, `diff`. The words behind the pattern are
-//! places of the workspace. A search that shows the content of files nobody named is returned as a folder in
-//! which the tool looks for files with secrets before it runs the line.
+//! Programs that search folders, or compare them: `rg`, `grep`, `fd`, `diff`. The words behind the pattern
+//! are places of the workspace. A search that shows the content of files nobody named is returned as a folder
+//! in which the tool looks for files with secrets before it runs the line.
 //!
 //! An option by which a search follows links, reads a list of patterns or files, runs a program (`--pre`,
 //! `-x`) or reads hidden and ignored files (`rg -u`) is not listed.

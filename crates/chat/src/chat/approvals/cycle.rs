@@ -1,7 +1,7 @@
 //! Shift-Tab: changes who decides about calls that no rule covers, or starts plan mode, one step per press.
 //! It records the same changes as `/approve-mode` and `/plan`. No press leads to `auto`, so that no command
-//! runs unasked on the way from one mode to another; the way to plan mode leaves `accept-edits` first, so that
-//! an accepted plan is carried out with questions.
+//! runs unasked on the way from one mode to another; the way to plan mode leaves `accept-edits` first, so
+//! that an accepted plan is carried out with questions.
 
 use agentx::runtime::RuntimeError;
 use agentx::types::{ApprovalMode, ConfigChange};

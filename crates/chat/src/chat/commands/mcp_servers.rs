@@ -1,6 +1,6 @@
-//! `/mcp`: the MCP servers of the settings as they are now. A folder may have been trusted, or a server added,
-//! in another terminal since the chat began; `/mcp try` starts such a server and attaches it, so that the agent
-//! has its tools from its next run on. The change of its tools is a fact of the session.
+//! `/mcp`: the MCP servers of the settings as they are now. A folder may have been trusted, or a server
+//! added, in another terminal since the chat began; `/mcp try` starts such a server and attaches it, so that
+//! the agent has its tools from its next run on. The change of its tools is a fact of the session.
 
 use agentx::config::{LoadRequest, Settings, load};
 use agentx::types::ToolSpec;
@@ -61,7 +61,7 @@ impl Chat<'_> {
             return Ok("the agent has them".to_owned());
         }
         let server = mcp::servers::find(&mcp::changes::servers(settings, &tools), name)?;
-        // Values of variables and headers are replaced in what is recorded only if they were known at the start.
+        // Values of variables and headers are replaced in what is recorded only if the start knew them.
         if !server.server().values().is_empty() {
             return Ok(LATER.to_owned());
         }
@@ -87,8 +87,8 @@ impl Chat<'_> {
         format!("{list}`agentx mcp show NAME` shows the tools of one, `/mcp try NAME` starts it once")
     }
 
-    /// Returns the settings of the chat with the servers that the files name now; with those of its start if the
-    /// files cannot be read.
+    /// Returns the settings of the chat with the servers that the files name now; with those of its start if
+    /// the files cannot be read.
     fn settings_with_servers(&self) -> Settings {
         let read = self.start.loaded.and_then(|loaded| {
             let places = loaded.places.clone();

@@ -166,8 +166,7 @@ Setup
 const KEYS: &str = "\
 Enter sends, Alt-Enter or a \\ at the end starts a new line, // sends a message that begins with /.
 Typing / or @ opens a list: ↑ ↓ choose, Tab completes, Enter takes, Esc closes it. Ctrl-R searches earlier messages.
-Shift-Tab changes what happens to calls that no rule covers: ask, accept-edits, plan, deny; only /approve-mode
-sets auto.
+Shift-Tab changes what happens to calls that no rule covers: ask, accept-edits, plan, deny; only /approve-mode sets auto.
 Ctrl-X Ctrl-E edits the line in $VISUAL or $EDITOR; Ctrl-V attaches the picture in the clipboard.
 Ctrl-O shows the last tool's output, up to 1,000 lines; Ctrl-T shows or folds reasoning, Ctrl-L clears the screen.
 Answer a question with y, s, a or n and Enter, or at once with Alt; n WORDS gives a reason, s PATTERN sets another rule.
