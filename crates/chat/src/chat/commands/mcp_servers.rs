@@ -57,7 +57,7 @@ impl Chat<'_> {
             (ConversationSite::New(agent), None) => agent.config.tools.clone(),
             (ConversationSite::Open { .. }, None) => return Ok(LATER.to_owned()),
         };
-        if tools.iter().any(|tool| is_of(tool, name)) {
+        if tools.iter().any(|tool| is_tool_of(tool, name)) {
             return Ok("the agent has them".to_owned());
         }
         let server = mcp::servers::find(&mcp::changes::servers(settings, &tools), name)?;
@@ -108,7 +108,7 @@ impl Chat<'_> {
 }
 
 /// Returns whether a tool is one of this server.
-fn is_of(tool: &ToolSpec, server: &str) -> bool {
+fn is_tool_of(tool: &ToolSpec, server: &str) -> bool {
     let name = tool.reach.as_ref().and_then(|reach| reach.mcp.as_deref());
     name.and_then(|name| name.split('/').next()) == Some(server)
 }
@@ -123,12 +123,12 @@ mod tests {
     #[test]
     fn a_tool_is_of_the_server_that_its_description_names() {
         let plain = ToolSpec::new("harbour__echo", "", json!({"type": "object"}), Access::Run);
-        assert!(!is_of(&plain, "harbour"), "a name alone says nothing");
+        assert!(!is_tool_of(&plain, "harbour"), "a name alone says nothing");
         let reach = ToolReach {
             mcp: Some("harbour/echo".into()),
             ..ToolReach::default()
         };
         let tool = plain.with_reach(reach);
-        assert!(is_of(&tool, "harbour") && !is_of(&tool, "harb"));
+        assert!(is_tool_of(&tool, "harbour") && !is_tool_of(&tool, "harb"));
     }
 }
