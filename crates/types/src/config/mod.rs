@@ -246,8 +246,6 @@ impl Instructions {
     }
 }
 
-@@@}
-
 /// The effect of a rule on a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
