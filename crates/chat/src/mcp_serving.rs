@@ -22,8 +22,7 @@ use agentx::mcp::{
 };
 use agentx::runtime::{BoxFuture, CallApprover, Delivery, Runtime, Session, ToolOutcome, UserInput, View};
 use agentx::types::{
-    Access, AgentConfig, ApprovalMode, EnvironmentEvent, MediaPart, RunId, RuntimeEvent, SessionId, ToolSpec,
-    ToolStatus,
+    Access, AgentConfig, EnvironmentEvent, MediaPart, RunId, RuntimeEvent, SessionId, ToolSpec, ToolStatus,
 };
 use agentx::{CancellationToken, ToolServer};
 use serde_json::{Value, json};

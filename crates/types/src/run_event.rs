@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::vocabulary::{payloads, present};
-use crate::{Message, MessageId, NanoUsd, RunId, RunStatus, ToolCallId, Usage};
+use crate::{Medium, Message, MessageId, NanoUsd, RunId, RunStatus, ToolCallId, Usage};
 
 payloads! {
     /// A run begins.

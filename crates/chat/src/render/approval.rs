@@ -1,6 +1,6 @@
 //! The question about a tool call, and the answers that a person may type.
 
-use super::approval_reply::{ApprovalReply, reply_to_form};
+use super::approval_reply::ApprovalReply;
 use agentx::config::show_rule;
 use agentx::runtime::command_severity::{Grade, of_command};
 use agentx::runtime::{FileChangePreview, PendingApproval};

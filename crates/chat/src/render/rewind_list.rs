@@ -138,7 +138,7 @@ mod tests {
     /// A session with these messages, a minute apart.
     fn history_with(messages: &[&str]) -> SessionHistory {
         let mut history = SessionHistory::default();
-        for (seq, text) in (1..).zip(messages) {
+        for (seq, text) in (1_u64..).zip(messages) {
             let message = UserMessage {
                 message_id: MessageId::with_suffix(seq),
                 content: vec![ContentPart::text(*text)],
@@ -148,7 +148,7 @@ mod tests {
                 answer_schema: None,
             };
             let draft = EventDraft::<EnvironmentEvent>::new(Source::User, None, message);
-            let at = Timestamp(seq * 60_000_000);
+            let at = Timestamp(seq.cast_signed() * 60_000_000);
             history.take(&draft.into_envelope("ses_1".into(), seq, at));
         }
         history

@@ -6,8 +6,8 @@ use agentx::types::{
     SessionOpened, SessionRedacted, Vocabulary as _, is_unanswered,
 };
 
+use crate::render::call_summary::call_summary;
 use crate::render::clean::visible;
-use crate::render::tool::describe as describe_tool;
 use crate::render::units;
 
 /// Maximum number of characters that are shown of an event without a description.
@@ -40,7 +40,7 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::ToolCall(call) => format!(
             "the model asks for {}  {}",
             visible(&call.name),
-            describe_tool(&call.input)
+            call_summary(&call.name, &call.input)
         ),
         E::UsageReport(report) => units::usage(&report.usage),
         E::StreamEnd(_) => "the answer ends".into(),
@@ -101,9 +101,12 @@ fn agent(event: &EnvironmentEvent) -> String {
 fn inner_call(asked: &InnerCallAsked) -> String {
     let (by, tool) = (visible(&asked.by), visible(&asked.tool.name));
     if asked.form.is_some() {
-        return format!("{by} asks  {}", describe_tool(&asked.input));
+        return format!("{by} asks  {}", call_summary(&asked.tool.name, &asked.input));
     }
-    format!("{by} wants to call {tool}  {}", describe_tool(&asked.input))
+    format!(
+        "{by} wants to call {tool}  {}",
+        call_summary(&asked.tool.name, &asked.input)
+    )
 }
 
 fn opening(opened: &SessionOpened) -> String {

@@ -8,10 +8,10 @@ use agentx_terminal::{Line, Style, Theme};
 use serde_json::{Value, json};
 
 use super::event_description::describe;
+use crate::render::call_summary::call_summary;
 use crate::render::clean::{clean, visible};
 use crate::render::conversation::is_note;
 use crate::render::sessions::run_word;
-use crate::render::tool::describe as describe_tool;
 use crate::render::units;
 use crate::session_opening;
 
@@ -138,13 +138,17 @@ fn state(fold: &SessionFold, theme: &Theme) -> Vec<Line> {
             let call = format!(
                 "{}  {}",
                 visible(&entry.call.name),
-                describe_tool(&entry.call.input)
+                call_summary(&entry.call.name, &entry.call.input)
             );
             lines.push(named("call", &call, theme));
         }
     }
     for asked in &state.pending_approvals {
-        let call = format!("{}  {}", visible(&asked.name), describe_tool(&asked.input));
+        let call = format!(
+            "{}  {}",
+            visible(&asked.name),
+            call_summary(&asked.name, &asked.input)
+        );
         lines.push(named("asks", &call, theme));
     }
     for (_, text) in &state.queued {
@@ -223,7 +227,7 @@ fn message_text(message: &Message) -> String {
                 text.push_str(&format!(
                     "● {}  {}",
                     visible(&call.name),
-                    describe_tool(&call.input)
+                    call_summary(&call.name, &call.input)
                 ));
             }
             ContentPart::ToolResult(result) => {

@@ -196,7 +196,7 @@ fn dangerous_words(line: &str, workspace: &str, version: u32, is_whole: bool) ->
         );
     }
     for command in reading.commands {
-        if is_whole && version >= since::OPTIONS_OF_READERS && harmless::is_harmless_git(&command) {
+        if is_whole && version >= since::OPTIONS_OF_READERS && is_harmless_git(&command) {
             continue;
         }
         let lists = [DESTROYS, NETWORK, RUNS, MORE].into_iter().flatten();
