@@ -10,6 +10,7 @@
 //! | approval mode | `ask`, unless it is stricter |
 //! | tools | those that agents answer by themselves; the program adds its own |
 //! | fallbacks, the model of summaries, context sources | removed: they would send the conversation, or what a person keeps, elsewhere |
+//! | the right of a judge to allow calls, and analyzers with a model | removed: a judge reads the calls |
 //! | workspace | the directory in which the session was imported |
 //! | agents below | the same, in the directory of the agent above, with its version of the rules and its guard |
 //! | the guard | as it is, but commands that only read are asked about |
@@ -71,6 +72,7 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         asks_at_limits: _,
         stuck: _,
         plan_mode: _,
+        security,
     } = config;
     fallbacks.clear();
     context_sources.clear();
@@ -83,6 +85,10 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
     }
     if let Some(condensing) = condensing.as_deref_mut() {
         condensing.model = None;
+    }
+    if let Some(security) = security.as_deref_mut() {
+        security.judge_allows = false;
+        security.analyzers.retain(|analyzer| analyzer.model.is_none());
     }
     *tools = tools
         .iter()

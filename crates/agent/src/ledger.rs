@@ -14,10 +14,12 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use crate::permissions::approval::Question;
+use crate::security::call_assessment::CallAssessment;
 
 /// The stage of a call.
 ///
 /// ```text
+/// Assessing ────────▶ any of the others
 /// AwaitingApproval ─▶ Running ───────────────▶ Resolved
 ///                  ─▶ Delegated ─▶ Answering ─▶ Resolved
 ///                  ─▶ Waiting ───▶ Answering ─▶ Resolved
@@ -28,6 +30,8 @@ use crate::permissions::approval::Question;
 /// `Answering`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum CallStage {
+    /// Analyzers assess its risk; the decision waits for them.
+    Assessing(CallAssessment),
     /// A person has to decide.
     AwaitingApproval(Question),
     /// The tool has the call.
@@ -82,7 +86,9 @@ impl CallStage {
             | Self::Answering { action_id, .. }
             | Self::Delegated { action_id, .. } => Some(action_id),
             // The timer brings no result: the agent answers the call when it is due.
-            Self::AwaitingApproval(_) | Self::Waiting { .. } | Self::Resolved { .. } => None,
+            Self::Assessing(_) | Self::AwaitingApproval(_) | Self::Waiting { .. } | Self::Resolved { .. } => {
+                None
+            }
         }
     }
 }

@@ -25,6 +25,7 @@
 //! | [`matching`] | the machine of an agent that sorts inputs by rules |
 //! | `permissions` | the decision about a call ([`approval`]): what the call is about, and what the rules say about it |
 //! | `react` | the machine that most agents have: think, call tools, continue, end |
+//! | [`security`] | the risk of calls, and the decision that follows from the verdicts of analyzers |
 //! | `run_lifecycle` | runs, for every machine: waiting inputs, the current run, its reports and costs |
 //! | [`stuck`] | the detection of agents that repeat themselves |
 //! | `tools` | tools that the agent serves itself, the search for others, and checks of arguments |
@@ -69,6 +70,7 @@ pub mod pattern;
 mod permissions;
 mod react;
 mod run_lifecycle;
+pub mod security;
 pub mod stuck;
 mod summary;
 mod token_estimate;

@@ -46,6 +46,7 @@ impl Routed for SystemEvent {
                 ActionKind::CallModel => "call_model",
                 ActionKind::Condense => "condense",
                 ActionKind::BuildContext => "build_context",
+                ActionKind::AssessRisk => "assess_risk",
                 ActionKind::CallTool => "call_tool",
                 ActionKind::AnswerCall => "answer_call",
                 ActionKind::CheckAnswer => "check_answer",

@@ -20,9 +20,10 @@ pub fn consequence(action: &Action) -> Option<EventDraft<EnvironmentEvent>> {
         .into()
     };
     let event: EnvironmentEvent = match &action.body {
-        ActionBody::CallModel(_) | ActionBody::Condense(_) | ActionBody::BuildContext(_) => {
-            started(None, None)
-        }
+        ActionBody::CallModel(_)
+        | ActionBody::Condense(_)
+        | ActionBody::BuildContext(_)
+        | ActionBody::AssessRisk(_) => started(None, None),
         ActionBody::StartTimer(timer) => {
             let wait = timer.wait.as_ref();
             let call = wait.map(|wait| wait.tool_call_id.clone());

@@ -14,11 +14,12 @@ use agentx_types::{
 /// | `call_model` | the stream of an answer, `attempt_failed` | `stream_end` unless `broken`, or `error` |
 /// | `condense` | `attempt_failed` | `context_condensed` or `condensing_failed` |
 /// | `build_context` | nothing | `context_built` |
+/// | `assess_risk` | nothing | `risk_assessed` |
 /// | `call_tool` | `tool_output_chunk`, steps, `inner_call_asked`, `job_ended` | `tool_result` |
 /// | `start_timer` | nothing | `timer_fired` |
 /// | any other | nothing | none |
 ///
-/// Facts of a tool name its own call, or a call inside it. A tool may also create agents below its own, send
+/// Facts of a tool name its own call, or a call inside it, and a verdict names the assessed call. A tool may also create agents below its own, send
 /// them inputs, interrupt them and close them; such a fact has [`Source::Agent`] and names no person. Every
 /// fact has the action as its cause, and none has the source of a person or of the runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub struct FactPermit {
     action_id: ActionId,
     agent_state_id: AgentStateId,
     kind: ActionKind,
-    /// The call, if the action calls a tool.
+    /// The call, if the action calls a tool or assesses a call.
     tool_call_id: Option<ToolCallId>,
 }
 
@@ -39,6 +40,7 @@ impl FactPermit {
             kind: action.body.kind(),
             tool_call_id: match &action.body {
                 ActionBody::CallTool(call) => Some(call.tool_call_id.clone()),
+                ActionBody::AssessRisk(assess) => Some(assess.tool_call_id.clone()),
                 _ => None,
             },
         }
@@ -77,6 +79,9 @@ impl FactPermit {
                 E::AttemptFailed(_) | E::ContextCondensed(_) | E::CondensingFailed(_)
             ),
             ActionKind::BuildContext => matches!(event, E::ContextBuilt(_)),
+            ActionKind::AssessRisk => {
+                matches!(event, E::RiskAssessed(said) if self.tool_call_id.as_ref() == Some(&said.tool_call_id))
+            }
             ActionKind::StartTimer => matches!(event, E::TimerFired(_)),
             ActionKind::CallTool => match event {
                 E::ToolResult(result) => self.tool_call_id.as_ref() == Some(&result.tool_call_id),
@@ -145,6 +150,7 @@ pub fn settles_action(kind: ActionKind, event: &EnvironmentEvent) -> bool {
         (ActionKind::CallModel, E::ErrorOccurred(_))
         | (ActionKind::Condense, E::ContextCondensed(_) | E::CondensingFailed(_))
         | (ActionKind::BuildContext, E::ContextBuilt(_))
+        | (ActionKind::AssessRisk, E::RiskAssessed(_))
         | (ActionKind::CallTool, E::ToolResult(_))
         | (ActionKind::StartTimer, E::TimerFired(_)) => true,
         _ => false,

@@ -260,9 +260,13 @@ impl SessionFold {
         self.agents.root().and_then(|root| self.agents.get(root))
     }
 
-    /// The agent whose call with this id a person has to decide about.
+    /// The agent whose call with this id a person has to decide about, or may allow although a judge refused
+    /// it.
     pub fn awaits_approval(&self, id: &ToolCallId) -> Option<&AgentStateId> {
-        let waits = |agent: &&Agent| agent.questions().any(|(call, _)| call.tool_call_id == *id);
+        let waits = |agent: &&Agent| {
+            agent.questions().any(|(call, _)| call.tool_call_id == *id)
+                || agent.react().is_some_and(|agent| agent.may_overrule(id))
+        };
         self.agents.iter().find(waits).map(Agent::id)
     }
 
@@ -276,6 +280,7 @@ impl SessionFold {
     pub fn is_open(&self, action: &ActionId) -> bool {
         self.agents.iter().any(|agent| {
             agent.condensing() == Some(action)
+                || agent.react().is_some_and(|agent| agent.awaits_verdict(action))
                 || agent.run().is_some_and(|run| run.pending.model_call.as_ref() == Some(action) || run.pending.timer.as_ref() == Some(action) || run.pending.context.iter().any(|open| open.action_id == *action))
                 || agent.calls().iter().any(|entry| {
                     matches!(&entry.stage, CallStage::Running { action_id, .. } | CallStage::Answering { action_id, .. } | CallStage::Waiting { action_id, .. } if action_id == action)

@@ -39,9 +39,10 @@ impl SessionFold {
                 let call = &entry.call.tool_call_id;
                 self.is_suspended(agent, call) && is_asked(call)
             }
-            CallStage::AwaitingApproval(_) | CallStage::Answering { .. } | CallStage::Delegated { .. } => {
-                false
-            }
+            CallStage::AwaitingApproval(_)
+            | CallStage::Answering { .. }
+            | CallStage::Assessing(_)
+            | CallStage::Delegated { .. } => false,
         };
         let is_asking = agent
             .run()

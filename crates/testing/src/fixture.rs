@@ -8,11 +8,11 @@ use agentx_runtime::{
     CallSlots, Journal, MemoryLog, RequestValues, SessionBlobs, ToolContext, ToolOutputSink,
 };
 use agentx_types::{
-    Access, Action, ActionBody, ActionId, AgentConfig, AgentKind, AgentStateId, AnswerCall, Api,
-    ApprovalMode, CallModel, CallTool, Cancel, CloseAgent, Condense, ContentPart, DecideInnerCall, InputMode,
-    InterruptAgent, Limits, Message, MessageId, ModelParams, ModelRequest, ModelSpec, NestedDecision, Prices,
-    Report, Role, RunId, SendInput, SessionId, SpawnAgent, StartTimer, Timer, ToolCallId, ToolCallPart,
-    ToolResultPart, ToolSpec, ToolStatus, UserMessage,
+    Access, Action, ActionBody, ActionId, AgentConfig, AgentKind, AgentStateId, AnalyzerSpec, AnswerCall,
+    Api, ApprovalMode, AssessRisk, CallModel, CallTool, Cancel, CloseAgent, Condense, ContentPart,
+    DecideInnerCall, InputMode, InterruptAgent, Limits, Message, MessageId, ModelParams, ModelRequest,
+    ModelSpec, NestedDecision, Prices, Report, Role, RunId, SendInput, SessionId, SpawnAgent, StartTimer,
+    Timer, ToolCallId, ToolCallPart, ToolResultPart, ToolSpec, ToolStatus, UserMessage,
 };
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
@@ -113,6 +113,7 @@ pub fn config() -> AgentConfig {
         answer_schema: None,
         context_sources: Vec::new(),
         web_text: false,
+        security: None,
     }
 }
 
@@ -230,6 +231,20 @@ pub fn tool_context(workspace: impl Into<PathBuf>) -> ToolContext {
     }
 }
 
+/// Returns the request to assess a command line with an analyzer.
+pub fn assess_risk(analyzer: &str) -> AssessRisk {
+    AssessRisk {
+        tool_call_id: ToolCallId::new("call_1"),
+        analyzer: AnalyzerSpec::new(analyzer),
+        tool: Box::new(tool("bash", "command", Access::Run)),
+        input: json!({"command": "ls"}),
+        workspace: "/workspace".into(),
+        task: "hello".into(),
+        evidence: Vec::new(),
+        decided: Vec::new(),
+    }
+}
+
 /// Returns one action of each kind.
 pub fn actions() -> Vec<Arc<Action>> {
     let other = AgentStateId::new("agt_other");
@@ -264,6 +279,7 @@ pub fn actions() -> Vec<Arc<Action>> {
     };
     let bodies = [
         ActionBody::Condense(condense),
+        ActionBody::AssessRisk(assess_risk("rules")),
         ActionBody::AnswerCall(answer),
         ActionBody::StartTimer(StartTimer {
             after_ms: 0,

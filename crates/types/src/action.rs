@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ActionId, ActionKind, AgentConfig, AgentStateId, AnswerSchema, BuildContext, Condense, ContentPart,
+    ActionId, ActionKind, AgentConfig, AgentStateId, AnswerSchema, AssessRisk, BuildContext, Condense, ContentPart,
     EnvironmentEvent, FallbackAsked, MessageId, ModelRequest, NestedDecision, RecordedEffects, RunId,
     ScriptValues, SharedSet, Timer, Timestamp, ToolCallId, ToolStatus, UserMessage,
 };
@@ -36,6 +36,8 @@ pub enum ActionBody {
     Condense(Condense),
     /// Build the context of a source for a run. Answered by one `context_built`.
     BuildContext(BuildContext),
+    /// Assess the risk of a call. Answered by one `risk_assessed`.
+    AssessRisk(AssessRisk),
     /// Run a tool. Answered by one `tool_result`.
     CallTool(CallTool),
     /// Answer a tool call without running anything. Answered by one `tool_result`.
@@ -68,6 +70,7 @@ impl ActionBody {
             Self::CallModel(_) => ActionKind::CallModel,
             Self::Condense(_) => ActionKind::Condense,
             Self::BuildContext(_) => ActionKind::BuildContext,
+            Self::AssessRisk(_) => ActionKind::AssessRisk,
             Self::CallTool(_) => ActionKind::CallTool,
             Self::AnswerCall(_) => ActionKind::AnswerCall,
             Self::CheckAnswer(_) => ActionKind::CheckAnswer,

@@ -14,6 +14,8 @@ pub enum ActionKind {
     Condense,
     /// Build the context of a source for a run.
     BuildContext,
+    /// Assess the risk of a call.
+    AssessRisk,
     /// Run a tool.
     CallTool,
     /// Answer a tool call without running anything.

@@ -14,8 +14,9 @@ use crate::{
     AttemptFailed, CommandRan, CondenseRequested, CondensingFailed, ConfigChange, ContentPart, ContextBuilt,
     ContextCondensed, ContextRestored, EffectEnded, EffectStarted, FilesRestored, FilesRestoring,
     InnerCallAsked, InputMode, InputPinned, InputRevised, InterruptRequested, InvalidInput, MessageId,
-    OutputChannel, OwnerId, Prices, RequestRecorded, Rule, SessionForked, SessionImported, SessionRedacted,
-    StopReason, SystemCommand, Timer, Timestamp, ToolCallId, ToolStatus, Usage, WheelChanged, WriterAttached,
+    OutputChannel, OwnerId, Prices, RequestRecorded, RiskAssessed, Rule, SessionForked, SessionImported,
+    SessionRedacted, StopReason, SystemCommand, Timer, Timestamp, ToolCallId, ToolStatus, Usage,
+    WheelChanged, WriterAttached,
 };
 
 vocabulary! {
@@ -117,6 +118,8 @@ vocabulary! {
         CondenseRequested = "condense_requested",
         /// A service has built context for a run, or could not.
         ContextBuilt = "context_built",
+        /// An analyzer has assessed the risk of a call.
+        RiskAssessed = "risk_assessed",
         /// A range of the conversation is represented by a summary.
         ContextCondensed = "context_condensed",
         /// A summary failed.

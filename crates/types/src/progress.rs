@@ -124,6 +124,7 @@ impl EnvironmentEvent {
             | Self::InputPinned(_)
             | Self::CondenseRequested(_)
             | Self::ContextBuilt(_)
+            | Self::RiskAssessed(_)
             | Self::ContextCondensed(_)
             | Self::CondensingFailed(_)
             | Self::ContextRestored(_)

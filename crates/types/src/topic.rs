@@ -8,6 +8,7 @@ pub fn of_action(kind: ActionKind) -> &'static str {
         ActionKind::CallModel => "llm.requests",
         ActionKind::Condense => "context.condense",
         ActionKind::BuildContext => "context.build.request",
+        ActionKind::AssessRisk => "security.requests",
         ActionKind::CallTool | ActionKind::AnswerCall => "tools.requests",
         ActionKind::StartTimer => "timers.requests",
         ActionKind::Cancel => "actions.cancel",
@@ -61,6 +62,7 @@ pub fn of_environment(event: &EnvironmentEvent) -> &'static str {
         | E::SessionClosed(_) => "sessions.lifecycle",
         E::CondenseRequested(_) => "context.condense",
         E::ContextBuilt(_) => "context.build.response",
+        E::RiskAssessed(_) => "security.results",
         E::ConfigChanged(_)
         | E::InputPinned(_)
         | E::ContextCondensed(_)

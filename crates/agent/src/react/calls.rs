@@ -29,6 +29,7 @@ impl ReactAgent {
     /// | no tool has its name | answered with `invalid` and the names of the tools |
     /// | its arguments do not fit the tool's schema | answered, `invalid`, with every mistake |
     /// | the rules deny it | answered, `denied`, with the text of the rule |
+    /// | analyzers assess it | waits for their verdicts; then the rows below apply, as far as these allow |
     /// | the rules or the mode ask | waits for a person |
     /// | it is one of the machine's own (`delegate`, `agents`, `ask_user`, `present_plan`, …) | done here, without an effector |
     /// | any other | handed to its tool |
@@ -47,24 +48,30 @@ impl ReactAgent {
             },
             verdict => verdict,
         };
+        let tool = tool.clone();
+        self.take_call(call, &tool, verdict, step);
+    }
+
+    /// Carries out a decision about a call; returns the stage that it is in then.
+    pub(super) fn stage_for(
+        &mut self,
+        call: &RequestedCall,
+        verdict: Verdict,
+        step: &mut RunStep<'_>,
+    ) -> CallStage {
         match verdict {
-            Verdict::Allow { .. } if let Some(asked) = self.loop_question(&call) => {
-                self.hold_in_loop(call, asked, step);
+            Verdict::Allow { .. } if let Some(asked) = self.loop_question(call) => {
+                self.hold_in_loop(call, asked, step)
             }
-            Verdict::Allow { outside_workspace } => match self.own_call(&call, step) {
-                Some(Ok(stage)) => self.ledger.add(call, stage),
-                Some(Err(text)) => self.answer_new(call, ToolStatus::Invalid, text, step),
-                None => {
-                    let stage = self.run_call(&call, outside_workspace, step);
-                    self.ledger.add(call, stage);
-                }
+            Verdict::Allow { outside_workspace } => match self.own_call(call, step) {
+                Some(Ok(stage)) => stage,
+                Some(Err(text)) => self.answer_now(call, ToolStatus::Invalid, text, step),
+                None => self.run_call(call, outside_workspace, step),
             },
-            Verdict::Deny { reason } => {
-                self.answer_new(call, ToolStatus::Denied, not_allowed(&reason), step);
-            }
+            Verdict::Deny { reason } => self.answer_now(call, ToolStatus::Denied, not_allowed(&reason), step),
             Verdict::Ask(question) => {
-                step.request_approval(&call, &question);
-                self.ledger.add(call, CallStage::AwaitingApproval(question));
+                step.request_approval(call, &question);
+                CallStage::AwaitingApproval(question)
             }
         }
     }

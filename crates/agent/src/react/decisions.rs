@@ -19,6 +19,7 @@ use crate::ledger::{CallStage, LedgerEntry};
 use crate::other_authors;
 use crate::permissions::approval::{self, Question, Verdict};
 use crate::run_lifecycle::{self, RunStep};
+use crate::security::decide_assessed;
 use crate::tools::plan_mode;
 
 /// Maximum number of characters of each decision; longer ones end with `…`.
@@ -33,7 +34,7 @@ impl ReactAgent {
         }
         let Some(index) = self.awaiting_index(|entry| entry.call.tool_call_id == approval.tool_call_id)
         else {
-            return;
+            return self.overrule(approval, step);
         };
         let entry = &self.ledger.entries()[index];
         let is_beyond = |question: &Question| question.by_server && approval.limited;
@@ -63,6 +64,7 @@ impl ReactAgent {
             return;
         }
         self.note_decision(&call, approval, step);
+        self.note_for_judges(index, approval);
         if approval.decision == ApprovalDecision::Deny {
             let refusal = match self.another(approval) {
                 Some(person) => other_authors::refusal(person, approval.note.as_deref()),
@@ -143,11 +145,13 @@ impl ReactAgent {
     pub(super) fn reconsider(&mut self, step: &mut RunStep<'_>) {
         for index in 0..self.ledger.entries().len() {
             let entry = &self.ledger.entries()[index];
-            let waits = matches!(entry.stage, CallStage::AwaitingApproval(_));
-            let Some(tool) = self.tool_of(&entry.call).filter(|_| waits) else {
+            let CallStage::AwaitingApproval(question) = &entry.stage else {
                 continue;
             };
-            let verdict = approval::decide(&self.config, &tool, &entry.call.input);
+            let Some(tool) = self.tool_of(&entry.call) else {
+                continue;
+            };
+            let verdict = decide_assessed(&self.config, &tool, &entry.call.input, &question.risk).verdict;
             let denied = match &verdict {
                 Verdict::Deny { reason } => Some(reason.clone()),
                 _ => None,

@@ -17,8 +17,8 @@
 //! is over, because work in progress would continue while nobody answers.
 
 use agentx_types::{
-    Approval, ApprovalDecision, AskedQuestion, Limits, NOBODY_ANSWERS, NanoUsd, RequestedCall, Rule,
-    RuleEffect, RunStatus, ToolStatus, since,
+    Approval, ApprovalDecision, AskedQuestion, Limits, NOBODY_ANSWERS, NanoUsd, RequestedCall, RunStatus,
+    ToolStatus, since,
 };
 
 use super::ReactAgent;
@@ -102,20 +102,10 @@ impl ReactAgent {
                 continue;
             }
             let question = Question {
-                reason: REASON.to_owned(),
-                suggested: Rule {
-                    effect: RuleEffect::Allow,
-                    tool: call.name.clone(),
-                    argument: None,
-                    origin: None,
-                    path: None,
-                    workspace: None,
-                },
                 by_server: self.config.server_rules.is_some(),
-                form: None,
                 asked: Some(Box::new(asked.clone())),
-                is_about_loop: false,
                 is_about_limit: true,
+                ..Question::of_machine(REASON, &call.name)
             };
             step.request_approval(&call, &question);
             self.ledger.add(call, CallStage::AwaitingApproval(question));

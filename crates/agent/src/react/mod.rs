@@ -9,6 +9,7 @@
 //! | [`own_tools`], [`questions`] | tools that the machine answers itself, questions |
 //! | [`cut_off`] | answers that end at their maximum length |
 //! | [`answer_schema`] | an answer that has to fit a schema |
+//! | [`assessing`] | the risk of calls, and refusals that a person overrules |
 //! | [`built_context`] | context that services build for a run |
 //! | [`children`] | agents that this one created |
 //! | [`config_change`], [`fallback`] | changes of the configuration; another model for the rest of a run |
@@ -37,6 +38,7 @@
 
 mod answer;
 mod answer_schema;
+mod assessing;
 mod built_context;
 mod calls;
 mod children;
@@ -79,6 +81,7 @@ use crate::ledger::ToolLedger;
 use crate::run_lifecycle::{
     InputDecision, InputQueue, Run, RunInput, RunLifecycle, RunStep, StopCause, Totals,
 };
+use crate::security::overruling::RefusedCalls;
 
 /// The ReAct machine.
 ///
@@ -114,6 +117,9 @@ pub struct ReactAgent {
     /// Context items that services have already added.
     #[serde(default, skip_serializing_if = "GivenItems::is_empty")]
     given_items: GivenItems,
+    /// Calls that a judge refused.
+    #[serde(default, skip_serializing_if = "RefusedCalls::is_empty")]
+    refused: RefusedCalls,
 }
 
 impl ReactAgent {
@@ -132,6 +138,7 @@ impl ReactAgent {
             stuck: Box::default(),
             plan_note: None,
             given_items: GivenItems::default(),
+            refused: RefusedCalls::default(),
         };
         agent.tell_initial_plan_mode();
         agent
@@ -233,6 +240,7 @@ impl ReactAgent {
             E::InputPinned(pin) => self.conversation.keep_input(&pin.message_id, pin.pinned),
             E::CondenseRequested(wish) => self.on_condense_requested(wish, step),
             E::ContextBuilt(built) => self.on_context_built(fact, built, step),
+            E::RiskAssessed(said) => self.on_risk_assessed(fact, said, step),
             E::ContextCondensed(condensed) => self.on_condensed(fact, condensed, step),
             E::CondensingFailed(failure) => self.on_condensing_failed(fact, failure, step),
             E::ContextRestored(restored) => self.on_restored(restored, step),

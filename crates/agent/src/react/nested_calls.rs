@@ -22,8 +22,8 @@
 
 use agentx_types::{
     ActionBody, AgentConfig, Approval, ApprovalDecision, ApprovalMode, DecideInnerCall, Envelope,
-    EnvironmentEvent, InnerCallAsked, NestedDecision, RequestedCall, StateOutput, ToolCallId, ToolSpec,
-    since,
+    EnvironmentEvent, InnerCallAsked, NestedDecision, RequestedCall, RiskVerdict, StateOutput, ToolCallId,
+    ToolSpec, since,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -33,6 +33,7 @@ use crate::ledger::CallStage;
 use crate::permissions::approval::{self, Question, Verdict};
 use crate::permissions::rule_origin::brings_web_text;
 use crate::run_lifecycle::RunStep;
+use crate::security::{CallAssessment, decide_nested_assessed};
 
 /// A call that a running tool wants to make. It stays until its step has ended, so that a tool that is run
 /// again after a crash gets the same decision.
@@ -43,7 +44,7 @@ pub struct NestedCall {
     /// Whether there is a decision.
     pub stage: NestedStage,
     /// The tool to call, as the asking tool knows it; it need not be one of the agent's own.
-    tool: ToolSpec,
+    pub(super) tool: ToolSpec,
     /// Whether the file of the asking tool names the tool that is called: then its author vouches for it
     /// (`approval::decide_nested`).
     named: bool,
@@ -55,6 +56,8 @@ pub struct NestedCall {
 /// Whether a call that a running tool wants to make is decided.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum NestedStage {
+    /// Analyzers assess its risk; the tool waits.
+    Assessing(CallAssessment),
     /// A person has to decide; the tool waits.
     Asked(Question),
     /// Decided, and the tool has the answer. It stays until the step has ended.
@@ -66,7 +69,7 @@ impl NestedCall {
     pub fn question(&self) -> Option<&Question> {
         match &self.stage {
             NestedStage::Asked(question) => Some(question),
-            NestedStage::Decided(_) => None,
+            NestedStage::Assessing(_) | NestedStage::Decided(_) => None,
         }
     }
 
@@ -86,8 +89,16 @@ impl NestedCall {
         let form = self.question().and_then(|question| question.form.as_ref());
         match form {
             Some(form) => judge_question(config, &self.tool, &self.call.input, form),
-            None => approval::decide_nested(config, &self.tool, &self.call.input, self.named),
+            None => {
+                let verdicts = self.question().map_or(&[][..], |question| &question.risk);
+                self.decide_assessed(config, verdicts)
+            }
         }
+    }
+
+    /// Decides about the call by the rules and these verdicts.
+    pub(super) fn decide_assessed(&self, config: &AgentConfig, verdicts: &[RiskVerdict]) -> Verdict {
+        decide_nested_assessed(config, &self.tool, &self.call.input, self.named, verdicts)
     }
 }
 
@@ -99,13 +110,8 @@ impl NestedCall {
 fn judge_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, form: &Value) -> Verdict {
     match config.approval {
         ApprovalMode::Ask | ApprovalMode::AcceptEdits => Verdict::Ask(Question {
-            reason: String::new(),
-            suggested: approval::suggested(config, tool, input),
-            by_server: false,
             form: Some(Box::new(form.clone())),
-            asked: None,
-            is_about_loop: false,
-            is_about_limit: false,
+            ..Question::new(String::new(), approval::suggested(config, tool, input))
         }),
         ApprovalMode::Auto | ApprovalMode::Deny => Verdict::Deny {
             reason: "nobody is asked in this session".to_owned(),
@@ -172,8 +178,13 @@ impl ReactAgent {
             Some(form) => judge_question(&self.config, &asked.tool, &asked.input, form),
             None => approval::decide_nested(&self.config, &asked.tool, &asked.input, asked.named),
         };
-        let stage = match verdict {
-            Verdict::Ask(mut question) => {
+        let assessing = match asked.form {
+            Some(_) => None,
+            None => self.assess_nested(&call, &asked.tool, &verdict, step),
+        };
+        let stage = match (assessing, verdict) {
+            (Some(stage), _) => stage,
+            (None, Verdict::Ask(mut question)) => {
                 question.reason = why_asked(&question, asked);
                 if asked.form.is_some() {
                     question.by_server = asked.for_operator || self.came_up_by_server(&call.tool_call_id);
@@ -181,7 +192,7 @@ impl ReactAgent {
                 step.request_approval(&call, &question);
                 NestedStage::Asked(question)
             }
-            verdict => {
+            (None, verdict) => {
                 let decision = decision_of(verdict);
                 self.tell(&call.tool_call_id, decision.clone(), step);
                 NestedStage::Decided(decision)
@@ -350,7 +361,7 @@ impl ReactAgent {
 
     /// Sends the decision to the waiting tool. A tool that does not run gets nothing: after a crash it asks
     /// again.
-    fn tell(&mut self, id: &ToolCallId, decision: NestedDecision, step: &mut RunStep<'_>) {
+    pub(super) fn tell(&mut self, id: &ToolCallId, decision: NestedDecision, step: &mut RunStep<'_>) {
         let Some(action_id) = runs_of(&self.ledger, id) else {
             return;
         };
@@ -365,7 +376,7 @@ impl ReactAgent {
 }
 
 /// The decision that follows from a verdict of the rules. Without a person to ask, a question is a refusal.
-fn decision_of(verdict: Verdict) -> NestedDecision {
+pub(super) fn decision_of(verdict: Verdict) -> NestedDecision {
     match verdict {
         Verdict::Allow { outside_workspace } => NestedDecision::Allowed {
             outside_workspace,

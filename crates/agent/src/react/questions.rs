@@ -12,8 +12,7 @@
 //! owner names that person. A restart asks again, because the call is still open in the fold.
 
 use agentx_types::{
-    ACCEPT_PLAN, Approval, ApprovalDecision, NOBODY_ACCEPTS, NOBODY_ANSWERS, RequestedCall, Rule, RuleEffect,
-    ToolStatus, since,
+    ACCEPT_PLAN, Approval, ApprovalDecision, NOBODY_ACCEPTS, NOBODY_ANSWERS, RequestedCall, ToolStatus, since,
 };
 
 use super::ReactAgent;
@@ -57,20 +56,8 @@ impl ReactAgent {
         }
         let reason = if is_plan { PLAN_REASON } else { REASON };
         let question = Question {
-            reason: reason.to_owned(),
-            suggested: Rule {
-                effect: RuleEffect::Allow,
-                tool: call.name.clone(),
-                argument: None,
-                path: None,
-                workspace: None,
-                origin: None,
-            },
-            by_server: false,
-            form: None,
             asked: Some(asked),
-            is_about_loop: false,
-            is_about_limit: false,
+            ..Question::of_machine(reason, &call.name)
         };
         step.request_approval(call, &question);
         Ok(CallStage::AwaitingApproval(question))

@@ -12,6 +12,7 @@
 //! | another call that had started | the result `unknown`, with the output until then |
 //! | a check of an answer | a new check |
 //! | a context that is being built | a new request |
+//! | a verdict of an analyzer | a new request |
 //! | a question | nothing: it stays open |
 //! | a wait for a time | a timer for the rest; none is left of a wait that is due |
 //! | a child's work | the child itself |
@@ -136,6 +137,7 @@ impl ReactAgent {
         self.request_check_again(step);
         if !stopping {
             self.build_context_again(step);
+            self.assess_again(step);
         }
         self.reconsider(step);
         self.update_waiting_status(step);
@@ -242,12 +244,15 @@ impl ReactAgent {
                 let text = with_output(text, attached, &action_id);
                 self.answer_open(index, ToolStatus::Unknown, text, step);
             }
-            CallStage::AwaitingApproval(_) | CallStage::Waiting { .. } | CallStage::Running { .. }
+            CallStage::Assessing(_)
+            | CallStage::AwaitingApproval(_)
+            | CallStage::Waiting { .. }
+            | CallStage::Running { .. }
                 if stopping =>
             {
                 self.answer_open(index, ToolStatus::Interrupted, STOPPED.to_owned(), step);
             }
-            CallStage::AwaitingApproval(_) => {}
+            CallStage::AwaitingApproval(_) | CallStage::Assessing(_) => {}
             CallStage::Waiting { due_at, .. } => {
                 let stage = self.start_wait(&entry.call, due_at, step);
                 self.ledger.entries_mut()[index].stage = stage;

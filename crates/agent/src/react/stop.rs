@@ -155,9 +155,14 @@ impl ReactAgent {
         } else {
             STOPPED
         };
+        running.extend(self.nested_assessments());
         self.drop_nested_calls(true, step);
         for index in 0..self.ledger.entries().len() {
             match &self.ledger.entries()[index].stage {
+                CallStage::Assessing(call) => {
+                    running.extend(call.awaited.iter().map(|awaited| awaited.action_id.clone()));
+                    self.answer_open(index, ToolStatus::Interrupted, not_run.to_owned(), step);
+                }
                 CallStage::AwaitingApproval(_) => {
                     self.answer_open(index, ToolStatus::Interrupted, not_run.to_owned(), step)
                 }

@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 use agentx_types::{
     Approval, ApprovalDecision, ApprovalMode, AskUser, AskedQuestion, ContentPart, LoopDetected,
-    LoopResponse, Message, MessageId, NOBODY_ANSWERS, RequestedCall, Role, Rule, RuleEffect, RunStatus,
-    Source, StateOutput, StuckMode, StuckSettings, ToolStatus,
+    LoopResponse, Message, MessageId, NOBODY_ANSWERS, RequestedCall, Role, RunStatus, Source, StateOutput,
+    StuckMode, StuckSettings, ToolStatus,
 };
 use serde::{Deserialize, Serialize};
 
@@ -274,33 +274,28 @@ impl ReactAgent {
             choices: vec![GO_ON.to_owned(), STOP.to_owned()],
             is_plan: false,
         };
-        let suggested = Rule {
-            effect: RuleEffect::Allow,
-            tool: call.name.clone(),
-            argument: None,
-            path: None,
-            workspace: None,
-            origin: None,
-        };
         let question = Question {
-            reason: REASON.to_owned(),
-            suggested,
-            by_server: false,
-            form: None,
             asked: Some(Box::new(asked)),
             is_about_loop: true,
-            is_about_limit: false,
+            ..Question::of_machine(REASON, &call.name)
         };
-        let found = found.clone();
-        Some(LoopQuestion { found, question })
+        Some(LoopQuestion {
+            found: found.clone(),
+            question,
+        })
     }
 
     /// Lets a call wait for a person because of a loop.
-    pub(super) fn hold_in_loop(&mut self, call: RequestedCall, held: LoopQuestion, step: &mut RunStep<'_>) {
+    pub(super) fn hold_in_loop(
+        &mut self,
+        call: &RequestedCall,
+        held: LoopQuestion,
+        step: &mut RunStep<'_>,
+    ) -> CallStage {
         let LoopQuestion { found, question } = held;
         self.report_loop(&found, LoopResponse::Question, step);
-        step.request_approval(&call, &question);
-        self.ledger.add(call, CallStage::AwaitingApproval(question));
+        step.request_approval(call, &question);
+        CallStage::AwaitingApproval(question)
     }
 
     /// Applies a person's answer about a loop, to every call that waits for it. `false` if the call at

@@ -275,6 +275,7 @@ fn is_for_effectors(action: &Action) -> bool {
         ActionBody::CallModel(_)
         | ActionBody::Condense(_)
         | ActionBody::BuildContext(_)
+        | ActionBody::AssessRisk(_)
         | ActionBody::CallTool(_)
         | ActionBody::StartTimer(_)
         | ActionBody::Cancel(_)

@@ -12,8 +12,8 @@ use std::time::Duration;
 use agentx_bus::{self as bus, Canceller, RequestError};
 use agentx_types::{
     Action, ActionBody, ActionId, CondensingFailed, ContentPart, ContextBuilt, DecideInnerCall,
-    EnvironmentEvent, ErrorOccurred, EventDraft, SessionId, Source, StopReason, StreamEnd, ToolResult,
-    ToolStatus,
+    EnvironmentEvent, ErrorOccurred, EventDraft, RiskAssessed, RiskVerdict, SessionId, Source, StopReason,
+    StreamEnd, ToolResult, ToolStatus,
 };
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -26,6 +26,11 @@ use agentx_session::{SessionFold, settles_action};
 
 /// Time limit for cancelled tasks to end when the session ends.
 const ABANDON_GRACE: Duration = Duration::from_secs(2);
+
+/// The longest time for the verdict of an analyzer, if its own time limit is longer.
+const LONGEST_VERDICT: Duration = Duration::from_secs(600);
+/// The time that an analyzer has to report that its time is over.
+const VERDICT_GRACE: Duration = Duration::from_secs(1);
 
 /// Maximum number of lost actions to remember; the latest are kept. [`EventSink`] refuses later events of
 /// their responders. Only events that were already queued arrive here, and the queue has fewer slots.
@@ -90,9 +95,17 @@ impl RunningActions {
         let request = match parts.actions.request(request) {
             Ok(ticket) => {
                 let canceller = ticket.canceller();
-                let id = id.clone();
-                self.ends
-                    .spawn(async move { (id, ActionEnd::Request(ticket.ended().await)) });
+                let (id, limit) = (id.clone(), time_limit(&action));
+                self.ends.spawn(async move {
+                    let ended = match limit {
+                        None => ticket.ended().await,
+                        // A dropped ticket abandons the request, and its responder learns of that.
+                        Some(limit) => tokio::time::timeout(limit, ticket.ended())
+                            .await
+                            .unwrap_or(bus::RequestEnd::Lost),
+                    };
+                    (id, ActionEnd::Request(ended))
+                });
                 Some(canceller)
             }
             Err(error) => {
@@ -198,6 +211,17 @@ impl RunningActions {
     }
 }
 
+/// The maximum time for an action, whatever its responder does: a call never waits for an analyzer for ever.
+/// Responders have their own limits, which are shorter, so that they say what happened.
+fn time_limit(action: &Action) -> Option<Duration> {
+    match &action.body {
+        ActionBody::AssessRisk(assess) => {
+            Some(Duration::from_millis(assess.analyzer.timeout_ms).min(LONGEST_VERDICT) + VERDICT_GRACE)
+        }
+        _ => None,
+    }
+}
+
 /// The event to record for an action that ended without a terminal event of its responder.
 pub(super) fn outcome_of(action: &Action, end: &ActionEnd) -> Option<EventDraft<EnvironmentEvent>> {
     let event: EnvironmentEvent = match &action.body {
@@ -235,6 +259,12 @@ pub(super) fn outcome_of(action: &Action, end: &ActionEnd) -> Option<EventDraft<
             )),
         }
         .into(),
+        ActionBody::AssessRisk(assess) => {
+            let analyzer = &assess.analyzer.name;
+            let why = why(end, &format!("the analyzer {analyzer}"), "a verdict");
+            let verdict = RiskVerdict::unknown(analyzer, why);
+            RiskAssessed::of(assess.tool_call_id.clone(), verdict, None).into()
+        }
         ActionBody::CallTool(call) => ToolResult {
             tool_call_id: call.tool_call_id.clone(),
             result: vec![ContentPart::text(of_tool(&call.name, end))],

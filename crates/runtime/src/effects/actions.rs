@@ -86,6 +86,7 @@ fn key_of(body: &ActionBody) -> String {
         ActionBody::CallModel(call) => model(&call.request.model),
         ActionBody::Condense(condense) => model(&condense.request.model),
         ActionBody::BuildContext(request) => request.source.name.clone(),
+        ActionBody::AssessRisk(assess) => assess.analyzer.name.clone(),
         ActionBody::CallTool(call) => call.name.clone(),
         _ => String::new(),
     }
@@ -259,6 +260,7 @@ fn kind_word(kind: ActionKind) -> &'static str {
         ActionKind::CallModel => "models",
         ActionKind::Condense => "condenser",
         ActionKind::BuildContext => "context",
+        ActionKind::AssessRisk => "security",
         ActionKind::CallTool => "tools",
         ActionKind::StartTimer => "timers",
         _ => "actions",

@@ -24,6 +24,7 @@ use crate::future::BoxFuture;
 /// | `call_model` | a stream, and `attempt_failed` for each attempt that fails; `stream_end` with `broken` is not terminal | `stream_end` with any other reason, or `error` |
 /// | `condense` | `attempt_failed` if another attempt follows | `context_condensed` or `condensing_failed` |
 /// | `build_context` | nothing | `context_built` |
+/// | `assess_risk` | nothing | `risk_assessed` |
 /// | `call_tool` | `tool_output_chunk`, and steps | `tool_result` |
 /// | `start_timer` | nothing | `timer_fired` |
 /// | any other, and each that it does not perform | nothing | none: the future ends at once |
@@ -36,7 +37,7 @@ use crate::future::BoxFuture;
 /// timer emits nothing.
 ///
 /// If the future ends without a terminal event, the session records one: the model or the condenser failed
-/// with `no_answer`, the context has a `problem`, or the tool failed. So an action that reaches an effector
+/// with `no_answer`, the context has a `problem`, the risk is unknown, or the tool failed. So an action that reaches an effector
 /// of another kind is settled like any other. A timer gets no such event, because nobody waits for it.
 pub trait Effector: Send + Sync {
     /// Performs `action`; the future completes after the last event. See [the contract](Self).

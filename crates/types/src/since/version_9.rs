@@ -278,6 +278,9 @@ pub const WEB_TEXT_IS_SEEN: u32 = 9;
 /// does now. Before, it kept the exact arguments, so that nearly every call led to a question.
 pub const SERVER_TOOLS_ARE_KEPT_WHOLE: u32 = 9;
 
+/// Analyzers that the configuration names assess the risk of a call before it is decided.
+pub const RISK_IS_ASSESSED: u32 = 9;
+
 /// A run that reaches a limit of rounds, tokens or cost asks a person before it ends, if its agent is set so.
 pub const LIMITS_ASK: u32 = 9;
 

@@ -670,6 +670,28 @@ fn built_and_checked() -> Vec<EnvironmentEvent> {
             problem: Some("the store is locked".into()),
         }
         .into(),
+        RiskAssessed {
+            tool_call_id: "call_1".into(),
+            analyzer: "model".into(),
+            risk: SecurityRisk::High,
+            reason: "it sends a key to a host that nobody named".into(),
+            decision: Some(JudgeDecision::Refuse),
+            bill: Some(Box::new(EffectBill {
+                model: "anthropic/claude-x".into(),
+                usage: usage(),
+                cost: NanoUsd(3_300_000),
+            })),
+        }
+        .into(),
+        RiskAssessed {
+            tool_call_id: "call_1".into(),
+            analyzer: "rules".into(),
+            risk: SecurityRisk::Unknown,
+            reason: "the analyzer rules gave no verdict".into(),
+            decision: None,
+            bill: None,
+        }
+        .into(),
         AnswerChecked {
             attempt: 2,
             problems: vec!["at /n: \"x\" is not of type \"integer\"".into()],

@@ -59,6 +59,7 @@ names! { body_name(ActionBody), BODY:
     CallModel = "call_model",
     Condense = "condense",
     BuildContext = "build_context",
+    AssessRisk = "assess_risk",
     CallTool = "call_tool",
     AnswerCall = "answer_call",
     CheckAnswer = "check_answer",
@@ -342,8 +343,31 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
         workspace: "/work".into(),
         known: vec!["11".into()],
     }));
+    bodies.push(ActionBody::AssessRisk(assess_risk()));
     bodies.extend(of_agents());
     bodies
+}
+
+fn assess_risk() -> AssessRisk {
+    AssessRisk {
+        tool_call_id: "call_1".into(),
+        analyzer: AnalyzerSpec::new("rules"),
+        tool: Box::new(ToolSpec::new(
+            "look",
+            "Looks.",
+            json!({"type": "object"}),
+            Access::Read,
+        )),
+        input: json!({"path": "a.txt"}),
+        workspace: "/work".into(),
+        task: "look at a.txt".into(),
+        evidence: vec!["it quotes a page".into()],
+        decided: vec![DecidedCall {
+            call: "look {}".into(),
+            verdict: "rules: LOW: it only reads".into(),
+            allowed: true,
+        }],
+    }
 }
 
 /// Actions of agents that concern other agents.

@@ -361,6 +361,7 @@ fn childless() -> AgentConfig {
             max_tokens: 500,
         }],
         web_text: false,
+        security: None,
     }
 }
 
@@ -395,6 +396,7 @@ pub(crate) fn small_config() -> AgentConfig {
         stuck: None,
         context_sources: Vec::new(),
         web_text: false,
+        security: None,
         answer_schema: None,
         ..childless()
     }

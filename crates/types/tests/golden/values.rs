@@ -36,7 +36,7 @@ words! {
     ToolStatus { Success, Failed, Invalid, Denied, Refused, TimedOut, Interrupted, Unknown }
     OutputChannel { Stdout, Stderr, Progress }
     ActionKind {
-        CallModel, Condense, BuildContext, CallTool, AnswerCall, CheckAnswer, StartTimer, Cancel, DecideInnerCall, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent, Unknown,
+        CallModel, Condense, BuildContext, AssessRisk, CallTool, AnswerCall, CheckAnswer, StartTimer, Cancel, DecideInnerCall, Report, SpawnAgent, SendInput, InterruptAgent, CloseAgent, Unknown,
     }
     Timer { RunLimit, Heartbeat, Wait, Unknown }
     AgentKind { React, Match, Unknown }
@@ -49,6 +49,9 @@ words! {
     LoopResponse { Nudge, Question, Stop, Unknown }
     RuleEffect { Allow, Ask, Deny }
     TextOrigin { Web, Unknown }
+    SecurityRisk { Unknown, Low, Medium, High }
+    JudgeDecision { Allow, Ask, Refuse }
+    ConfirmationPolicy { Always, Never, Risky }
     VarKind { String, Int, Float, Bool }
     Api { Anthropic, OpenaiChat, OpenaiResponses, Gemini, GeminiInteractions, Bedrock, VertexAnthropic, Scripted, Unknown }
     InputMedium { Image, Audio, File }

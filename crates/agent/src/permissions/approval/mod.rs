@@ -223,6 +223,19 @@ fn judge_by(
     asked(&subject, reason, made_by)
 }
 
+/// The question about a call that no rule asks about, for this reason.
+pub(crate) fn question_because(
+    config: &AgentConfig,
+    tool: &ToolSpec,
+    input: &Value,
+    reason: &str,
+) -> Question {
+    Question {
+        by_server: asked_by_server(config, tool, input),
+        ..Question::new(reason.to_owned(), suggested(config, tool, input))
+    }
+}
+
 /// The reason why a folder that the person made read-only refuses a call, and the way to change that.
 const READ_ONLY: &str =
     "this folder is read only, so nothing is changed or run here; `agentx config trust` changes that";

@@ -1,6 +1,6 @@
 //! The verdict about a call, with its reasons, and how each kind of verdict is made.
 
-use agentx_types::{AskedQuestion, Rule};
+use agentx_types::{AskedQuestion, RiskVerdict, Rule, RuleEffect};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -54,6 +54,38 @@ pub struct Question {
     /// Whether it asks whether a run that reached a limit may continue.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_about_limit: bool,
+    /// The verdicts of analyzers about the call; none if it was not assessed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub risk: Vec<RiskVerdict>,
+}
+
+impl Question {
+    /// A question about a call, with its reason and the rule that "always" would keep.
+    pub(crate) fn new(reason: String, suggested: Rule) -> Self {
+        Self {
+            reason,
+            suggested,
+            by_server: false,
+            form: None,
+            asked: None,
+            is_about_loop: false,
+            is_about_limit: false,
+            risk: Vec::new(),
+        }
+    }
+
+    /// A question of the machine itself, which no rule asks: "always" would allow the tool.
+    pub(crate) fn of_machine(reason: &str, tool: &str) -> Self {
+        let suggested = Rule {
+            effect: RuleEffect::Allow,
+            tool: tool.to_owned(),
+            argument: None,
+            path: None,
+            workspace: None,
+            origin: None,
+        };
+        Self::new(reason.to_owned(), suggested)
+    }
 }
 
 /// A verdict, and its reasons.
@@ -71,15 +103,7 @@ pub struct ExplainedVerdict {
 /// A question, with the rule that "always" would keep.
 pub(super) fn asked(subject: &CallSubject<'_>, reason: String, rules: Vec<usize>) -> ExplainedVerdict {
     ExplainedVerdict {
-        verdict: Verdict::Ask(Question {
-            reason: reason.clone(),
-            suggested: subject.suggested(),
-            by_server: false,
-            form: None,
-            asked: None,
-            is_about_loop: false,
-            is_about_limit: false,
-        }),
+        verdict: Verdict::Ask(Question::new(reason.clone(), subject.suggested())),
         rules,
         reason,
     }
