@@ -220,6 +220,7 @@ fn runtime(log: &Arc<SqliteLog>, owner: &str) -> NodeRuntime {
         guard: None,
         redactor: None,
         context: Default::default(),
+        analyzers: Default::default(),
         program: "test".into(),
         data_dir: std::path::PathBuf::from("/nowhere"),
     })

@@ -36,6 +36,7 @@ fn runtime(world: &World) -> NodeRuntime {
         guard: None,
         redactor: None,
         context: Default::default(),
+        analyzers: Default::default(),
         program: "test".into(),
         data_dir: world.data(),
     })

@@ -87,6 +87,7 @@ impl Place {
             guard: None,
             redactor: None,
             context: Default::default(),
+            analyzers: Default::default(),
             program: "test".into(),
             data_dir: home.path().to_owned(),
         };

@@ -42,6 +42,7 @@ fn elsewhere() -> (Arc<SqliteLog>, NodeRuntime) {
         guard: None,
         redactor: None,
         context: Default::default(),
+        analyzers: Default::default(),
         program: "test".into(),
         data_dir: std::path::PathBuf::from("/nowhere"),
     });

@@ -59,6 +59,7 @@ fn alone(definition: Definition, place: &WorkDirs) -> Result<BuiltParts, AgentEr
         guard: None,
         redactor: redactor(&models),
         context: Default::default(),
+        analyzers: Default::default(),
     };
     let mut guard = secret_files(&["~".to_owned()]);
     let workspace = place.workspace()?;

@@ -103,6 +103,7 @@ pub use settings::agent::{DEFAULT_AGENT_NAME, DEFAULT_SYSTEM_PROMPT, ModelOffer,
 pub use settings::bounds::{check_condensing, check_params};
 pub use settings::chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, ThinkingDisplay};
 pub use settings::quotas::Quotas;
+pub use settings::security::{AnalyzerSettings, AnalyzerTarget};
 pub use settings::{
     CallSettings, DatabaseSettings, DurabilitySetting, MemoryAccept, MemorySettings, SandboxSettings,
     SearchSettings, SecretSettings, Settings, ToolSettings,

@@ -17,6 +17,7 @@
 //! | `secrets.*` | the redactor, with the values that it knows |
 //! | `memory.*` | the service of memories and their tools, if memory is on |
 //! | commands and skills in files | the tool `skill`, if there is a skill |
+//! | `analyzers.*` | the analyzers of risk that are programs or servers |
 //! | `sandbox.*` | what holds the commands of `bash` and `job` |
 //! | `scripted_answers` | the answers of the offline demo that take precedence |
 //! | `rules`, `approval`, `limits.*` | nothing here: they are part of the configuration of an agent |
@@ -42,6 +43,7 @@ use agentx_web::{
     WebSearchTool,
 };
 
+use crate::analyzers::analyzers_of;
 use crate::command_sandbox::command_sandbox;
 use crate::databases::with_databases;
 use crate::folder_instructions::telling_instructions;
@@ -109,6 +111,7 @@ impl NodeParts {
         });
         Self {
             context: without_memory(),
+            analyzers: analyzers_of(settings),
             log,
             owner: OwnerId::new(LOCAL_OWNER),
             models: models(&settings.catalog, &settings.providers),

@@ -48,6 +48,11 @@ pub mod model;
 pub mod scripted;
 
 mod agents;
+#[cfg(feature = "settings")]
+mod analyzer_program;
+#[cfg(feature = "settings")]
+mod analyzer_server;
+mod analyzers;
 mod attached_reactors;
 mod attaching;
 mod blobs;
@@ -106,7 +111,7 @@ pub use marked_secrets::{MARKED_SECRETS, MarkedSecret, marked_secrets, marked_te
 #[cfg(feature = "settings")]
 pub use memory::open_memories;
 pub use node::NodeRuntime;
-pub use node_parts::{ContextServices, KeptBytes, NodeParts, WireOptionsOf};
+pub use node_parts::{AnalyzerServices, ContextServices, KeptBytes, NodeParts, WireOptionsOf};
 pub use pending_change::DiskPreview;
 pub use scripted::scripted_model;
 pub use tool_effector::ToolEffector;

@@ -16,6 +16,7 @@ use agentx_types::{
     ToolCallId, topic,
 };
 
+use crate::analyzers::serve_analyzers;
 use crate::attached_reactors::AttachedReactors;
 use crate::blobs::load_blobs;
 use crate::ids;
@@ -76,6 +77,7 @@ impl NodeRuntime {
             let serve = Serve::new(&source).on(topic, KeyPattern::exact(&source));
             actions.serve_as(serve, service);
         }
+        serve_analyzers(&actions, Arc::new(over_bus.clone()), parts.analyzers);
         let driver = DriverParts {
             bus,
             tools: parts.tools.specs().into(),

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::WireOptions;
-use agentx_runtime::{Clock, Effector, ModelInfo, Redactor, SessionLog};
+use agentx_runtime::{Clock, Effector, ModelInfo, Redactor, SecurityAnalyzer, SessionLog};
 use agentx_tools::Toolbox;
 use agentx_types::{Guard, ModelSpec, OwnerId};
 
@@ -54,9 +54,10 @@ pub type KeptBytes = Arc<dyn Fn(&OwnerId) -> Result<u64, String> + Send + Sync>;
 ///     guard: None,
 ///     redactor: None,
 ///     context: Default::default(),
+///     analyzers: Default::default(),
 /// });
-/// // Models, summaries, tools and timers each have a responder of the runtime's own.
-/// assert_eq!(runtime.responders().len(), 4);
+/// // Models, summaries, tools, timers and two analyzers each have a responder of the runtime's own.
+/// assert_eq!(runtime.responders().len(), 6);
 /// # });
 /// ```
 pub struct NodeParts {
@@ -91,8 +92,14 @@ pub struct NodeParts {
     pub redactor: Option<Redactor>,
     /// The services that build context for runs, by the names of their sources.
     pub context: ContextServices,
+    /// Analyzers of risk besides `rules` and `model`, by their names.
+    pub analyzers: AnalyzerServices,
 }
 
 /// Services that build context for runs ([`BuildContext`](agentx_types::BuildContext)), by the names of their
 /// sources. A reactor that serves the same source takes precedence.
 pub type ContextServices = BTreeMap<String, Arc<dyn Effector>>;
+
+/// Analyzers of risk ([`SecurityAnalyzer`]), by their names. A reactor that serves the same name takes
+/// precedence.
+pub type AnalyzerServices = BTreeMap<String, Arc<dyn SecurityAnalyzer>>;

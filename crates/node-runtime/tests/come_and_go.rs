@@ -219,6 +219,7 @@ fn runtime(log: &FaultyLog, ledger: &Ledger) -> NodeRuntime {
         guard: None,
         redactor: None,
         context: Default::default(),
+        analyzers: Default::default(),
     };
     NodeRuntime::new(parts).with_slots(CallSlots::new(2 * SESSIONS))
 }

@@ -32,6 +32,7 @@ mod redaction;
 mod ruling;
 #[cfg(feature = "answers")]
 mod schema_bounds;
+mod security;
 mod session;
 mod session_lists;
 pub mod streams;
@@ -97,6 +98,11 @@ pub use ruling::{
     Ruling, RulingKind, allows_everything, always_asked, names_a_tool, offered_patterns, refused_by_the_tool,
     refused_in_line, still_asked, with_pattern, with_patterns,
 };
+pub use security::analyzer::{
+    AnalyzerAnswer, AnalyzerResponder, CallToAssess, RulesAnalyzer, SecurityAnalyzer,
+};
+pub use security::judge_answer::verdict_in;
+pub use security::model_judge::ModelJudge;
 pub use session::duplicate_message::time_note;
 pub use session::local_session::LocalSession;
 pub use session::offline_writer::{FactRecorder, OfflineWriter};

@@ -22,6 +22,7 @@ fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
         ("limits.ask", old.asks_at_limits != new.asks_at_limits),
         ("condense", old.condensing != new.condensing),
         ("stuck", old.stuck != new.stuck),
+        ("security", old.security != new.security),
         ("tools", old.tools != new.tools),
         ("models", old.catalog != new.catalog),
         (

@@ -89,6 +89,7 @@ fn guarded(
         stuck: None,
         context_sources: Vec::new(),
         web_text: false,
+        security: None,
         answer_schema: None,
     };
     let caller = CallingAgent {

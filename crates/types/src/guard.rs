@@ -1,5 +1,5 @@
-//! The files that an agent's calls are kept from by default, and the programs that Git would run. They are part
-//! of an agent's configuration, so a session keeps the list with which it began.
+//! The files that an agent's calls are kept from by default, and the programs that Git would run. They are
+//! part of an agent's configuration, so a session keeps the list with which it began.
 
 use serde::{Deserialize, Serialize};
 

@@ -90,8 +90,8 @@ pub struct SecuritySettings {
     /// Whether a call whose risk an analyzer does not know needs a decision with the policy `risky`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub asks_unknown: bool,
-    /// Whether a judge may allow a call that no rule is about and that a person would be asked about. Only the
-    /// person's own settings set it.
+    /// Whether a judge may allow a call that no rule is about and that a person would be asked about. Only
+    /// the person's own settings set it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub judge_allows: bool,
 }

@@ -165,6 +165,7 @@ fn node(settings: &Settings) -> NodeRuntime {
         guard: None,
         redactor: None,
         context: Default::default(),
+        analyzers: Default::default(),
         program: "bench".to_owned(),
         data_dir: settings.data_dir.clone(),
     })

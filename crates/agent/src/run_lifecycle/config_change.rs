@@ -129,8 +129,8 @@ pub(crate) fn add_strict(rules: &mut Vec<Rule>, of_maker: &[Rule]) {
 /// Binds an agent, and the agents that it may create, by the restrictions of its maker.
 ///
 /// These are rules that deny or ask, the guard, the rules of the server, the approval mode if that of the
-/// maker is stricter, plan mode, its analyzers, and the mark that text from the web was read. Rules that allow
-/// are not passed on, and a missing guard, server or analyzer of the maker removes nothing.
+/// maker is stricter, plan mode, its analyzers, and the mark that text from the web was read. Rules that
+/// allow are not passed on, and a missing guard, server or analyzer of the maker removes nothing.
 ///
 /// ```
 /// use agentx_agent::{fixtures, hold_to};

@@ -1,8 +1,8 @@
 //! Signs that a call follows text from outside, such as a page, and not the person: its arguments quote such
 //! text, or it sends data to a host that such text named first.
 //!
-//! The signs are a heuristic. docs/APPROVALS.md has its error rates, which a test measures with made-up cases.
-//! Reading is no sign: a call that only reads what a page names does nothing that cannot be undone.
+//! The signs are a heuristic. docs/APPROVALS.md has its error rates, which a test measures with made-up
+//! cases. Reading is no sign: a call that only reads what a page names does nothing that cannot be undone.
 
 use agentx_types::{Access, ToolSpec};
 use serde_json::Value;
@@ -28,7 +28,8 @@ pub struct OutsideText<'a> {
 
 /// Returns the signs that a call follows text from outside, one sentence each; empty if there is none.
 ///
-/// `own` has the words of people, of the system prompt and of instruction files: what they say too is no sign.
+/// `own` has the words of people, of the system prompt and of instruction files: what they say too is no
+/// sign.
 ///
 /// ```
 /// use agentx_agent::security::{OutsideText, injection_signs};

@@ -1,9 +1,9 @@
-//! The risk of calls: the built-in analyzer, the signs that words of a call come from outside, and the decision
-//! that follows from the verdicts of all analyzers.
+//! The risk of calls: the built-in analyzer, the signs that words of a call come from outside, and the
+//! decision that follows from the verdicts of all analyzers.
 //!
-//! Everything here is a function of a call, the configuration and the conversation. The machine asks analyzers
-//! by actions (`react/assessing.rs`); those that need a model, a program or a server are elsewhere, as
-//! responders (`SecurityAnalyzer` in agentx-runtime).
+//! Everything here is a function of a call, the configuration and the conversation. The machine asks
+//! analyzers by actions (`react/assessing.rs`); those that need a model, a program or a server are elsewhere,
+//! as responders (`SecurityAnalyzer` in agentx-runtime).
 //!
 //! | file | holds |
 //! | --- | --- |

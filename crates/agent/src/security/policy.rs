@@ -10,9 +10,9 @@
 //! | ask | a judge may allow here, and refuses | deny; a person may overrule it |
 //! | ask | any others | ask, with the risk in the reason |
 //!
-//! A judge may allow only if the person's settings say so, and only a call that no rule is about, that names no
-//! file with secrets or outside of the workspace, and that no server asks about. With the policy `never`, a
-//! verdict is shown and changes nothing.
+//! A judge may allow only if the person's settings say so, and only a call that no rule is about, that names
+//! no file with secrets or outside of the workspace, and that no server asks about. With the policy `never`,
+//! a verdict is shown and changes nothing.
 
 use agentx_types::{
     Access, AgentConfig, ApprovalMode, ConfirmationPolicy, JudgeDecision, RiskVerdict, SecurityRisk,

@@ -1,4 +1,5 @@
-//! The longest quote of one text in another, by whole words without regard to case and punctuation around them.
+//! The longest quote of one text in another, by whole words without regard to case and punctuation around
+//! them.
 
 use std::collections::BTreeMap;
 

@@ -2,8 +2,8 @@
 
 use agentx::types::{
     ActionKind, AnswerChecked, ApprovalDecision, AttemptFailed, CommandRan, ConfigChange, ContentPart,
-    ContextBuilt, EffectEnded, EffectOutcome, EnvironmentEvent, FallbackAsked, InnerCallAsked, OwnerId,
-    SessionOpened, SessionRedacted, Vocabulary as _, is_unanswered,
+    ContextBuilt, EffectEnded, EffectOutcome, EnvironmentEvent, FallbackAsked, InnerCallAsked, JudgeDecision,
+    OwnerId, RiskAssessed, SessionOpened, SessionRedacted, Vocabulary as _, is_unanswered,
 };
 
 use crate::render::call_summary::call_summary;
@@ -72,6 +72,7 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
         E::SessionImported(_) => "imported: what was in progress is not continued".to_owned(),
         E::AnswerChecked(verdict) => checked(verdict),
         E::ContextBuilt(context) => built(context),
+        E::RiskAssessed(said) => assessed(said),
         E::JobEnded(ended) => format!("{} has ended: {}", visible(&ended.job), visible(&ended.how)),
         E::CommandRan(ran) => command(ran),
         E::RequestRecorded(done) => format!("the request of event {} is remembered", done.seq),
@@ -216,6 +217,7 @@ fn action(kind: ActionKind) -> &'static str {
         ActionKind::CallModel => "ask the model",
         ActionKind::Condense => "write a summary of earlier messages",
         ActionKind::BuildContext => "collect context for the run",
+        ActionKind::AssessRisk => "assess the risk of a call",
         ActionKind::CallTool => "run a tool",
         ActionKind::AnswerCall => "answer a call without running it",
         ActionKind::CheckAnswer => "hold an answer against its schema",
@@ -243,6 +245,17 @@ fn built(context: &ContextBuilt) -> String {
         None if context.text.is_empty() => format!("{source} has nothing for this input"),
         None => format!("context from {source}: {}", short(&context.text)),
     }
+}
+
+fn assessed(said: &RiskAssessed) -> String {
+    let advice = match said.decision {
+        Some(JudgeDecision::Allow) => ", allow it",
+        Some(JudgeDecision::Ask) => ", ask a person",
+        Some(JudgeDecision::Refuse) => ", refuse it",
+        None => "",
+    };
+    let (analyzer, risk) = (visible(&said.analyzer), said.risk.as_str());
+    format!("{analyzer}: risk {risk}{advice}: {}", short(&said.reason))
 }
 
 fn fallback(asked: &FallbackAsked) -> String {

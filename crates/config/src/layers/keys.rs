@@ -2,6 +2,11 @@
 //! environment variables for keys. Code that reads, merges and shows settings uses this table, and a test
 //! compares docs/CONFIG.md with it.
 
+use crate::layers::choices::{
+    APPROVALS, ASK_USER, AUTHS, CACHE_TTLS, DURABILITIES, EDIT_KEYS, JUDGES, LEVELS, LINKS, MEMORY_ACCEPTS,
+    NOTICES, ON_OR_OFF, READING_COMMANDS, REASONING_FIELDS, RISK_POLICIES, RISKS, SANDBOXES, SEARCH_ENGINES, STUCK_MODES,
+    THEMES, THINKING, UNKNOWN_RISKS, YES_OR_NO,
+};
 use crate::layers::value::ValueKind;
 
 /// A key of the configuration.
@@ -58,32 +63,11 @@ pub const APIS: &[&str] = &[
     "bedrock",
     "vertex-anthropic",
 ];
-/// The engines of `web_search`.
-const SEARCH_ENGINES: &[&str] = &["brave", "tavily", "exa", "searxng"];
-const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "api-key", "bearer", "none"];
-const APPROVALS: &[&str] = &["ask", "accept-edits", "auto", "deny"];
-const READING_COMMANDS: &[&str] = &["allow", "ask"];
-const ASK_USER: &[&str] = &["off", "decide", "wait"];
-const STUCK_MODES: &[&str] = &["off", "calls", "v0"];
-const SANDBOXES: &[&str] = agentx_sandbox::SandboxMode::WORDS;
-const MEMORY_ACCEPTS: &[&str] = &["ask", "always"];
-const ON_OR_OFF: &[&str] = &["on", "off"];
-const DURABILITIES: &[&str] = &["process", "machine"];
-const LEVELS: &[&str] = &["off", "error", "warn", "info", "debug", "trace"];
 
-const YES_OR_NO: &[&str] = &["true", "false"];
 /// The levels of reasoning effort in OpenAI's protocol.
 pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh"];
 /// The request fields for the maximum length of an answer in OpenAI's protocol.
 pub(crate) const LENGTH_FIELDS: &[&str] = &["max_tokens", "max_completion_tokens"];
-const CACHE_TTLS: &[&str] = &["5m", "1h"];
-const REASONING_FIELDS: &[&str] = &["reasoning_content", "reasoning", "none"];
-/// The ways to show reasoning.
-const THINKING: &[&str] = &["full", "folded", "hidden"];
-const THEMES: &[&str] = &["auto", "dark", "light", "none"];
-const LINKS: &[&str] = &["auto", "always", "never"];
-const EDIT_KEYS: &[&str] = &["emacs", "vi"];
-const NOTICES: &[&str] = &["bell", "osc9", "osc777", "none"];
 /// The names that a template of the status row may use.
 pub const STATUS_NAMES: &[&str] = &[
     "model",
@@ -127,6 +111,17 @@ pub const KEYS: &[SettingSpec] = &[
     key("stuck.stop_after_errors", ValueKind::Count, SetIfTrusted, Some("8"), "the same as `stuck.stop_after` for equal failing calls"),
     key("approval", ValueKind::Choice(APPROVALS), Tighten, Some("ask"), "who decides about a call that no rule covers"),
     key("rules", ValueKind::Rules, Tighten, None, "approval rules; deny beats ask, and ask beats allow; the rules of all layers apply"),
+    key("security.analyzers", ValueKind::Names("rules, model"), Never, None, "the analyzers that assess the risk of calls before these are decided: `rules` (always one of them), `model`, and names of `analyzers`; nothing is assessed if none is named"),
+    key("security.policy", ValueKind::Choice(RISK_POLICIES), Tighten, Some("risky"), "the assessed calls that need your decision although a rule or the approval mode allows them: none, those with a risk, or all"),
+    key("security.threshold", ValueKind::Choice(RISKS), Tighten, Some("high"), "the lowest risk that needs your decision with `security.policy: risky`"),
+    key("security.unknown", ValueKind::Choice(UNKNOWN_RISKS), Tighten, Some("ask"), "whether a call whose risk an analyzer does not know needs your decision with `security.policy: risky`"),
+    key("security.judge", ValueKind::Choice(JUDGES), Never, Some("strict"), "whether a judge only makes decisions stricter, or also allows calls of low risk that no rule is about and that you would be asked about"),
+    key("security.model", ValueKind::Text, Never, None, "the model that judges; the session's model by default"),
+    key("security.timeout", ValueKind::Duration, Never, Some("30s"), "maximum time for the verdict of an analyzer, at most 10m; after it the risk is unknown"),
+    key("analyzers.*.command", ValueKind::Text, Never, None, "the program of an analyzer: a path, or a name in PATH"),
+    key("analyzers.*.args", ValueKind::Names("--strict"), Never, None, "the arguments of the program"),
+    key("analyzers.*.url", ValueKind::Url, Never, None, "the address of an analyzer, in place of a program"),
+    key("analyzers.*.headers.*", ValueKind::Key, Never, None, "a header that is sent to the address, as a reference: `${NAME}`"),
     key("tools.enabled", ValueKind::Names("read, grep"), Tighten, None, "the tools to offer; all by default"),
     key("tools.disabled", ValueKind::Names("bash"), Set, None, "tools not to offer; the lists of all layers apply"),
     key("tools.timeout", ValueKind::Duration, Tighten, Some("1h"), "maximum time for one tool call"),

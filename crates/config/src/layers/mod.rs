@@ -2,6 +2,7 @@
 //! disabled tools add up.
 
 pub(crate) mod aws_endpoint;
+pub(crate) mod choices;
 pub(crate) mod duration;
 pub(crate) mod environment;
 pub(crate) mod getter;

@@ -6,6 +6,7 @@
 use crate::layers::keys::{SettingPath, WorkspaceMay};
 
 const SANDBOX: &str = "only your own settings may let the sandbox reach more";
+const ANALYZERS: &str = "only your own settings may name analyzers of risk, or let one allow calls";
 const SECRETS: &str = "only your own settings may say what is replaced as a secret";
 const ELSEWHERE: &str = "only your own settings may set where sessions and logs are kept";
 const SERVERS: &str =
@@ -25,6 +26,7 @@ pub(crate) fn why_personal(path: &SettingPath) -> Option<&'static str> {
     let why = match path.0.first().map(String::as_str) {
         Some("mcp") => SERVERS,
         Some("sandbox") => SANDBOX,
+        Some("security" | "analyzers") => ANALYZERS,
         Some("secrets") => SECRETS,
         Some("web_search") => SEARCH,
         Some("databases") => DATABASES,

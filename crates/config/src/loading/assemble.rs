@@ -26,6 +26,7 @@ use crate::settings::condense;
 use crate::settings::memory;
 use crate::settings::quotas;
 use crate::settings::sandbox;
+use crate::settings::security;
 use crate::settings::stuck;
 use crate::settings::{
     CallSettings, DatabaseSettings, DurabilitySetting, SearchSettings, SecretSettings, Settings, ToolSettings,
@@ -60,6 +61,8 @@ pub(crate) fn settings(
         environment_context: get.text("context.environment").as_deref() != Some("false"),
         condensing: condense::condensing(&get, &catalog, mistakes),
         stuck: stuck::settings(&get),
+        security: security::settings(&get, &catalog, mistakes),
+        analyzers: security::analyzers(&get, lookup, mistakes),
         tool_search: tool_search(&get),
         ask_user: get.ask_user(),
         approval: match get.text("approval").as_deref() {

@@ -168,6 +168,7 @@ impl Settings {
             all_tools: true,
             tool_search: self.tool_search,
             stuck: Some(self.stuck),
+            security: self.security.clone().map(Box::new),
             plan_mode: None,
             context_sources: self.memory.context_sources(),
             ask_user: self.ask_user.filter(|_| self.tools.offers(ASK_USER)),

@@ -9,6 +9,7 @@ pub(crate) mod guarded_files;
 pub(crate) mod memory;
 pub(crate) mod quotas;
 pub(crate) mod sandbox;
+pub(crate) mod security;
 pub(crate) mod stuck;
 
 use std::collections::BTreeSet;
@@ -18,8 +19,8 @@ use std::sync::Arc;
 use agentx_llm::Catalog;
 use agentx_sandbox::SandboxMode;
 use agentx_types::{
-    ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, ScriptedAnswer, StuckSettings,
-    ToolSearch,
+    ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, ScriptedAnswer,
+    SecuritySettings, StuckSettings, ToolSearch,
 };
 
 use crate::api_key_source::ApiKeySource;
@@ -31,6 +32,7 @@ use crate::models::provider_settings::ProviderSettings;
 use crate::origin::Sourced;
 use crate::settings::chat::ChatSettings;
 use crate::settings::quotas::Quotas;
+use crate::settings::security::AnalyzerSettings;
 
 /// All settings of a program of AgentX.
 #[derive(Clone, Debug)]
@@ -53,6 +55,10 @@ pub struct Settings {
     pub environment_context: bool,
     /// The settings of condensing.
     pub condensing: Condensing,
+    /// The analyzers that assess calls, and what follows from their verdicts; `None` if there are none.
+    pub security: Option<SecuritySettings>,
+    /// The programs and servers that assess calls.
+    pub analyzers: Vec<AnalyzerSettings>,
     /// The conditions under which the agent counts as stuck in a loop.
     pub stuck: StuckSettings,
     /// The condition under which the model searches tools of MCP servers instead of getting all of them.

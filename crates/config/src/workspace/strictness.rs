@@ -8,6 +8,7 @@ use crate::layers::keys::SettingPath;
 use crate::layers::value::Value;
 
 const LOOSER_SANDBOX: &str = "only your own settings may loosen the sandbox";
+const LOOSER_SECURITY: &str = "only your own settings may ask you about fewer risks";
 const LOOSER_MEMORY: &str = "only your own settings may turn memory on or let it keep or use more";
 
 /// Returns why a folder, trusted or not, may not set this; `None` if it may.
@@ -34,6 +35,7 @@ pub(crate) fn why_never(path: &SettingPath) -> Option<&'static str> {
     match path.0.first()?.as_str() {
         "sandbox" => Some(LOOSER_SANDBOX),
         "memory" => Some(LOOSER_MEMORY),
+        "security" => Some(LOOSER_SECURITY),
         _ => None,
     }
 }
@@ -54,6 +56,9 @@ pub(crate) fn is_stricter(path: &SettingPath, value: &Value, present: &Value) ->
         }
         (Value::Text(new), Value::Text(old)) if path.0 == ["tools", "reading_commands"] => {
             new == old || new == "ask"
+        }
+        (Value::Text(new), Value::Text(old)) if path.0.first().is_some_and(|first| first == "security") => {
+            is_stricter_security(path, new, old)
         }
         (Value::Text(new), Value::Text(old)) if path.0 == ["durability"] => new == old || new == "machine",
         (Value::Text(new), Value::Text(old)) if path.0 == ["context", "environment"] => {
@@ -80,6 +85,20 @@ fn is_stricter_memory(path: &SettingPath, new: &str, old: &str) -> bool {
         _ => return false,
     };
     new == old || new == strictest
+}
+
+/// Returns whether a word of a setting of the analyzers of risk is as strict as another, or stricter.
+fn is_stricter_security(path: &SettingPath, new: &str, old: &str) -> bool {
+    let words: &[&str] = match path.0.last().map(String::as_str) {
+        Some("policy") => &["never", "risky", "always"],
+        Some("threshold") => &["high", "medium", "low"],
+        Some("unknown") => &["ignore", "ask"],
+        _ => return false,
+    };
+    let strictness = |word: &str| words.iter().position(|known| *known == word);
+    strictness(new)
+        .zip(strictness(old))
+        .is_some_and(|(new, old)| new >= old)
 }
 
 /// Returns whether a word of a setting of the sandbox is as strict as another, or stricter.
@@ -140,6 +159,24 @@ mod tests {
         assert!(is_stricter(&path, &word("false"), &word("true")));
         assert!(is_stricter(&path, &word("true"), &word("true")));
         assert!(!is_stricter(&path, &word("true"), &word("false")));
+    }
+
+    #[test]
+    fn a_workspace_may_only_have_more_risks_asked_about() {
+        for (key, words) in [
+            ("security.policy", &["never", "risky", "always"][..]),
+            ("security.threshold", &["high", "medium", "low"]),
+            ("security.unknown", &["ignore", "ask"]),
+        ] {
+            let path = SettingPath::dotted(key);
+            for (at, new) in words.iter().enumerate() {
+                for (before, old) in words.iter().enumerate() {
+                    let [new, old] = [new, old].map(|word| Value::Text((*word).into()));
+                    assert_eq!(is_stricter(&path, &new, &old), at >= before, "{key} {new} {old}");
+                }
+            }
+            assert!(why_never(&path).is_some(), "{key}");
+        }
     }
 
     #[test]

@@ -63,6 +63,7 @@ fn runtime(url: &str, log: Arc<FaultyLog>) -> NodeRuntime {
         guard: None,
         redactor: None,
         context: Default::default(),
+        analyzers: Default::default(),
         program: "test".into(),
         data_dir: PathBuf::new(),
     })

@@ -177,6 +177,7 @@ async fn run(redactor: Option<Redactor>) -> Seen {
         guard: None,
         redactor,
         context: Default::default(),
+        analyzers: Default::default(),
     });
     let session = runtime.open(OpenRequest::New(Box::new(config))).await.unwrap();
     let input = planted_input();

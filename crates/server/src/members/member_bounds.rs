@@ -142,8 +142,7 @@ impl MemberBounds {
         }
     }
 
-    /// Describes what `after` allows an agent beyond both `before` and the settings of the server; `None` if
-    /// it widens nothing. The whole configuration is compared, including the agents that it may create.
+    /// Describes what `after` and its agents may do beyond `before` and the server's settings; `None` if nothing.
     fn widened(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
         // All fields are named: a new field needs a decision here whether it can allow an agent more.
         let AgentConfig {
@@ -178,6 +177,7 @@ impl MemberBounds {
             plan_mode,
             context_sources: _,
             web_text: _,
+            security: _,
         } = after;
         let summarizer = condensing
             .as_deref()

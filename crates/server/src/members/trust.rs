@@ -176,6 +176,8 @@ fn known_here(
         fallbacks,
         condensing,
         stuck,
+        // Only the settings of the operator name analyzers, or let a judge allow anything.
+        security: settings.security.clone().map(Box::new),
         tools: own_tools(settings, &runtime.tools(), &config.tools, &agents),
         instructions,
         workspace,

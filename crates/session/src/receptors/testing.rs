@@ -86,6 +86,7 @@ pub(super) fn config() -> AgentConfig {
         stuck: None,
         context_sources: Vec::new(),
         web_text: false,
+        security: None,
         answer_schema: None,
     }
 }

@@ -13,8 +13,8 @@
 mod outside_text;
 
 use agentx_types::{
-    ActionBody, ActionId, Approval, ApprovalDecision, AssessRisk, Envelope, EnvironmentEvent, RequestedCall,
-    RiskAssessed, ToolCallId, ToolSpec, ToolStatus, shortened,
+    ActionBody, ActionId, Approval, ApprovalDecision, AssessRisk, Envelope, EnvironmentEvent, MODEL_ANALYZER,
+    RequestedCall, RiskAssessed, ToolCallId, ToolSpec, ToolStatus, shortened,
 };
 use serde_json::Value;
 
@@ -86,8 +86,8 @@ impl ReactAgent {
         self.ledger.add(call, stage);
     }
 
-    /// Returns whether a person overruled the refusal of exactly this call, and uses that up. A rule that asks
-    /// about the call still asks.
+    /// Returns whether a person overruled the refusal of exactly this call, and uses that up. A rule that
+    /// asks about the call still asks.
     fn is_overruled(&mut self, call: &RequestedCall, tool: &ToolSpec) -> bool {
         let ruled = approval::explain_decision(&self.config, tool, &call.input);
         let is_asked = matches!(ruled.verdict, Verdict::Ask(_)) && !ruled.rules.is_empty();
@@ -116,9 +116,14 @@ impl ReactAgent {
             .iter()
             .filter(|analyzer| wanted(&analyzer.name))
         {
+            let mut asked = analyzer.clone();
+            if asked.name == MODEL_ANALYZER {
+                let own = || Box::new(self.config.model.clone());
+                asked.model.get_or_insert_with(own);
+            }
             let body = ActionBody::AssessRisk(AssessRisk {
                 tool_call_id: assessed.id.clone(),
-                analyzer: analyzer.clone(),
+                analyzer: asked,
                 tool: Box::new(assessed.tool.clone()),
                 input: assessed.input.clone(),
                 workspace: self.config.workspace.clone(),
@@ -303,9 +308,9 @@ impl ReactAgent {
         }
     }
 
-    /// Applies a person's decision about a call that a judge refused: if they allow it, the model is told, and
-    /// the same call runs when it makes it again. "Session" and "always" allow the same call any number of
-    /// times. Any other decision is ignored, as is one of a person who may not decide for the server.
+    /// Applies a person's decision about a call that a judge refused: if they allow it, the model is told,
+    /// and the same call runs when it makes it again. "Session" and "always" allow the same call any number
+    /// of times. Any other decision is ignored, as is one of a person who may not decide for the server.
     pub(super) fn overrule(&mut self, approval: &Approval, step: &mut RunStep<'_>) {
         let Some(refused) = self.refused.undecided(&approval.tool_call_id).cloned() else {
             return;
