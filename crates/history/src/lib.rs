@@ -8,6 +8,7 @@
 pub mod cache;
 mod escaped_json;
 pub mod fixture;
+mod judge_score;
 pub mod portable;
 mod rewind;
 mod rule_trial;
@@ -15,6 +16,7 @@ mod stats;
 pub mod transcript;
 
 pub use escaped_json::plain_json;
+pub use judge_score::{AnalyzerScore, JudgeDisagreement, JudgeScore, JudgeScoring, judge_score};
 pub use portable::{export, import};
 pub use rewind::*;
 pub use rule_trial::{ChangedCall, RuleTrial, TrialReport, try_rule};

@@ -315,6 +315,15 @@ impl SessionFold {
             .collect()
     }
 
+    /// The calls of all agents that a judge refused and nobody has decided about.
+    fn refused_calls(&self) -> Vec<PendingApproval> {
+        let agents = self.agents.iter().filter_map(Agent::react);
+        let refused = agents.flat_map(|agent| agent.refused_calls());
+        refused
+            .map(|refused| PendingApproval::of(&refused.call, &refused.question))
+            .collect()
+    }
+
     /// Records the tools of the root agent, and the changes by the program that opened the session.
     fn note_tools(&mut self, fact: &Envelope<EnvironmentEvent>) {
         use EnvironmentEvent as E;
@@ -354,6 +363,7 @@ impl SessionFold {
             config: AgentConfig::clone(agent.config()),
             run,
             pending_approvals: self.pending_approvals(),
+            refused_calls: self.refused_calls(),
             waits: self.waits(),
             only_waits: self.only_waits(),
             queued: agent

@@ -26,6 +26,9 @@ pub struct SessionState {
     pub run: Option<RunState>,
     /// Calls that a person has to decide about.
     pub pending_approvals: Vec<PendingApproval>,
+    /// Calls that a judge refused and that a person may still allow, by an approval like any other.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refused_calls: Vec<PendingApproval>,
     /// The waits of the session whose time is known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub waits: Vec<OpenWait>,

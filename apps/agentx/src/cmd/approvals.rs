@@ -3,8 +3,8 @@
 use agentx::config::{
     Loaded, SettingOrigin, WrittenRule, add_rule, nearest, parse_effect, parse_rule, rule_path, show_rule,
 };
-use agentx::history::{TrialReport, try_rule};
-use agentx::runtime::{Delivery, SessionFold, SessionQuery, View, names_a_tool};
+use agentx::history::try_rule;
+use agentx::runtime::{Delivery, SessionFold, View, names_a_tool};
 use agentx::types::{AgentConfig, Rule, RuleEffect, ToolSpec};
 use serde_json::{Value, json};
 
@@ -14,15 +14,12 @@ use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
-use crate::render::call_summary::call_summary;
 use crate::render::clean::visible;
-use crate::render::table::table;
-use crate::render::units;
-use crate::rules::{TestedCall, no_rule, remove_from_file, render};
+use crate::rules::{
+    TestedCall, no_rule, overrule, print_score, remove_from_file, render, sessions_to_read, trial_table,
+};
 use crate::session_opening::{self, CommandLineOverrides};
 use crate::start::SettingsRead::All;
-
-const ALL: usize = 100_000;
 
 /// Does what was asked for.
 pub(crate) fn run(
@@ -59,6 +56,8 @@ pub(crate) fn run(
             ApprovalsCommand::Add(args) => add(&place.runtime().tools(), loaded, args, console)?,
             ApprovalsCommand::Remove { number } => remove(loaded, *number, console)?,
             ApprovalsCommand::Replay(args) => trial(place, args, json, console).await?,
+            ApprovalsCommand::Score(args) => print_score(place.runtime(), args, json, console).await?,
+            ApprovalsCommand::Overrule(args) => overrule(place.runtime(), args, json, console).await?,
         }
         Ok(Exit::Ok)
     })
@@ -263,26 +262,7 @@ async fn trial(
         );
         console.say(&note);
     }
-    let sessions = match &args.session {
-        Some(id) => vec![runtime.resolve(id).await?],
-        None => {
-            let query = SessionQuery {
-                owner: runtime.owner().clone(),
-                workspace: None,
-                limit: ALL,
-                before: None,
-            };
-            let found = runtime.sessions(query).await?;
-            if found.len() > args.sessions {
-                let (looked, all) = (args.sessions, found.len());
-                console.say(&format!(
-                    "note: checked the latest {looked} of {all} sessions; `--sessions all` checks all of them\n"
-                ));
-            }
-            let latest = found.into_iter().take(args.sessions);
-            latest.map(|info| info.session_id).collect()
-        }
-    };
+    let sessions = sessions_to_read(runtime, args.session.as_deref(), args.sessions, console).await?;
     let mut reports = Vec::new();
     for session in &sessions {
         reports.push(try_rule(runtime, session, &rule).await?);
@@ -294,50 +274,4 @@ async fn trial(
         return console.out_pretty(&json!({"rule": rule, "sessions": reports}));
     }
     console.out(&trial_table(&rule, &reports, args.limit, console.out_width()))
-}
-
-fn trial_table(rule: &Rule, reports: &[TrialReport], limit: usize, width: usize) -> String {
-    let calls: u64 = reports.iter().map(|report| report.calls).sum();
-    let changed: u64 = reports.iter().map(|report| report.changed).sum();
-    let mut rows = vec![
-        ["SESSION", "EVENT", "WAS", "WOULD BE", "CALL"]
-            .map(str::to_owned)
-            .to_vec(),
-    ];
-    let all = reports
-        .iter()
-        .flat_map(|report| report.changes.iter().map(move |change| (report, change)));
-    for (report, change) in all.take(limit) {
-        let answered = match change.answered {
-            Some(agentx::types::ApprovalDecision::Deny) => ", refused",
-            Some(_) => ", allowed",
-            None => "",
-        };
-        rows.push(vec![
-            report.session_id.to_string(),
-            change.seq.to_string(),
-            format!("{}{answered}", change.was.as_str()),
-            change.would_be.as_str().to_owned(),
-            format!(
-                "{}  {}",
-                visible(&change.name),
-                call_summary(&change.name, &change.input)
-            ),
-        ]);
-    }
-    let mut text = match rows.len() {
-        1 => String::new(),
-        _ => table(&rows, width),
-    };
-    let shown = rows.len() as u64 - 1;
-    if shown < changed {
-        text.push_str(&format!("… and {} more\n", changed - shown));
-    }
-    text.push_str(&format!(
-        "{}: {changed} of {} in {} would have been decided differently\n",
-        visible(&show_rule(rule)),
-        units::counted(calls, "call"),
-        units::counted(reports.len(), "session"),
-    ));
-    text
 }

@@ -6,6 +6,9 @@ use agentx_types::{DecidedCall, RequestedCall, ToolCallId, shortened};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::policy::verdict_words;
+use crate::permissions::approval::Question;
+
 /// Maximum number of remembered refusals; the latest stay.
 const MOST_REFUSED: usize = 64;
 /// Maximum number of decisions that a judge is told of; the latest stay.
@@ -18,11 +21,9 @@ const CALL_CHARS: usize = 400;
 pub struct RefusedCall {
     /// The call.
     pub call: RequestedCall,
-    /// The verdicts, in words.
-    pub verdict: String,
-    /// Whether the settings of a server ask about it, so that it takes more than a role to allow it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub by_server: bool,
+    /// The question to a person who may overrule the refusal: the verdicts, and whether the settings of a
+    /// server ask about the call, so that it takes more than a role to allow it.
+    pub question: Question,
     /// The number of times that the same call may run, because a person overruled the refusal: `None` until
     /// somebody decides, 0 after a person agreed or the call has run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,9 +43,9 @@ impl RefusedCalls {
         self.calls.is_empty() && self.decided.is_empty()
     }
 
-    /// The remembered refusals, the oldest first.
-    pub(crate) fn calls(&self) -> &[RefusedCall] {
-        &self.calls
+    /// The refusals that nobody has decided about, the oldest first.
+    pub(crate) fn open(&self) -> impl Iterator<Item = &RefusedCall> {
+        self.calls.iter().filter(|refused| refused.allowed.is_none())
     }
 
     /// The decisions that judges are told of, the oldest first.
@@ -60,8 +61,7 @@ impl RefusedCalls {
 
     /// The refusal of this call, if nobody has decided about it.
     pub(crate) fn undecided(&self, id: &ToolCallId) -> Option<&RefusedCall> {
-        let is_it = |refused: &&RefusedCall| refused.call.tool_call_id == *id && refused.allowed.is_none();
-        self.calls.iter().find(is_it)
+        self.open().find(|refused| refused.call.tool_call_id == *id)
     }
 
     /// Records a person's decision about a refusal: the same call may run this many times.
@@ -74,7 +74,7 @@ impl RefusedCalls {
             return;
         };
         refused.allowed = Some(times);
-        let (call, verdict) = (refused.call.clone(), refused.verdict.clone());
+        let (call, verdict) = (refused.call.clone(), verdict_words(&refused.question.risk));
         self.note(&call, &verdict, times > 0);
     }
 

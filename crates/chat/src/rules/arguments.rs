@@ -36,6 +36,10 @@ pub enum ApprovalsCommand {
     },
     /// Show which calls in past sessions a new rule would have decided differently
     Replay(TrialArgs),
+    /// Show how often analyzers of risk agreed with people in past sessions, and each disagreement
+    Score(ScoreArgs),
+    /// List the calls that a judge refused in a session, or allow one of them
+    Overrule(OverruleArgs),
 }
 
 impl ApprovalsCommand {
@@ -79,4 +83,30 @@ pub struct TrialArgs {
     /// Show at most N calls
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub limit: usize,
+}
+
+/// `agentx approvals score`
+#[derive(Args, Debug)]
+pub struct ScoreArgs {
+    /// Check this session only
+    #[arg(long, value_name = "ID", conflicts_with = "sessions")]
+    pub session: Option<String>,
+    /// Check the N latest sessions, or `all`
+    #[arg(long, value_name = "N", default_value = "20", value_parser = numbers::count_or_all, allow_negative_numbers = true)]
+    pub sessions: usize,
+    /// Show at most N disagreements
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub limit: usize,
+}
+
+/// `agentx approvals overrule`
+#[derive(Args, Debug)]
+pub struct OverruleArgs {
+    /// The session
+    pub session: String,
+    /// The call, as the list shows it; without it, the calls are listed
+    pub call: Option<String>,
+    /// Agree with the refusal instead of allowing the call
+    #[arg(long)]
+    pub refuse: bool,
 }

@@ -2,6 +2,8 @@
 //! them from their files.
 
 mod arguments;
+mod judges;
+mod past_sessions;
 mod trial;
 
 use agentx::config::{SettingOrigin, remove_rule, show_rule};
@@ -11,7 +13,9 @@ use agentx::types::{AgentConfig, ApprovalMode, ApprovalRequested, Rule, ToolSpec
 use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::table::whole;
-pub use arguments::{AddRuleArgs, ApprovalsCommand, TrialArgs};
+pub use arguments::{AddRuleArgs, ApprovalsCommand, OverruleArgs, ScoreArgs, TrialArgs};
+pub use judges::{overrule, print_score};
+pub use past_sessions::{sessions_to_read, trial_table};
 pub use trial::TestedCall;
 
 /// The rules of an agent and the defaults, as a table, each with the number by which it is removed, and where

@@ -176,7 +176,7 @@ impl AuthorizedSession {
         decision: ApprovalDecision,
     ) -> Result<bool, RuntimeError> {
         let now = self.session.state().await?;
-        let mut waiting = now.pending_approvals.iter();
+        let mut waiting = now.pending_approvals.iter().chain(&now.refused_calls);
         let by_server = waiting.any(|asked| asked.tool_call_id == *call && asked.by_server);
         let decider = CallDecider::new(&self.state, &self.caller, &self.access, &now.sharing);
         let checked = decider.check(decision, by_server);

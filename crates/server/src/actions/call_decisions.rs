@@ -99,7 +99,7 @@ impl CallDecider {
 
     /// Adds the valid answers to each question of a session.
     pub(crate) fn offer(self, mut state: SessionState) -> SessionState {
-        for call in &mut state.pending_approvals {
+        for call in state.pending_approvals.iter_mut().chain(&mut state.refused_calls) {
             call.answers = Some(self.answers(call));
         }
         state

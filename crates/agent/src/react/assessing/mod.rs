@@ -21,7 +21,7 @@ use serde_json::Value;
 use super::ReactAgent;
 use super::nested_calls::{NestedCall, NestedStage, decision_of};
 use crate::ledger::{CallStage, LedgerEntry};
-use crate::permissions::approval::{self, Verdict};
+use crate::permissions::approval::{self, Question, Verdict};
 use crate::run_lifecycle::RunStep;
 use crate::security::{
     AwaitedVerdict, CallAssessment, RefusedCall, decide_assessed, needs_assessment, verdict_words,
@@ -38,9 +38,9 @@ struct Assessed<'a> {
 }
 
 impl ReactAgent {
-    /// Calls that a judge refused, the oldest first.
-    pub fn refused_calls(&self) -> &[RefusedCall] {
-        self.refused.calls()
+    /// Calls that a judge refused and nobody has decided about, the oldest first.
+    pub fn refused_calls(&self) -> impl Iterator<Item = &RefusedCall> {
+        self.refused.open()
     }
 
     /// Returns whether a judge refused this call and nobody has decided about that.
@@ -178,11 +178,14 @@ impl ReactAgent {
         };
         let made = decide_assessed(&self.config, &tool, &call.input, &verdicts);
         if made.by_judge {
-            let by_server = approval::asked_by_server(&self.config, &tool, &call.input);
+            let reason = format!("a judge refused it: {}", verdict_words(&verdicts));
+            let question = approval::question_because(&self.config, &tool, &call.input, &reason);
             self.refused.add(RefusedCall {
                 call: call.clone(),
-                verdict: verdict_words(&verdicts),
-                by_server,
+                question: Question {
+                    risk: verdicts.clone(),
+                    ..question
+                },
                 allowed: None,
             });
         }
@@ -316,7 +319,7 @@ impl ReactAgent {
             return;
         };
         let allows = approval.decision != ApprovalDecision::Deny;
-        if allows && refused.by_server && approval.limited {
+        if allows && refused.question.by_server && approval.limited {
             return;
         }
         self.note_decision(&refused.call, approval, step);
