@@ -12,5 +12,6 @@ mod ingress;
 mod journals;
 mod newer_answers;
 mod reactors;
+mod security;
 mod streams;
 mod waits;

@@ -7,6 +7,8 @@ mod addresses;
 mod answers;
 #[cfg(test)]
 mod approvals;
+#[cfg(test)]
+mod assessing;
 mod built_context;
 #[cfg(test)]
 mod condensing;
@@ -37,6 +39,8 @@ mod harness;
 mod hidden;
 #[cfg(test)]
 mod histories;
+#[cfg(test)]
+mod injection;
 mod limit_questions;
 #[cfg(test)]
 mod limits;
