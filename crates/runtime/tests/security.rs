@@ -15,10 +15,10 @@ use agentx_types::{
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
-/// An agent that asks nobody, may write, and has one analyzer.
-fn config() -> AgentConfig {
+/// An agent that asks nobody, may write, and has one analyzer with this time limit.
+fn config(timeout_ms: u64) -> AgentConfig {
     let mut analyzer = AnalyzerSpec::new("gate");
-    analyzer.timeout_ms = 20;
+    analyzer.timeout_ms = timeout_ms;
     analyzer.model = Some(Box::new(fixture::config().model));
     AgentConfig {
         approval: ApprovalMode::Deny,
@@ -39,13 +39,13 @@ fn config() -> AgentConfig {
 }
 
 /// Has a call assessed by this responder, if there is one; returns the verdict and the status of the call.
-async fn assessed(responder: Option<Arc<dyn Effector>>) -> (RiskAssessed, ToolStatus) {
+async fn assessed(timeout_ms: u64, responder: Option<Arc<dyn Effector>>) -> (RiskAssessed, ToolStatus) {
     let call = ModelScript::call("call_1", "write", json!({"path": "a"}));
     let mut world = MemoryWorld::new([call, ModelScript::text("done")]);
     if let Some(responder) = responder {
         world = world.with_effector(ActionKind::AssessRisk, responder);
     }
-    let session = world.open_new(config()).await;
+    let session = world.open_new(config(timeout_ms)).await;
     let seq = session.send(UserInput::text("go")).await.unwrap();
     assert_eq!(run_ended(&*session, seq - 1).await, RunStatus::Completed);
     let (mut verdicts, mut statuses) = (Vec::new(), Vec::new());
@@ -100,7 +100,7 @@ async fn a_missing_or_failing_analyzer_gives_an_unknown_risk_within_its_limit() 
         faulty(Faulty::Panics),
         faulty(Faulty::AnswersForAnotherCall),
     ] {
-        let (verdict, status) = assessed(responder).await;
+        let (verdict, status) = assessed(20, responder).await;
         assert_eq!(
             (verdict.risk, verdict.decision),
             (SecurityRisk::Unknown, None),
@@ -126,7 +126,7 @@ impl SecurityAnalyzer for Silent {
 #[tokio::test(start_paused = true)]
 async fn an_analyzer_without_an_answer_says_so_itself() {
     let responder = AnalyzerResponder::new(Arc::new(Silent));
-    let (verdict, _) = assessed(Some(Arc::new(responder))).await;
+    let (verdict, _) = assessed(20, Some(Arc::new(responder))).await;
     assert_eq!(
         (verdict.risk, verdict.reason.as_str()),
         (SecurityRisk::Unknown, "no verdict within 20ms")
@@ -136,7 +136,7 @@ async fn an_analyzer_without_an_answer_says_so_itself() {
 #[tokio::test]
 async fn the_built_in_analyzer_answers_and_the_call_is_made() {
     let responder = AnalyzerResponder::new(Arc::new(RulesAnalyzer));
-    let (verdict, status) = assessed(Some(Arc::new(responder))).await;
+    let (verdict, status) = assessed(30_000, Some(Arc::new(responder))).await;
     assert_eq!(verdict.risk, SecurityRisk::Low, "{verdict:?}");
     assert_eq!(
         status,
@@ -166,7 +166,7 @@ async fn a_judge_decides_and_its_cost_is_in_the_log() {
     ] {
         let models = ScriptedModel::new([ModelScript::text(answer)]);
         let judge = AnalyzerResponder::new(Arc::new(ModelJudge::new(Arc::new(models))));
-        let (verdict, decided) = assessed(Some(Arc::new(judge))).await;
+        let (verdict, decided) = assessed(30_000, Some(Arc::new(judge))).await;
         assert_eq!(
             (verdict.risk, verdict.decision, decided),
             (risk, decision, status),
@@ -181,7 +181,7 @@ async fn a_judge_decides_and_its_cost_is_in_the_log() {
 async fn a_judge_whose_model_fails_knows_nothing() {
     let models = ScriptedModel::new([ModelScript::error("server_error", "it is down")]);
     let judge = AnalyzerResponder::new(Arc::new(ModelJudge::new(Arc::new(models))));
-    let (verdict, _) = assessed(Some(Arc::new(judge))).await;
+    let (verdict, _) = assessed(30_000, Some(Arc::new(judge))).await;
     assert_eq!(verdict.risk, SecurityRisk::Unknown);
     assert!(verdict.reason.contains("it is down"), "{verdict:?}");
 }
