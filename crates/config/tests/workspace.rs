@@ -2,6 +2,8 @@
 //! folder's to say.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
+#[path = "workspace/analyzers.rs"]
+mod analyzers;
 #[path = "workspace/bill.rs"]
 mod bill;
 #[path = "workspace/catalog_keys.rs"]

@@ -31,6 +31,7 @@ mod identity;
 #[cfg(unix)]
 mod imported;
 mod instructions;
+mod judging;
 mod left_behind;
 mod left_queued;
 mod limit_question;
