@@ -41,21 +41,24 @@ mod of_settings {
 
     use agentx_config::{AnalyzerTarget, Settings};
     use agentx_runtime::SecurityAnalyzer;
+    use agentx_tools::ProgramEnvironment;
 
     use crate::analyzer_program::ProgramAnalyzer;
     use crate::analyzer_server::ServerAnalyzer;
-    use crate::from_settings::program_environment;
     use crate::node_parts::AnalyzerServices;
 
-    /// The analyzers that the person's settings name.
-    pub(crate) fn analyzers_of(settings: &Settings) -> AnalyzerServices {
-        let withheld = || program_environment(settings).withheld();
+    /// The analyzers that the person's settings name. Programs get the variables of `environment`.
+    pub(crate) fn analyzers_of(settings: &Settings, environment: &ProgramEnvironment) -> AnalyzerServices {
         let one = |target: &AnalyzerTarget| -> Arc<dyn SecurityAnalyzer> {
             match target {
                 AnalyzerTarget::Program { command, args } => Arc::new(ProgramAnalyzer {
                     command: command.clone(),
                     args: args.clone(),
-                    withheld: withheld().into_iter().map(|variable| variable.name).collect(),
+                    withheld: environment
+                        .withheld()
+                        .into_iter()
+                        .map(|variable| variable.name)
+                        .collect(),
                 }),
                 AnalyzerTarget::Address { url, headers } => Arc::new(ServerAnalyzer {
                     url: url.clone(),

@@ -111,7 +111,7 @@ impl NodeParts {
         });
         Self {
             context: without_memory(),
-            analyzers: analyzers_of(settings),
+            analyzers: analyzers_of(settings, &program_environment(settings)),
             log,
             owner: OwnerId::new(LOCAL_OWNER),
             models: models(&settings.catalog, &settings.providers),

@@ -90,7 +90,9 @@ impl NestedCall {
         match form {
             Some(form) => judge_question(config, &self.tool, &self.call.input, form),
             None => {
-                let verdicts = self.question().map_or(&[][..], |question| &question.risk);
+                let verdicts = self
+                    .question()
+                    .map_or(&[][..], |question| question.risk.as_slice());
                 self.decide_assessed(config, verdicts)
             }
         }

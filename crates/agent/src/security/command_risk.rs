@@ -91,7 +91,7 @@ pub(super) fn of_line(line: &str, workspace: &str) -> (SecurityRisk, String) {
 
 /// The reason why a line has the highest risk.
 fn rail(line: &str, reading: &CommandAnalysis, workspace: &str) -> Option<String> {
-    if let Some(program) = runs_what_it_gets(line, reading) {
+    if let Some(program) = feeder_of_interpreter(line, reading) {
         return Some(format!("it runs what `{program}` returns"));
     }
     if let Some(part) = REMOTE_SHELLS.iter().find(|part| line.contains(**part)) {
@@ -152,7 +152,7 @@ fn programs(reading: &CommandAnalysis) -> impl Iterator<Item = &str> {
 
 /// The program whose output the line runs: an interpreter reads a pipe or a substitution that a program which
 /// fetches or decodes feeds.
-fn runs_what_it_gets(line: &str, reading: &CommandAnalysis) -> Option<String> {
+fn feeder_of_interpreter(line: &str, reading: &CommandAnalysis) -> Option<String> {
     let feeds = |program: &str| FETCHERS.contains(&program) || DECODERS.contains(&program);
     let runs = |program: &str| INTERPRETERS.contains(&program);
     let feeder = programs(reading).find(|program| feeds(program))?.to_owned();

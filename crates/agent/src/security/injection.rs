@@ -2,7 +2,7 @@
 //! text, or it sends data to a host that such text named first.
 //!
 //! The signs are a heuristic. docs/APPROVALS.md has its error rates, which a test measures with made-up
-//! cases. Reading is no sign: a call that only reads what a page names does nothing that cannot be undone.
+//! cases. Reading does not count: a call that only reads what a page names does nothing that cannot be undone.
 
 use agentx_types::{Access, ToolSpec};
 use serde_json::Value;

@@ -120,7 +120,7 @@ fn decide_after(
                 reason: format!("{}, and nobody can be asked", judged.reason),
             })
         }
-        Verdict::Allow { .. } if judged.asks => by_rules(Verdict::Ask(approval::question_because(
+        Verdict::Allow { .. } if judged.asks => by_rules(Verdict::Ask(approval::risk_question(
             config,
             tool,
             input,

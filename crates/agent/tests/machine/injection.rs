@@ -65,7 +65,7 @@ fn attacks_and_harmless_calls_are_told_apart_as_the_page_says() {
 }
 
 #[test]
-fn words_that_a_person_said_too_are_no_sign() {
+fn words_that_a_person_said_too_do_not_count() {
     for (case, signs) in signs_of("attack") {
         if signs.is_empty() {
             continue;

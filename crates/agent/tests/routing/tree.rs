@@ -240,6 +240,7 @@ pub(crate) fn consequence(action: &Action) -> Option<EventDraft<Event>> {
         ActionBody::CallModel(_)
         | ActionBody::Condense(_)
         | ActionBody::BuildContext(_)
+        | ActionBody::AssessRisk(_)
         | ActionBody::CallTool(_)
         | ActionBody::StartTimer(_) => {
             let started = ActionStarted {

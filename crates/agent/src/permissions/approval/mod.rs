@@ -224,12 +224,7 @@ fn judge_by(
 }
 
 /// The question about a call that no rule asks about, for this reason.
-pub(crate) fn question_because(
-    config: &AgentConfig,
-    tool: &ToolSpec,
-    input: &Value,
-    reason: &str,
-) -> Question {
+pub(crate) fn risk_question(config: &AgentConfig, tool: &ToolSpec, input: &Value, reason: &str) -> Question {
     Question {
         by_server: asked_by_server(config, tool, input),
         ..Question::new(reason.to_owned(), suggested(config, tool, input))

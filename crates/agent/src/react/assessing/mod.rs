@@ -179,7 +179,7 @@ impl ReactAgent {
         let made = decide_assessed(&self.config, &tool, &call.input, &verdicts);
         if made.by_judge {
             let reason = format!("a judge refused it: {}", verdict_words(&verdicts));
-            let question = approval::question_because(&self.config, &tool, &call.input, &reason);
+            let question = approval::risk_question(&self.config, &tool, &call.input, &reason);
             self.refused.add(RefusedCall {
                 call: call.clone(),
                 question: Question {
