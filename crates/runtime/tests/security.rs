@@ -115,9 +115,9 @@ async fn a_missing_or_failing_analyzer_gives_an_unknown_risk_within_its_limit() 
 }
 
 /// An analyzer that never answers.
-struct Silent;
+struct NeverAnswers;
 
-impl SecurityAnalyzer for Silent {
+impl SecurityAnalyzer for NeverAnswers {
     fn assess(&self, _: CallToAssess) -> BoxFuture<'static, AnalyzerAnswer> {
         Box::pin(std::future::pending())
     }
@@ -125,7 +125,7 @@ impl SecurityAnalyzer for Silent {
 
 #[tokio::test(start_paused = true)]
 async fn an_analyzer_without_an_answer_says_so_itself() {
-    let responder = AnalyzerResponder::new(Arc::new(Silent));
+    let responder = AnalyzerResponder::new(Arc::new(NeverAnswers));
     let (verdict, _) = assessed(20, Some(Arc::new(responder))).await;
     assert_eq!(
         (verdict.risk, verdict.reason.as_str()),

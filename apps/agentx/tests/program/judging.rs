@@ -3,6 +3,7 @@
 #![cfg(unix)]
 
 use crate::common::{Sandbox, check};
+use crate::pty::Pty;
 
 /// The scripted model is both the agent and the judge. All of it is made up.
 const ANSWERS: &str = r#"
@@ -59,6 +60,25 @@ fn a_refusal_is_overruled_from_another_program_and_scored() {
         0,
         &["ANALYZER", "model", "rules", "HIGH", "allowed", "echo secret"],
     );
+}
+
+#[test]
+fn a_refusal_is_overruled_in_the_chat() {
+    let sandbox = Sandbox::new();
+    sandbox.demo(ANSWERS, "approval: auto\nsecurity: {analyzers: [model]}\n");
+    let mut chat = Pty::start(&sandbox, &["chat"], 100, 50);
+    chat.wait_for_last("›");
+    chat.keys("go\r");
+    chat.wait_for("It was refused.");
+    chat.keys("/approvals overrule\r");
+    chat.wait_for("HIGH: made up");
+    chat.keys("/approvals overrule 1\r");
+    chat.wait_for("allowed: the call runs when the model makes it again");
+    chat.keys("again\r");
+    chat.wait_for("It ran.");
+    chat.wait_for_last("›");
+    chat.keys("\u{4}");
+    assert_eq!(chat.end(), Some(0));
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn render_score(
             visible(&one.verdict.analyzer),
             one.verdict.risk.as_str().to_owned(),
             person.to_owned(),
-            format!("{}  {}", visible(&one.name), describe(&one.input)),
+            format!("{}  {}", visible(&one.name), call_summary(&one.name, &one.input)),
         ]);
     }
     let (shown, disagreed) = (
@@ -160,6 +160,19 @@ async fn decide(
     Ok((refused, Some(call)))
 }
 
+/// Renders the refused calls of a session in a chat, each with the number by which it is allowed.
+pub(crate) fn numbered_refusals(refused: &[PendingApproval]) -> String {
+    if refused.is_empty() {
+        return "no refusal of a judge is open".to_owned();
+    }
+    let line = |(index, call): (usize, &PendingApproval)| {
+        let (number, name, reason) = (index + 1, visible(&call.name), visible(&call.reason));
+        format!("{number}  {name}  {}\n   {reason}", call_summary(&call.name, &call.input))
+    };
+    let lines: Vec<String> = refused.iter().enumerate().map(line).collect();
+    lines.join("\n")
+}
+
 /// Renders the refused calls of a session.
 fn list(refused: &[PendingApproval], session: &SessionId, width: usize) -> String {
     if refused.is_empty() {
@@ -170,7 +183,7 @@ fn list(refused: &[PendingApproval], session: &SessionId, width: usize) -> Strin
         rows.push(vec![
             visible(call.tool_call_id.as_str()),
             visible(&call.reason),
-            format!("{}  {}", visible(&call.name), describe(&call.input)),
+            format!("{}  {}", visible(&call.name), call_summary(&call.name, &call.input)),
         ]);
     }
     table(&rows, width)

@@ -14,6 +14,7 @@ use crate::error::ChatError;
 use crate::render::clean::visible;
 use crate::render::table::whole;
 pub use arguments::{AddRuleArgs, ApprovalsCommand, OverruleArgs, ScoreArgs, TrialArgs};
+pub(crate) use judges::numbered_refusals;
 pub use judges::{overrule, print_score};
 pub use past_sessions::{sessions_to_read, trial_table};
 pub use trial::TestedCall;

@@ -2,7 +2,9 @@
 //! `/approvals`.
 
 use agentx::config::{Sourced, add_rule, rule_in_file, rules_in_file, show_rule};
-use agentx::runtime::{FileChangePreview, allows_everything, always_asked, still_asked, with_patterns};
+use agentx::runtime::{
+    ApprovalInput, FileChangePreview, allows_everything, always_asked, still_asked, with_patterns,
+};
 use agentx::types::{AgentConfig, ApprovalDecision, ApprovalRequested, ConfigChange, Rule};
 
 use super::kept_rules;
@@ -213,7 +215,30 @@ impl Chat<'_> {
                 Ok(tested.render(|rule| self.origin(rule)))
             }
             Rules::Remove(number) => self.without_rule(config, number).await,
+            Rules::Overrule(number) => self.overrule(number).await,
         }
+    }
+
+    /// Lists the calls that a judge refused, or allows the one with this number: it runs when the model makes
+    /// it again.
+    async fn overrule(&mut self, number: Option<usize>) -> Result<String, ChatError> {
+        let Some(session) = self.connection.session().cloned() else {
+            return Ok("no call was refused by a judge: there is no session yet".to_owned());
+        };
+        let state = self.wait_for(async { session.state().await }).await?;
+        let Some(number) = number else {
+            return Ok(rules::numbered_refusals(&state.refused_calls));
+        };
+        let Some(call) = number
+            .checked_sub(1)
+            .and_then(|index| state.refused_calls.get(index))
+        else {
+            let message = format!("there is no refused call {number}");
+            return Err(ChatError::usage(message, "`/approvals overrule` lists them"));
+        };
+        let decision = ApprovalInput::new(call.tool_call_id.clone(), ApprovalDecision::Once);
+        self.wait_for(async { session.approve(decision).await }).await?;
+        Ok("allowed: the call runs when the model makes it again; tell it to go on".to_owned())
     }
 
     /// The numbers of an agent's rules, in the order of the rules.

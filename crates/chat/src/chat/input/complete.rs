@@ -273,7 +273,7 @@ fn completion(before: &str, known: &NameDescriptions, workspace: &Path) -> Optio
 fn words_of(command: &str) -> &'static [&'static str] {
     match command {
         "approve-mode" => &["ask", "plan", "auto", "deny"],
-        "approvals" => &["remove", "test"],
+        "approvals" => &["overrule", "remove", "test"],
         "compact" | "rewind" => &["undo"],
         "config" => &["all"],
         "context" => &["exact"],
@@ -322,7 +322,7 @@ mod tests {
         assert_eq!(of("/approve-mode a").unwrap().1, ["ask", "auto"]);
         assert_eq!(of("/queue steer "), None);
         assert_eq!(of("/context ").unwrap().2, "exact ");
-        assert_eq!(of("/approvals ").unwrap().1, ["remove", "test"]);
+        assert_eq!(of("/approvals ").unwrap().1, ["overrule", "remove", "test"]);
         assert_eq!(
             of("look at @REA"),
             Some((9, vec!["README.md".into()], "README.md ".into()))

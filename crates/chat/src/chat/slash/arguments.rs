@@ -40,6 +40,8 @@ pub(crate) enum Rules {
     Test(String),
     /// Removes this rule.
     Remove(usize),
+    /// Lists the calls that a judge refused, or allows the one with this number.
+    Overrule(Option<usize>),
 }
 
 /// The server that `/mcp try` starts; `None` for the list.

@@ -262,8 +262,11 @@ fn rules(argument: &str) -> Result<Rules, String> {
         ("test", _) => Ok(Rules::Test(number.trim().to_owned())),
         ("remove", Ok(number)) => Ok(Rules::Remove(number)),
         ("remove", Err(_)) => Err("which rule? /approvals remove N; /approvals lists them".into()),
+        ("overrule", _) if number.trim().is_empty() => Ok(Rules::Overrule(None)),
+        ("overrule", Ok(number)) => Ok(Rules::Overrule(Some(number))),
+        ("overrule", Err(_)) => Err("which call? /approvals overrule N; without N it lists them".into()),
         _ => Err(format!(
-            "/approvals takes nothing, test CALL or remove N, not `{argument}`"
+            "/approvals takes nothing, test CALL, remove N or overrule [N], not `{argument}`"
         )),
     }
 }
@@ -360,5 +363,14 @@ mod tests {
             Some(Ok(Slash::Approvals(Rules::Test("bash: rm -rf x".into()))))
         );
         assert!(matches!(parse("/approvals test"), Some(Err(what)) if what.contains("which call?")));
+        assert_eq!(
+            parse("/approvals overrule"),
+            Some(Ok(Slash::Approvals(Rules::Overrule(None))))
+        );
+        assert_eq!(
+            parse("/approvals overrule 2"),
+            Some(Ok(Slash::Approvals(Rules::Overrule(Some(2)))))
+        );
+        assert!(matches!(parse("/approvals overrule x"), Some(Err(_))));
     }
 }
