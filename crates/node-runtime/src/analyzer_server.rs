@@ -114,7 +114,7 @@ mod tests {
             url,
             headers: vec![HeaderSetting {
                 name: "x-team".into(),
-                value: ApiKeySource::Literal("blue-made-up".into()),
+                value: ApiKeySource::Literal(agentx_llm::Secret::new("blue-made-up")),
             }],
         };
         let call = CallToAssess {

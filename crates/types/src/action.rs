@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    ActionId, ActionKind, AgentConfig, AgentStateId, AnswerSchema, AssessRisk, BuildContext, Condense, ContentPart,
-    EnvironmentEvent, FallbackAsked, MessageId, ModelRequest, NestedDecision, RecordedEffects, RunId,
-    ScriptValues, SharedSet, Timer, Timestamp, ToolCallId, ToolStatus, UserMessage,
+    ActionId, ActionKind, AgentConfig, AgentStateId, AnswerSchema, AssessRisk, BuildContext, Condense,
+    ContentPart, EnvironmentEvent, FallbackAsked, MessageId, ModelRequest, NestedDecision, RecordedEffects,
+    RunId, ScriptValues, SharedSet, Timer, Timestamp, ToolCallId, ToolStatus, UserMessage,
 };
 
 /// An action with its context.

@@ -15,10 +15,7 @@ fn tool(name: &str) -> ToolSpec {
     match name {
         "bash" => ToolSpec::new(name, "", schema, Access::Run).with_command_argument("command"),
         "write" => ToolSpec::new(name, "", schema, Access::Change).with_path_argument("path"),
-        "web_extract" => ToolSpec {
-            address_argument: Some("urls".into()),
-            ..ToolSpec::new(name, "", schema, Access::Network)
-        },
+        "web_extract" => ToolSpec::new(name, "", schema, Access::Network).with_address_argument("urls"),
         "http_request" | "send_message" => ToolSpec::new(name, "", schema, Access::Network),
         other => panic!("no tool {other}"),
     }

@@ -11,9 +11,9 @@ use serde_json::json;
 use super::arguments::{OverruleArgs, ScoreArgs};
 use super::past_sessions::sessions_to_read;
 use crate::error::ChatError;
+use crate::render::call_summary::call_summary;
 use crate::render::clean::visible;
 use crate::render::table::table;
-use crate::render::call_summary::call_summary;
 use crate::render::units;
 use crate::terminal::console::Console;
 
@@ -167,7 +167,10 @@ pub(crate) fn numbered_refusals(refused: &[PendingApproval]) -> String {
     }
     let line = |(index, call): (usize, &PendingApproval)| {
         let (number, name, reason) = (index + 1, visible(&call.name), visible(&call.reason));
-        format!("{number}  {name}  {}\n   {reason}", call_summary(&call.name, &call.input))
+        format!(
+            "{number}  {name}  {}\n   {reason}",
+            call_summary(&call.name, &call.input)
+        )
     };
     let lines: Vec<String> = refused.iter().enumerate().map(line).collect();
     lines.join("\n")
@@ -183,7 +186,11 @@ fn list(refused: &[PendingApproval], session: &SessionId, width: usize) -> Strin
         rows.push(vec![
             visible(call.tool_call_id.as_str()),
             visible(&call.reason),
-            format!("{}  {}", visible(&call.name), call_summary(&call.name, &call.input)),
+            format!(
+                "{}  {}",
+                visible(&call.name),
+                call_summary(&call.name, &call.input)
+            ),
         ]);
     }
     table(&rows, width)

@@ -6,9 +6,9 @@ use agentx::runtime::{Runtime, SessionQuery};
 use agentx::types::{ApprovalDecision, Rule, SessionId};
 
 use crate::error::ChatError;
+use crate::render::call_summary::call_summary;
 use crate::render::clean::visible;
 use crate::render::table::table;
-use crate::render::call_summary::call_summary;
 use crate::render::units;
 use crate::terminal::console::Console;
 
@@ -63,7 +63,11 @@ pub fn trial_table(rule: &Rule, reports: &[TrialReport], limit: usize, width: us
             change.seq.to_string(),
             format!("{}{answered}", change.was.as_str()),
             change.would_be.as_str().to_owned(),
-            format!("{}  {}", visible(&change.name), call_summary(&change.name, &change.input)),
+            format!(
+                "{}  {}",
+                visible(&change.name),
+                call_summary(&change.name, &change.input)
+            ),
         ]);
     }
     let mut text = match rows.len() {

@@ -13,8 +13,8 @@ pub use routing::*;
 
 pub use crate::since::RULES_VERSION;
 use crate::{
-    AnswerSchema, ApprovalMode, AskUser, Condensing, ContextSource, Guard, ModelParams, ModelSpec, SecuritySettings,
-    StuckSettings, TextOrigin, ToolSearch, ToolSpec,
+    AnswerSchema, ApprovalMode, AskUser, Condensing, ContextSource, Guard, ModelParams, ModelSpec,
+    SecuritySettings, StuckSettings, TextOrigin, ToolSearch, ToolSpec,
 };
 
 /// Maximum depth of nested agents below the root agent: those of files, and those that scripts create.
