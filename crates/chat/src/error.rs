@@ -78,6 +78,8 @@ pub enum ChatError {
         problems: Vec<String>,
         good_events: u64,
     },
+    /// Sessions lost or changed events since an anchor was written.
+    Changed { anchor: String, problems: Vec<String> },
     /// A replay of a session derived something else than the live session did.
     Diverged { session: String, first: u64, last: u64 },
     /// A file or a stream that cannot be read or written.
@@ -145,6 +147,7 @@ impl ChatError {
             Self::Run { code, .. } | Self::Unanswered { code, .. } | Self::Body { code, .. } => code,
             Self::NobodyAsked { .. } => "approval_needed",
             Self::Damaged { .. } => "damaged",
+            Self::Changed { .. } => "changed",
             Self::Diverged { .. } => "diverged",
             Self::File { .. } => "file",
             Self::Directory { .. } => "directory",
@@ -176,7 +179,9 @@ impl ChatError {
             Self::Run { exit, .. } | Self::Unanswered { exit, .. } => *exit,
             Self::NobodyAsked { .. } => Exit::Denied,
             Self::Body { .. } => Exit::Provider,
-            Self::Damaged { .. } | Self::Diverged { .. } | Self::DataDir { .. } => Exit::Storage,
+            Self::Damaged { .. } | Self::Changed { .. } | Self::Diverged { .. } | Self::DataDir { .. } => {
+                Exit::Storage
+            }
             Self::File { .. } | Self::Listen { .. } => Exit::Failed,
             Self::ClosedOutput => Exit::Ok,
             Self::ClosedTerminal => Exit::HungUp,
@@ -228,6 +233,9 @@ impl ChatError {
             } if *good_events > 0 => Some(format!(
                 "the first {good_events} events are intact: `agentx fork {session} --at {good_events}` continues from there"
             )),
+            Self::Changed { .. } => {
+                Some("keep both the anchor and the data directory; an earlier copy has what is missing".into())
+            }
             Self::Diverged { .. } => Some(
                 "nothing is lost: the stored events are intact; this version derives different results from them"
                     .into(),
@@ -319,6 +327,10 @@ impl fmt::Display for ChatError {
                 session, problems, ..
             } => {
                 write!(f, "session {session} is damaged")?;
+                problems.iter().try_for_each(|problem| write!(f, "\n{problem}"))
+            }
+            Self::Changed { anchor, problems } => {
+                write!(f, "sessions differ from {anchor}")?;
                 problems.iter().try_for_each(|problem| write!(f, "\n{problem}"))
             }
             Self::Diverged { session, first, last } => {

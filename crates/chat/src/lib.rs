@@ -28,7 +28,7 @@
 //! | [`secrets`] | values that a person marked as secret: marked, listed, forgotten | |
 //! | [`session_opening`] | opens a session, or continues one | [`mod@new_agent`] |
 //! | `session_status` | the status of a session, as a fold of its events | |
-//! | `sessions` | stored sessions: found, read, changed, exported and imported | [`branches`], [`cache_why`], [`export`], [`import`], [`redacting`], [`secret_scan`], [`seen_notes`], [`sessions_here`], [`spending`], [`stored_sessions`] |
+//! | `sessions` | stored sessions: found, read, changed, exported and imported | [`anchors`], [`branches`], [`cache_why`], [`export`], [`import`], [`redacting`], [`secret_scan`], [`seen_notes`], [`sessions_here`], [`spending`], [`stored_sessions`] |
 //! | [`show`] | a session that is over or goes on elsewhere, whole or step by step | |
 //! | [`terminal`] | standard output and error, signals, and the terminal in raw mode | [`console`], [`passphrase`], [`signals`] |
 //! | `testing` | helpers for the tests of this crate | |
@@ -89,8 +89,8 @@ pub use models::{default_model, model_facts, other_server, provider_keys, refres
 pub use place::{connection_watch, follow, server_patience};
 pub use session_opening::new_agent;
 pub use sessions::{
-    branches, cache_why, export, import, redacting, secret_scan, seen_notes, sessions_here, spending,
-    stored_sessions,
+    anchors, branches, cache_why, export, import, redacting, secret_scan, seen_notes, sessions_here,
+    spending, stored_sessions,
 };
 pub use terminal::{console, passphrase, signals};
 pub use tools::{

@@ -21,11 +21,11 @@ use std::sync::Arc;
 
 use agentx_history::import;
 use agentx_runtime::{
-    AgentInfo, BoxFuture, ContextView, FactRecorder as _, FileChangePreview, LogError, ModelInfo, NamedAgent,
-    OpenRequest, ReactorInfo, RedactionReport, Redactor, ReplayReport, RestorePlan, RestoreReport,
-    RestoreRequest, Runtime, RuntimeError, SearchHit, SecretSet, Session, SessionExport, SessionInfo,
-    SessionQuery, SessionWaits, StoredSize, Subscription, UsageQuery, UsageRow, VerifyReport, View,
-    check_title, has_blob, redact_session, watch_log,
+    AgentInfo, BoxFuture, ContextView, EventsHash, FactRecorder as _, FileChangePreview, LogError, ModelInfo,
+    NamedAgent, OpenRequest, ReactorInfo, RedactionReport, Redactor, ReplayReport, RestorePlan,
+    RestoreReport, RestoreRequest, Runtime, RuntimeError, SearchHit, SecretSet, Session, SessionExport,
+    SessionInfo, SessionQuery, SessionWaits, StoredSize, Subscription, UsageQuery, UsageRow, VerifyReport,
+    View, check_title, has_blob, redact_session, watch_log,
 };
 use agentx_types::{
     AgentConfig, BlobId, LeftRunning, OwnerId, SessionId, SessionTitled, ToolCallId, ToolSpec,
@@ -243,6 +243,18 @@ impl Runtime for NodeRuntime {
                 0 => Err(LogError::NotFound(session.to_string()).into()),
                 _ => Ok(self.log().verify(&session).await?),
             }
+        })
+    }
+
+    fn hash_at(
+        &self,
+        session: &SessionId,
+        seq: u64,
+    ) -> BoxFuture<'_, Result<Option<EventsHash>, RuntimeError>> {
+        let session = session.clone();
+        Box::pin(async move {
+            self.owned(&session).await?;
+            Ok(self.log().hash_at(&session, seq).await?)
         })
     }
 

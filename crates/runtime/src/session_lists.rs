@@ -174,6 +174,19 @@ pub struct SearchHit {
     pub snippet: String,
 }
 
+/// The hash of all events of a session up to one of them. It does not depend on how they are stored, so it
+/// stays the same while the session grows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EventsHash {
+    /// The hash, in hexadecimal.
+    pub hash: String,
+    /// Whether a [redaction](crate::Redaction) replaced events that are stored together with the last one:
+    /// the hash may have been another one before.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub redacted: bool,
+}
+
 /// The findings of a check of a session.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -3,6 +3,7 @@
 mod adopt;
 mod contract;
 mod damage;
+mod events_hash;
 mod faults;
 mod forks;
 mod garbage;

@@ -114,6 +114,23 @@ fn files_with_secret(home: &Home) -> Vec<String> {
 }
 
 #[test]
+fn a_hash_up_to_a_replaced_event_says_so_and_later_ones_stay() {
+    run(async {
+        let home = Home::new();
+        let log = home.open();
+        let facts = recorded(&*log, 1000).await;
+        let last = facts.len() as u64;
+        let before = log.hash_at(&session(), last).await.unwrap().unwrap();
+        assert!(!before.redacted);
+        redact(&*log, &facts, true).await;
+        let after = log.hash_at(&session(), last).await.unwrap().unwrap();
+        assert!(after.redacted && after.hash != before.hash);
+        let record = log.hash_at(&session(), last + 1).await.unwrap().unwrap();
+        assert!(!record.redacted);
+    });
+}
+
+#[test]
 fn replaced_facts_are_read_and_the_chain_goes_on_from_the_same_hashes() {
     for group in [1, 9, 1000] {
         run(async {

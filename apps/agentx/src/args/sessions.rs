@@ -6,6 +6,7 @@ use agentx::types::SessionId;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{IdArgs, ShareArgs, numbers};
+use crate::anchors::{AnchorArguments, VerifyArguments};
 use crate::redacting::RedactArguments;
 use crate::session_opening::Target;
 use crate::show::ShowRequest;
@@ -50,7 +51,9 @@ pub(crate) enum SessionsCommand {
         yes: bool,
     },
     /// Check every stored byte of a session
-    Verify(IdArgs),
+    Verify(VerifyArguments),
+    /// Write hashes of all sessions to a file, to find lost and changed events later
+    Anchor(AnchorArguments),
     /// Find secrets that sessions have recorded, without showing them
     Scan {
         /// Session id, or a prefix of it; all sessions by default

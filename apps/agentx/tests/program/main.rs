@@ -2,6 +2,7 @@
 //! links the whole runtime.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot start fails")]
 
+mod anchors;
 mod another_folder;
 mod approvals;
 mod azure;

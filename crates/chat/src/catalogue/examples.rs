@@ -250,6 +250,10 @@ fn runs() -> Vec<ChatError> {
             problems: vec!["event 18: the hash is another one".into()],
             good_events: 17,
         },
+        ChatError::Changed {
+            anchor: "anchor.json".into(),
+            problems: vec!["ses_1: an event from 17 to 20 was changed".into()],
+        },
         ChatError::Diverged {
             session: "ses_1".into(),
             first: 17,

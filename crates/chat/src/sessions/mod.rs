@@ -1,5 +1,6 @@
 //! Sessions that are stored: found, read, changed, exported and imported without a chat in them.
 
+pub mod anchors;
 pub mod branches;
 pub mod cache_why;
 pub mod export;

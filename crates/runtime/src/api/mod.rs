@@ -23,7 +23,7 @@ use agentx_secrets::{Redactor, SecretSet};
 use agentx_session::View;
 
 use crate::future::BoxFuture;
-use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, SessionWaits, VerifyReport};
+use crate::session_lists::{EventsHash, SearchHit, SessionInfo, SessionQuery, SessionWaits, VerifyReport};
 
 pub use agents::*;
 pub use answers::*;
@@ -258,6 +258,22 @@ pub trait Runtime: Send + Sync {
     /// Returns an error if the session does not exist or cannot be read. Damage is a part of the report, not
     /// an error.
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, RuntimeError>>;
+
+    /// Returns the hash of a session's events up to `seq`; `None` if it has no such event.
+    ///
+    /// # Errors
+    /// Returns an error if the session does not exist or is damaged near that event, or the runtime keeps no
+    /// hashes.
+    fn hash_at(
+        &self,
+        session: &SessionId,
+        seq: u64,
+    ) -> BoxFuture<'_, Result<Option<EventsHash>, RuntimeError>> {
+        let _ = (session, seq);
+        Box::pin(ready(Err(RuntimeError::not_offered(
+            "does not tell the hashes of events",
+        ))))
+    }
 
     /// Takes the secrets that `redactor` knows out of a session that nobody has open, and out of what others
     /// share with it. Its chain of hashes still verifies.

@@ -25,7 +25,7 @@ use crate::log::redacting::{Redaction, RedactionPlan};
 use crate::log::stored_rows::{Adoption, LogRows};
 use crate::log::writing::{Batch, NewLog, Writer};
 use crate::log_error::LogError;
-use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
+use crate::session_lists::{EventsHash, SearchHit, SessionInfo, SessionQuery, VerifyReport};
 
 /// A function that receives a borrowed fact, and returns whether to continue with the next one.
 pub type TakeFact = Box<dyn FnMut(&mut Envelope<EnvironmentEvent>) -> ControlFlow<()> + Send>;
@@ -306,6 +306,16 @@ pub trait SessionLog: BlobStore {
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, LogError>> {
         let _ = session;
         Box::pin(ready(Err(LogError::unsupported("hashes to check"))))
+    }
+
+    /// Returns the hash of the events up to `seq`; `None` if the session has no such event. Earlier segments
+    /// are not read: [`verify`](Self::verify) checks them. A log without hashes returns an error.
+    ///
+    /// # Errors
+    /// Returns an error if the session does not exist, or is damaged near that event.
+    fn hash_at(&self, session: &SessionId, seq: u64) -> BoxFuture<'_, Result<Option<EventsHash>, LogError>> {
+        let _ = (session, seq);
+        Box::pin(ready(Err(LogError::unsupported("hashes of events"))))
     }
 
     /// Returns what it would replace to store these facts in place of those with the same numbers. Changes

@@ -17,7 +17,7 @@ use crate::log::stored_rows::{Adoption, LogRows};
 use crate::log::writing::{Batch, NewLog, Writer};
 use crate::log::{SessionLog, TakeFact};
 use crate::log_error::LogError;
-use crate::session_lists::{SearchHit, SessionInfo, SessionQuery, VerifyReport};
+use crate::session_lists::{EventsHash, SearchHit, SessionInfo, SessionQuery, VerifyReport};
 
 /// A log that replaces the secrets in texts that are stored as blobs. Bytes that are not UTF-8 are stored
 /// unchanged.
@@ -177,6 +177,10 @@ impl SessionLog for RedactingLog {
 
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, LogError>> {
         self.log.verify(session)
+    }
+
+    fn hash_at(&self, session: &SessionId, seq: u64) -> BoxFuture<'_, Result<Option<EventsHash>, LogError>> {
+        self.log.hash_at(session, seq)
     }
 
     fn plan_redaction(

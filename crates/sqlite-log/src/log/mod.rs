@@ -12,8 +12,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use agentx_runtime::{
-    Adoption, Batch, BoxFuture, Digest, Fact, LogError, LogRows, NewLog, Redaction, RedactionPlan, SearchHit,
-    SessionInfo, SessionLog, SessionQuery, StoredSize, TakeFact, UsageQuery, UsageRow, VerifyReport, Writer,
+    Adoption, Batch, BoxFuture, Digest, EventsHash, Fact, LogError, LogRows, NewLog, Redaction,
+    RedactionPlan, SearchHit, SessionInfo, SessionLog, SessionQuery, StoredSize, TakeFact, UsageQuery,
+    UsageRow, VerifyReport, Writer,
 };
 use agentx_types::{BlobId, OwnerId, SessionId, SessionRole};
 use rusqlite::Connection;
@@ -26,6 +27,7 @@ use crate::database::pool::Readers;
 use crate::database::same_file::SameFile;
 use crate::database::schema::{self, Location};
 use crate::error::{DatabaseFile, Fault};
+use crate::read::events_hash;
 use crate::read::scan;
 use crate::read::spending;
 use crate::read::stored_rows;
@@ -323,6 +325,11 @@ impl SessionLog for SqliteLog {
     fn verify(&self, session: &SessionId) -> BoxFuture<'_, Result<VerifyReport, LogError>> {
         let session = session.clone();
         Box::pin(self.read_with(move |connection| verify::verify(connection, &session)))
+    }
+
+    fn hash_at(&self, session: &SessionId, seq: u64) -> BoxFuture<'_, Result<Option<EventsHash>, LogError>> {
+        let session = session.clone();
+        Box::pin(self.read_with(move |connection| events_hash::hash_at(connection, &session, seq)))
     }
 
     fn search(

@@ -5,6 +5,7 @@
 //! `seq`. Damaged facts are never returned: a read returns the good ones before the damage, and the next one
 //! the error.
 
+pub(crate) mod events_hash;
 pub(crate) mod message_text;
 pub(crate) mod redactions;
 pub(crate) mod scan;

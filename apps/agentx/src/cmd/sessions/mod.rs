@@ -16,8 +16,9 @@ use crate::console::Console;
 use crate::error::{ChatError, operator_only_error};
 use crate::exit::Exit;
 use crate::render::units;
+use crate::session_opening::Target;
 use crate::stored_sessions::{collect, delete, list_text, rename, search, verify};
-use crate::{redacting, secret_scan, session_opening, show};
+use crate::{anchors, redacting, secret_scan, session_opening, show};
 
 /// Runs one of the commands.
 pub(crate) async fn run(
@@ -54,9 +55,15 @@ pub(crate) async fn run(
         }
         SessionsCommand::Delete { id, yes } => delete(runtime, data_dir, id, *yes, json, console).await?,
         SessionsCommand::Verify(args) => {
-            let id = args.find(place, &loaded.settings).await?;
+            if let Some(file) = &args.anchor {
+                anchors::compare(runtime, file, json, console).await?;
+                return Ok(Exit::Ok);
+            }
+            let target = args.id.clone().map_or(Target::Last, Target::Id);
+            let id = session_opening::find_existing(place, &loaded.settings, &target).await?;
             verify(runtime, &id, json, console).await?
         }
+        SessionsCommand::Anchor(args) => anchors::write(runtime, args, json, console).await?,
         SessionsCommand::Rename(args) => {
             let (target, title) = args.parts();
             let id = session_opening::find_existing(place, &loaded.settings, &target).await?;
