@@ -1403,6 +1403,19 @@ export interface Condensing {
    * thinking that followed another beginning is left out. Requests of older sessions stay as they were.
    */
   keeps_beginning?: boolean;
+  /** The number of latest results of tools that stay; a short text masks older ones. `None` masks none. */
+  masks?: number | null;
+  /** The same for the results of tools that read web pages. */
+  masks_web?: number | null;
+  /** Maximum number of messages: beyond it the older half is left out, without a summary. */
+  recent?: number | null;
+  /** Maximum number of messages: beyond it a summary replaces the older half, whatever its size. */
+  summary_after?: number | null;
+  /**
+   * Whether only a person's request brings a summary: the window of a conversation that does not fit moves
+   * on.
+   */
+  no_summary?: boolean;
 }
 
 /**
@@ -1777,6 +1790,11 @@ export interface ContextCondensed {
   kept?: MessageId[];
   /** The cost of the summary. */
   bill?: EffectBill | null;
+  /**
+   * The tools whose results in the range the text of `summary` masks; everything else in the range
+   * stays. None for a summary.
+   */
+  masked?: string[];
 }
 
 /** A summary failed; the conversation stays as it is. */

@@ -71,6 +71,7 @@ pub(crate) fn condense_everywhere(name: &str, whole: &SessionFold) -> usize {
             summary: "in short".into(),
             kept,
             bill: None,
+            masked: Vec::new(),
         };
         apply(&mut fold, condensed);
         let shorter = messages(&fold);

@@ -324,6 +324,7 @@ fn from_system(what: u8, a: u8, b: u8) -> EnvironmentEvent {
             summary: text(a),
             kept: Vec::new(),
             bill: None,
+            masked: Vec::new(),
         }
         .into(),
         9 => Interrupted { reason: text(a) }.into(),

@@ -10,7 +10,7 @@ use agentx_agent_files::definition::{
     VariableType,
 };
 use agentx_agent_files::{DefinitionMistake, FileOrigin, Library};
-use agentx_config::SCRIPTED_MODEL;
+use agentx_config::{SCRIPTED_MODEL, choose_condensers};
 use agentx_types::{
     Access, AgentConfig, AgentKind, AnswerSchema, IntentExample, IntentPattern, IntentReference, IntentRule,
     IntentVar, MAX_AGENT_DEPTH, ModelSpec, Route, Routing, ToolReach, ToolSpec, VarKind, host_name,
@@ -117,6 +117,7 @@ impl Assembly<'_> {
             let models = names.iter().map(|name| self.named_model(name));
             config.fallbacks = models.collect::<Result<_, _>>().map_err(missing)?;
         }
+        condense_as_written(&mut config, agent).map_err(missing)?;
         if let Some(limits) = &agent.limits {
             config.limits = file_limits::tighten_limits(config.limits, limits);
         }
@@ -303,6 +304,15 @@ impl Assembly<'_> {
                 .transpose()?,
         })
     }
+}
+
+/// Sets the condensers that the agent's file names, if it names any.
+fn condense_as_written(config: &mut AgentConfig, agent: &AgentDefinition) -> Result<(), String> {
+    if agent.condensers.is_empty() {
+        return Ok(());
+    }
+    let condensing = config.condensing.get_or_insert_with(Box::default);
+    choose_condensers(condensing, &agent.condensers).map_err(|what| format!("condensers: {what}"))
 }
 
 /// The models that an agent and those below it may use, without the offline demo, which sends nothing.

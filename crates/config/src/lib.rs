@@ -102,6 +102,7 @@ pub use settings::addresses::address_or_network;
 pub use settings::agent::{DEFAULT_AGENT_NAME, DEFAULT_SYSTEM_PROMPT, ModelOffer, UnknownModel};
 pub use settings::bounds::{check_condensing, check_params};
 pub use settings::chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, ThinkingDisplay};
+pub use settings::condensers::choose_condensers;
 pub use settings::quotas::Quotas;
 pub use settings::security::{AnalyzerSettings, AnalyzerTarget};
 pub use settings::{

@@ -328,8 +328,8 @@ impl Effector for Away {
     }
 }
 
-/// The tags of the events about a summary whose model is unavailable.
-async fn away(brief: bool, pause: u64) -> Vec<&'static str> {
+/// A request for a summary of two events.
+fn to_condense(brief: bool) -> Condense {
     let request = ModelRequest {
         model: fixture::config().model,
         params: Default::default(),
@@ -341,20 +341,30 @@ async fn away(brief: bool, pause: u64) -> Vec<&'static str> {
         without: Vec::new(),
         answer_schema: None,
     };
-    let condense = Condense {
+    Condense {
         from_seq: 1,
         to_seq: 2,
         kept: Vec::new(),
         tokens: 100,
         request: Arc::new(request),
         brief,
-    };
-    let action = Arc::new(Action {
+        written: None,
+        masked: Vec::new(),
+    }
+}
+
+fn action(condense: Condense) -> Arc<Action> {
+    Arc::new(Action {
         action_id: ActionId::with_suffix("1"),
         agent_state_id: fixture::agent_state_id(),
         run_id: None,
         body: ActionBody::Condense(condense),
-    });
+    })
+}
+
+/// The tags of the events about a summary whose model is unavailable.
+async fn away(brief: bool, pause: u64) -> Vec<&'static str> {
+    let action = action(to_condense(brief));
     let condenser = Condenser::new(Arc::new(Away(pause)));
     let mut heard = CapturedEffect::of(&condenser, action, None, Default::default());
     let mut tags = Vec::new();
@@ -380,4 +390,26 @@ async fn a_summary_that_is_not_needed_yet_is_not_waited_for() {
         "a long pause is not worth it"
     );
     assert_eq!(away(false, 500).await, ["again"; 6], "without it nothing goes on");
+}
+
+#[tokio::test]
+async fn a_text_that_no_model_writes_is_recorded_without_asking_one() {
+    let masks = Condense {
+        written: Some("This output is left out.".into()),
+        masked: vec!["look".into()],
+        ..to_condense(true)
+    };
+    // The model is away, and would be waited for.
+    let condenser = Condenser::new(Arc::new(Away(30_000)));
+    let mut heard = CapturedEffect::of(&condenser, action(masks), None, Default::default());
+    let condensed = ContextCondensed {
+        from_seq: 1,
+        to_seq: 2,
+        summary: "This output is left out.".into(),
+        kept: Vec::new(),
+        bill: None,
+        masked: vec!["look".into()],
+    };
+    assert_eq!(heard.next().await, Some(condensed.into()));
+    assert_eq!(heard.next().await, None);
 }

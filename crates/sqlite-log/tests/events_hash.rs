@@ -35,7 +35,8 @@ fn hashes_of_events_outlive_packing_and_growth_and_are_those_of_forks() {
         assert_eq!(log.hash_at(&session(), 0).await.unwrap(), None);
 
         // The next writer packs the rows of the one before.
-        drop((writer, log));
+        drop(writer);
+        drop(log);
         let log = home.open();
         let writer = log.attach(&session()).await.unwrap();
         append_each(&*log, &writer, second).await;

@@ -255,6 +255,8 @@ pub fn actions() -> Vec<Arc<Action>> {
         tokens: 1_000,
         request: Arc::new(request(Api::Anthropic, vec![user("Sum it up.")])),
         brief: false,
+        written: None,
+        masked: Vec::new(),
     };
     let answer = AnswerCall {
         tool_call_id: "call_1".into(),

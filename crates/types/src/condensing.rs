@@ -35,6 +35,22 @@ pub struct Condensing {
     /// thinking that followed another beginning is left out. Requests of older sessions stay as they were.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub keeps_beginning: bool,
+    /// The number of latest results of tools that stay; a short text masks older ones. `None` masks none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub masks: Option<u32>,
+    /// The same for the results of tools that read web pages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub masks_web: Option<u32>,
+    /// Maximum number of messages: beyond it the older half is left out, without a summary.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recent: Option<u32>,
+    /// Maximum number of messages: beyond it a summary replaces the older half, whatever its size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub summary_after: Option<u32>,
+    /// Whether only a person's request brings a summary: the window of a conversation that does not fit moves
+    /// on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_summary: bool,
 }
 
 impl Default for Condensing {
@@ -44,6 +60,11 @@ impl Default for Condensing {
             tail: 8,
             model: None,
             keeps_beginning: false,
+            masks: None,
+            masks_web: None,
+            recent: None,
+            summary_after: None,
+            no_summary: false,
         }
     }
 }
@@ -66,6 +87,12 @@ pub struct Condense {
     /// summary, or the last summary failed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub brief: bool,
+    /// The summary, if no model writes it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<String>,
+    /// The tools whose results in the range it masks; none for a summary.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub masked: Vec<String>,
 }
 
 payloads! {
@@ -92,6 +119,10 @@ payloads! {
         /// The cost of the summary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         bill: Option<Box<EffectBill>>,
+        /// The tools whose results in the range the text of `summary` masks; everything else in the range
+        /// stays. None for a summary.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        masked: Vec<String>,
     }
     /// A summary failed; the conversation stays as it is.
     CondensingFailed {

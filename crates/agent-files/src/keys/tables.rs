@@ -241,6 +241,7 @@ macro_rules! agent {
             may("generator", GENERATORS, "the model and its parameters"),
             may("model", Shape::Words, "short for `generator: {model: …}`"),
             may("fallbacks", Shape::List(&Shape::Words), "models to ask if the model is down, limited or refuses [those of the configuration]"),
+            may("condensers", Shape::List(&Shape::Words), "what shortens a long conversation, such as `mask 40`, `recent 100`, `summary` [those of the configuration]"),
             may("limits", Shape::Map(&AGENT_LIMITS), "limits of a run"),
             may("approval", Shape::Either(&[MODES, Shape::Map(&APPROVAL)]), "who decides about calls of tools"),
             $($key,)*

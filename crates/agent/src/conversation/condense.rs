@@ -13,8 +13,9 @@
 //! again:   goal  a  b  c  pin  d │ tail          restore()
 //! ```
 //!
-//! `due` and `useful_part` decide when to condense, `part` selects the messages, `condense` and `restore`
-//! change the conversation. The machine that calls them is in `react/condense.rs`.
+//! `part_due` and `useful_part` decide when to condense, `part` (in `selection.rs`) selects the messages,
+//! `condense` and `restore` change the conversation. `masking.rs` replaces results of tools instead. The
+//! machine that calls them is in `react/condense.rs`.
 
 use std::sync::Arc;
 
@@ -47,6 +48,9 @@ pub(super) struct Condensed {
     window: (usize, usize),
     /// The messages that were sent before although the window had moved past them.
     stays: Vec<(Arc<Message>, u64)>,
+    /// Whether its entries are results that a text masks: each is restored where it is.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) masks: bool,
 }
 
 /// A part of the conversation that a summary could replace; becomes the action `condense`.
@@ -62,17 +66,35 @@ pub(crate) struct Part {
 
 /// The units that a summary replaces: whole units between the entries `start` and `end` (exclusive). Pinned
 /// units are also between them.
-struct Cover {
+pub(super) struct Cover {
     /// First entry and the one after the last, of each unit.
-    units: Vec<(usize, usize)>,
+    pub(super) units: Vec<(usize, usize)>,
     start: usize,
     end: usize,
 }
 
 impl Condensed {
-    /// The messages that it replaces, without the summaries among them.
+    /// Masked results; `seq` is the event that recorded it, and `text` replaces each of them.
+    pub(super) fn of_masked(seq: u64, range: ContextRange, text: &str, entries: Vec<Entry>) -> Self {
+        Self {
+            seq,
+            id: MessageId::with_suffix(format_args!("condensed_{seq}")),
+            range,
+            summary: text.into(),
+            start: 0,
+            kept: 0,
+            entries,
+            window: (0, 0),
+            stays: Vec::new(),
+            masks: true,
+        }
+    }
+
+    /// The messages that it replaces, as they were: without summaries and masked results.
     pub(super) fn originals(&self) -> impl Iterator<Item = &Entry> {
-        self.entries.iter().filter(|entry| !entry.summary)
+        self.entries
+            .iter()
+            .filter(|entry| !entry.summary && !entry.masked)
     }
 }
 
@@ -84,13 +106,20 @@ impl Conversation {
     pub(crate) fn part_due(&mut self, config: &AgentConfig, input: &MessageId) -> Option<Part> {
         let condensing = config.condensing.as_deref()?;
         let window = config.model.context_window;
-        if condensing.at_percent == 0 || (self.rests && self.grown.saturating_mul(10) < window.max(1)) {
+        let older = condensing
+            .summary_after
+            .and_then(|most| self.older_half(most, Some(input)));
+        if (condensing.at_percent == 0 && older.is_none())
+            || (self.rests && self.grown.saturating_mul(10) < window.max(1))
+        {
             return None;
         }
-        if !self.is_full(config, u64::from(condensing.at_percent)) {
-            return None;
+        if condensing.at_percent > 0 && self.is_full(config, u64::from(condensing.at_percent)) {
+            return self.useful_part(config, Some(input));
         }
-        self.useful_part(config, Some(input))
+        let older = older.filter(|_| !condensing.no_summary)?;
+        let size = self.size(config);
+        (older.range.tokens.saturating_mul(10) >= size).then_some(older)
     }
 
     /// Returns whether this percentage of the window is in use, or the next request would not fit.
@@ -107,97 +136,22 @@ impl Conversation {
     }
 
     /// The part that can be condensed, if a tenth of the request or more may become free by that.
+    ///
+    /// `None` if the settings want no summaries.
     pub(crate) fn useful_part(&mut self, config: &AgentConfig, input: Option<&MessageId>) -> Option<Part> {
-        let tail = config.condensing.as_deref()?.tail;
+        let condensing = config.condensing.as_deref()?;
+        if condensing.no_summary {
+            return None;
+        }
+        let tail = condensing.tail;
         let size = self.size(config);
         let part = self.part(config, tail, input)?;
         (part.range.tokens.saturating_mul(10) >= size).then_some(part)
     }
 
-    /// Returns everything except the latest exchanges and pinned messages: the first input, that of the
-    /// current run, and those that a person pinned.
-    ///
-    /// `tail` is the number of latest units that stay, within [`longest_tail`](Self::longest_tail). `None` if
-    /// no whole unit is left, or if only a summary would be summarised.
-    pub(crate) fn part(
-        &mut self,
-        config: &AgentConfig,
-        tail: u32,
-        input: Option<&MessageId>,
-    ) -> Option<Part> {
-        let most = self.longest_tail(config);
-        let units = self.units(0);
-        let tail = self.tail(&units, tail, most);
-        let to_seq = self.end_of(&units[..units.len() - tail])?;
-        let first_input = self.entries.iter().find(|entry| is_input(entry));
-        let first_input = first_input.map(|entry| &entry.message.message_id);
-        let stays = |entry: &&Entry| {
-            let id = &entry.message.message_id;
-            is_input(entry) && (Some(id) == first_input || Some(id) == input || self.kept_inputs.contains(id))
-        };
-        let in_range = |entry: &&Entry| entry.seq <= to_seq;
-        let kept: Vec<MessageId> = self
-            .entries
-            .iter()
-            .filter(in_range)
-            .filter(stays)
-            .map(|entry| entry.message.message_id.clone())
-            .collect();
-        let cover = self.cover(0, to_seq, &kept)?;
-        // A summary of only a summary would contain nothing new.
-        let is_said = |unit: &(usize, usize)| !self.entries[unit.0].summary;
-        cover.units.iter().find(|unit| is_said(unit))?;
-        let said = cover
-            .units
-            .iter()
-            .flat_map(|unit| &self.entries[unit.0..unit.1])
-            .map(|entry| (entry.seq, entry.message.clone()))
-            .collect();
-        let range = ContextRange {
-            from_seq: self.begin_of(&cover.units)?,
-            to_seq,
-            messages: self.messages_in(&cover),
-            tokens: cover.units.iter().map(|unit| self.tokens(unit.0, unit.1)).sum(),
-            summary_tokens: 0,
-        };
-        Some(Part { range, kept, said })
-    }
-
-    /// The number of latest units that stay: `wanted` of them if they fit into `most` tokens, at least two,
-    /// and enough for the range before them to end between two events.
-    fn tail(&self, units: &[(usize, usize)], wanted: u32, most: u64) -> usize {
-        let wanted = usize::try_from(wanted).unwrap_or(usize::MAX);
-        let mut tokens = 0u64;
-        let mut tail = 0;
-        for unit in units.iter().rev() {
-            tokens = tokens.saturating_add(self.tokens(unit.0, unit.1));
-            if tail >= 2 && (tail >= wanted || tokens > most) {
-                break;
-            }
-            tail += 1;
-        }
-        while let Some(first) = units.get(units.len() - tail)
-            && let Some(end) = self.end_of(&units[..units.len() - tail])
-            && self.entries[first.0].seq <= end
-        {
-            tail += 1;
-        }
-        tail
-    }
-
-    /// The earliest event of these units.
-    fn begin_of(&self, units: &[(usize, usize)]) -> Option<u64> {
-        units.iter().map(|unit| self.entries[unit.0].seq).min()
-    }
-
-    /// The latest event of these units.
-    fn end_of(&self, units: &[(usize, usize)]) -> Option<u64> {
-        units.iter().map(|unit| self.entries[unit.1 - 1].seq).max()
-    }
-
     /// The units of a range of events that a summary can replace: whole exchanges, without pinned messages.
     /// `None` if there is none.
-    fn cover(&self, from_seq: u64, to_seq: u64, kept: &[MessageId]) -> Option<Cover> {
+    pub(super) fn cover(&self, from_seq: u64, to_seq: u64, kept: &[MessageId]) -> Option<Cover> {
         let covered = |unit: &(usize, usize)| {
             let first = &self.entries[unit.0];
             first.seq >= from_seq
@@ -211,7 +165,7 @@ impl Conversation {
     }
 
     /// The number of messages of a cover, including those behind its summaries.
-    fn messages_in(&self, cover: &Cover) -> u64 {
+    pub(super) fn messages_in(&self, cover: &Cover) -> u64 {
         let entries = cover.units.iter().flat_map(|unit| &self.entries[unit.0..unit.1]);
         let count = |entry: &Entry| {
             let is_it = |condensed: &&Condensed| entry.summary && condensed.id == entry.message.message_id;
@@ -260,6 +214,7 @@ impl Conversation {
             message: Arc::new(message),
             tokens: summary_tokens,
             summary: true,
+            masked: false,
         });
         let originals: Vec<Entry> = self.entries.splice(start..end, entries).collect();
         let before = self.window_start;
@@ -278,10 +233,12 @@ impl Conversation {
             entries: originals,
             window: (before, self.window_start),
             stays: self.stays.clone(),
+            masks: false,
         });
         if self.window_start == 0 {
             self.stays.clear();
         }
+        self.undone = false;
         self.changed();
         Some(range)
     }
@@ -295,6 +252,11 @@ impl Conversation {
         let mut restored = None;
         while self.condensed.len() > at {
             let condensed = self.condensed.pop()?;
+            restored = Some(condensed.range);
+            if condensed.masks {
+                self.unmask(condensed.entries);
+                continue;
+            }
             let here = condensed.kept + 1;
             let back = condensed.entries.len();
             self.entries
@@ -305,15 +267,15 @@ impl Conversation {
             } else if self.window_start > condensed.start {
                 self.window_start = (self.window_start + back).saturating_sub(here);
             }
-            restored = Some(condensed.range);
         }
         self.changed();
         self.pause_condensing();
+        self.undone = true;
         restored
     }
 
     /// Drops everything that is counted or cached by the places of entries.
-    fn changed(&mut self) {
+    pub(super) fn changed(&mut self) {
         self.counted = None;
         self.window_tokens.clear();
         self.call_ids.clear();

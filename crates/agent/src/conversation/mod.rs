@@ -6,6 +6,7 @@ mod condense;
 mod content_sizes;
 mod declined_turns;
 mod dropped_beginning;
+mod masking;
 mod max_tokens;
 mod media_limit;
 mod model_switch;
@@ -17,6 +18,7 @@ mod repair;
 mod repairs;
 mod repeated_refusals;
 mod request_prefix;
+mod selection;
 mod shorten;
 mod token_budget;
 mod window_growth;
@@ -53,19 +55,17 @@ struct Entry {
     message: Arc<Message>,
     tokens: u64,
     /// Whether it is a summary.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     summary: bool,
+    /// Whether a text masks its results of tools.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    masked: bool,
 }
 
 impl Entry {
     fn seq(&self) -> u64 {
         self.seq
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks with a reference")]
-fn is_false(flag: &bool) -> bool {
-    !flag
 }
 
 /// All messages, and the beginning of the window.
@@ -109,13 +109,16 @@ pub(crate) struct Conversation {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     kept_inputs: BTreeSet<MessageId>,
     /// Whether condensing is of no use until the conversation has grown.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     rests: bool,
     /// Tokens that were added since then.
     #[serde(default)]
     grown: u64,
+    /// Whether a person undid what was condensed last: see [`masking`].
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    undone: bool,
     /// Whether anything before the thinking of the conversation has changed since the last model call.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     begins_anew: bool,
     /// Tools of MCP servers that the model has found, the latest last: their order in requests never changes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -165,6 +168,7 @@ impl Conversation {
             message,
             tokens,
             summary: false,
+            masked: false,
         };
         let at = self.entries.len();
         self.landmarks.update(|landmarks| landmarks.note(at, &entry));

@@ -15,9 +15,8 @@
 //! longer awaited is ignored.
 
 use agentx_types::{
-    ActionBody, ActionId, Cancel, Condense, CondenseRequested, CondensedRange, CondensingFailed,
-    ContextChange, ContextCondensed, ContextRestored, Envelope, EnvironmentEvent, OwnerId, StateOutput,
-    since,
+    ActionBody, ActionId, Cancel, Condense, CondensedRange, CondensingFailed, ContextChange,
+    ContextCondensed, ContextRange, ContextRestored, Envelope, EnvironmentEvent, OwnerId, StateOutput, since,
 };
 use serde::{Deserialize, Serialize};
 
@@ -26,12 +25,6 @@ use crate::conversation::Part;
 use crate::run_lifecycle::{RunStep, StopCause};
 use crate::summary;
 
-/// Number of latest exchanges kept when a person requests condensing.
-const TAIL_WHEN_WANTED: u32 = 2;
-/// Least number of tokens that a person's request condenses. A summary takes about 64 tokens beside its
-/// words, and in fewer than 16 nothing is said: the condenser would refuse what the model wrote, after it was
-/// paid.
-const LEAST_WHEN_WANTED: u64 = 80;
 /// The number of decisions of persons that a summary carries, the latest ones.
 const DECISIONS: usize = 40;
 
@@ -45,7 +38,7 @@ pub(crate) struct CondenseState {
     /// The summary that is awaited.
     pub(super) under_way: Option<OpenCondensing>,
     /// A person's request for a summary that could not be sent yet, because a run is in progress.
-    wanted: Option<SummaryWish>,
+    pub(super) wanted: Option<SummaryWish>,
     /// Whether the last summary was made because a model reported a full window, and no model has answered
     /// since: then a second one is not tried.
     pub(super) after_overflow: bool,
@@ -56,7 +49,7 @@ pub(crate) struct CondenseState {
     /// The remaining model calls without a request for a summary, while the conversation fits: the last one
     /// failed.
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]
-    rounds_to_rest: u32,
+    pub(super) rounds_to_rest: u32,
     /// Whether the last summary failed. Until one succeeds, the run does not wait for its model.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     failed: bool,
@@ -78,10 +71,10 @@ pub(super) struct OpenCondensing {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct SummaryWish {
     /// The points that the summary should dwell on, if the person named any.
-    instructions: Option<String>,
+    pub(super) instructions: Option<String>,
     /// The person who requests it, if that is not the owner of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    by: Option<OwnerId>,
+    pub(super) by: Option<OwnerId>,
 }
 
 /// The reason for a summary.
@@ -95,6 +88,8 @@ pub(super) enum Why {
     /// A model reported a full window; the run ends with this cause if the summary fails and less cannot be
     /// sent.
     Overflow(StopCause),
+    /// The settings require it at this number of messages or results; no model writes it.
+    Counted,
 }
 
 impl ReactAgent {
@@ -117,7 +112,13 @@ impl ReactAgent {
         if self.condenser.under_way.is_some() || self.condense_as_wanted(step) {
             return true;
         }
-        if self.lifecycle.active().is_none() || self.rest_from_condensing() {
+        if self.lifecycle.active().is_none() {
+            return false;
+        }
+        if self.condense_by_count(step) {
+            return true;
+        }
+        if self.rest_from_condensing() {
             return false;
         }
         let Some(run) = self.lifecycle.active() else {
@@ -143,59 +144,6 @@ impl ReactAgent {
         rests
     }
 
-    /// Requests the summary that a person wants, if none is in progress. `false` if nothing was requested.
-    ///
-    /// If nothing can be condensed, or too little for any summary to be shorter, this is reported without
-    /// asking a model, and the person's request is done.
-    pub(super) fn condense_as_wanted(&mut self, step: &mut RunStep<'_>) -> bool {
-        if self.condenser.under_way.is_some() {
-            return false;
-        }
-        let Some(wanted) = self.condenser.wanted.take() else {
-            return false;
-        };
-        let input = self.lifecycle.active().map(|run| run.input_id.clone());
-        let part = self
-            .conversation
-            .part(&self.config, TAIL_WHEN_WANTED, input.as_ref());
-        let knows_too_little = self.config.rules_version >= since::TOO_LITTLE_IS_SAID;
-        match part {
-            Some(part) if knows_too_little && part.range.tokens < LEAST_WHEN_WANTED => {
-                let message = format!(
-                    "the part that a summary could stand for has about {} tokens, and no summary would be shorter: everything stays as it is",
-                    part.range.tokens
-                );
-                failed("nothing_to_condense", &message, step);
-                false
-            }
-            Some(part) => {
-                self.ask_for_summary(&part, Why::Wanted(wanted), step);
-                true
-            }
-            None => {
-                let message = "there is nothing yet that a summary could stand for: the latest exchanges stay as they are";
-                failed("nothing_to_condense", message, step);
-                false
-            }
-        }
-    }
-
-    /// A person wants the conversation condensed: now, if no run is in progress, otherwise before its next
-    /// model call. A second request while a summary is written gets that summary.
-    pub(super) fn on_condense_requested(&mut self, wish: &CondenseRequested, step: &mut RunStep<'_>) {
-        if self.condenser.under_way.is_some() {
-            return;
-        }
-        let names_others = self.config.rules_version >= since::REFUSALS_NAME_OTHERS;
-        self.condenser.wanted = Some(SummaryWish {
-            instructions: wish.instructions.clone(),
-            by: wish.by.clone().filter(|_| names_others),
-        });
-        if self.lifecycle.is_free() {
-            self.condense_as_wanted(step);
-        }
-    }
-
     /// Requests a summary of this part.
     ///
     /// `brief`, in the action, means not to wait long for the model: the conversation fits without a summary,
@@ -206,7 +154,7 @@ impl ReactAgent {
                 .instructions
                 .as_deref()
                 .map(|words| (words, wish.by.as_ref())),
-            Why::Full | Why::Overflow(_) => None,
+            Why::Full | Why::Overflow(_) | Why::Counted => None,
         };
         let request = summary::request(&self.config, part, wish);
         let may_rest = matches!(why, Why::Full) && self.config.rules_version >= since::SUMMARIES_REST;
@@ -218,11 +166,24 @@ impl ReactAgent {
             request: self.conversation.repaired(request).into(),
             tokens: part.range.tokens,
             brief,
+            written: None,
+            masked: Vec::new(),
         });
+        self.await_condensing(body, part.range, why, step);
+    }
+
+    /// Requests this action, which is awaited from now on.
+    pub(super) fn await_condensing(
+        &mut self,
+        body: ActionBody,
+        range: ContextRange,
+        why: Why,
+        step: &mut RunStep<'_>,
+    ) {
         let run_id = self.lifecycle.active().map(|run| run.id.clone());
         let action_id = step.act_in(run_id, body);
         self.condenser.under_way = Some(OpenCondensing { action_id, why });
-        let change = ContextChange::Condensing(part.range);
+        let change = ContextChange::Condensing(range);
         step.state(StateOutput::Context { change });
     }
 
@@ -250,19 +211,24 @@ impl ReactAgent {
         decisions.drain(..decisions.len().saturating_sub(DECISIONS));
         self.condenser.rounds_to_rest = 0;
         self.condenser.failed = false;
-        if !matches!(
-            &awaited,
-            Some(OpenCondensing {
-                why: Why::Wanted(_),
-                ..
-            })
-        ) {
+        let why = awaited.as_ref().map(|awaited| &awaited.why);
+        let is_counted = matches!(why, Some(Why::Counted)) || !condensed.masked.is_empty();
+        if !is_counted && !matches!(why, Some(Why::Wanted(_))) {
             self.watch_condensed();
         }
-        match self.conversation.condense(step.seq, condensed, &decisions) {
+        let replaced = if condensed.masked.is_empty() {
+            self.conversation.condense(step.seq, condensed, &decisions)
+        } else {
+            self.conversation.mask(step.seq, condensed)
+        };
+        match replaced {
             Some(range) => {
-                self.given_items.forget(condensed.from_seq, condensed.to_seq);
-                self.conversation.judge_saving(&range, &self.config);
+                if condensed.masked.is_empty() {
+                    self.given_items.forget(condensed.from_seq, condensed.to_seq);
+                }
+                if !is_counted {
+                    self.conversation.judge_saving(&range, &self.config);
+                }
                 self.conversation.beginning_changed(&self.config);
                 self.note_context();
                 let change = ContextChange::Condensed(range);
@@ -293,7 +259,8 @@ impl ReactAgent {
             self.lifecycle.pay_for_tool(bill, step);
         }
         self.conversation.pause_condensing();
-        if self.config.rules_version >= since::SUMMARIES_REST {
+        let is_counted = matches!(under_way.why, Why::Counted);
+        if is_counted || self.config.rules_version >= since::SUMMARIES_REST {
             self.condenser.rounds_to_rest = ROUNDS_TO_REST;
             self.condenser.failed = true;
         }
@@ -360,7 +327,7 @@ impl ReactAgent {
         match self.condenser.under_way.take().map(|under_way| under_way.why) {
             Some(Why::Wanted(wanted)) => self.condenser.wanted = Some(wanted),
             Some(Why::Overflow(_)) => self.condenser.wanted = Some(SummaryWish::default()),
-            Some(Why::Full) | None => {}
+            Some(Why::Full | Why::Counted) | None => {}
         }
     }
 
@@ -382,7 +349,7 @@ impl ReactAgent {
 }
 
 /// Reports that a summary failed, with the reason.
-fn failed(code: &str, message: &str, step: &mut RunStep<'_>) {
+pub(super) fn failed(code: &str, message: &str, step: &mut RunStep<'_>) {
     let change = ContextChange::Failed {
         code: code.to_owned(),
         message: message.to_owned(),

@@ -13,7 +13,8 @@
 //! | [`built_context`] | context that services build for a run |
 //! | [`children`] | agents that this one created |
 //! | [`config_change`], [`fallback`] | changes of the configuration; another model for the rest of a run |
-//! | [`condense`], [`overflow`], [`repair`] | summaries, conversations that do not fit, requests that are refused |
+//! | [`condense`], [`wanted_summary`], [`counted`] | summaries, those of a person; what is left out by count |
+//! | [`overflow`], [`repair`] | conversations that do not fit, requests that are refused |
 //! | [`stuck`] | agents that repeat themselves |
 //! | [`waits`] | calls that wait for a time |
 //! | [`stop`], [`recover`] | interrupts, limits and errors; open work of another process |
@@ -44,6 +45,7 @@ mod calls;
 mod children;
 mod condense;
 mod config_change;
+mod counted;
 mod cut_off;
 mod decisions;
 mod fallback;
@@ -60,6 +62,7 @@ mod stop;
 mod stream;
 mod stuck;
 mod waits;
+mod wanted_summary;
 
 use std::sync::Arc;
 

@@ -47,6 +47,7 @@ impl Session {
             summary: text.into(),
             kept: condense.kept,
             bill: Some(Box::new(bill)),
+            masked: Vec::new(),
         };
         self.fact(Some(&action.action_id), action.run_id, condensed);
     }

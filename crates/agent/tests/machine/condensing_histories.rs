@@ -32,6 +32,7 @@ impl Long {
                 tail,
                 model: None,
                 keeps_beginning: false,
+                ..Condensing::default()
             };
             config.condensing = condenses.then(|| Box::new(condensing));
         });

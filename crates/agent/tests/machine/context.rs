@@ -217,6 +217,7 @@ fn condense(session: &mut Session, from_seq: u64, to_seq: u64) {
         summary: "in short".into(),
         kept: Vec::new(),
         bill: None,
+        masked: Vec::new(),
     });
 }
 

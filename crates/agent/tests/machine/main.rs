@@ -17,6 +17,8 @@ mod condensing_histories;
 #[cfg(test)]
 mod context;
 #[cfg(test)]
+mod counted;
+#[cfg(test)]
 mod cut;
 mod cut_off;
 #[cfg(test)]

@@ -195,6 +195,12 @@ fn condensing(event: &EnvironmentEvent) -> String {
             "{} asks to condense the conversation",
             person_or_owner(wish.by.as_ref())
         ),
+        E::ContextCondensed(condensed) if !condensed.masked.is_empty() => format!(
+            "the results of {} in events {} to {} are masked",
+            condensed.masked.join(", "),
+            condensed.from_seq,
+            condensed.to_seq
+        ),
         E::ContextCondensed(condensed) => format!(
             "a summary replaces events {} to {}: {}",
             condensed.from_seq,

@@ -104,6 +104,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("condense.at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("80"), "how full the model's context window may get, in percent, before the older part of the conversation is condensed; `none` to condense only on request"),
     key("condense.keep", ValueKind::Count, SetIfTrusted, Some("8"), "number of latest exchanges that are never condensed, as long as they fit into a quarter of the window and a third of what instructions and tools leave of it"),
     key("condense.model", ValueKind::Text, SetIfTrusted, None, "the model that writes summaries; the session's model by default"),
+    key("condense.condensers", ValueKind::Names("mask 100, summary"), SetIfTrusted, None, "what shortens a long conversation: a list of `summary`, `summary N`, `recent N`, `mask N`, `mask-web N` and `window`, or of OpenHands' names for them; `[summary]` if it is not set"),
     key("stuck.mode", ValueKind::Choice(STUCK_MODES), SetIfTrusted, Some("calls"), "how to detect a model that repeats itself: by equal calls with equal results (`calls`), by the rules of OpenHands V0 (`v0`), or not at all"),
     key("stuck.nudge_after", ValueKind::Count, SetIfTrusted, Some("6"), "number of equal successful calls after which AgentX tells the model that it repeats itself; at least 2"),
     key("stuck.stop_after", ValueKind::Count, SetIfTrusted, Some("100"), "number of equal successful calls after which AgentX asks you whether to continue, or stops the run if nobody can answer"),

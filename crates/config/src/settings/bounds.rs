@@ -88,6 +88,17 @@ pub fn check_condensing(condensing: Option<&Condensing>) -> Result<(), String> {
             condensing.tail
         ));
     }
+    for (name, count) in [
+        ("masks", condensing.masks),
+        ("masks_web", condensing.masks_web),
+        ("recent", condensing.recent),
+        ("summary_after", condensing.summary_after),
+    ] {
+        let count = count.map_or(0, u64::from);
+        if count > MOST_TAIL {
+            return Err(format!("`{name}` is {count}; it may be 0 to {MOST_TAIL}"));
+        }
+    }
     Ok(())
 }
 
@@ -129,5 +140,10 @@ mod tests {
         assert_eq!(check_condensing(Some(&condensing(100, 100_000))), Ok(()));
         assert!(check_condensing(Some(&condensing(255, 8))).is_err());
         assert!(check_condensing(Some(&condensing(80, u32::MAX))).is_err());
+        let endless = Condensing {
+            recent: Some(u32::MAX),
+            ..condensing(80, 8)
+        };
+        assert!(check_condensing(Some(&endless)).is_err());
     }
 }

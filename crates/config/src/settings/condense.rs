@@ -5,6 +5,7 @@ use agentx_types::Condensing;
 
 use crate::layers::getter::{SettingsGetter, mistake};
 use crate::mistake::ConfigMistake;
+use crate::settings::condensers::choose_condensers;
 
 pub(crate) fn condensing(
     get: &SettingsGetter<'_>,
@@ -26,12 +27,19 @@ pub(crate) fn condensing(
             }
         }
     });
-    Condensing {
+    let mut condensing = Condensing {
         at_percent: u8::try_from(percent).unwrap_or(usual.at_percent),
         tail: get
             .count("condense.keep")
             .map_or(usual.tail, |tail| u32::try_from(tail).unwrap_or(u32::MAX)),
         model,
-        keeps_beginning: usual.keeps_beginning,
+        ..usual
+    };
+    if let Some(names) = get.merged.sourced("condense.condensers")
+        && let Err(what) = choose_condensers(&mut condensing, &get.name_list("condense.condensers"))
+    {
+        let what = format!("condense.condensers: {what}");
+        mistakes.push(mistake(&names.origin, "condense.condensers", what, None));
     }
+    condensing
 }

@@ -5,6 +5,7 @@ pub(crate) mod agent;
 pub(crate) mod bounds;
 pub(crate) mod chat;
 pub(crate) mod condense;
+pub(crate) mod condensers;
 pub(crate) mod guarded_files;
 pub(crate) mod memory;
 pub(crate) mod quotas;

@@ -201,6 +201,7 @@ impl SessionRecorder<'_> {
             summary,
             kept: Vec::new(),
             bill: None,
+            masked: Vec::new(),
         };
         self.record_for_agent(Source::System, condensed);
     }

@@ -5,6 +5,7 @@
 //! | outcome | fact |
 //! | --- | --- |
 //! | the summary is shorter than its range | `context_condensed` |
+//! | the action has the text, and no model is asked | `context_condensed` |
 //! | it was cut off, even at the maximum length | `condensing_failed`, `cut_off` |
 //! | it is as long as its range | `condensing_failed`, `frees_nothing` |
 //! | the model declined, failed, was stopped, or wrote nothing | `condensing_failed`, with its code |
@@ -94,6 +95,10 @@ impl Effector for Condenser {
             let ActionBody::Condense(condense) = &action.body else {
                 return;
             };
+            if let Some(written) = &condense.written {
+                events.emit(condensed(condense, written.clone(), None)).await;
+                return;
+            }
             let answered = ask(models, &action, condense, &events, cancel).await;
             events.emit(summary_event(condense, answered)).await;
         })
@@ -274,14 +279,19 @@ fn summary_event(condense: &Condense, answered: SummaryResult) -> EnvironmentEve
         Err(("frees_nothing".to_owned(), message))
     });
     match outcome {
-        Ok(summary) => ContextCondensed {
-            from_seq: condense.from_seq,
-            to_seq: condense.to_seq,
-            summary,
-            kept: condense.kept.clone(),
-            bill,
-        }
-        .into(),
+        Ok(summary) => condensed(condense, summary, bill).into(),
         Err((code, message)) => CondensingFailed { code, message, bill }.into(),
+    }
+}
+
+/// The fact that this text stands for the range.
+fn condensed(condense: &Condense, summary: String, bill: Option<Box<EffectBill>>) -> ContextCondensed {
+    ContextCondensed {
+        from_seq: condense.from_seq,
+        to_seq: condense.to_seq,
+        summary,
+        kept: condense.kept.clone(),
+        bill,
+        masked: condense.masked.clone(),
     }
 }

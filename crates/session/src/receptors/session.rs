@@ -162,6 +162,7 @@ mod tests {
             summary: "s".into(),
             kept: Vec::new(),
             bill: None,
+            masked: Vec::new(),
         };
         let fork = ForkCreated {
             parent: SessionId::new("ses_0"),

@@ -195,6 +195,18 @@ impl History {
 
     /// Asks for a summary; it comes, or does not.
     fn condense(&mut self, action: &Action, condense: &Condense) {
+        if let Some(written) = &condense.written {
+            let condensed = ContextCondensed {
+                from_seq: condense.from_seq,
+                to_seq: condense.to_seq,
+                summary: written.clone(),
+                kept: condense.kept.clone(),
+                bill: None,
+                masked: condense.masked.clone(),
+            };
+            self.condensed.push(condensed.clone());
+            return self.answer(action, condensed);
+        }
         let summary = ModelAnswer::text("It was spoken of.");
         let sent = self.send(&condense.request, &summary).is_ok();
         if sent && self.random.below(4) > 0 {
@@ -204,6 +216,7 @@ impl History {
                 summary: "It was spoken of.".into(),
                 kept: condense.kept.clone(),
                 bill: None,
+                masked: Vec::new(),
             };
             self.condensed.push(condensed.clone());
             return self.answer(action, condensed);

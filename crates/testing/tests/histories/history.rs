@@ -75,6 +75,9 @@ impl History {
             tail: 1 + random.below(4) as u32,
             model: None,
             keeps_beginning: random.below(4) > 0,
+            masks: seed.is_multiple_of(3).then_some(3),
+            recent: seed.is_multiple_of(5).then_some(40),
+            ..Condensing::default()
         };
         let config = AgentConfig {
             model: shop.model(&mut random),

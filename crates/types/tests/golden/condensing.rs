@@ -94,6 +94,8 @@ pub(crate) fn condense() -> Condense {
         tokens: 70_000,
         request: std::sync::Arc::new(request()),
         brief: true,
+        written: Some("in short".into()),
+        masked: vec!["bash".into()],
     }
 }
 
@@ -105,9 +107,9 @@ pub(crate) fn facts() -> Vec<EnvironmentEvent> {
         cost: NanoUsd(4_500_000),
     };
     let small = Condensing {
-        model: None,
-        keeps_beginning: false,
-        ..condensing()
+        at_percent: condensing().at_percent,
+        tail: condensing().tail,
+        ..Condensing::default()
     };
     vec![
         InputPinned {
@@ -127,6 +129,7 @@ pub(crate) fn facts() -> Vec<EnvironmentEvent> {
             summary: "They said hello.".into(),
             kept: vec!["msg_1".into()],
             bill: Some(Box::new(bill.clone())),
+            masked: vec!["bash".into()],
         }
         .into(),
         CondensingFailed {

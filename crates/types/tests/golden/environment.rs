@@ -453,6 +453,7 @@ fn system() -> Vec<EnvironmentEvent> {
             summary: "They said hello.".into(),
             kept: Vec::new(),
             bill: None,
+            masked: Vec::new(),
         }
         .into(),
         Interrupted {

@@ -303,6 +303,11 @@ pub(crate) fn condensing() -> Condensing {
         tail: 4,
         model: Some(Box::new(model())),
         keeps_beginning: true,
+        masks: Some(100),
+        masks_web: Some(1),
+        recent: Some(90),
+        summary_after: Some(80),
+        no_summary: true,
     }
 }
 

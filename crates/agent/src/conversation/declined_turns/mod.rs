@@ -142,12 +142,16 @@ impl Conversation {
             message: Arc::new(message),
             tokens,
             summary: false,
+            masked: false,
         })
     }
 
-    /// Forgets the originals of summaries that are no longer in the conversation.
+    /// Forgets the originals of summaries and of masked results that are no longer in the conversation.
     fn drop_condensed(&mut self) {
         let is_there = |condensed: &Condensed| {
+            if condensed.masks {
+                return condensed.entries.iter().any(|entry| self.has_masked(entry));
+            }
             let nested = self.condensed.iter().flat_map(|other| &other.entries);
             let mut all = self.entries.iter().chain(nested);
             all.any(|entry| entry.summary && entry.message.message_id == condensed.id)
