@@ -1001,6 +1001,8 @@ export interface ToolSpec {
    * an unknown outcome.
    */
   idempotent?: boolean;
+  /** Whether a person is asked what became of a call that a crash interrupted, before anything else. */
+  asks_unknown?: boolean;
   /** Whether a successful call ends the run. */
   quit?: boolean;
   /**

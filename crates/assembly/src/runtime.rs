@@ -152,6 +152,8 @@ pub fn runtime_with_files(
             mistakes.extend(problem.map(|problem| no_tool(tool, &problem)));
         }
     }
+    parts.tools =
+        std::mem::take(&mut parts.tools).ask_about_unknown(|name| settings.tools.asks_unknown(name));
     let tools = parts.tools.specs();
     known.set_tools([&tools[..], &attached(&tools)].concat().into());
     mistakes.sort();

@@ -31,10 +31,12 @@ pub struct McpEnvironment {
     taken: Arc<BTreeSet<String>>,
     /// Returns whether a tool is offered under this name.
     offers: OfferFilter,
+    /// Returns whether a person is asked about the unknown outcome of the tool with this name.
+    asks_unknown: OfferFilter,
     stop: CancellationToken,
 }
 
-/// Returns whether a tool is offered under a name.
+/// Returns something about the tool that is offered under a name.
 type OfferFilter = Arc<dyn Fn(&str) -> bool + Send + Sync>;
 
 impl McpEnvironment {
@@ -50,6 +52,7 @@ impl McpEnvironment {
             host: Arc::new(ServerHost::new(server, surroundings)),
             taken: Arc::new(taken.into_iter().collect()),
             offers: Arc::new(|_| true),
+            asks_unknown: Arc::new(|_| false),
             stop: CancellationToken::new(),
         }
     }
@@ -68,6 +71,14 @@ impl McpEnvironment {
     #[must_use]
     pub fn filtered(mut self, offers: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
         self.offers = Arc::new(offers);
+        self
+    }
+
+    /// Has a person asked what became of a call that a crash interrupted, if `wanted` accepts the name of its
+    /// tool.
+    #[must_use]
+    pub fn asking_about_unknown(mut self, wanted: impl Fn(&str) -> bool + Send + Sync + 'static) -> Self {
+        self.asks_unknown = Arc::new(wanted);
         self
     }
 
@@ -170,7 +181,8 @@ impl McpEnvironment {
         let described = self.host.described();
         let names = self.offered_as(&described);
         let offered = described.iter().zip(&names).filter_map(|(known, name)| {
-            let spec = spec_of(self.server(), known, name.as_deref()?);
+            let mut spec = spec_of(self.server(), known, name.as_deref()?);
+            spec.asks_unknown = (self.asks_unknown)(&spec.name);
             Some((known.tool.clone(), spec))
         });
         offered.collect()

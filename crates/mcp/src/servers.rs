@@ -51,10 +51,11 @@ impl McpServers {
             },
         };
         let environments = settings.mcp.iter().map(|server| {
-            let tools = settings.tools.clone();
+            let (tools, asking) = (settings.tools.clone(), settings.tools.clone());
             let environment =
                 McpEnvironment::new(server.clone(), surroundings.clone(), taken.iter().cloned())
-                    .filtered(move |name| tools.offers(name));
+                    .filtered(move |name| tools.offers(name))
+                    .asking_about_unknown(move |name| asking.asks_unknown(name));
             taken.extend(environment.names());
             environment
         });

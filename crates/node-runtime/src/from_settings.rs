@@ -121,6 +121,7 @@ impl NodeParts {
             tools: tools
                 .filtered(|name| settings.tools.offers(name))
                 .give_to_all_agents(|name| settings.tools.asks_for(name))
+                .ask_about_unknown(|name| settings.tools.asks_unknown(name))
                 .wrapped(telling_instructions(settings)),
             clock: Arc::new(SystemClock),
             program: program.to_owned(),

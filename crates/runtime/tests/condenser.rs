@@ -12,7 +12,7 @@ use agentx_runtime::{
 use agentx_testing::{Gate, MemoryWorld, ModelScript, ScriptedModel, fixture};
 use agentx_types::{
     Action, ActionBody, ActionId, ActionKind, AgentConfig, AttemptFailed, Condense, ContextChange,
-    EnvironmentEvent, ModelRequest, RuntimeEvent, StopReason,
+    ContextCondensed, EnvironmentEvent, ModelRequest, RuntimeEvent, StopReason,
 };
 
 struct World {
@@ -410,6 +410,6 @@ async fn a_text_that_no_model_writes_is_recorded_without_asking_one() {
         bill: None,
         masked: vec!["look".into()],
     };
-    assert_eq!(heard.next().await, Some(condensed.into()));
+    assert_eq!(heard.next().await, Some(EnvironmentEvent::from(condensed)));
     assert_eq!(heard.next().await, None);
 }

@@ -91,6 +91,16 @@ impl Toolbox {
         self
     }
 
+    /// Has a person asked what became of a call that a crash interrupted, if its tool has a name that `wanted`
+    /// accepts.
+    #[must_use]
+    pub fn ask_about_unknown(mut self, wanted: impl Fn(&str) -> bool) -> Self {
+        for (spec, _) in self.tools.iter_mut().filter(|(spec, _)| wanted(&spec.name)) {
+            spec.asks_unknown = true;
+        }
+        self
+    }
+
     /// Wraps the tools for calls that an agent makes itself. Calls by other tools, such as scripts, use the
     /// unwrapped tools.
     #[must_use]

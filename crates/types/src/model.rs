@@ -207,6 +207,9 @@ pub struct ToolSpec {
     /// an unknown outcome.
     #[serde(default)]
     pub idempotent: bool,
+    /// Whether a person is asked what became of a call that a crash interrupted, before anything else.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asks_unknown: bool,
     /// Whether a successful call ends the run.
     #[serde(default)]
     pub quit: bool,
@@ -251,6 +254,7 @@ impl ToolSpec {
             command_argument: None,
             address_argument: None,
             idempotent: false,
+            asks_unknown: false,
             quit: false,
             checked: false,
             only_by_name: false,

@@ -80,6 +80,7 @@ mod slash_commands;
 mod thief;
 mod trust;
 mod typed_answer;
+mod unknown_outcome;
 mod upkeep;
 mod waiting_questions;
 mod waits;

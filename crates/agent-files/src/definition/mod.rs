@@ -21,6 +21,7 @@ pub use state::{Matched, SavedMessage, SavedRole, SavedState, SavedToolResult};
 pub use tool::{
     AuthKind, Capabilities, Composite, CompositeStep, GeneratorMode, GeneratorTool, HttpAuth, HttpTool,
     LoaderFacts, LuauTool, OutputMode, ScriptReference, TextProcessor, ToolBody, ToolDefinition, ToolLimits,
+    UnknownOutcome,
 };
 
 /// A time. Written with a unit: `90s`, `1h30m`.

@@ -28,6 +28,9 @@ pub struct ToolDefinition {
     /// The argument that is the key of a call: each key is used for one call, in all sessions of an owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
+    /// What happens to a call that a crash interrupted.
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
+    pub unknown: UnknownOutcome,
     /// Whether a successful call ends the agent's run.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub quit: bool,
@@ -41,6 +44,17 @@ pub struct ToolDefinition {
     /// The type of tool and its keys.
     #[serde(flatten)]
     pub body: ToolBody,
+}
+
+/// What happens to a call whose program stopped while it was running.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UnknownOutcome {
+    /// It is continued, or the model is told that the outcome is unknown.
+    #[default]
+    Tell,
+    /// A person is asked: done, not done, or run again. If nobody is there, as with `tell`.
+    Ask,
 }
 
 /// Facts about a folder's file that the loader adds.

@@ -32,6 +32,7 @@ macro_rules! tool {
             may("access", ACCESS, "what the tool accesses, for the approval rules"),
             may("idempotent", Shape::Bool, "whether running it twice has the same effect as once"),
             may("idempotency_key", Shape::Text, "the argument that is the key of a call: a second call with the same key gets the result of the first"),
+            may("unknown", Shape::Choice(&["tell", "ask"]), "for a call that was running when the program stopped: whether a person is asked what became of it [tell]"),
             may("quit", Shape::Bool, "whether a successful call ends the agent"),
             $($key,)*
         ])

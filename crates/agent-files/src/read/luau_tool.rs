@@ -145,6 +145,7 @@ fn looks_like_keys(words: &str) -> bool {
         "quit",
         "idempotent",
         "idempotency_key",
+        "unknown",
     ];
     words.lines().any(|line| {
         let key = line.split_once(':').map(|(key, _)| key.trim());

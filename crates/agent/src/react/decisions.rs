@@ -44,6 +44,10 @@ impl ReactAgent {
             return;
         }
         let call = entry.call.clone();
+        if self.answer_outcome_question(index, approval, step) {
+            self.update_waiting_status(step);
+            return;
+        }
         let by_rule = self.is_closed_by_rule(approval);
         if !by_rule && self.answer_limit_question(index, approval, step) {
             self.update_waiting_status(step);

@@ -16,7 +16,7 @@
 //! | [`condense`], [`wanted_summary`], [`counted`] | summaries, those of a person; what is left out by count |
 //! | [`overflow`], [`repair`] | conversations that do not fit, requests that are refused |
 //! | [`stuck`] | agents that repeat themselves |
-//! | [`waits`] | calls that wait for a time |
+//! | [`waits`], [`unknown_outcome`] | calls that wait for a time; calls that a crash interrupted |
 //! | [`stop`], [`recover`] | interrupts, limits and errors; open work of another process |
 //! | [`request_now`] | no facts: the request that a model call would send now |
 //!
@@ -61,6 +61,7 @@ mod script_steps;
 mod stop;
 mod stream;
 mod stuck;
+mod unknown_outcome;
 mod waits;
 mod wanted_summary;
 

@@ -142,7 +142,11 @@ impl ReactAgent {
         if !matches!(&entry.stage, CallStage::AwaitingApproval(question) if question.asked.is_some()) {
             return false;
         }
-        if let Some(reason) = denied {
+        if let Some(told) = self.outcome_asked_about(index) {
+            if !self.is_attended() {
+                self.answer_open(index, ToolStatus::Unknown, told, step);
+            }
+        } else if let Some(reason) = denied {
             self.answer_open(
                 index,
                 ToolStatus::Denied,

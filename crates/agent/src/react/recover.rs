@@ -10,6 +10,7 @@
 //! | a call that never started, or of an idempotent tool | running it again |
 //! | a call whose tool waits for answers of a person, and nobody works on it | handing it to the tool again, with its state |
 //! | another call that had started | the result `unknown`, with the output until then |
+//! | a call that had started, of a tool that is set so | a question to a person, if somebody is there |
 //! | a check of an answer | a new check |
 //! | a context that is being built | a new request |
 //! | a verdict of an analyzer | a new request |
@@ -30,11 +31,12 @@ use super::stop::STOPPED;
 use crate::imported_config::restrict_imported;
 use crate::ledger::CallStage;
 use crate::other_authors;
+use crate::permissions::approval::Question;
 use crate::run_lifecycle::RunStep;
 
 /// The message to the model about an interrupted call, which may have had its effect and must not be repeated
 /// blindly.
-const OUTCOME_UNKNOWN: &str = "This call was cut off while it was running, because the program that ran it stopped. It may or may not have had its effect: look before you repeat it.";
+pub(super) const OUTCOME_UNKNOWN: &str = "This call was cut off while it was running, because the program that ran it stopped. It may or may not have had its effect: look before you repeat it.";
 
 /// The line before the output of an interrupted call. Output that its program did not record is lost.
 const OUTPUT_UNTIL_THEN: &str = "Its recorded output until then:";
@@ -215,7 +217,8 @@ impl ReactAgent {
         step: &mut RunStep<'_>,
     ) {
         let entry = self.ledger.entries()[index].clone();
-        let repeatable = self.may_run_again(&entry.call, step);
+        let is_asked = !stopping && self.asks_about_outcome(&entry.call, step);
+        let repeatable = !is_asked && self.may_run_again(&entry.call, step);
         match entry.stage {
             // An agent that was made for a call continues on its own.
             CallStage::Resolved { .. } | CallStage::Delegated { .. } => {}
@@ -242,8 +245,15 @@ impl ReactAgent {
                     None => OUTCOME_UNKNOWN.to_owned(),
                 };
                 let text = with_output(text, attached, &action_id);
-                self.answer_open(index, ToolStatus::Unknown, text, step);
+                if is_asked {
+                    self.ask_about_outcome(index, text, step);
+                } else {
+                    self.answer_open(index, ToolStatus::Unknown, text, step);
+                }
             }
+            CallStage::AwaitingApproval(Question {
+                outcome: Some(told), ..
+            }) if stopping => self.answer_open(index, ToolStatus::Unknown, told.into(), step),
             CallStage::Assessing(_)
             | CallStage::AwaitingApproval(_)
             | CallStage::Waiting { .. }

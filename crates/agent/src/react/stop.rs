@@ -163,9 +163,10 @@ impl ReactAgent {
                     running.extend(call.awaited.iter().map(|awaited| awaited.action_id.clone()));
                     self.answer_open(index, ToolStatus::Interrupted, not_run.to_owned(), step);
                 }
-                CallStage::AwaitingApproval(_) => {
-                    self.answer_open(index, ToolStatus::Interrupted, not_run.to_owned(), step)
-                }
+                CallStage::AwaitingApproval(_) => match self.outcome_asked_about(index) {
+                    Some(told) => self.answer_open(index, ToolStatus::Unknown, told, step),
+                    None => self.answer_open(index, ToolStatus::Interrupted, not_run.to_owned(), step),
+                },
                 CallStage::Waiting { action_id, .. } => {
                     running.push(action_id.clone());
                     self.answer_open(index, ToolStatus::Interrupted, STOPPED.to_owned(), step);

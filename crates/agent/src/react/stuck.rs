@@ -101,8 +101,7 @@ impl ReactAgent {
         }
     }
 
-    /// A person said something: whatever is repeated from now on may be what they want. An open question
-    /// about a loop stays.
+    /// A person said something: what is repeated from now on may be wanted. An open question stays.
     pub(super) fn note_input_of(&mut self, source: Source) {
         if source != Source::Agent && self.held_in_loop().is_empty() {
             self.forget_loops();

@@ -93,6 +93,8 @@ mod tool_search;
 mod tools;
 mod unasked;
 mod uncovered;
+#[cfg(test)]
+mod unknown_outcome;
 mod unread;
 #[cfg(test)]
 mod waits;

@@ -243,6 +243,7 @@ impl SettingsGetter<'_> {
             optional: self
                 .names(&SettingPath::dotted("tools.optional"))
                 .unwrap_or_default(),
+            ask_unknown: self.name_list("tools.ask_unknown"),
             timeout_ms: self.millis("tools.timeout"),
             max_output_bytes: self.count("tools.max_output_bytes"),
             environment: self

@@ -173,6 +173,8 @@ pub struct ToolSettings {
     pub disabled: Vec<String>,
     /// Tools to offer although they are off by default.
     pub optional: Vec<String>,
+    /// Tools about whose unknown outcome after a crash the person is asked; `*` for all.
+    pub ask_unknown: Vec<String>,
     /// The longest time of one call.
     pub timeout_ms: Option<u64>,
     /// The maximum size of tool output that the model reads.
@@ -223,6 +225,11 @@ impl ToolSettings {
     /// Returns whether the settings turn on this tool, which is off by default.
     pub fn asks_for(&self, name: &str) -> bool {
         self.optional.iter().any(|n| n == name)
+    }
+
+    /// Returns whether a person is asked what became of a call of this tool that a crash interrupted.
+    pub fn asks_unknown(&self, name: &str) -> bool {
+        self.ask_unknown.iter().any(|n| n == "*" || n == name)
     }
 }
 

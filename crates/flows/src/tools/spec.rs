@@ -1,17 +1,18 @@
 //! The spec of a tool from a file: its description, its arguments, and the reach that the file grants.
 
-use agentx_agent_files::definition::ToolDefinition;
+use agentx_agent_files::definition::{ToolDefinition, UnknownOutcome};
 use agentx_types::{Access, ToolReach, ToolSpec, host_name};
 
 /// Returns the spec that models and approval rules see.
 pub(super) fn spec(definition: &ToolDefinition) -> ToolSpec {
     let description = definition.description.clone().unwrap_or_default();
     let access = definition.access().unwrap_or(Access::Run);
-    let spec = ToolSpec::new(&*definition.name, description, definition.input_schema(), access)
+    let mut spec = ToolSpec::new(&*definition.name, description, definition.input_schema(), access)
         // Its journal makes it idempotent: a call that is run again repeats no recorded step.
         .with_idempotent(true)
         .with_quit(definition.quit)
         .with_checked(true);
+    spec.asks_unknown = definition.unknown == UnknownOutcome::Ask;
     match reach(definition) {
         Some(reach) => spec.with_reach(reach),
         None => spec,

@@ -43,6 +43,7 @@ pub fn luau(name: &str, script: &str, capabilities: Value) -> ToolDefinition {
         access: None,
         idempotent: false,
         idempotency_key: None,
+        unknown: Default::default(),
         quit: false,
         of_folder: false,
         known: Default::default(),

@@ -198,7 +198,7 @@ pub(crate) fn limits() -> Limits {
 }
 
 pub(crate) fn tool() -> ToolSpec {
-    ToolSpec::new("bash", "Runs a command.", json!({"type": "object"}), Access::Run)
+    let mut spec = ToolSpec::new("bash", "Runs a command.", json!({"type": "object"}), Access::Run)
         .with_path_argument("cwd")
         .with_command_argument("command")
         .with_address_argument("urls")
@@ -214,7 +214,9 @@ pub(crate) fn tool() -> ToolSpec {
             mcp: Some("github/create_issue".into()),
             of_folder: true,
             changed: Some("the description".into()),
-        })
+        });
+    spec.asks_unknown = true;
+    spec
 }
 
 pub(crate) fn small_tool() -> ToolSpec {
@@ -223,6 +225,7 @@ pub(crate) fn small_tool() -> ToolSpec {
     spec.command_argument = None;
     spec.address_argument = None;
     spec.idempotent = false;
+    spec.asks_unknown = false;
     spec.quit = false;
     spec.checked = false;
     spec.reach = None;

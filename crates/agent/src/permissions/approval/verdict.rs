@@ -45,7 +45,7 @@ pub struct Question {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub form: Option<Box<Value>>,
     /// Set if the person answers in words: the call is the model's own question (`ask_user`),
-    /// continues a loop, or waits at a limit.
+    /// continues a loop, waits at a limit, or has an unknown outcome.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Box<AskedQuestion>>,
     /// Whether it asks whether a loop may go on.
@@ -57,6 +57,10 @@ pub struct Question {
     /// The verdicts of analyzers about the call; none if it was not assessed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub risk: Vec<RiskVerdict>,
+    /// For a question about what became of a call that a crash interrupted: the result of the call if nobody
+    /// answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Box<str>>,
 }
 
 impl Question {
@@ -71,6 +75,7 @@ impl Question {
             is_about_loop: false,
             is_about_limit: false,
             risk: Vec::new(),
+            outcome: None,
         }
     }
 
