@@ -82,6 +82,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "config",
             "mcp",
             "identity",
+            "schedule",
         ],
     ),
     ("luau-tools", &[]),

@@ -105,6 +105,7 @@ pub use settings::chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, Thi
 pub use settings::condensers::choose_condensers;
 pub use settings::quotas::Quotas;
 pub use settings::security::{AnalyzerSettings, AnalyzerTarget};
+pub use settings::webhooks::WebhookSettings;
 pub use settings::{
     CallSettings, DatabaseSettings, DurabilitySetting, MemoryAccept, MemorySettings, SandboxSettings,
     SearchSettings, SecretSettings, Settings, ToolSettings,

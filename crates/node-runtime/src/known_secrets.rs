@@ -64,6 +64,9 @@ pub fn known_secrets(settings: &Settings) -> SecretSet {
             set.add(&database.name, Origin::Setting, password);
         }
     }
+    for webhook in &settings.webhooks {
+        add_key(&mut set, &webhook.name, &webhook.secret);
+    }
     for key in &settings.keys {
         add_key(&mut set, "key", key);
     }

@@ -48,6 +48,9 @@ pub enum ScheduleError {
     /// There are as many schedules as there may be.
     #[error("there are already {0} schedules, which is the maximum")]
     Full(usize),
+    /// As many deliveries of webhooks wait as there may be.
+    #[error("{0} deliveries of webhooks wait already, which is the maximum")]
+    FullInbox(usize),
     /// Another process changes the file for too long.
     #[error("another process is changing {path}")]
     Busy {

@@ -1,5 +1,5 @@
-//! Prompts that are run at set times (`agentx schedule`): when they are due, and which process begins which
-//! run.
+//! Prompts that are run at set times (`agentx schedule`) or when a webhook is called: when they are due, and
+//! which process begins which run.
 //!
 //! | type | is |
 //! | --- | --- |
@@ -7,13 +7,16 @@
 //! | [`Schedule`] | a prompt with its pattern, and the time for which it was begun last |
 //! | [`ScheduleStore`] | the schedules of a data directory, in one file that is replaced as a whole and locked |
 //! | [`ScheduleTurn`] | the right to run one schedule for one time: one process has it at a time |
+//! | [`DeliveryInbox`] | the deliveries of webhooks that a server took in, each once |
+//! | [`DeliveryTurn`] | the right to run one delivery |
 //!
 //! The file records a time before its run begins, so that no other process also begins it. If the process
 //! dies, the next one that takes the turn learns of it ([`ScheduleTurn::is_again`]), and of the session of
 //! the run ([`BegunRunRecord`]), so it begins no second one. One run catches up on times that were missed
 //! because no process was running.
 //!
-//! The crate reads no clock: every time comes as an argument.
+//! The crate reads no clock: every time comes as an argument. Only the age of keys of old deliveries is that of
+//! their files.
 //!
 //! ```
 //! use agentx_schedule::Timetable;
@@ -26,12 +29,14 @@
 //! # Ok::<(), agentx_schedule::ScheduleError>(())
 //! ```
 
+mod delivery;
 mod error;
 mod schedule;
 mod store;
 mod timetable;
 mod turn;
 
+pub use delivery::{DeliveryInbox, DeliveryTurn, MAX_PENDING_DELIVERIES, WebhookDelivery};
 pub use error::ScheduleError;
 pub use schedule::{BegunTime, MAX_NAME_CHARS, MAX_PROMPT_CHARS, Schedule, check_schedule};
 pub use store::{MAX_SCHEDULES, ScheduleStore};

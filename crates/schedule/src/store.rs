@@ -9,7 +9,7 @@ use agentx_files::{
 use agentx_types::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::{Schedule, ScheduleError, check_schedule};
+use crate::{DeliveryInbox, Schedule, ScheduleError, check_schedule};
 
 /// Maximum number of schedules of a data directory.
 pub const MAX_SCHEDULES: usize = 100;
@@ -36,6 +36,11 @@ impl ScheduleStore {
         Self {
             data_dir: data_dir.to_owned(),
         }
+    }
+
+    /// The deliveries of webhooks of the same data directory.
+    pub fn deliveries(&self) -> DeliveryInbox {
+        DeliveryInbox::at(&self.data_dir)
     }
 
     /// All schedules, in the order in which they were made.

@@ -30,6 +30,7 @@ fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
             (&old.providers, &old.keys) != (&new.providers, &new.keys),
         ),
         ("calls", old.calls != new.calls),
+        ("webhooks", old.webhooks != new.webhooks),
         ("data_dir", old.data_dir != new.data_dir),
         ("members_dir", old.members_dir != new.members_dir),
         (

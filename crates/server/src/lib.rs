@@ -34,6 +34,7 @@ mod reader_seat;
 mod server;
 mod server_error;
 mod state;
+mod webhooks;
 
 pub use connections::channel;
 pub use members::member_bounds;

@@ -86,6 +86,7 @@ mod waiting_questions;
 mod waits;
 mod watch;
 mod web_pages;
+mod webhooks;
 mod writing;
 
 #[path = "../common/mod.rs"]

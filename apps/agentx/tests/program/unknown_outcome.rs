@@ -53,6 +53,7 @@ fn without_a_person_the_model_is_told_that_nobody_knows() {
     let seconds = "30418";
     let sandbox = sandbox(seconds);
     died(&sandbox, seconds);
-    let ran = sandbox.run(&["run", "--last", "--quiet"]);
+    let id = crate::rewind::id_of(&sandbox, 0);
+    let ran = sandbox.run(&["run", "--session", &id, "--quiet"]);
     assert!(ran.stdout.contains("Nobody knows."), "{ran}");
 }

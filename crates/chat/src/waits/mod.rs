@@ -1,5 +1,5 @@
 //! Work that waits for a time: sessions whose agent waits (`agentx waits`), and prompts that run at set times
-//! (`agentx schedule`).
+//! (`agentx schedule`) or because a webhook was called.
 //!
 //! A watch ([`watch()`]) continues both: it looks for due work and has the program do the runs one after
 //! another, with the arguments of `agentx run`. So a run that nobody started may do what `agentx run` may do
@@ -13,6 +13,7 @@ mod schedules;
 mod server_watch;
 mod sessions;
 mod watch;
+mod webhook_runs;
 
 use std::path::PathBuf;
 

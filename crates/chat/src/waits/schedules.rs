@@ -163,6 +163,7 @@ pub(super) fn failed(error: ScheduleError) -> ChatError {
         }
         ScheduleError::NotFound(_) => "`agentx schedule list` lists them",
         ScheduleError::Full(_) => "`agentx schedule remove NAME` removes one",
+        ScheduleError::FullInbox(_) => "`agentx waits run` runs what waits",
         ScheduleError::Busy { .. } => "try again",
         ScheduleError::File { path, what } => {
             return ChatError::File {

@@ -10,6 +10,7 @@ use agentx_schedule::{ScheduleStore, ScheduleTurn};
 use super::WantedRun;
 use super::due_schedules::{TurnWork, note_of, note_of_clock, work_of};
 use super::schedules::failed;
+use super::webhook_runs::work_of_delivery;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::units;
@@ -26,6 +27,8 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 const FIRST_LOOK: Duration = Duration::from_secs(1);
 /// The time after which a session that could not be continued is tried again.
 const AGAIN_AFTER: Duration = Duration::from_secs(600);
+/// The time after which a delivery of a webhook whose session was open elsewhere is tried again.
+const POSTPONED: Duration = Duration::from_secs(10);
 /// The longest watch until nothing waits.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
@@ -54,8 +57,8 @@ impl WatchLimit {
     }
 }
 
-/// Continues sessions and schedules that are due, each by `run`, until the limit. Returns the exit code of
-/// the first run that failed, or of the signal that ended the watch.
+/// Continues sessions and schedules that are due, and runs deliveries of webhooks, each by `run`, until the
+/// limit. Returns the exit code of the first run that failed, or of the signal that ended the watch.
 ///
 /// # Errors
 /// Returns an error if the sessions or the schedules cannot be read, or the output cannot be written.
@@ -71,6 +74,7 @@ pub async fn watch(
         store,
         run,
         tried: BTreeMap::new(),
+        postponed: BTreeMap::new(),
         first_failure: None,
     };
     let mut signals = Signals::listen()?;
@@ -87,7 +91,10 @@ pub async fn watch(
             () = tokio::time::sleep(pause) => {}
         }
         let found = runtime.waits().await?;
-        if watch.fire_session(&found, console).await? || watch.fire_schedule(console).await? {
+        if watch.fire_session(&found, console).await?
+            || watch.fire_schedule(console).await?
+            || watch.fire_delivery(console).await?
+        {
             pause = Duration::ZERO;
             continue;
         }
@@ -106,6 +113,8 @@ struct WaitWatch<'a, R> {
     run: R,
     /// The sessions that were tried, each with its last event then and the time.
     tried: BTreeMap<SessionId, (u64, Instant)>,
+    /// The deliveries of webhooks whose session another process had, each with the time.
+    postponed: BTreeMap<String, Instant>,
     first_failure: Option<Exit>,
 }
 
@@ -176,6 +185,43 @@ where
             }
         };
         turn.finish(session).map_err(failed)
+    }
+
+    /// Runs the first delivery of a webhook that waits. Returns whether one was run.
+    async fn fire_delivery(&mut self, console: &mut Console) -> Result<bool, ChatError> {
+        let inbox = self.store.deliveries();
+        self.postponed.retain(|_, at| at.elapsed() < POSTPONED);
+        for delivery in inbox.pending().map_err(failed)? {
+            if self.postponed.contains_key(&delivery.key) {
+                continue;
+            }
+            let Some(turn) = inbox.take_turn(&delivery.key, units::now()).map_err(failed)? else {
+                continue;
+            };
+            let name = delivery.title();
+            console.say(&format!("· the webhook {name} was called\n"));
+            let ended = match work_of_delivery(&turn, self.runtime).await {
+                Ok(TurnWork::Done(info)) => Some(Some(info.session_id)),
+                Ok(TurnWork::Run(wanted)) => {
+                    let ended = (self.run)(wanted, console).await;
+                    self.ended(&name, ended, console)?.map(|result| result.session_id)
+                }
+                Err(error) => {
+                    let failed = Err(ChatError::from(error));
+                    self.ended(&name, failed, console)?
+                        .map(|result| result.session_id)
+                }
+            };
+            match ended {
+                Some(session) => {
+                    turn.finish(session).map_err(failed)?;
+                    return Ok(true);
+                }
+                // Its session is open elsewhere: the turn ends, and it is tried again later.
+                None => self.postponed.insert(delivery.key, Instant::now()),
+            };
+        }
+        Ok(false)
     }
 
     /// Reports the end of a run of this session or schedule. `None` if it did not begin: another process was

@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use agentx_llm::Secret;
+
+use crate::api_key_source::ApiKeySource;
 use crate::layers::MergedSettings;
 use crate::layers::keys::SettingPath;
-use crate::layers::value::Value;
+use crate::layers::value::{KeyReference, Value};
 use crate::mistake::ConfigMistake;
 use crate::origin::SettingOrigin;
 use crate::paths::ConfigPaths;
@@ -89,6 +92,20 @@ impl<'a> SettingsGetter<'a> {
         match self.merged.get(path) {
             Some(Value::Money(money)) => Some(*money),
             _ => None,
+        }
+    }
+
+    /// The key at a path, with the value of its variable.
+    pub(crate) fn key_at(&self, path: &SettingPath, lookup: &dyn Fn(&str) -> Option<String>) -> ApiKeySource {
+        match self.merged.get(path) {
+            Some(Value::Key(KeyReference::Env(name))) => ApiKeySource::Env {
+                name: name.clone(),
+                value: lookup(name)
+                    .filter(|value| !value.trim().is_empty())
+                    .map(Secret::new),
+            },
+            Some(Value::Key(KeyReference::Literal(secret))) => ApiKeySource::Literal(secret.clone()),
+            _ => ApiKeySource::None,
         }
     }
 

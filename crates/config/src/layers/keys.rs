@@ -7,6 +7,7 @@ use crate::layers::choices::{
     NOTICES, ON_OR_OFF, READING_COMMANDS, REASONING_FIELDS, RISK_POLICIES, RISKS, SANDBOXES, SEARCH_ENGINES,
     STUCK_MODES, THEMES, THINKING, UNKNOWN_RISKS, YES_OR_NO,
 };
+use crate::layers::former_keys::FORMER_KEYS;
 use crate::layers::value::ValueKind;
 
 /// A key of the configuration.
@@ -164,6 +165,12 @@ pub const KEYS: &[SettingSpec] = &[
     key("web_search.api_key", ValueKind::Key, Never, None, "the key of the search engine, as a reference: `${NAME}`; SearXNG needs none"),
     key("web_search.url", ValueKind::Url, Never, None, "the address of the search engine; its vendor's by default, SearXNG needs one"),
     key("databases.*.url", ValueKind::Key, Never, None, "the address of a PostgreSQL database that `query_database` reads, as a reference: `${NAME}`; needs a build with the feature `postgres`"),
+    key("webhooks.*.secret", ValueKind::Key, Never, None, "the secret that signs the deliveries of this webhook, as a reference: `${NAME}`"),
+    key("webhooks.*.prompt", ValueKind::Text, Never, None, "the prompt that a delivery to `POST /v1/hooks/NAME` runs; the content of the delivery stands below it"),
+    key("webhooks.*.agent", ValueKind::Text, Never, None, "the agent that gets the prompt; the default agent without it"),
+    key("webhooks.*.model", ValueKind::Text, Never, None, "the model; that of the settings without it"),
+    key("webhooks.*.workspace", ValueKind::Path, Never, None, "the directory of the new session of each delivery; that of the server without it"),
+    key("webhooks.*.session", ValueKind::Text, Never, None, "the session that each delivery continues, by its id; a new one for each without it"),
     key("web_extract.local_hosts", ValueKind::Names("localhost, wiki.intra"), Never, None, "hosts outside of the public internet, by name or address, from which `web_extract` may fetch pages"),
     key("web_extract.robots_txt", ValueKind::Choice(YES_OR_NO), Never, Some("true"), "whether `web_extract` fetches only what the `robots.txt` of a server permits to `agentx`"),
     key("providers.*.api", ValueKind::Choice(APIS), SetIfTrusted, None, "the API protocol; OpenAI at its own address uses openai-responses, Google uses gemini [openai-chat]"),
@@ -255,31 +262,6 @@ pub const VARIABLES: &[(&str, &str)] = &[
     ("AGENTX_DATA", "data_dir"),
     ("AGENTX_LOG", "log"),
     ("AGENTX_LOG_FILE", "log_file"),
-];
-
-/// Former names of keys, each with the current one. Files may use them, but they are not listed. A `*` is at
-/// the same level in both.
-const FORMER_KEYS: &[(&str, &str)] = &[
-    ("allow_plain", "allow_plain_http"),
-    ("calls.connect_timeout", "model_calls.connect_timeout"),
-    ("calls.first_byte_timeout", "model_calls.first_byte_timeout"),
-    ("calls.idle_timeout", "model_calls.idle_timeout"),
-    ("calls.retries", "model_calls.retries"),
-    ("calls.retry_for", "model_calls.max_retry_time"),
-    ("calls.timeout", "model_calls.timeout"),
-    ("chat.status_every", "chat.status_interval"),
-    ("members.directory", "members_dir"),
-    ("models.*.length_field", "models.*.max_tokens_field"),
-    ("quotas.bytes", "quotas.storage_bytes"),
-    ("quotas.calls", "quotas.running_tool_calls"),
-    ("quotas.cost", "quotas.daily_cost"),
-    ("quotas.queued", "quotas.queued_messages"),
-    ("quotas.running", "quotas.running_sessions"),
-    ("quotas.tokens", "quotas.auth_tokens"),
-    ("search.api_key", "web_search.api_key"),
-    ("search.engine", "web_search.engine"),
-    ("search.url", "web_search.url"),
-    ("tools.search_at", "tools.find_tools_at"),
 ];
 
 /// A path in a configuration, with a name for each level. A name that a person chose may contain dots.

@@ -5,6 +5,7 @@ pub(crate) mod aws_endpoint;
 pub(crate) mod choices;
 pub(crate) mod duration;
 pub(crate) mod environment;
+pub(crate) mod former_keys;
 pub(crate) mod getter;
 pub(crate) mod keys;
 pub(crate) mod ollama;

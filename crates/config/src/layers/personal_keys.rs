@@ -16,6 +16,8 @@ const DATABASES: &str = "only your own settings may name databases";
 const FETCHING: &str = "only your own settings may say what `web_extract` fetches";
 const SERVING: &str = "only your own settings may set the limits and folders of a server";
 const OPTIONAL: &str = "only your own settings may offer tools that are off by default";
+const WEBHOOKS: &str = "only your own settings may name webhooks";
+const ASKING: &str = "only your own settings may say about which calls you are asked";
 const PLAIN: &str = "only your own settings may name servers that are reached without encryption";
 
 /// Returns why no file of a folder may set this key, trusted or not; `None` if a trusted one may.
@@ -31,6 +33,8 @@ pub(crate) fn why_personal(path: &SettingPath) -> Option<&'static str> {
         Some("web_search") => SEARCH,
         Some("databases") => DATABASES,
         Some("web_extract") => FETCHING,
+        Some("webhooks") => WEBHOOKS,
+        Some("tools") if path.0.get(1).is_some_and(|key| key == "ask_unknown") => ASKING,
         Some("tools") => OPTIONAL,
         Some("quotas" | "server" | "members_dir") => SERVING,
         Some("allow_plain_http") => PLAIN,

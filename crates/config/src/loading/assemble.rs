@@ -3,16 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_llm::{Catalog, Secret};
+use agentx_llm::Catalog;
 use agentx_types::{ApprovalMode, AskUser, Limits, ModelParams, ScriptedAnswer, ToolSearch};
 
-use crate::api_key_source::ApiKeySource;
 use crate::folders::folder::Folder;
 use crate::git::GitPrograms;
 use crate::layers::MergedSettings;
 use crate::layers::getter::{SettingsGetter, mistake, resolved};
 use crate::layers::keys::SettingPath;
-use crate::layers::value::{KeyReference, Value};
+use crate::layers::value::Value;
 use crate::mcp;
 use crate::mistake::ConfigMistake;
 use crate::models;
@@ -28,6 +27,7 @@ use crate::settings::quotas;
 use crate::settings::sandbox;
 use crate::settings::security;
 use crate::settings::stuck;
+use crate::settings::webhooks;
 use crate::settings::{
     CallSettings, DatabaseSettings, DurabilitySetting, SearchSettings, SecretSettings, Settings, ToolSettings,
 };
@@ -79,6 +79,7 @@ pub(crate) fn settings(
         mcp: mcp::servers(&get, lookup, mistakes),
         search: search(&get, lookup, mistakes),
         databases: databases(&get, lookup),
+        webhooks: webhooks::webhooks(&get, lookup, mistakes),
         local_web_hosts: get.name_list("web_extract.local_hosts"),
         robots_txt: get.text("web_extract.robots_txt").as_deref() != Some("false"),
         catalog,
@@ -143,7 +144,7 @@ fn search(
     Some(SearchSettings {
         engine: engine?,
         url,
-        key: key_at(get, &SettingPath::dotted("web_search.api_key"), lookup),
+        key: get.key_at(&SettingPath::dotted("web_search.api_key"), lookup),
     })
 }
 
@@ -152,28 +153,10 @@ fn databases(get: &SettingsGetter<'_>, lookup: &dyn Fn(&str) -> Option<String>) 
     let all = SettingPath::dotted("databases");
     let names = get.merged.names_under(&all).into_iter();
     let database = |name: String| DatabaseSettings {
-        url: key_at(get, &all.child(&name).child("url"), lookup),
+        url: get.key_at(&all.child(&name).child("url"), lookup),
         name,
     };
     names.map(database).collect()
-}
-
-/// The key at a path, with the value of its variable.
-fn key_at(
-    get: &SettingsGetter<'_>,
-    path: &SettingPath,
-    lookup: &dyn Fn(&str) -> Option<String>,
-) -> ApiKeySource {
-    match get.merged.get(path) {
-        Some(Value::Key(KeyReference::Env(name))) => ApiKeySource::Env {
-            name: name.clone(),
-            value: lookup(name)
-                .filter(|value| !value.trim().is_empty())
-                .map(Secret::new),
-        },
-        Some(Value::Key(KeyReference::Literal(secret))) => ApiKeySource::Literal(secret.clone()),
-        _ => ApiKeySource::None,
-    }
 }
 
 /// The directory of sessions and records of trust.

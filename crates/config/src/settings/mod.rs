@@ -12,6 +12,7 @@ pub(crate) mod quotas;
 pub(crate) mod sandbox;
 pub(crate) mod security;
 pub(crate) mod stuck;
+pub(crate) mod webhooks;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -34,6 +35,7 @@ use crate::origin::Sourced;
 use crate::settings::chat::ChatSettings;
 use crate::settings::quotas::Quotas;
 use crate::settings::security::AnalyzerSettings;
+use crate::settings::webhooks::WebhookSettings;
 
 /// All settings of a program of AgentX.
 #[derive(Clone, Debug)]
@@ -84,6 +86,8 @@ pub struct Settings {
     pub search: Option<SearchSettings>,
     /// The databases that the tool `query_database` reads; without one, the tool is not offered.
     pub databases: Vec<DatabaseSettings>,
+    /// The prompts that a server runs when another program calls it.
+    pub webhooks: Vec<WebhookSettings>,
     /// Hosts outside of the public internet from which the tool `web_extract` may fetch pages.
     pub local_web_hosts: Vec<String>,
     /// Whether `web_extract` fetches only what the `robots.txt` of a server permits.

@@ -34,7 +34,7 @@ use crate::http::description::describe::{HandlerInput, Operation};
 use crate::http::description::route::HttpRoute;
 use crate::http::handlers::{
     agents, blobs, health, history, inspect, messages, session_actions, session_lookup, sessions, sign_in,
-    tokens, upkeep,
+    tokens, upkeep, webhooks,
 };
 use crate::http::openapi::OpenApiBytes;
 use crate::http::responses::failure::ApiError;
@@ -169,6 +169,11 @@ fn upkeep_routes() -> Vec<HttpRoute> {
             "/v1/gc",
             "Reclaims the space of deleted sessions.",
             upkeep::collect_garbage,
+        ),
+        HttpRoute::post(
+            "/v1/hooks/{id}",
+            "Delivers something to a webhook: its prompt is run once.",
+            webhooks::deliver,
         ),
     ]
 }

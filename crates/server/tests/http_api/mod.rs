@@ -27,3 +27,4 @@ mod sizes;
 mod streams;
 mod values;
 mod walk;
+mod webhooks;

@@ -15,3 +15,4 @@ pub(crate) mod sign_in;
 pub(crate) mod stream;
 pub(crate) mod tokens;
 pub(crate) mod upkeep;
+pub(crate) mod webhooks;

@@ -25,6 +25,10 @@ use crate::limits::size_limits::shortened;
 const OPEN: &str = "/v1/auth/";
 /// The largest size of such a body: without a limit, any client could fill the memory.
 const OPEN_BYTES: usize = 4 << 10;
+/// The path prefix of deliveries of webhooks, whose senders only a signature over the body shows.
+const SIGNED: &str = "/v1/hooks/";
+/// The largest size of such a body.
+const SIGNED_BYTES: usize = 256 << 10;
 
 /// The number of bytes that are read without a permit. The rest of a longer body waits for the permit of its
 /// sender, so that many unfinished bodies of one person do not fill the memory.
@@ -48,6 +52,8 @@ pub(crate) struct JsonBody<T>(pub(crate) T);
 
 /// A body of JSON whose fields are settings: one that does not exist is refused by its name.
 pub(crate) struct SettingsBody<T>(pub(crate) T);
+/// The bytes of a body of any type, of which a signature is checked.
+pub(crate) struct RawBody(pub(crate) Bytes);
 
 /// A body of JSON that may be left out.
 pub(crate) struct OptionalJson<T>(pub(crate) T);
@@ -76,6 +82,8 @@ async fn body(request: Request, app: &HandlerState) -> Result<BodyRead, ApiError
 fn announced(path: &str, headers: &HeaderMap, app: &HandlerState) -> Result<usize, ApiError> {
     let limit = if path.starts_with(OPEN) {
         OPEN_BYTES
+    } else if path.starts_with(SIGNED) {
+        SIGNED_BYTES
     } else {
         app.state.options().limits.body_bytes
     };
@@ -206,6 +214,21 @@ impl<T: JsonSchema> HandlerInput for SettingsBody<T> {
 impl<T: JsonSchema> HandlerInput for JsonBody<T> {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         operation.json_body::<T>(schemas, true);
+    }
+}
+
+impl FromRequest<HandlerState> for RawBody {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, app: &HandlerState) -> Result<Self, ApiError> {
+        Ok(Self(body(request, app).await?.bytes))
+    }
+}
+
+impl HandlerInput for RawBody {
+    fn describe(operation: &mut Operation, _: &mut SchemaGenerator) {
+        operation.body = Some(json!({"required": true, "content": {"application/json": {"schema": {}}}}));
+        operation.add_failures(&[400, 408, 413]);
     }
 }
 
