@@ -20,7 +20,8 @@
 //! | `analyzers.*` | the analyzers of risk that are programs or servers |
 //! | `sandbox.*` | what holds the commands of `bash` and `job` |
 //! | `scripted_answers` | the answers of the offline demo that take precedence |
-//! | `rules`, `approval`, `limits.*` | nothing here: they are part of the configuration of an agent |
+//! | `limits.day_cost`, `limits.day_tokens` | a gate before every model call over the network |
+//! | `rules`, `approval`, other `limits.*` | nothing here: they are part of the configuration of an agent |
 //!
 //! Settings that change later do not affect an existing runtime: a front end creates another one, or opens
 //! its sessions with changes.
@@ -46,6 +47,7 @@ use agentx_web::{
 use crate::analyzers::analyzers_of;
 use crate::command_sandbox::command_sandbox;
 use crate::databases::with_databases;
+use crate::day_limit::within_day_limit;
 use crate::folder_instructions::telling_instructions;
 use crate::known_secrets::redactor;
 use crate::local_owner::LOCAL_OWNER;
@@ -116,7 +118,7 @@ impl NodeParts {
             owner: OwnerId::new(LOCAL_OWNER),
             models: models(&settings.catalog, &settings.providers),
             wire_options,
-            network: Arc::new(network),
+            network: within_day_limit(Arc::new(network), settings, &log, OwnerId::new(LOCAL_OWNER)),
             scripted: ScriptedEnvironment::live().with_answers(settings.scripted_answers.clone()),
             tools: tools
                 .filtered(|name| settings.tools.offers(name))

@@ -62,6 +62,8 @@ mod command_sandbox;
 #[cfg(feature = "settings")]
 mod databases;
 #[cfg(feature = "settings")]
+mod day_limit;
+#[cfg(feature = "settings")]
 mod folder_instructions;
 mod forking;
 #[cfg(feature = "settings")]

@@ -126,7 +126,7 @@ fn from_hex(text: &str) -> Option<Vec<u8>> {
         return None;
     }
     pairs
-        .map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?))
+        .map(|pair| Some((digit(pair[0])? << 4) | digit(pair[1])?))
         .collect()
 }
 

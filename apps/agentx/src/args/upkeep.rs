@@ -37,6 +37,9 @@ pub(crate) struct UsageArgs {
     /// Count only what was spent since then: 12h, 7d, 4w, or a day such as 2026-11-21
     #[arg(long, value_name = "TIME", value_parser = When::parse)]
     pub(crate) since: Option<When>,
+    /// Raise the limit of a day (`limits.day_*`) for 24 hours: dollars, or tokens as 50000t
+    #[arg(long, value_name = "AMOUNT", value_parser = crate::spending::day_raise, conflicts_with = "since")]
+    pub(crate) raise_day: Option<agentx::config::DayRaise>,
 }
 
 impl From<UsageArgs> for SpendingQuestion {

@@ -198,7 +198,15 @@ fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Resu
         Command::Watch(args) => with_runtime(Stored, global, console, async |place, loaded, console| {
             watch::run(place, &args, (global, &loaded.settings), console).await
         }),
-        Command::Usage(args) => with_runtime(Stored, global, console, async |place, _, console| {
+        Command::Usage(args) => with_runtime(Stored, global, console, async |place, loaded, console| {
+            if let Some(raise) = args.raise_day {
+                return spending::raise_day(
+                    place.remote().is_some(),
+                    &loaded.settings.data_dir,
+                    raise,
+                    console,
+                );
+            }
             spending::tell(place.runtime(), args.into(), json, console).await
         }),
         Command::Cache(asked) => with_runtime(Stored, global, console, async |place, loaded, console| {

@@ -15,6 +15,7 @@ mod clouds;
 mod config;
 mod damaged;
 mod databases;
+mod day_limit;
 mod debug;
 mod elsewhere;
 mod ends;

@@ -12,9 +12,7 @@
 //! The question is an approval, as for a loop, so every front end can answer it, and it survives restarts.
 //! Calls of agents below the first one are told to their model.
 
-use agentx_types::{
-    Approval, ApprovalDecision, AskedQuestion, NOBODY_ANSWERS, RequestedCall, ToolStatus,
-};
+use agentx_types::{Approval, ApprovalDecision, AskedQuestion, NOBODY_ANSWERS, RequestedCall, ToolStatus};
 
 use super::ReactAgent;
 use super::decisions::decision_line;

@@ -125,6 +125,7 @@ const CODES: &[&str] = &[
     "answer_cut_off",
     "empty_answer",
     "stuck",
+    "day_limit",
     "disk_full",
     "storage",
 ];

@@ -27,7 +27,7 @@ pub fn exit_of(code: &str) -> Exit {
         | "bad_request" | "conflict" | "context_window" | "content_filter" | "bad_generation"
         | "bad_response" | "stream_broken" | "connection_failed" | "connection_lost" | "tls"
         | "proxy_login" | "redirected" | "empty_pause" | "endless_pause" | CUT_OFF | EMPTY => Exit::Provider,
-        STUCK => Exit::Limit,
+        STUCK | "day_limit" => Exit::Limit,
         "disk_full" | "storage" => Exit::Storage,
         "other_server" => Exit::Usage,
         _ => Exit::Failed,

@@ -1,12 +1,72 @@
 //! `agentx usage`: adds up the cost.
 
+use std::path::Path;
+
+use agentx::config::{DayRaise, raise_day_limit};
 use agentx::runtime::{Runtime, Since, UsageBy, UsageQuery, UsageRow};
+use agentx::types::NanoUsd;
 use serde_json::{Value, json};
 
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::spending::{has_unpriced, render, total};
+use crate::render::units::{self, counted};
 use crate::terminal::console::Console;
+
+/// An amount by which the limit of a day is raised: dollars as `0.50`, or tokens as `50000t`.
+///
+/// # Errors
+/// Returns an error if it is neither, or nothing.
+pub fn day_raise(text: &str) -> Result<DayRaise, String> {
+    let wrong = || "an amount is dollars such as 0.50, or tokens such as 50000t".to_owned();
+    let mut raise = DayRaise::default();
+    match text.strip_suffix('t') {
+        Some(tokens) => raise.tokens = tokens.parse().map_err(|_| wrong())?,
+        None => {
+            let dollars: f64 = text.trim_start_matches('$').parse().map_err(|_| wrong())?;
+            if !(0.0..=1_000_000.0).contains(&dollars) {
+                return Err(wrong());
+            }
+            raise.cost = NanoUsd::from_usd(dollars);
+        }
+    }
+    if raise == DayRaise::default() {
+        return Err(wrong());
+    }
+    Ok(raise)
+}
+
+/// Raises the limit of a day on this machine (`limits.day_cost`, `limits.day_tokens`).
+///
+/// # Errors
+/// Returns an error for a server (`is_remote`), if the amount cannot be kept, or if the output fails.
+pub fn raise_day(
+    is_remote: bool,
+    data_dir: &Path,
+    raise: DayRaise,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
+    if is_remote {
+        return Err(ChatError::usage(
+            "`--raise-day` raises the limit of this machine",
+            "omit --connect, or run it on the server's machine",
+        ));
+    }
+    let raise = DayRaise {
+        at: units::now(),
+        ..raise
+    };
+    raise_day_limit(data_dir, raise).map_err(|error| ChatError::File {
+        path: data_dir.to_string_lossy().into_owned(),
+        what: format!("the limit was not raised: {error}"),
+    })?;
+    let amount = match raise.tokens {
+        0 => format!("{} dollars", raise.cost.as_usd()),
+        tokens => counted(tokens, "token"),
+    };
+    console.out(&format!("for 24 hours, {amount} more may be spent\n"))?;
+    Ok(Exit::Ok)
+}
 
 /// The grouping and the period of a spending report.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,4 +121,21 @@ fn object(row: &UsageRow) -> Value {
         object["title"] = Value::from(title.as_str());
     }
     object
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn an_amount_is_dollars_or_tokens() {
+        assert_eq!(day_raise("0.50").unwrap().cost, NanoUsd(500_000_000));
+        assert_eq!(day_raise("$5").unwrap().cost, NanoUsd(5_000_000_000));
+        assert_eq!(day_raise("50000t").unwrap().tokens, 50_000);
+        for wrong in ["", "t", "0", "0t", "-1", "5 dollars", "nan", "1e99"] {
+            assert!(day_raise(wrong).is_err(), "{wrong}");
+        }
+    }
 }

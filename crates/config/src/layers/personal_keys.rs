@@ -16,6 +16,7 @@ const DATABASES: &str = "only your own settings may name databases";
 const FETCHING: &str = "only your own settings may say what `web_extract` fetches";
 const SERVING: &str = "only your own settings may set the limits and folders of a server";
 const OPTIONAL: &str = "only your own settings may offer tools that are off by default";
+const DAY: &str = "only your own settings may limit what all your sessions spend";
 const WEBHOOKS: &str = "only your own settings may name webhooks";
 const ASKING: &str = "only your own settings may say about which calls you are asked";
 const PLAIN: &str = "only your own settings may name servers that are reached without encryption";
@@ -33,6 +34,7 @@ pub(crate) fn why_personal(path: &SettingPath) -> Option<&'static str> {
         Some("web_search") => SEARCH,
         Some("databases") => DATABASES,
         Some("web_extract") => FETCHING,
+        Some("limits") if path.0.get(1).is_some_and(|key| key.starts_with("day_")) => DAY,
         Some("webhooks") => WEBHOOKS,
         Some("tools") if path.0.get(1).is_some_and(|key| key == "ask_unknown") => ASKING,
         Some("tools") => OPTIONAL,

@@ -22,6 +22,7 @@ use crate::paths::ConfigPaths;
 use crate::settings::addresses;
 use crate::settings::bounds;
 use crate::settings::condense;
+use crate::settings::day_limit;
 use crate::settings::memory;
 use crate::settings::quotas;
 use crate::settings::sandbox;
@@ -57,6 +58,7 @@ pub(crate) fn settings(
             thinking_tokens: get.count("params.thinking_tokens").filter(|tokens| *tokens > 0),
         },
         limits: get.limits(),
+        day_limit: day_limit::settings(&get),
         asks_at_limits: get.text("limits.ask").as_deref() != Some("false"),
         environment_context: get.text("context.environment").as_deref() != Some("false"),
         condensing: condense::condensing(&get, &catalog, mistakes),
@@ -65,12 +67,7 @@ pub(crate) fn settings(
         analyzers: security::analyzers(&get, lookup, mistakes),
         tool_search: tool_search(&get),
         ask_user: get.ask_user(),
-        approval: match get.text("approval").as_deref() {
-            Some("accept-edits") => ApprovalMode::AcceptEdits,
-            Some("auto") => ApprovalMode::Auto,
-            Some("deny") => ApprovalMode::Deny,
-            _ => ApprovalMode::Ask,
-        },
+        approval: get.approval(),
         rules: get.rules(trust_dir),
         tools: get.tools(),
         sandbox: sandbox::settings(&get),
@@ -193,6 +190,15 @@ impl SettingsGetter<'_> {
             max_tokens: self.count("limits.max_tokens"),
             max_cost: self.money(&SettingPath::dotted("limits.max_cost")),
             max_wall_ms: self.millis("limits.timeout"),
+        }
+    }
+
+    fn approval(&self) -> ApprovalMode {
+        match self.text("approval").as_deref() {
+            Some("accept-edits") => ApprovalMode::AcceptEdits,
+            Some("auto") => ApprovalMode::Auto,
+            Some("deny") => ApprovalMode::Deny,
+            _ => ApprovalMode::Ask,
         }
     }
 

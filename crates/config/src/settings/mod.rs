@@ -6,6 +6,7 @@ pub(crate) mod bounds;
 pub(crate) mod chat;
 pub(crate) mod condense;
 pub(crate) mod condensers;
+pub(crate) mod day_limit;
 pub(crate) mod guarded_files;
 pub(crate) mod memory;
 pub(crate) mod quotas;
@@ -33,6 +34,7 @@ use crate::mcp::McpServerSettings;
 use crate::models::provider_settings::ProviderSettings;
 use crate::origin::Sourced;
 use crate::settings::chat::ChatSettings;
+use crate::settings::day_limit::DayLimit;
 use crate::settings::quotas::Quotas;
 use crate::settings::security::AnalyzerSettings;
 use crate::settings::webhooks::WebhookSettings;
@@ -54,6 +56,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Whether a run that reaches a limit asks before it ends.
     pub asks_at_limits: bool,
+    /// The limit on what all sessions of the person spend within 24 hours.
+    pub day_limit: DayLimit,
     /// Whether the model gets the facts of its environment.
     pub environment_context: bool,
     /// The settings of condensing.
