@@ -15,8 +15,8 @@
 //! the run ([`BegunRunRecord`]), so it begins no second one. One run catches up on times that were missed
 //! because no process was running.
 //!
-//! The crate reads no clock: every time comes as an argument. Only the age of keys of old deliveries is that of
-//! their files.
+//! The crate reads no clock: every time comes as an argument. Only the age of keys of old deliveries is that
+//! of their files.
 //!
 //! ```
 //! use agentx_schedule::Timetable;

@@ -4,7 +4,7 @@
 //! | form | signed | identity |
 //! | --- | --- | --- |
 //! | [Standard Webhooks](https://www.standardwebhooks.com/) | id, time and body | the id |
-//! | GitHub (`X-Hub-Signature-256`) | the body | the body, because the id in `X-GitHub-Delivery` is not signed |
+//! | GitHub (`X-Hub-Signature-256`) | the body | the body: `X-GitHub-Delivery` is not signed |
 //!
 //! A signed time may differ from the clock by five minutes at most. A delivery that was taken in is known, so
 //! sending it again does nothing.

@@ -91,8 +91,8 @@ impl Toolbox {
         self
     }
 
-    /// Has a person asked what became of a call that a crash interrupted, if its tool has a name that `wanted`
-    /// accepts.
+    /// Has a person asked what became of a call that a crash interrupted, if `wanted` accepts the name of its
+    /// tool.
     #[must_use]
     pub fn ask_about_unknown(mut self, wanted: impl Fn(&str) -> bool) -> Self {
         for (spec, _) in self.tools.iter_mut().filter(|(spec, _)| wanted(&spec.name)) {

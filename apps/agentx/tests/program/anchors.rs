@@ -92,7 +92,7 @@ fn an_anchor_of_other_events_shows_between_which_events_they_differ() {
     let sandbox = Sandbox::new();
     let id = session(&sandbox, "hello");
     ok(sandbox.run(&["sessions", "anchor", "anchor.json"]));
-    // As if all rows had been written anew, consistently: the hash of each event from the third on is another.
+    // As if all rows had been written anew: the hash of each event from the third on is another.
     let text = std::fs::read_to_string(sandbox.path("ws/anchor.json")).unwrap();
     let mut anchor: serde_json::Value = serde_json::from_str(&text).unwrap();
     let points = anchor["sessions"][0]["points"].as_array_mut().unwrap();

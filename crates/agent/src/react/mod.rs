@@ -13,7 +13,7 @@
 //! | [`built_context`] | context that services build for a run |
 //! | [`children`] | agents that this one created |
 //! | [`config_change`], [`fallback`] | changes of the configuration; another model for the rest of a run |
-//! | [`condense`], [`wanted_summary`], [`counted`] | summaries, those of a person; what is left out by count |
+//! | [`condense`], [`wanted_summary`], [`counted`] | summaries; what is left out by count |
 //! | [`overflow`], [`repair`] | conversations that do not fit, requests that are refused |
 //! | [`stuck`] | agents that repeat themselves |
 //! | [`waits`], [`unknown_outcome`] | calls that wait for a time; calls that a crash interrupted |

@@ -125,7 +125,7 @@ pub async fn write(
     save(&anchor, wanted)?;
     for session in &damaged {
         console.say(&format!(
-            "warning: {session} is damaged and not in the anchor; `agentx sessions verify {session}` shows where\n"
+            "warning: {session} is damaged and not in the anchor (`agentx sessions verify {session}`)\n"
         ));
     }
     let path = wanted.file.to_string_lossy();
