@@ -111,14 +111,16 @@ impl NodeParts {
             prices,
             ..ModelParts::new(endpoints(settings), wire_options.clone(), log.clone())
         });
+        let owner = OwnerId::new(LOCAL_OWNER);
+        let network = within_day_limit(Arc::new(network), settings, &log, owner.clone());
         Self {
             context: without_memory(),
             analyzers: analyzers_of(settings, &program_environment(settings)),
             log,
-            owner: OwnerId::new(LOCAL_OWNER),
+            owner,
             models: models(&settings.catalog, &settings.providers),
             wire_options,
-            network: within_day_limit(Arc::new(network), settings, &log, OwnerId::new(LOCAL_OWNER)),
+            network,
             scripted: ScriptedEnvironment::live().with_answers(settings.scripted_answers.clone()),
             tools: tools
                 .filtered(|name| settings.tools.offers(name))

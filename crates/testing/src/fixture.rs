@@ -245,10 +245,8 @@ pub fn assess_risk(analyzer: &str) -> AssessRisk {
     }
 }
 
-/// Returns one action of each kind.
-pub fn actions() -> Vec<Arc<Action>> {
-    let other = AgentStateId::new("agt_other");
-    let condense = Condense {
+fn condense() -> Condense {
+    Condense {
         from_seq: 1,
         to_seq: 2,
         kept: Vec::new(),
@@ -257,7 +255,12 @@ pub fn actions() -> Vec<Arc<Action>> {
         brief: false,
         written: None,
         masked: Vec::new(),
-    };
+    }
+}
+
+/// Returns one action of each kind.
+pub fn actions() -> Vec<Arc<Action>> {
+    let other = AgentStateId::new("agt_other");
     let answer = AnswerCall {
         tool_call_id: "call_1".into(),
         status: ToolStatus::Denied,
@@ -280,7 +283,7 @@ pub fn actions() -> Vec<Arc<Action>> {
         answer_schema: None,
     };
     let bodies = [
-        ActionBody::Condense(condense),
+        ActionBody::Condense(condense()),
         ActionBody::AssessRisk(assess_risk("rules")),
         ActionBody::AnswerCall(answer),
         ActionBody::StartTimer(StartTimer {

@@ -48,6 +48,7 @@ impl From<UsageArgs> for SpendingQuestion {
         Self {
             by: args.by.into(),
             since,
+            raise: args.raise_day,
         }
     }
 }

@@ -199,15 +199,7 @@ fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Resu
             watch::run(place, &args, (global, &loaded.settings), console).await
         }),
         Command::Usage(args) => with_runtime(Stored, global, console, async |place, loaded, console| {
-            if let Some(raise) = args.raise_day {
-                return spending::raise_day(
-                    place.remote().is_some(),
-                    &loaded.settings.data_dir,
-                    raise,
-                    console,
-                );
-            }
-            spending::tell(place.runtime(), args.into(), json, console).await
+            spending::tell(place, &loaded.settings.data_dir, args.into(), json, console).await
         }),
         Command::Cache(asked) => with_runtime(Stored, global, console, async |place, loaded, console| {
             cache_why::explain(place.runtime(), &loaded.settings, &asked.into(), json, console).await

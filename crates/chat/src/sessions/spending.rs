@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use agentx::config::{DayRaise, raise_day_limit};
-use agentx::runtime::{Runtime, Since, UsageBy, UsageQuery, UsageRow};
+use agentx::runtime::{Since, UsageBy, UsageQuery, UsageRow};
 use agentx::types::NanoUsd;
 use serde_json::{Value, json};
 
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::place::Place;
 use crate::render::spending::{has_unpriced, render, total};
 use crate::render::units::{self, counted};
 use crate::terminal::console::Console;
@@ -40,7 +41,7 @@ pub fn day_raise(text: &str) -> Result<DayRaise, String> {
 ///
 /// # Errors
 /// Returns an error for a server (`is_remote`), if the amount cannot be kept, or if the output fails.
-pub fn raise_day(
+fn raise_day(
     is_remote: bool,
     data_dir: &Path,
     raise: DayRaise,
@@ -75,19 +76,26 @@ pub struct SpendingQuestion {
     pub by: UsageBy,
     /// The beginning of the period; `None` for all time.
     pub since: Option<Since>,
+    /// An amount by which the limit of a day is raised in place of a report.
+    pub raise: Option<DayRaise>,
 }
 
-/// Prints the cost.
+/// Prints the cost, or raises the limit of a day.
 ///
 /// # Errors
-/// Returns an error if the sessions cannot be read, or the output fails.
+/// Returns an error if the sessions cannot be read, the limit is a server's or cannot be raised, or the
+/// output fails.
 pub async fn tell(
-    runtime: &dyn Runtime,
+    place: &Place,
+    data_dir: &Path,
     asked: SpendingQuestion,
     json: bool,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    let by = asked.by;
+    if let Some(raise) = asked.raise {
+        return raise_day(place.remote().is_some(), data_dir, raise, console);
+    }
+    let (by, runtime) = (asked.by, place.runtime());
     let query = UsageQuery {
         owner: runtime.owner().clone(),
         by,

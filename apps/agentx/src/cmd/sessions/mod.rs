@@ -9,6 +9,7 @@ use agentx::runtime::{SessionInfo, SessionQuery};
 use agentx::types::RunStatus;
 use serde_json::json;
 
+use crate::anchors::VerifyArguments;
 use crate::args::SessionsCommand;
 
 use crate::compose::CommandTarget;
@@ -54,15 +55,7 @@ pub(crate) async fn run(
             search(runtime, words.join(" ").trim(), *limit, json, console).await?
         }
         SessionsCommand::Delete { id, yes } => delete(runtime, data_dir, id, *yes, json, console).await?,
-        SessionsCommand::Verify(args) => {
-            if let Some(file) = &args.anchor {
-                anchors::compare(runtime, file, json, console).await?;
-                return Ok(Exit::Ok);
-            }
-            let target = args.id.clone().map_or(Target::Last, Target::Id);
-            let id = session_opening::find_existing(place, &loaded.settings, &target).await?;
-            verify(runtime, &id, json, console).await?
-        }
+        SessionsCommand::Verify(args) => check(place, loaded, args, json, console).await?,
         SessionsCommand::Anchor(args) => anchors::write(runtime, args, json, console).await?,
         SessionsCommand::Rename(args) => {
             let (target, title) = args.parts();
@@ -94,6 +87,22 @@ pub(crate) async fn run(
         SessionsCommand::Share(args) => share::run(place, loaded, args, json, console).await?,
     }
     Ok(Exit::Ok)
+}
+
+/// Checks a session, or all sessions against an anchor.
+async fn check(
+    place: &CommandTarget,
+    loaded: &Loaded,
+    args: &VerifyArguments,
+    json: bool,
+    console: &mut Console,
+) -> Result<(), ChatError> {
+    if let Some(file) = &args.anchor {
+        return anchors::compare(place.runtime(), file, json, console).await;
+    }
+    let target = args.id.clone().map_or(Target::Last, Target::Id);
+    let id = session_opening::find_existing(place, &loaded.settings, &target).await?;
+    verify(place.runtime(), &id, json, console).await
 }
 
 /// Returns the sessions to list. On a server, who decides about members' calls also sees their sessions.
