@@ -41,7 +41,7 @@ pub struct AgentDefinition {
     /// Models to ask if its own is down, limited or refuses; those of the configuration without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fallbacks: Option<Vec<String>>,
-    /// What shortens its conversation; that of the configuration if it is empty.
+    /// The condensers of its conversation; those of the configuration if it is empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub condensers: Vec<String>,
     /// The tools that it may use.

@@ -28,7 +28,7 @@ pub struct ToolDefinition {
     /// The argument that is the key of a call: each key is used for one call, in all sessions of an owner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idempotency_key: Option<String>,
-    /// What happens to a call that a crash interrupted.
+    /// The treatment of a call that a crash interrupted.
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     pub unknown: UnknownOutcome,
     /// Whether a successful call ends the agent's run.
@@ -46,7 +46,7 @@ pub struct ToolDefinition {
     pub body: ToolBody,
 }
 
-/// What happens to a call whose program stopped while it was running.
+/// The treatment of a call whose program stopped while it was running.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UnknownOutcome {

@@ -142,7 +142,7 @@ impl ReactAgent {
         if !matches!(&entry.stage, CallStage::AwaitingApproval(question) if question.asked.is_some()) {
             return false;
         }
-        if let Some(told) = self.outcome_asked_about(index) {
+        if let Some(told) = self.told_outcome(index) {
             if !self.is_attended() {
                 self.answer_open(index, ToolStatus::Unknown, told, step);
             }

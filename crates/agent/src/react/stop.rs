@@ -163,7 +163,7 @@ impl ReactAgent {
                     running.extend(call.awaited.iter().map(|awaited| awaited.action_id.clone()));
                     self.answer_open(index, ToolStatus::Interrupted, not_run.to_owned(), step);
                 }
-                CallStage::AwaitingApproval(_) => match self.outcome_asked_about(index) {
+                CallStage::AwaitingApproval(_) => match self.told_outcome(index) {
                     Some(told) => self.answer_open(index, ToolStatus::Unknown, told, step),
                     None => self.answer_open(index, ToolStatus::Interrupted, not_run.to_owned(), step),
                 },

@@ -134,7 +134,7 @@ impl ReactAgent {
     }
 
     /// The result of the call at `index` if it is unknown what became of it, and a person is asked.
-    pub(super) fn outcome_asked_about(&self, index: usize) -> Option<String> {
+    pub(super) fn told_outcome(&self, index: usize) -> Option<String> {
         match &self.ledger.entries().get(index)?.stage {
             CallStage::AwaitingApproval(question) => question.outcome.as_deref().map(str::to_owned),
             _ => None,

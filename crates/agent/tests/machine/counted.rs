@@ -1,4 +1,4 @@
-//! What is masked or left out by count, without a model: when, what stays, and that it can be undone.
+//! Masking and leaving out by count, without a model: when, what stays, and that it can be undone.
 
 use agentx_types::*;
 use serde_json::json;

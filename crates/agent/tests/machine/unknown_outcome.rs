@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::harness::*;
 
-/// What the model is told if nobody knows.
+/// The words to the model if nobody knows.
 const UNKNOWN: &str = "It may or may not have had its effect";
 
 /// A call of `change` that asks, beside one of `look`, both cut off by a crash.

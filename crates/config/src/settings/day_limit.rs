@@ -23,7 +23,7 @@ const MAX_RAISES: usize = 100;
 /// The longest wait for the lock of the file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What all sessions of a person may spend within 24 hours.
+/// The limit on the spending of all sessions of a person within 24 hours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct DayLimit {
     /// Money; `None` for no limit.

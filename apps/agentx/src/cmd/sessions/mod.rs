@@ -55,7 +55,7 @@ pub(crate) async fn run(
             search(runtime, words.join(" ").trim(), *limit, json, console).await?
         }
         SessionsCommand::Delete { id, yes } => delete(runtime, data_dir, id, *yes, json, console).await?,
-        SessionsCommand::Verify(args) => check(place, loaded, args, json, console).await?,
+        SessionsCommand::Verify(args) => verify_stored(place, loaded, args, json, console).await?,
         SessionsCommand::Anchor(args) => anchors::write(runtime, args, json, console).await?,
         SessionsCommand::Rename(args) => {
             let (target, title) = args.parts();
@@ -90,7 +90,7 @@ pub(crate) async fn run(
 }
 
 /// Checks a session, or all sessions against an anchor.
-async fn check(
+async fn verify_stored(
     place: &CommandTarget,
     loaded: &Loaded,
     args: &VerifyArguments,
