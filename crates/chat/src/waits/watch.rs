@@ -201,7 +201,7 @@ where
             let name = delivery.title();
             console.say(&format!("· the webhook {name} was called\n"));
             let ended = match work_of_delivery(&turn, self.runtime).await {
-                Ok(TurnWork::Done(info)) => Some(Some(info.session_id)),
+                Ok(TurnWork::Done(session)) => Some(Some(session)),
                 Ok(TurnWork::Run(wanted)) => {
                     let ended = (self.run)(wanted, console).await;
                     self.ended(&name, ended, console)?.map(|result| result.session_id)

@@ -45,7 +45,7 @@ pub(super) async fn work_of_delivery(
 fn onward(info: SessionInfo) -> TurnWork {
     match info.status {
         Some(status) if !status.is_final() => TurnWork::Run(WantedRun::of_session(info.session_id.as_str())),
-        _ => TurnWork::Done(info),
+        _ => TurnWork::Done(info.session_id),
     }
 }
 
@@ -97,6 +97,7 @@ fn new_run(delivery: &WebhookDelivery) -> WantedRun {
     WantedRun {
         words,
         workspace: Some(PathBuf::from(&delivery.workspace)),
+        record: None,
     }
 }
 
