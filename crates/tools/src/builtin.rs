@@ -9,7 +9,8 @@ use agentx_types::{LeftRunning, SessionId, ToolCallId};
 
 use crate::background::Background;
 use crate::bash::{
-    BashOptions, BashTool, JobTable, JobTool, any_left_running, end_left_running, left_running,
+    BashOptions, BashTool, JobTable, JobTool, LastingShells, ShellInputTool, ShellTool, ShellWaitTool,
+    any_left_running, end_left_running, left_running,
 };
 use crate::files::{EditLock, EditTool, ReadTool, WriteTool};
 use crate::finish::FinishTool;
@@ -20,12 +21,14 @@ use crate::toolbox::Toolbox;
 use crate::typed::Typed;
 
 impl Toolbox {
-    /// Creates the built-in tools: bash, job, read, write, edit, glob, grep, todo, finish.
+    /// Creates the built-in tools: bash, job, read, write, edit, glob, grep, todo, finish; and for agents that
+    /// name them: shell, shell_input, shell_wait.
     pub fn builtin(options: ToolOptions) -> Self {
         let jobs = JobTable::new(options.bash.clone());
+        let shells = LastingShells::new(options.bash.clone());
         let edit_lock = EditLock::default();
         let turns = SearchPermits::new(&options.search);
-        let tools: [Arc<dyn Tool>; 9] = [
+        let tools: [Arc<dyn Tool>; 12] = [
             Arc::new(Typed::new(BashTool::new(options.bash, jobs.clone()))),
             Arc::new(Typed::new(JobTool::new(jobs.clone()))),
             Arc::new(Typed::new(ReadTool::new(options.files.clone()))),
@@ -38,13 +41,19 @@ impl Toolbox {
             Arc::new(Typed::new(GrepTool::new(options.search, turns))),
             Arc::new(Typed::new(TodoTool)),
             Arc::new(Typed::new(FinishTool)),
+            Arc::new(Typed::new(ShellTool(shells.clone()))),
+            Arc::new(Typed::new(ShellInputTool(shells.clone()))),
+            Arc::new(Typed::new(ShellWaitTool(shells.clone()))),
         ];
-        Self::from_tools(tools, Arc::new(Commands(jobs)))
+        Self::from_tools(tools, Arc::new(Commands { jobs, shells }))
     }
 }
 
-/// The commands of `bash` that continue after their call.
-struct Commands(JobTable);
+/// The commands of `bash` that continue after their call, and the shells of `shell`.
+struct Commands {
+    jobs: JobTable,
+    shells: LastingShells,
+}
 
 impl Background for Commands {
     fn end_left<'a>(
@@ -52,34 +61,37 @@ impl Background for Commands {
         session: &'a SessionId,
         open: &'a [ToolCallId],
     ) -> BoxFuture<'a, Vec<LeftRunning>> {
-        let BashOptions { grace, records, .. } = self.0.options();
+        let BashOptions { grace, records, .. } = self.jobs.options();
         Box::pin(end_left_running(session, open, (*grace, records.as_ref())))
     }
 
     fn may_have_left(&self, session: &SessionId) -> bool {
-        let records = self.0.options().records.as_ref();
+        let records = self.jobs.options().records.as_ref();
         records.is_some_and(|records| records.may_have(session))
     }
 
     fn has_left<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, bool> {
-        Box::pin(any_left_running(session, self.0.options().records.as_ref()))
+        Box::pin(any_left_running(session, self.jobs.options().records.as_ref()))
     }
 
     fn left<'a>(&'a self, session: &'a SessionId, open: &'a [ToolCallId]) -> BoxFuture<'a, Vec<LeftRunning>> {
-        Box::pin(left_running(session, open, self.0.options().records.as_ref()))
+        Box::pin(left_running(session, open, self.jobs.options().records.as_ref()))
     }
 
     fn stop<'a>(&'a self, session: &'a SessionId, job: &'a str) -> BoxFuture<'a, bool> {
-        Box::pin(self.0.stop(session, job))
+        Box::pin(self.jobs.stop(session, job))
     }
 
     fn sandbox(&self, workspace: &Path) -> Option<String> {
-        let launcher = self.0.options().sandbox.as_ref()?;
+        let launcher = self.jobs.options().sandbox.as_ref()?;
         let step = launcher.step_in(workspace).map(SandboxStep::as_str);
         Some(step.unwrap_or("unavailable").to_owned())
     }
 
     fn shutdown<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, ()> {
-        Box::pin(self.0.shutdown(session))
+        Box::pin(async move {
+            self.shells.shutdown(session).await;
+            self.jobs.shutdown(session).await;
+        })
     }
 }

@@ -1,4 +1,5 @@
-//! The tools of an agent, and the built-in ones: bash, job, read, write, edit, glob, grep, todo, finish.
+//! The tools of an agent, and the built-in ones: bash, job, shell, read, write, edit, glob, grep, todo,
+//! finish.
 //!
 //! A tool is one type: an input struct with a derived JSON Schema, and a function ([`TypedTool`]). [`Typed`]
 //! turns it into the object-safe [`agentx_runtime::Tool`]: it validates the arguments and explains errors to

@@ -155,6 +155,45 @@ fn a_command_that_cleared_its_environment_is_ended_after_a_kill_and_so_is_what_i
     }
 }
 
+/// Processes of its terminal that ignore the end of the terminal, and have no mark, are known by their record.
+#[test]
+fn a_shell_that_stays_is_ended_after_a_kill_with_all_of_its_terminal() {
+    for (own, line, ends_alone) in [
+        (8, "sleep SECONDS", true),
+        (
+            9,
+            "(trap '' HUP; exec env -i sleep SECONDS) & sleep 5000000",
+            false,
+        ),
+    ] {
+        let (sandbox, seconds) = (Sandbox::new(), seconds(own));
+        let line = serde_json::to_string(&line.replace("SECONDS", &seconds)).unwrap();
+        sandbox.demo(
+            &format!(
+                "- input: \"go\"\n  call: {{tool: shell, input: {{command: {line}}}}}\n- result: \"*\"\n  say: done\n"
+            ),
+            "tools: {optional: [shell]}\n",
+        );
+        let run = ["run", "--yes", "--output-format", "stream-json", "go"];
+        let mut running = Running::start(sandbox.command(&run));
+        running.prints("\"tool_executing\"");
+        wait_until_it_runs(&seconds);
+        wait_until_it_is_on_record(&sandbox);
+        running.kill();
+        if ends_alone {
+            assert!(ends(&seconds), "its terminal is gone");
+            continue;
+        }
+        assert!(runs(&seconds), "{line}: it outlives the program");
+        let ran = sandbox.run(&["run", "--last", "hello"]);
+        assert!(ends(&seconds), "{line}: {ran}");
+        assert!(
+            ran.stderr.contains("still running from before, now ended"),
+            "{line}: {ran}"
+        );
+    }
+}
+
 #[test]
 fn what_a_killed_tools_run_left_running_is_ended_and_named_by_the_next_one_and_by_a_session_that_opens() {
     let tools_run = ["tools", "run", "bash", "{\"command\": \"true\"}"];

@@ -338,3 +338,50 @@ fn what_is_suggested_covers_the_call_and_little_more() {
         assert!(verdict(&kept, name, input).starts_with("allow"));
     }
 }
+
+/// A shell that stays runs command lines too. Input of a program that runs in it is no command line.
+#[test]
+fn rules_about_bash_hold_for_lines_of_shell_and_not_for_input_of_its_programs() {
+    let rules = [
+        "allow bash: git status*",
+        "deny bash: rm *",
+        "ask bash: make *",
+        "allow shell: ls *",
+    ];
+    let mut config = config(ApprovalMode::Ask, &rules);
+    let shell = ToolSpec {
+        name: "shell".into(),
+        ..bash()
+    };
+    let input = ToolSpec::new("shell_input", "types", json!({"type": "object"}), Access::Run);
+    config.tools = config.tools.iter().cloned().chain([shell, input]).collect();
+    config.rules_version = RULES_VERSION;
+    let line = |line: &str| json!({ "command": line });
+    for (command, expected) in [
+        ("git status -s", "allow"),
+        ("rm x", "deny"),
+        ("git status; rm x", "deny"),
+        ("make all", "ask"),
+        ("touch x", "ask"),
+        ("ls src", "allow"),
+    ] {
+        assert_eq!(verdict(&config, "shell", line(command)), expected, "{command}");
+    }
+    assert_eq!(
+        verdict(&config, "bash", line("ls src")),
+        "ask",
+        "not the other way round"
+    );
+    assert_eq!(
+        verdict(&config, "shell_input", json!({"text": "git status"})),
+        "ask"
+    );
+    config.approval = ApprovalMode::Auto;
+    assert_eq!(verdict(&config, "shell_input", json!({"text": "rm x"})), "allow");
+    config.rules_version = 8;
+    assert_eq!(
+        verdict(&config, "shell", line("rm x")),
+        "allow",
+        "in an older log"
+    );
+}

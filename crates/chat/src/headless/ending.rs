@@ -282,7 +282,7 @@ pub(crate) fn command_that_allows(tool: &str, input: &Value) -> String {
             .filter(|text| fits_in_a_line(text))
     };
     let rest = match (tool, text("command"), text("path")) {
-        ("bash", Some(command), _) => format!(" {}", shell_word(command)),
+        ("bash" | "shell", Some(command), _) => format!(" {}", shell_word(command)),
         ("bash", None, _) => " 'COMMAND'".to_owned(),
         ("web_extract", ..) => {
             let host = only_host(input).unwrap_or_else(|| "HOST".to_owned());

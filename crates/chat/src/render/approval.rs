@@ -124,8 +124,10 @@ fn is_long(lines: &[String]) -> bool {
 }
 
 /// The tools of the program itself whose arguments say what a call does.
-const BUILT_IN: [&str; 8] = [
+const BUILT_IN: [&str; 10] = [
     "bash",
+    "shell",
+    "shell_input",
     "write",
     "edit",
     "read",
@@ -191,7 +193,7 @@ pub fn question(
 
 /// Returns a note about the sandbox of the command; empty if there is none.
 fn held(request: &ApprovalRequested, file: &FileChangePreview, style: AnsiStyle) -> String {
-    let own = built_in(request).filter(|name| *name == "bash");
+    let own = built_in(request).filter(|name| ["bash", "shell"].contains(name));
     match own.and(file.sandbox.as_deref()) {
         None => String::new(),
         Some("unavailable") => {
@@ -287,7 +289,8 @@ fn wish(request: &ApprovalRequested) -> String {
     }
     let text = |key: &str| request.input.get(key).and_then(Value::as_str);
     match (built_in(request), text("path"), text("command")) {
-        (Some("bash"), _, Some(line)) => match of_command(line) {
+        (Some("shell_input"), ..) => format!("{name} wants to type into the program that runs in the shell"),
+        (Some("bash" | "shell"), _, Some(line)) => match of_command(line) {
             Grade::Runs => format!("{name} wants to run a command"),
             Grade::Changes => format!("{name} wants to run a command that changes files"),
             Grade::Network => format!("{name} wants to run a command that reaches the network"),

@@ -135,7 +135,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("tools.reading_commands", ValueKind::Choice(READING_COMMANDS), Tighten, Some("allow"), "whether commands of `bash` that only read the workspace (`ls`, `git status`, `head FILE`) run without a question in a folder that you trust"),
     key("tools.ask_unknown", ValueKind::Names("bash"), Never, None, "tools about which you are asked what became of a call that was running when the program stopped: done, not done, or run again; `*` for all. The model is told that nobody knows about calls of other tools"),
     key("tools.environment", ValueKind::Names("GITHUB_TOKEN"), SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
-    key("tools.optional", ValueKind::Names("query_write"), Never, None, "tools to offer that are off by default: `query_write`, `test_tool`, `wait`; if `tools.enabled` is set, it must also name them"),
+    key("tools.optional", ValueKind::Names("query_write"), Never, None, "tools to offer that are off by default: `query_write`, `shell`, `test_tool`, `wait`; if `tools.enabled` is set, it must also name them"),
     key("sandbox.mode", ValueKind::Choice(SANDBOXES), Tighten, Some("none"), "the sandbox for commands of `bash`: none, Landlock or namespaces; `auto` takes the strongest one that works, `everyday` takes namespaces if they work and otherwise none"),
     key("sandbox.best_effort", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether to run commands even if the sandbox does not fully work on this machine"),
     key("sandbox.network", ValueKind::Choice(ON_OR_OFF), Tighten, None, "whether commands in the sandbox have a network; `on` by default with `sandbox.mode: everyday`, otherwise `off`"),

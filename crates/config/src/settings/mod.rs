@@ -226,19 +226,25 @@ impl ToolSettings {
         let enabled = self
             .enabled
             .as_ref()
-            .is_none_or(|names| names.iter().any(|n| n == name));
-        enabled && !self.disabled.iter().any(|n| n == name)
+            .is_none_or(|names| names.iter().any(|listed| names_tool(listed, name)));
+        enabled && !self.disabled.iter().any(|listed| names_tool(listed, name))
     }
 
     /// Returns whether the settings turn on this tool, which is off by default.
     pub fn asks_for(&self, name: &str) -> bool {
-        self.optional.iter().any(|n| n == name)
+        self.optional.iter().any(|listed| names_tool(listed, name))
     }
 
     /// Returns whether a person is asked what became of a call of this tool that a crash interrupted.
     pub fn asks_unknown(&self, name: &str) -> bool {
         self.ask_unknown.iter().any(|n| n == "*" || n == name)
     }
+}
+
+/// Returns whether a name in a list of tools names this tool: `shell` also names the tools that type into its
+/// program and wait for it.
+fn names_tool(listed: &str, name: &str) -> bool {
+    listed == name || (listed == "shell" && ["shell_input", "shell_wait"].contains(&name))
 }
 
 /// The settings of memory.

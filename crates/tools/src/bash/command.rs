@@ -169,6 +169,44 @@ impl Shell {
         }))
     }
 
+    /// Returns the command that starts this shell, which has to be bash, on a terminal, and the sandbox that
+    /// holds it.
+    pub(super) fn on_terminal(
+        &self,
+        workspace: &Path,
+        options: &BashOptions,
+        mark: &ProcessMark,
+    ) -> Result<(Command, Option<CommandSandbox>), ToolFailure> {
+        let words = ["bash", "--norc", "--noprofile", "--noediting", "-i"].map(OsStr::new);
+        let place = CommandPlace {
+            workspace,
+            session: mark.session(),
+        };
+        let held = match &options.sandbox {
+            Some(launcher) => launcher.command(&self.program, &words, place),
+            None => Ok(None),
+        };
+        let held = held.map_err(|error| ToolFailure::failed(error.to_string()))?;
+        let mut command = Command::new(held.as_ref().map_or(&self.program, |held| &held.program));
+        match &held {
+            Some(held) => command.arg0("agentx").args(&held.arguments),
+            None => command.args(&words[1..]),
+        };
+        command
+            .current_dir(workspace)
+            .env_clear()
+            .envs(environment(std::env::vars_os(), &options.environment))
+            .env(MARK, mark.to_string())
+            .env("PWD", workspace);
+        for name in hidden_variables().iter().filter(|_| held.is_some()) {
+            command.env_remove(name);
+        }
+        Ok((
+            command,
+            held.map(|held| CommandSandbox::new(held.policy, workspace)),
+        ))
+    }
+
     /// Starts the program that the line names if no shell is needed, else the shell.
     fn start_bare(
         &self,

@@ -213,16 +213,15 @@ impl StartedCommand {
     ///
     /// The number of a group is not reused while the group has members, so a group without its first process
     /// is the same one if no other process has that number; in addition it has to be in the program's
-    /// terminal session.
+    /// terminal session. A shell that stays leads a session of processes, to whose number the same applies.
     pub(super) fn has(&self, process: &Process, all: &[Process]) -> bool {
         if process.pid == self.leader {
             return process.started == self.started;
         }
         let is_anothers = |other: &Process| other.pid == self.leader && other.started != self.started;
-        process.group == self.leader
-            && process.session == self.mark.terminal_session()
-            && process.started >= self.started
-            && !all.iter().any(is_anothers)
+        let is_of_shell = self.mark.is_of_lasting_shell() && process.session == self.leader;
+        let is_of_group = process.group == self.leader && process.session == self.mark.terminal_session();
+        (is_of_shell || is_of_group) && process.started >= self.started && !all.iter().any(is_anothers)
     }
 }
 
@@ -300,6 +299,20 @@ mod tests {
         ] {
             assert!(!begun.has(&other, std::slice::from_ref(&other)), "{other:?}");
         }
+    }
+
+    #[test]
+    fn a_shell_that_stays_has_all_of_its_terminal() {
+        let begun = StartedCommand::parse("ses_1/%24/7.100.3.0 50 200").unwrap();
+        assert!(begun.mark.is_of_lasting_shell());
+        let of_terminal = process(61, 61, 50, 300);
+        assert!(begun.has(&of_terminal, std::slice::from_ref(&of_terminal)));
+        let later = [process(50, 50, 50, 999), of_terminal.clone()];
+        assert!(!begun.has(&of_terminal, &later), "another process has its number");
+        let elsewhere = process(61, 61, 3, 300);
+        assert!(!begun.has(&elsewhere, std::slice::from_ref(&elsewhere)));
+        let of_call = StartedCommand::parse("ses_1/call_1/7.100.3.0 50 200").unwrap();
+        assert!(!of_call.has(&of_terminal, std::slice::from_ref(&of_terminal)));
     }
 
     #[test]

@@ -173,12 +173,15 @@ impl Drop for ProcessGroup {
 }
 
 /// Returns the processes of a command: members of its group, descendants of its leader, and all that carry
-/// its mark.
+/// its mark; of a shell that stays also those of its terminal.
 fn of_command(all: &[Process], leader: Pid, mark: &ProcessMark) -> Vec<Process> {
     let is_marked = |pid| ProcessMark::of_process(pid).is_some_and(|found| found == *mark);
+    // A shell that stays gives each of its jobs a group of its own.
+    let is_of_shell = |process: &Process| mark.is_of_lasting_shell() && process.session == leader;
+    let is_member = |process: &Process| process.pid == leader || process.group == leader;
     let mut found: Vec<Process> = all
         .iter()
-        .filter(|process| process.pid == leader || process.group == leader || is_marked(process.pid))
+        .filter(|process| is_member(process) || is_of_shell(process) || is_marked(process.pid))
         .cloned()
         .collect();
     processes::add_descendants(all, &mut found);

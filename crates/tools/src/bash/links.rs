@@ -14,13 +14,23 @@ use crate::workspace::resolve_path;
 /// Maximum number of entries to check for links that one glob may name or that a program may find.
 const MOST_ENTRIES: usize = 100_000;
 
-/// Returns why this command line may not run: a name in it leads to a place that no rule or person allowed.
-pub(super) async fn refusal(line: &str, context: &ToolContext) -> Option<String> {
-    let (line, context) = (line.to_owned(), context.clone());
+/// A command line that a tool is about to run.
+pub(super) struct LineToRun<'a> {
+    /// The name of the tool.
+    pub(super) tool: &'static str,
+    pub(super) line: &'a str,
+    /// The directory that it starts in, inside the workspace.
+    pub(super) directory: &'a Path,
+}
+
+/// Returns why a command line may not run: a name in it leads to a place that no rule or person allowed.
+pub(super) async fn refusal(run: LineToRun<'_>, context: &ToolContext) -> Option<String> {
+    let (tool, line, base) = (run.tool, run.line.to_owned(), run.directory.to_owned());
+    let context = context.clone();
     let looked = tokio::task::spawn_blocking(move || {
         context.journal.caller().config.as_ref()?;
-        refused_link(&line, &context.workspace, &|word, real, may_leave| {
-            context.refused_in_line("bash", &line, word, real, may_leave)
+        refused_from(&line, &base, &context.workspace, &|word, real, may_leave| {
+            context.refused_in_line(tool, &line, word, real, may_leave)
         })
     });
     looked
@@ -35,15 +45,25 @@ pub fn refused_link(
     base: &Path,
     judge: &dyn Fn(&str, &Path, bool) -> Option<String>,
 ) -> Option<String> {
+    refused_from(line, base, base, judge)
+}
+
+/// As [`refused_link`], for a line that starts in `base`, a directory of this workspace.
+fn refused_from(
+    line: &str,
+    base: &Path,
+    workspace: &Path,
+    judge: &dyn Fn(&str, &Path, bool) -> Option<String>,
+) -> Option<String> {
     let names = LineNames::of(line);
-    let root = fs::canonicalize(base).unwrap_or_else(|_| base.to_owned());
+    let root = fs::canonicalize(workspace).unwrap_or_else(|_| workspace.to_owned());
     let refused_if = |word: &str, may_leave: &dyn Fn(&fs::Metadata) -> bool| {
         // A path that leads in a circle or cannot be reached cannot be opened by a command either.
         let real = resolve_path(base, word).ok()?;
         let may_leave = fs::metadata(&real).is_ok_and(|found| may_leave(&found));
         // The workspace may be reached through a link; rules name it by its given path.
         let place = match real.strip_prefix(&root) {
-            Ok(inside) => base.join(inside),
+            Ok(inside) => workspace.join(inside),
             Err(_) => real,
         };
         judge(word, &place, may_leave)
@@ -67,23 +87,31 @@ pub fn refused_link(
             let walk = names.walk?;
             // A link to an ordinary file outside is harmless; a folder outside may hold secrets.
             let may_leave = |found: &fs::Metadata| !(walk.follows && found.is_dir());
-            walk_refusal(walk, &names.paths, base, &|link| refused_if(link, &may_leave))
+            let from = WalkStart { base, root: &root };
+            walk_refusal(walk, &names.paths, from, &|link| refused_if(link, &may_leave))
         })
+}
+
+/// The directory that a program starts in, and the real path of its workspace.
+#[derive(Clone, Copy)]
+struct WalkStart<'a> {
+    base: &'a Path,
+    root: &'a Path,
 }
 
 /// Returns why a program that walks the folders among `named` may not run: it would meet a refused link.
 fn walk_refusal(
     walk: FolderWalk,
     named: &[String],
-    base: &Path,
+    from: WalkStart<'_>,
     refused: &dyn Fn(&str) -> Option<String>,
 ) -> Option<String> {
-    let root = fs::canonicalize(base).ok()?;
+    let WalkStart { base, root } = from;
     let mut open: Vec<PathBuf> = named.iter().map(PathBuf::from).collect();
     open.retain(|folder| base.join(folder).is_dir());
     let names_none = open.is_empty();
     // Links elsewhere are the person's own.
-    open.retain(|folder| fs::canonicalize(base.join(folder)).is_ok_and(|real| real.starts_with(&root)));
+    open.retain(|folder| fs::canonicalize(base.join(folder)).is_ok_and(|real| real.starts_with(root)));
     if names_none && walk.follows {
         open.push(PathBuf::from("."));
     }

@@ -19,6 +19,7 @@ mod events;
 mod group;
 mod job;
 mod jobs;
+mod lasting_shell;
 mod left_running;
 mod links;
 mod options;
@@ -50,7 +51,9 @@ use events::OutputEvents;
 pub use group::kill_all_commands;
 pub(crate) use job::JobTool;
 pub(crate) use jobs::JobTable;
+pub(crate) use lasting_shell::{LastingShells, ShellInputTool, ShellTool, ShellWaitTool};
 pub use left_running::RemainingProcess;
+use links::LineToRun;
 pub use links::refused_link;
 pub use options::BashOptions;
 pub(crate) use orphans::{any as any_left_running, end as end_left_running, named as left_running};
@@ -162,7 +165,12 @@ impl TypedTool for BashTool {
         if context.cancel.is_cancelled() {
             return Err(ToolFailure::interrupted());
         }
-        if let Some(why) = links::refusal(&input.command, &context).await {
+        let run = LineToRun {
+            tool: "bash",
+            line: &input.command,
+            directory: &context.workspace,
+        };
+        if let Some(why) = links::refusal(run, &context).await {
             return Err(ToolFailure::denied(format!("The command was not run: {why}.")));
         }
         let environment = &self.options.environment;

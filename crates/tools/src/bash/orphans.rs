@@ -4,7 +4,7 @@
 //! A process counts as one of these only if the program that started it is gone, and if it has the mark of
 //! this session, is [recorded](super::command_records) as one of its commands or in the process group of one,
 //! or descends from such a process. After a call that had ended, processes that left the terminal's session
-//! (`setsid`) stay, because they were meant to.
+//! (`setsid`) stay, because they were meant to. Of a [shell that stays](super::lasting_shell) all are ended.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -26,7 +26,7 @@ const DYING: Duration = Duration::from_millis(500);
 #[derive(Clone, Debug)]
 struct Orphan {
     call: String,
-    /// The number of a person's command; all of them share one call id.
+    /// The number of a person's command, or of a shell that stays; all of them share one call id.
     number: u64,
     /// The name in reports.
     name: String,
@@ -112,7 +112,8 @@ fn find(session: &SessionId, open: &[ToolCallId], records: Option<&CommandRecord
         };
         let is_cut_off = open.iter().any(|call| mark.is_call(call));
         // Background processes of a person's command end with the chat, however the chat ends.
-        let is_meant_to_stay = !is_cut_off && process.session != mark.terminal_session();
+        let is_of_shell = mark.is_of_lasting_shell();
+        let is_meant_to_stay = !is_cut_off && !is_of_shell && process.session != mark.terminal_session();
         if mark.writer_lives(&all) || is_meant_to_stay {
             continue;
         }
@@ -121,6 +122,7 @@ fn find(session: &SessionId, open: &[ToolCallId], records: Option<&CommandRecord
             .then(|| processes::command_line(process.pid));
         let (number, name) = match own_line.flatten() {
             Some(line) => (mark.number(), format!("!{line}")),
+            None if is_of_shell => (mark.number(), process.name.clone()),
             None => (0, process.name.clone()),
         };
         found.push(Orphan {

@@ -16,6 +16,9 @@ pub(super) const MARK: &str = "AGENTX_CALL";
 /// The placeholder for the call in the mark of a command that a person runs in a chat.
 const OWN_COMMAND: &str = "!";
 
+/// The placeholder for the call in the mark of a shell that stays from one call to the next.
+const LASTING_SHELL: &str = "$";
+
 /// The maximum length of a call's id in the mark. A longer one is cut, because a model may make up any id.
 const LONGEST_CALL: usize = 200;
 
@@ -59,6 +62,17 @@ impl ProcessMark {
     /// Returns whether it belongs to a command that a person ran in a chat.
     pub(super) fn is_of_own_command(&self) -> bool {
         self.call == encode_id(OWN_COMMAND)
+    }
+
+    /// Creates a mark for a shell that stays until this session ends.
+    pub(super) fn of_lasting_shell(session: &SessionId) -> Self {
+        Self::new(session, &ToolCallId::new(LASTING_SHELL))
+    }
+
+    /// Returns whether it belongs to a shell that stays. Such a shell leads a session of processes, that of
+    /// its terminal, and everything in it ends with the agent's session.
+    pub(super) fn is_of_lasting_shell(&self) -> bool {
+        self.call == encode_id(LASTING_SHELL)
     }
 
     /// Reads the mark of a process. Processes of other users cannot be read.

@@ -287,3 +287,6 @@ pub const LIMITS_ASK: u32 = 9;
 /// A model is told after each round of tools what is left of a budget of tokens, money or time, if that is at
 /// most a fifth.
 pub const BUDGETS_LEFT_ARE_TOLD: u32 = 9;
+
+/// Rules about `bash` apply to command lines of `shell`, which runs them in a shell that stays.
+pub const SHELL_TAKES_RULES_OF_BASH: u32 = 9;

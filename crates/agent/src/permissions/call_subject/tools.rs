@@ -10,12 +10,17 @@ use crate::tools::described_tools::{MCP, has_changed, is_of_folder_server, name_
 /// `edit` applies to it.
 const QUERY_WRITE: &str = "query_write";
 
+/// The tool that runs command lines, and the one that does so in a shell that stays: rules about the first
+/// apply to the lines of the second.
+const BASH: &str = "bash";
+const SHELL: &str = "shell";
+
 impl CallSubject<'_> {
     /// Returns whether the rule names this tool.
     ///
     /// A rule that denies files to the tool `read`, or asks about them, also applies to command lines and to
     /// other tools that read a file, because they may read the same one; one about `write` or `edit` applies
-    /// to `query_write`. A rule that allows a person's own tool does not allow a replacement: if a folder's
+    /// to `query_write`, and any about `bash` to `shell`. A rule that allows a person's own tool does not allow a replacement: if a folder's
     /// file takes its name, only a rule that names the file allows it. If a folder's MCP server takes a name,
     /// only a rule for a workspace, or for exactly this description, allows its tools.
     pub(crate) fn is_tool_of(&self, rule: &Rule) -> bool {
@@ -25,7 +30,10 @@ impl CallSubject<'_> {
             return !needs_file;
         }
         let by_file = || rule.tool.contains('@') && fits(&rule.tool, &name_in_rules(self.tool));
-        let by_name = || fits(&rule.tool, &self.tool.name);
+        let is_of_shell = self.version >= since::SHELL_TAKES_RULES_OF_BASH
+            && self.tool.name == SHELL
+            && self.runs_commands();
+        let by_name = || fits(&rule.tool, &self.tool.name) || (is_of_shell && fits(&rule.tool, BASH));
         let reads_files = || {
             let is_by_path = rule.path.is_some() && rule.argument.is_none();
             let restricts = rule.effect != RuleEffect::Allow;
