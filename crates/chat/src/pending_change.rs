@@ -20,7 +20,7 @@ pub(crate) async fn file_now(
     open: Option<Arc<dyn Session>>,
     question: &ApprovalRequested,
 ) -> FileChangePreview {
-    if edited_path(question).is_none() && question.name != "bash" {
+    if edited_path(question).is_none() && !["bash", "shell"].contains(&question.name.as_str()) {
         return FileChangePreview::default();
     }
     let asked = runtime.preview_file_change(id, open, &question.tool_call_id);

@@ -283,7 +283,7 @@ pub(crate) fn command_that_allows(tool: &str, input: &Value) -> String {
     };
     let rest = match (tool, text("command"), text("path")) {
         ("bash" | "shell", Some(command), _) => format!(" {}", shell_word(command)),
-        ("bash", None, _) => " 'COMMAND'".to_owned(),
+        ("bash" | "shell", None, _) => " 'COMMAND'".to_owned(),
         ("web_extract", ..) => {
             let host = only_host(input).unwrap_or_else(|| "HOST".to_owned());
             format!(" {}", shell_word(&format!("to {host}")))

@@ -157,10 +157,13 @@ fn checked(tool: &ToolSpec, input: Value) -> Result<(&ToolSpec, Value), ChatErro
 }
 
 /// Returns the reason why the tool itself would refuse the call, because of the target of its path on this
-/// machine, or of a path in the command line of `bash`.
+/// machine, or of a path in the command line of `bash` or `shell`.
 fn refused_at_the_place(config: &AgentConfig, tool: &ToolSpec, input: &Value) -> Option<String> {
     let workspace = Path::new(&config.workspace);
-    let line = tool.command_argument.as_ref().filter(|_| tool.name == "bash");
+    let line = tool
+        .command_argument
+        .as_ref()
+        .filter(|_| ["bash", "shell"].contains(&tool.name.as_str()));
     if let Some(line) = line {
         let judge = |word: &str, real: &Path, may_leave: bool| {
             refused_in_line(config, tool, input, word, real, may_leave)

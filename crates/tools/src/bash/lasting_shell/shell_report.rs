@@ -22,7 +22,7 @@ pub(super) enum ShellState {
     Ready(ShellPrompt),
     /// The command still runs.
     Busy,
-    /// The command still runs, and the call was interrupted.
+    /// The call was interrupted before its command had ended.
     Interrupted,
     /// The shell itself has ended.
     Over(CommandEnd),
@@ -67,7 +67,7 @@ impl ShellReport {
         let mut details = json!({
             "exit_code": null,
             "cwd": null,
-            "runs": self.state == ShellState::Busy || self.state == ShellState::Interrupted,
+            "runs": self.state == ShellState::Busy,
             "duration_ms": waited,
             "output_bytes": total,
             "blob": blob,
@@ -112,10 +112,7 @@ impl ShellReport {
                 "runs for {}: shell_input types into it, shell_wait waits for more output or ends it",
                 seconds(age)
             ),
-            ShellState::Interrupted => format!(
-                "interrupted; the command, which runs for {}, was not ended",
-                seconds(age)
-            ),
+            ShellState::Interrupted => format!("interrupted after {}", seconds(age)),
             ShellState::Over(CommandEnd::Exited(ended)) => {
                 let how = match (ended.code(), ended.signal()) {
                     (Some(code), _) => format!("exit {code}"),
