@@ -40,6 +40,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     // The search engine that the person chose and pages of the web, as tools; the helper that reads
     // documents.
     ("web", &["types", "http", "runtime", "tools"]),
+    // A process that executes for sessions elsewhere, and tools that run there.
+    ("exec-server", &["types", "http", "runtime", "tools"]),
     // PostgreSQL databases that the person named, as a tool.
     ("postgres", &["types", "runtime", "tools"]),
     (
@@ -133,6 +135,7 @@ const LIBRARIES: &[&str] = &[
     "openhands",
     "memory",
     "web",
+    "exec-server",
     "identity",
     "remote-runtime",
     "luau-tools",

@@ -17,6 +17,7 @@ const LAYERED: &[&str] = &[
     "bus",
     "chat",
     "config",
+    "exec-server",
     "flows",
     "identity",
     "llm",

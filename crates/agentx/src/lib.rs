@@ -86,6 +86,7 @@
 //! | [`node`] | the runtime that acts |
 //! | [`remote`], [`identity`] | sessions of a server, and who a person is: features `remote` and `identity` |
 //! | [`agent_files`], [`assembly`], [`luau_tools`] | agents and tools described in files, and sandboxed Luau: feature `luau` |
+//! | [`exec_server`] | a process that executes for sessions elsewhere, and tools that run there: feature `exec-server` |
 //! | [`openhands`] | logs of OpenHands as sessions: feature `openhands` |
 //! | [`web`] | the tools of the web, and the helper that reads HTML and PDF: feature `web` |
 //! | [`tools`] | tools whose arguments are a type; the built-in ones: feature `tools` |
@@ -127,6 +128,8 @@ pub use agentx_assembly as assembly;
 pub use agentx_bus as bus;
 #[cfg(feature = "config")]
 pub use agentx_config as config;
+#[cfg(feature = "exec-server")]
+pub use agentx_exec_server as exec_server;
 pub use agentx_history as history;
 #[cfg(feature = "identity")]
 pub use agentx_identity as identity;

@@ -32,7 +32,7 @@
 //! | [`show`] | a session that is over or goes on elsewhere, whole or step by step | |
 //! | [`terminal`] | standard output and error, signals, and the terminal in raw mode | [`console`], [`passphrase`], [`signals`] |
 //! | `testing` | helpers for the tests of this crate | |
-//! | `tools` | tools, and what serves them, outside of a session | [`command_sandbox`], [`file_arguments`], [`parameter_names`], [`reactor_list`], [`sandbox_arguments`], [`script_output`] |
+//! | `tools` | tools, and what serves them, outside of a session | [`command_sandbox`], [`exec_server`], [`file_arguments`], [`parameter_names`], [`reactor_list`], [`sandbox_arguments`], [`script_output`] |
 //! | [`waits`] | sessions that wait for a time, and prompts that are run at set times | |
 //!
 //! Files beside them: [`chat_opening`] opens a chat at a place and prints the farewell, [`spectator`] shows a
@@ -94,5 +94,6 @@ pub use sessions::{
 };
 pub use terminal::{console, passphrase, signals};
 pub use tools::{
-    command_sandbox, file_arguments, parameter_names, reactor_list, sandbox_arguments, script_output,
+    command_sandbox, exec_server, file_arguments, parameter_names, reactor_list, sandbox_arguments,
+    script_output,
 };

@@ -57,6 +57,9 @@ pub fn known_secrets(settings: &Settings) -> SecretSet {
     if let Some(search) = &settings.search {
         add_key(&mut set, "web_search", &search.key);
     }
+    if let Some(server) = &settings.exec_server {
+        add_key(&mut set, "exec_server", &server.key);
+    }
     for database in &settings.databases {
         add_key(&mut set, &database.name, &database.url);
         let address = database.url.value().map(|url| url.expose());

@@ -39,6 +39,7 @@ use agentx::types::SessionId;
 use clap::{ArgAction, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::error::ChatError;
+use crate::exec_server::ExecServerArgs;
 use crate::memory::MemoryCommand;
 use crate::numbers;
 use crate::place::Place;
@@ -231,6 +232,8 @@ pub(crate) enum Command {
         #[command(subcommand)]
         command: Option<SandboxCommand>,
     },
+    /// Execute commands and files for sessions on other machines
+    ExecServer(ExecServerArgs),
     /// Review the memories that the agent proposes, and manage your own
     Memory {
         /// What to do; shows pending proposals by default

@@ -146,6 +146,10 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
             only_here("sandbox", global)?;
             sandbox::run(command.unwrap_or(SandboxCommand::Show), global, console)
         }
+        Command::ExecServer(args) => {
+            only_here("exec-server", global)?;
+            crate::exec_server::run(&args, &start::settings_to_look(global)?.settings, console)
+        }
         Command::Memory { command } => {
             only_here("memory", global)?;
             let loaded = start::settings_to_look(global)?;
@@ -230,6 +234,7 @@ fn of_sessions(command: Command, global: &Global, console: &mut Console) -> Resu
         | Command::Identity { .. }
         | Command::Debug(_)
         | Command::Doctor(_)
+        | Command::ExecServer(_)
         | Command::Memory { .. }
         | Command::Sandbox { .. }
         | Command::Schedule { .. }

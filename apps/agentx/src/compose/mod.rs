@@ -250,6 +250,10 @@ pub(crate) async fn build_node(settings: &Settings) -> Result<WithFiles, ChatErr
         let attached = built.runtime.attach_once(server.clone()).await;
         attached.map_err(|error| RuntimeError::Refused(error.to_string()))?;
     }
+    if let Some(tools) = crate::exec_server::remote_tools(settings).await? {
+        let attached = built.runtime.attach_once(tools).await;
+        attached.map_err(|error| RuntimeError::Refused(error.to_string()))?;
+    }
     Ok(built)
 }
 

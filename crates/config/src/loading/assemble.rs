@@ -30,7 +30,8 @@ use crate::settings::security;
 use crate::settings::stuck;
 use crate::settings::webhooks;
 use crate::settings::{
-    CallSettings, DatabaseSettings, DurabilitySetting, SearchSettings, SecretSettings, Settings, ToolSettings,
+    CallSettings, DatabaseSettings, DurabilitySetting, ExecServerSettings, SearchSettings, SecretSettings,
+    Settings, ToolSettings,
 };
 use crate::text_file::read_text;
 
@@ -75,6 +76,7 @@ pub(crate) fn settings(
         memory: memory::settings(&get),
         mcp: mcp::servers(&get, lookup, mistakes),
         search: search(&get, lookup, mistakes),
+        exec_server: exec_server(&get, lookup),
         databases: databases(&get, lookup),
         webhooks: webhooks::webhooks(&get, lookup, mistakes),
         local_web_hosts: get.name_list("web_extract.local_hosts"),
@@ -142,6 +144,18 @@ fn search(
         engine: engine?,
         url,
         key: get.key_at(&SettingPath::dotted("web_search.api_key"), lookup),
+    })
+}
+
+/// The exec server, if the person configured one.
+fn exec_server(
+    get: &SettingsGetter<'_>,
+    lookup: &dyn Fn(&str) -> Option<String>,
+) -> Option<ExecServerSettings> {
+    Some(ExecServerSettings {
+        url: get.text("exec_server.url")?,
+        key: key_at(get, &SettingPath::dotted("exec_server.key"), lookup),
+        insecure: get.text("exec_server.insecure").as_deref() == Some("true"),
     })
 }
 

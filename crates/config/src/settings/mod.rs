@@ -88,6 +88,8 @@ pub struct Settings {
     pub mcp: Vec<McpServerSettings>,
     /// The search engine of the tool `web_search`; without one, the tool is not offered.
     pub search: Option<SearchSettings>,
+    /// The exec server at which commands run and files are; `None` if they are here.
+    pub exec_server: Option<ExecServerSettings>,
     /// The databases that the tool `query_database` reads; without one, the tool is not offered.
     pub databases: Vec<DatabaseSettings>,
     /// The prompts that a server runs when another program calls it.
@@ -277,6 +279,17 @@ pub struct SearchSettings {
     pub url: Option<String>,
     /// The API key.
     pub key: ApiKeySource,
+}
+
+/// The exec server at which the tools of sessions run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecServerSettings {
+    /// Its address.
+    pub url: String,
+    /// Its key.
+    pub key: ApiKeySource,
+    /// Whether the key may be sent without encryption to another machine.
+    pub insecure: bool,
 }
 
 /// A PostgreSQL database that the tool `query_database` reads.
