@@ -1,5 +1,5 @@
-//! A process that executes for sessions elsewhere: commands, files, searches. It is for a container or another
-//! machine, where an agent may do what it should not do at home.
+//! A process that executes for sessions elsewhere: commands, files, searches. It is for a container or
+//! another machine, where an agent may do what it should not do at home.
 //!
 //! [`ExecServer`] is that process. It speaks HTTP in two dialects with one key: that of OpenHands' V0 runtime
 //! (`/execute_action`, `/alive`, `/list_files`, `/upload_file`, `/download_files`), and its own (`/v1/…`), in

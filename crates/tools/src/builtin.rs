@@ -21,8 +21,8 @@ use crate::toolbox::Toolbox;
 use crate::typed::Typed;
 
 impl Toolbox {
-    /// Creates the built-in tools: bash, job, read, write, edit, glob, grep, todo, finish; and for agents that
-    /// name them: shell, shell_input, shell_wait.
+    /// Creates the built-in tools: bash, job, read, write, edit, glob, grep, todo, finish; and for agents
+    /// that name them: shell, shell_input, shell_wait.
     pub fn builtin(options: ToolOptions) -> Self {
         let jobs = JobTable::new(options.bash.clone());
         let shells = LastingShells::new(options.bash.clone());

@@ -43,7 +43,7 @@ use crate::exec_server::ExecServerArgs;
 use crate::memory::MemoryCommand;
 use crate::numbers;
 use crate::place::Place;
-pub(crate) use crate::sandbox_arguments::SandboxCommand;
+use crate::sandbox_arguments::SandboxCommand;
 use crate::secrets::SecretsCommand;
 use crate::session_opening::{self, Target};
 use crate::waits::{ScheduleCommand, WaitsCommand};

@@ -20,7 +20,6 @@ pub(crate) mod models;
 pub(crate) mod replay;
 pub(crate) mod rewind;
 pub(crate) mod run;
-pub(crate) mod sandbox;
 pub(crate) mod serve;
 pub(crate) mod sessions;
 mod tool_restrictions;
@@ -37,7 +36,7 @@ use agentx_chat::failure::fail;
 
 use crate::args::{
     AgentArgs, AgentsCommand, ApprovalsCommand, Cli, Command, ConfigCommand, Global, IdentityCommand,
-    McpCommand, SandboxCommand, SessionArgs, SessionsCommand, ToolsCommand,
+    McpCommand, SessionArgs, SessionsCommand, ToolsCommand,
 };
 use crate::compose::CommandTarget;
 use crate::console::Console;
@@ -144,7 +143,9 @@ fn without_agent(command: Command, global: &Global, console: &mut Console) -> Re
         }
         Command::Sandbox { command } => {
             only_here("sandbox", global)?;
-            sandbox::run(command.unwrap_or(SandboxCommand::Show), global, console)
+            let loaded = start::settings_to_look(global)?;
+            console.say(&start::notes(&loaded, SettingsRead::Sandbox));
+            crate::command_sandbox::run(command, &loaded.settings, global.json, console)
         }
         Command::ExecServer(args) => {
             only_here("exec-server", global)?;

@@ -155,7 +155,7 @@ fn a_command_that_cleared_its_environment_is_ended_after_a_kill_and_so_is_what_i
     }
 }
 
-/// Processes of its terminal that ignore the end of the terminal, and have no mark, are known by their record.
+/// Processes of its terminal that ignore the end of the terminal and have no mark are known by their record.
 #[test]
 fn a_shell_that_stays_is_ended_after_a_kill_with_all_of_its_terminal() {
     for (own, line, ends_alone) in [

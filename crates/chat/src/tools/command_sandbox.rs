@@ -17,6 +17,7 @@ use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::terminal::console::Console;
+use crate::tools::sandbox_arguments::SandboxCommand;
 
 /// The name in place of a session, for commands that a person runs.
 const BY_HAND: &str = "by-hand";
@@ -38,6 +39,22 @@ fn launcher(settings: &Settings, step: Option<&str>) -> Result<SandboxLauncher, 
         (None, mode) => mode,
     };
     Ok(command_sandbox(settings, mode))
+}
+
+/// Does what `agentx sandbox` asks for; without a word, shows the sandbox.
+///
+/// # Errors
+/// Returns an error if the step does not work here, or the output cannot be written.
+pub fn run(
+    command: Option<SandboxCommand>,
+    settings: &Settings,
+    as_json: bool,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
+    match command.unwrap_or(SandboxCommand::Show) {
+        SandboxCommand::Show => show(settings, as_json, console),
+        SandboxCommand::Run { step, command } => run_held(settings, step.as_deref(), &command, console),
+    }
 }
 
 /// Shows the sandbox.

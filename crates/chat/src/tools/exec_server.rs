@@ -102,11 +102,11 @@ pub async fn remote_tools(settings: &Settings) -> Result<Option<ToolEnvironment>
     let usage = |what: String| ChatError::usage(what, "see `exec_server` in docs/CONFIG.md");
     let key = server.key.value().map(|key| key.expose().to_owned());
     let key = key.ok_or_else(|| usage("`exec_server.key` has no value".to_owned()))?;
-    let url = server.url.parse();
+    let key = ExecKey::new(key).map_err(|error| usage(error.to_string()))?;
+    let address = ExecServerAddress::parse(&server.url, key).map_err(|error| usage(error.to_string()))?;
     let address = ExecServerAddress {
-        url: url.map_err(|_| usage("`exec_server.url` is no address".to_owned()))?,
-        key: ExecKey::new(key).map_err(|error| usage(error.to_string()))?,
         insecure: server.insecure,
+        ..address
     };
     let local = Toolbox::builtin(ToolOptions::default())
         .filtered(|name| settings.tools.offers(name))

@@ -29,6 +29,21 @@ pub struct ExecServerAddress {
     pub insecure: bool,
 }
 
+impl ExecServerAddress {
+    /// Reads an address. A key is sent to another machine only over `https`.
+    ///
+    /// # Errors
+    /// Returns an error if this is no address.
+    pub fn parse(url: &str, key: ExecKey) -> Result<Self, RemoteToolsError> {
+        let url = Url::parse(url).map_err(|_| RemoteToolsError::Scheme)?;
+        Ok(Self {
+            url,
+            key,
+            insecure: false,
+        })
+    }
+}
+
 /// The reason why tools cannot run at an exec server.
 #[derive(Debug, thiserror::Error)]
 pub enum RemoteToolsError {
@@ -55,11 +70,11 @@ pub enum RemoteToolsError {
 /// the outcome is `unknown`.
 ///
 /// ```no_run
-/// # async fn attach(url: url::Url, key: String) -> Result<(), Box<dyn std::error::Error>> {
+/// # async fn attach(url: &str, key: String) -> Result<(), Box<dyn std::error::Error>> {
 /// use agentx_exec_server::{ExecKey, ExecServerAddress, RemoteTools};
 /// use agentx_tools::{ToolOptions, Toolbox};
 ///
-/// let address = ExecServerAddress { url, key: ExecKey::new(key)?, insecure: false };
+/// let address = ExecServerAddress::parse(url, ExecKey::new(key)?)?;
 /// let tools = RemoteTools::of(address, &Toolbox::builtin(ToolOptions::default())).await?;
 /// let environment = tools.into_environment(); // `runtime.attach(environment, …)`
 /// # let _ = environment;
