@@ -22,6 +22,7 @@ mod ends;
 mod environment;
 mod errors;
 mod examples;
+mod exec_server;
 mod files_along;
 mod first_hour;
 mod full_disk;
