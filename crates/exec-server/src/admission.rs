@@ -36,7 +36,7 @@ fn check(state: &ExecState, request: &Request) -> Result<(), ExecRefusal> {
     if !OPEN.contains(&path) {
         let mut keys = request.headers().get_all(KEY_HEADER).iter();
         let key = keys.next().filter(|_| keys.next().is_none());
-        if !key.is_some_and(|key| state.options.key.is(key.as_bytes())) {
+        if !key.is_some_and(|key| state.options.key.matches(key.as_bytes())) {
             let words = "Invalid API Key";
             return Err(ExecRefusal::new(StatusCode::FORBIDDEN, "wrong_key", words));
         }

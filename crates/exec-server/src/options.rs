@@ -43,7 +43,7 @@ impl ExecKey {
     }
 
     /// Returns whether this is the key. The time that it takes says nothing about the key.
-    pub(crate) fn is(&self, other: &[u8]) -> bool {
+    pub(crate) fn matches(&self, other: &[u8]) -> bool {
         digest(&SHA256, self.0.as_bytes()).as_ref() == digest(&SHA256, other).as_ref()
     }
 }
@@ -112,7 +112,11 @@ mod tests {
     fn a_key_is_long_and_never_shown() {
         assert_eq!(ExecKey::new("short").unwrap_err(), WeakKey { length: 5 });
         let key = ExecKey::new("made-up-key-of-a-test").unwrap();
-        assert!(key.is(b"made-up-key-of-a-test") && !key.is(b"made-up-key-of-a-tes") && !key.is(b""));
+        assert!(
+            key.matches(b"made-up-key-of-a-test")
+                && !key.matches(b"made-up-key-of-a-tes")
+                && !key.matches(b"")
+        );
         let options = ExecServerOptions::new("/", key);
         assert!(!format!("{options:?}").contains("made-up"));
     }
