@@ -349,10 +349,8 @@ fn rules_about_bash_hold_for_lines_of_shell_and_not_for_input_of_its_programs() 
         "allow shell: ls *",
     ];
     let mut config = config(ApprovalMode::Ask, &rules);
-    let shell = ToolSpec {
-        name: "shell".into(),
-        ..bash()
-    };
+    let mut shell = bash();
+    shell.name = "shell".into();
     let input = ToolSpec::new("shell_input", "types", json!({"type": "object"}), Access::Run);
     config.tools = config.tools.iter().cloned().chain([shell, input]).collect();
     config.rules_version = RULES_VERSION;
