@@ -17,9 +17,9 @@ mod start;
 // The parts of the front end have the same paths here as in the library.
 use agentx_chat::{
     anchors, attach, branches, cache_why, chat, chat_opening, command_sandbox, configuration,
-    connection_watch, console, default_model, demo, doctor, error, exec_server, exit, export, folder, follow, headless,
-    import, mcp_changes, mcp_login, mcp_servers, mcp_serving, mcp_tokens, memory, model_facts, models,
-    named_file, numbers, other_server, parameter_names, passphrase, picker, place, provider_keys,
+    connection_watch, console, default_model, demo, doctor, error, exec_server, exit, export, folder, follow,
+    headless, import, mcp_changes, mcp_login, mcp_servers, mcp_serving, mcp_tokens, memory, model_facts,
+    models, named_file, numbers, other_server, parameter_names, passphrase, picker, place, provider_keys,
     reactor_list, redacting, refreshed_models, render, rules, run_result, sandbox_arguments, script_output,
     secret_scan, secrets, seen_notes, server_patience, session_opening, sessions_here, show, signals,
     spectator, spending, stored_sessions, terminal, untrusted_files, unwritten, waits,

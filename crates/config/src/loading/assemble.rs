@@ -154,7 +154,7 @@ fn exec_server(
 ) -> Option<ExecServerSettings> {
     Some(ExecServerSettings {
         url: get.text("exec_server.url")?,
-        key: key_at(get, &SettingPath::dotted("exec_server.key"), lookup),
+        key: get.key_at(&SettingPath::dotted("exec_server.key"), lookup),
         insecure: get.text("exec_server.insecure").as_deref() == Some("true"),
     })
 }
