@@ -1,0 +1,148 @@
+// The page: the list of sessions, the open session, and what lies over them.
+import { AnimatePresence, LazyMotion, MotionConfig } from "motion/react";
+import * as m from "motion/react-m";
+import { useEffect, useState } from "react";
+import { useStanding } from "../hooks/session";
+import { create, hurry } from "../hooks/wiring";
+import { moveTo, set, useApp, type OpenSession } from "../store/app";
+import { useTexts } from "../texts";
+import { Composer, focusComposer } from "./Composer";
+import { Details } from "./Details";
+import { Drawer } from "./Drawer";
+import { Header } from "./Header";
+import { History } from "./History";
+import { Palette } from "./Palette";
+import { QuestionCard } from "./QuestionCard";
+import { EmptySession, GoneSession, LoadingSession, OfflineBar, SignIn, Start } from "./Screens";
+import { Sidebar } from "./Sidebar";
+import { Announcer, Transcript } from "./Transcript";
+
+const features = () => import("../hooks/motion").then((module) => module.default);
+
+export function App() {
+  const t = useTexts();
+  const connection = useApp((state) => state.connection);
+  const open = useApp((state) => state.open);
+  const panel = useApp((state) => state.panel);
+  useKeys();
+  if (connection === "signed_out") return <SignIn />;
+  return (
+    <LazyMotion features={features} strict>
+      <MotionConfig reducedMotion="user">
+        <div className="grid h-full lg:grid-cols-[18rem_1fr]">
+          <div className="hidden min-h-0 border-r border-line lg:block">
+            <Sidebar />
+          </div>
+          <main className="flex min-h-0 min-w-0 flex-col">
+            <OfflineBar />
+            <div className="min-h-0 flex-1">{open ? <Session key={open.id} open={open} /> : <Start />}</div>
+          </main>
+        </div>
+        <AnimatePresence>
+          {panel === "sessions" && (
+            <Drawer key="sessions" side="left" label={t("sessions")}>
+              <Sidebar isDrawer />
+            </Drawer>
+          )}
+          {panel === "details" && open && (
+            <Drawer key="details" side="right" label={t("details")}>
+              <Details open={open} />
+            </Drawer>
+          )}
+          {panel === "palette" && <Palette key="palette" />}
+        </AnimatePresence>
+        <Toasts />
+      </MotionConfig>
+    </LazyMotion>
+  );
+}
+
+function Session({ open }: { open: OpenSession }) {
+  const t = useTexts();
+  const [isHistory, setHistory] = useState(false);
+  const isLive = open.at === null;
+  const { words } = useStanding(open.now);
+  const question = open.shown.questions[0];
+  const root = open.shown.root ? open.shown.agents[open.shown.root] : undefined;
+  const isEmpty = (root?.items.length ?? 0) === 0;
+  const toggle = () => {
+    setHistory(!isHistory);
+    if (isHistory) moveTo(null);
+  };
+  return (
+    <div className="flex h-full flex-col">
+      <Header open={open} isHistory={isHistory} toggleHistory={toggle} />
+      {isHistory && <History open={open} />}
+      {open.wentBack && <p className="bg-warn-soft px-4 py-2 text-sm text-warn">{t("wentBack")}</p>}
+      <Announcer state={open.now} standing={words} />
+      {open.problem && open.now.seq === 0 ? (
+        <GoneSession open={open} />
+      ) : isEmpty && !open.isCaughtUp && open.now.seq === 0 ? (
+        <LoadingSession />
+      ) : isEmpty ? (
+        <EmptySession />
+      ) : (
+        <Transcript state={open.shown} isLive={isLive} />
+      )}
+      <div className="mx-auto w-full max-w-[46rem] px-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">
+        {!isLive ? (
+          <p className="pb-3 text-center text-sm text-soft">{t("past")}</p>
+        ) : question ? (
+          <>
+            <QuestionCard key={question.tool_call_id} open={open} question={question} />
+            <div className="h-2" />
+            <Composer open={open} />
+          </>
+        ) : (
+          <Composer open={open} />
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Toasts() {
+  const toasts = useApp((state) => state.toasts);
+  return (
+    <div className="pointer-events-none fixed inset-x-0 bottom-24 z-40 flex flex-col items-center gap-2 px-4" role="status" aria-live="polite">
+      <AnimatePresence>
+        {toasts.map((one) => (
+          <m.p
+            key={one.id}
+            initial={{ opacity: 0, y: 8 }}
+            animate={{ opacity: 1, y: 0 }}
+            exit={{ opacity: 0 }}
+            className={`pointer-events-auto max-w-xl rounded-lg border px-4 py-2.5 text-sm break-words shadow-pop ${one.isError ? "border-bad bg-bad-soft text-bad" : "border-line bg-raised"}`}
+          >
+            {one.text}
+          </m.p>
+        ))}
+      </AnimatePresence>
+    </div>
+  );
+}
+
+/** Keys that work everywhere. */
+function useKeys(): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      const isTyping = event.target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
+      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+        event.preventDefault();
+        set((state) => ({ panel: state.panel === "palette" ? "none" : "palette" }));
+      } else if (event.altKey && event.code === "KeyN" && useApp.getState().open?.now.questions.length !== 1) {
+        event.preventDefault();
+        void create();
+      } else if (event.key === "/" && !isTyping) {
+        event.preventDefault();
+        focusComposer();
+      }
+    };
+    addEventListener("keydown", pressed);
+    addEventListener("focus", hurry);
+    return () => {
+      removeEventListener("keydown", pressed);
+      removeEventListener("focus", hurry);
+    };
+  }, []);
+}

@@ -1,0 +1,339 @@
+// The conversation: what people wrote, what agents said and did, in order. It stays at its end while words
+// come, unless the person has scrolled away.
+import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import type { ContentPart } from "../protocol";
+import { useApp } from "../store/app";
+import type { Agent, AnswerItem, Conversation, Item, NoteItem, Part, TurnItem } from "../store/conversation";
+import { useTexts, type TextKey } from "../texts";
+import { CallCard } from "./CallCard";
+import { duration, money, tokens } from "./format";
+import { Bot, Chevron, Down, Thought, Warning } from "./icons";
+import { Markdown } from "./Markdown";
+import { CopyButton } from "./parts";
+
+/** Entries that are drawn at first, and with each step back. */
+const PAGE = 80;
+/** The distance from the end, in pixels, within which the view stays there. */
+const NEAR = 80;
+
+export function Transcript({ state, isLive }: { state: Conversation; isLive: boolean }) {
+  const t = useTexts();
+  const box = useRef<HTMLDivElement>(null);
+  const [isAtEnd, setAtEnd] = useState(true);
+  const [shown, setShown] = useState(PAGE);
+  const root = state.root ? state.agents[state.root] : undefined;
+  const items = root?.items ?? [];
+  const first = Math.max(0, items.length - shown);
+  const follow = useRef(true);
+
+  const toEnd = useCallback(() => {
+    const element = box.current;
+    if (element) element.scrollTop = element.scrollHeight;
+    follow.current = true;
+    setAtEnd(true);
+  }, []);
+
+  useLayoutEffect(() => {
+    if (follow.current) toEnd();
+  }, [state, toEnd]);
+
+  // What a person opens, and the composer that grows, change the height without an event.
+  useEffect(() => {
+    const inner = box.current?.firstElementChild;
+    if (!box.current || !inner) return;
+    const observer = new ResizeObserver(() => {
+      if (follow.current && box.current) box.current.scrollTop = box.current.scrollHeight;
+    });
+    observer.observe(inner);
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+
+  const scrolled = () => {
+    const element = box.current;
+    if (!element) return;
+    const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
+    follow.current = isNear;
+    setAtEnd(isNear);
+  };
+
+  const showEarlier = () => {
+    const element = box.current;
+    const before = element ? element.scrollHeight - element.scrollTop : 0;
+    setShown((count) => count + PAGE);
+    requestAnimationFrame(() => {
+      if (element) element.scrollTop = element.scrollHeight - before;
+    });
+  };
+
+  return (
+    <div className="relative min-h-0 flex-1">
+      <div
+        ref={box}
+        onScroll={scrolled}
+        className="h-full overflow-y-auto overscroll-contain [scrollbar-gutter:stable_both-edges]"
+        role="log"
+        aria-label={t("a11yTranscript")}
+        aria-live="off"
+        tabIndex={0}
+      >
+        <div className="mx-auto flex max-w-[46rem] flex-col gap-5 px-4 pt-8 pb-10 sm:px-6">
+          {first > 0 && (
+            <button type="button" onClick={showEarlier} className="mx-auto text-sm text-accent">
+              {t("showEarlier")}
+            </button>
+          )}
+          {items.slice(first).map((item) => (
+            <Entry key={item.key} item={item} state={state} isLive={isLive} />
+          ))}
+        </div>
+      </div>
+      {!isAtEnd && (
+        <button
+          type="button"
+          onClick={toEnd}
+          className="absolute bottom-4 left-1/2 flex h-9 -translate-x-1/2 items-center gap-1.5 rounded-full border border-line bg-raised px-3.5 text-sm text-soft shadow-pop hover:text-ink"
+        >
+          <Down size={16} />
+          {t("toNewest")}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function Entry({ item, state, isLive }: { item: Item; state: Conversation; isLive: boolean }) {
+  switch (item.kind) {
+    case "input":
+      return <Input content={item.content} by={item.by} />;
+    case "answer":
+      return <Answer item={item} state={state} isLive={isLive} />;
+    case "turn":
+      return <Turn item={item} answer={lastAnswer(state, item)} />;
+    case "note":
+      return <NoteLine item={item} />;
+    case "agent": {
+      const agent = state.agents[item.agent];
+      return agent ? <Lane agent={agent} state={state} isLive={isLive} /> : null;
+    }
+  }
+}
+
+const Input = memo(function Input({ content, by }: { content: ContentPart[]; by: string | null }) {
+  const t = useTexts();
+  const text = content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const media = content.filter((part) => part.type === "image" || part.type === "audio" || part.type === "file");
+  return (
+    <article className="entry flex flex-col items-end not-first:mt-4" aria-label={by ?? t("you")}>
+      {by && <span className="mb-1 text-xs text-faint">{by}</span>}
+      <div className="max-w-[88%] rounded-xl rounded-br-md bg-accent-soft px-4 py-2.5 break-words whitespace-pre-wrap">
+        {text}
+        {media.map((part, at) => (
+          <span key={at} className="mt-1 block text-xs text-soft">
+            {t(part.type === "image" ? "a11yPicture" : "attachment")}: {("name" in part && part.name) || part.type}
+          </span>
+        ))}
+      </div>
+    </article>
+  );
+});
+
+function Answer({ item, state, isLive }: { item: AnswerItem; state: Conversation; isLive: boolean }) {
+  const t = useTexts();
+  const isEmpty = item.parts.length === 0;
+  return (
+    <article className={`entry flex flex-col gap-4 ${item.isCutOff ? "opacity-60" : ""}`} aria-label={t("agent")}>
+      {isEmpty && item.isOpen && isLive && <Waiting />}
+      {item.parts.map((part, at) => (
+        <AnswerPart key={at} part={part} state={state} isOpen={item.isOpen && isLive && at === item.parts.length - 1} />
+      ))}
+      {item.isCutOff && <p className="text-xs text-faint">{t("cutOff")}</p>}
+    </article>
+  );
+}
+
+function AnswerPart({ part, state, isOpen }: { part: Part; state: Conversation; isOpen: boolean }) {
+  if (part.kind === "text") return <Markdown text={part.text} />;
+  if (part.kind === "thinking") return <Thinking part={part} isOpen={isOpen} />;
+  const call = state.calls[part.call];
+  return call ? <CallCard call={call} workspace={state.workspace} /> : null;
+}
+
+/** Three dots of the height of a line, so that the first words do not move anything. */
+function Waiting() {
+  const t = useTexts();
+  return (
+    <p className="flex h-[1.6rem] items-center gap-2 text-sm text-faint">
+      <span className="size-1.5 animate-breathe rounded-full bg-accent" />
+      {t("thinkingNow")}
+    </p>
+  );
+}
+
+const Thinking = memo(function Thinking({
+  part,
+  isOpen,
+}: {
+  part: Extract<Part, { kind: "thinking" }>;
+  isOpen: boolean;
+}) {
+  const t = useTexts();
+  const [isShown, setShown] = useState(false);
+  if (part.text.trim() === "") return null;
+  const seconds = Math.round((part.until - part.since) / 1e6);
+  return (
+    <div>
+      <button
+        type="button"
+        aria-expanded={isShown}
+        onClick={() => setShown(!isShown)}
+        className="flex h-7 items-center gap-1.5 text-sm text-faint hover:text-ink"
+      >
+        <Thought size={15} className={isOpen ? "animate-breathe text-accent" : ""} />
+        {isOpen ? t("thinkingNow") : seconds > 0 ? t("thought", { seconds }) : t("thoughtShort")}
+        <Chevron size={13} className={`transition-transform ${isShown ? "rotate-90" : ""}`} />
+      </button>
+      {isShown && (
+        <div className="mt-1 border-l-2 border-line pl-4 text-sm leading-6 whitespace-pre-wrap text-soft">{part.text}</div>
+      )}
+    </div>
+  );
+});
+
+/** Returns the text of the answer that ended a run. */
+function lastAnswer(state: Conversation, turn: TurnItem): string {
+  const items = (state.root ? state.agents[state.root]?.items : undefined) ?? [];
+  const end = items.findLastIndex((item) => item.key === turn.key);
+  const answer = items.slice(0, end).findLast((item) => item.kind === "answer" || item.kind === "input");
+  if (answer?.kind !== "answer") return "";
+  return answer.parts.map((part) => (part.kind === "text" ? part.text : "")).join("\n\n").trim();
+}
+
+const Turn = memo(function Turn({ item, answer }: { item: TurnItem; answer: string }) {
+  const t = useTexts();
+  const reason = item.reason ?? "";
+  return (
+    <div className="space-y-2">
+      {item.status === "failed" && <Trouble text={t("runFailed", { reason })} />}
+      {item.status === "timed_out" && <Trouble text={t("runTimedOut", { reason })} />}
+      {item.usage && (
+        <p className="-mt-2 flex h-7 flex-wrap items-center gap-x-2 text-xs text-faint tabular-nums">
+          <span>
+            {t("turnInOut", {
+              in: tokens(item.usage.input_tokens + (item.usage.cache_read_tokens ?? 0)),
+              out: tokens(item.usage.output_tokens),
+            })}
+          </span>
+          <span aria-hidden="true">·</span>
+          <span>{money(item.cost ?? 0)}</span>
+          <span aria-hidden="true">·</span>
+          <span>{duration(item.duration_ms ?? 0)}</span>
+          {answer !== "" && <CopyButton text={answer} />}
+        </p>
+      )}
+    </div>
+  );
+});
+
+function Trouble({ text }: { text: string }) {
+  return (
+    <p className="flex items-start gap-2 rounded-lg bg-bad-soft px-3 py-2 text-sm text-bad">
+      <Warning size={16} className="mt-0.5" />
+      <span className="min-w-0 break-words">{text}</span>
+    </p>
+  );
+}
+
+const NoteLine = memo(function NoteLine({ item }: { item: NoteItem }) {
+  const t = useTexts();
+  const { note } = item;
+  if (note.code === "resumed") return null;
+  const text = t(`n_${note.code}` as TextKey, note as unknown as Record<string, string | number>);
+  if (note.code === "error") return <Trouble text={text} />;
+  return (
+    <p className="flex items-center gap-3 text-xs text-faint">
+      <span className="h-px flex-1 bg-line" />
+      <span className="max-w-[80%] text-center break-words">{text}</span>
+      <span className="h-px flex-1 bg-line" />
+    </p>
+  );
+});
+
+/** Another agent: its lane stands where it was made. */
+function Lane({ agent, state, isLive }: { agent: Agent; state: Conversation; isLive: boolean }) {
+  const t = useTexts();
+  const [isShown, setShown] = useState(false);
+  const isBusy = isLive && !agent.isGone;
+  return (
+    <section className="rounded-lg border border-line" aria-label={t("agentOf", { name: agent.name })}>
+      <button
+        type="button"
+        aria-expanded={isShown}
+        onClick={() => setShown(!isShown)}
+        className="flex min-h-11 w-full items-center gap-2.5 px-3 py-2 text-left text-sm hover:bg-sunk"
+      >
+        <Bot size={16} className="text-faint" />
+        <span className="font-medium">{agent.name}</span>
+        <span className="min-w-0 flex-1 truncate text-soft">{lastWords(agent)}</span>
+        {isBusy && <span className="size-1.5 animate-breathe rounded-full bg-accent" />}
+        <Chevron size={14} className={`text-faint transition-transform ${isShown ? "rotate-90" : ""}`} />
+      </button>
+      {isShown && (
+        <div className="flex flex-col gap-5 border-t border-line px-4 py-4">
+          {agent.items.map((item) => (
+            <Entry key={item.key} item={item} state={state} isLive={isLive} />
+          ))}
+        </div>
+      )}
+    </section>
+  );
+}
+
+function lastWords(agent: Agent): string {
+  const answer = agent.items.findLast((item) => item.kind === "answer");
+  if (answer?.kind !== "answer") return "";
+  const part = answer.parts.findLast((one) => one.kind === "text");
+  return part?.kind === "text" ? part.text.trim().slice(-120) : "";
+}
+
+/** Says finished sentences and changes of the state to screen readers, never single words. */
+export function Announcer({ state, standing }: { state: Conversation; standing: string }) {
+  const [said, setSaid] = useState("");
+  const place = useRef({ key: "", length: 0 });
+  const connection = useApp((app) => app.connection);
+  useEffect(() => {
+    const root = state.root ? state.agents[state.root] : undefined;
+    const item = root?.items.findLast((one) => one.kind === "answer");
+    if (item?.kind !== "answer") return;
+    const text = item.parts.map((part) => (part.kind === "text" ? part.text : "")).join("\n");
+    const from = place.current.key === item.key ? place.current.length : 0;
+    const fresh = text.slice(from);
+    const end = item.isOpen ? lastEnd(fresh) : fresh.length;
+    if (place.current.key === "" && !item.isOpen) {
+      place.current = { key: item.key, length: text.length };
+      return;
+    }
+    if (end > 0) {
+      place.current = { key: item.key, length: from + end };
+      setSaid(fresh.slice(0, end).trim());
+    }
+  }, [state]);
+  return (
+    <>
+      <div className="sr-only" role="status" aria-live="polite">
+        {said}
+      </div>
+      <div className="sr-only" role="status" aria-live="polite">
+        {standing}
+        {connection === "offline" ? ` (${connection})` : ""}
+      </div>
+    </>
+  );
+}
+
+/** Returns the end of the last finished sentence. */
+function lastEnd(text: string): number {
+  const ends = [...text.matchAll(/[.!?:]\s|[。！？]|\n/g)];
+  const last = ends.at(-1);
+  return last ? last.index + last[0].length : 0;
+}

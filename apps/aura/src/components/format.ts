@@ -1,0 +1,43 @@
+// Numbers, times and money as people read them.
+import type { Language } from "../store/app";
+
+export function tokens(count: number): string {
+  if (count < 1000) return String(count);
+  if (count < 1_000_000) return `${(count / 1000).toFixed(count < 10_000 ? 1 : 0)}k`;
+  return `${(count / 1_000_000).toFixed(1)}M`;
+}
+
+/** Returns billionths of a dollar as dollars. */
+export function money(nano: number): string {
+  const dollars = nano / 1e9;
+  if (dollars === 0) return "$0";
+  if (dollars < 0.01) return `$${dollars.toFixed(4)}`;
+  return `$${dollars.toFixed(2)}`;
+}
+
+export function duration(ms: number): string {
+  if (ms < 1000) return `${(ms / 1000).toFixed(1)} s`;
+  if (ms < 60_000) return `${(ms / 1000).toFixed(ms < 10_000 ? 1 : 0)} s`;
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 60) return `${minutes} min ${Math.round((ms % 60_000) / 1000)} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+/** Returns a time (microseconds since 1970) as a clock shows it. */
+export function clock(micros: number, language: Language): string {
+  return new Date(micros / 1000).toLocaleTimeString(language, { hour: "2-digit", minute: "2-digit" });
+}
+
+/** Returns a time of a list: the clock today, else the day. */
+export function moment(micros: number, language: Language, now: number = Date.now()): string {
+  const date = new Date(micros / 1000);
+  const isToday = new Date(now).toDateString() === date.toDateString();
+  if (isToday) return clock(micros, language);
+  return date.toLocaleDateString(language, { month: "short", day: "numeric" });
+}
+
+/** Returns a path without the beginning that says little. */
+export function shortPath(path: string, workspace: string): string {
+  if (workspace && path.startsWith(`${workspace}/`)) return path.slice(workspace.length + 1);
+  return path.replace(/^\/(?:home|Users)\/[^/]+/, "~");
+}

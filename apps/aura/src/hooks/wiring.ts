@@ -1,0 +1,211 @@
+// Connects the store with the connection: frames go in, what people do goes out.
+import { Connection, randomKey } from "../connection";
+import { ApiProblem, Unreachable, type SessionInfo } from "../connection/http";
+import { openLog, type SessionLog, type Unsent } from "../connection/log";
+import { browserName, keepLogin, keptLogin, takeCode, type Login } from "../connection/login";
+import { Refusal, Cut } from "../connection/socket";
+import type { ApprovalDecision, InputMode, Rule, RuntimeFrame, ServerNotice, WheelWish } from "../protocol";
+import { addFrames, change, get, opened, set, toast } from "../store/app";
+import { text } from "../texts";
+
+let connection: Connection;
+let log: SessionLog;
+
+/** The sessions are listed again after this time while the page is visible. */
+const LIST_MS = 15_000;
+const KEPT_LIST = "sessions";
+
+/** Starts the page. */
+export async function start(): Promise<void> {
+  log = await openLog();
+  connection = new Connection(log, {
+    state: (state, retryAt) => set({ connection: state, retryAt }),
+    ready: (person, hello) => {
+      set({ person, server: hello.server, loginError: null });
+      void list();
+    },
+    notice: noticed,
+    sent: sentInput,
+  });
+  set({ client: connection.client, unsent: await log.unsent().catch(() => []) });
+  const kept = await log.take<SessionInfo[]>(KEPT_LIST).catch(() => undefined);
+  if (kept && get().sessions === null) set({ sessions: kept, person: keptLogin()?.person ?? null });
+  await signIn(takeCode());
+  connection.start();
+  route();
+  addEventListener("hashchange", () => {
+    const code = takeCode();
+    if (code) void signIn(code).then(() => connection.start());
+    else route();
+  });
+  setInterval(() => {
+    if (document.visibilityState === "visible" && get().connection === "online") void list();
+  }, LIST_MS);
+  if ("serviceWorker" in navigator && import.meta.env.PROD) void navigator.serviceWorker.register("/sw.js");
+}
+
+/** Exchanges a code for a token. */
+export async function signIn(code: string | null): Promise<void> {
+  if (!code) return;
+  try {
+    keepLogin(await connection.http.post<Login>("/v1/auth/page", { code, name: browserName() }));
+    set({ loginError: null });
+  } catch (error) {
+    set({ loginError: words(error) });
+  }
+}
+
+export function restart(): void {
+  connection.start();
+}
+
+export function hurry(): void {
+  connection.hurry();
+}
+
+export async function signOut(): Promise<void> {
+  await connection.signOut();
+  set({ sessions: null, open: null, person: null, unsent: [] });
+}
+
+/** Opens the session that the address names. */
+function route(): void {
+  const id = /^#\/(ses_[\w-]+)/.exec(location.hash)?.[1] ?? null;
+  if (id === (get().open?.id ?? null)) return;
+  const before = get().open;
+  if (before) connection.close(before.id);
+  set({ open: id ? opened(id) : null, panel: "none" });
+  if (id) read(id);
+}
+
+export function go(session: string | null): void {
+  location.hash = session ? `#/${session}` : "#/";
+}
+
+function read(id: string): void {
+  let waiting: RuntimeFrame[] = [];
+  let scheduled = false;
+  const flush = () => {
+    scheduled = false;
+    const frames = waiting;
+    waiting = [];
+    if (frames.length > 0) addFrames(id, frames);
+  };
+  connection.open(id, {
+    frames(frames) {
+      for (const frame of frames) waiting.push(frame);
+      if (scheduled) return;
+      scheduled = true;
+      // Hidden pages get no animation frames.
+      if (document.visibilityState === "visible") requestAnimationFrame(flush);
+      else setTimeout(flush, 250);
+    },
+    restarted() {
+      waiting = [];
+      change(id, () => ({ ...opened(id), wentBack: true }));
+    },
+    subscribed: (notice) => change(id, () => ({ role: notice.role, problem: null })),
+    caughtUp() {
+      flush();
+      change(id, () => ({ isCaughtUp: true }));
+    },
+    ended: (problem) => change(id, () => ({ problem })),
+  });
+}
+
+function noticed(notice: ServerNotice): void {
+  if (notice.event === "presence") change(notice.payload.session_id, () => ({ people: notice.payload.people }));
+  else if (notice.event === "wheel") change(notice.payload.session_id, () => ({ wheel: notice.payload }));
+  else if (notice.event === "unsubscribed" && !notice.payload.problem.retry_after_ms) {
+    change(notice.payload.session_id, () => ({ problem: notice.payload.problem }));
+    void list();
+  } else if (notice.event === "approval_waiting") {
+    toast(text("memberWaits", { who: notice.payload.owner_name ?? notice.payload.owner, tool: notice.payload.name }));
+  }
+}
+
+/** Lists the sessions again. */
+export async function list(): Promise<void> {
+  try {
+    const page = await connection.http.get<{ items: SessionInfo[] }>("/v1/sessions", { limit: 100 });
+    set({ sessions: page.items, sessionsError: null });
+    await log.put(KEPT_LIST, page.items).catch(() => undefined);
+  } catch (error) {
+    set({ sessionsError: words(error) });
+  }
+}
+
+export function http(): Connection["http"] {
+  return connection.http;
+}
+
+/** Makes a session with the server's agent, or with the named one, and opens it. */
+export async function create(agent: string | null = null): Promise<string | null> {
+  return attempt(async () => {
+    const body = agent ? { agent } : { config: await connection.http.get("/v1/agent") };
+    const made = await connection.http.post<{ session_id: string }>("/v1/sessions", body, randomKey());
+    go(made.session_id);
+    void list();
+    return made.session_id;
+  });
+}
+
+export function send(session: string, words: string, mode: InputMode): void {
+  const input: Unsent = { key: randomKey(), session, at: Date.now(), text: words, mode };
+  set((state) => ({ unsent: [...state.unsent, input] }));
+  void connection.send(input);
+}
+
+function sentInput(input: Unsent, outcome: { seq: number } | { refusal: Refusal["problem"] }): void {
+  set((state) => ({ unsent: state.unsent.filter((one) => one.key !== input.key) }));
+  if ("refusal" in outcome) toast(outcome.refusal.detail, true);
+  else void list();
+}
+
+export const approve = (session: string, call: string, decision: ApprovalDecision, note?: string, rule?: Rule) =>
+  attempt(() => connection.approve(session, call, decision, note, rule));
+
+export const interrupt = (session: string) => attempt(() => connection.interrupt(session));
+
+export const command = (session: string, name: string, args: unknown) =>
+  attempt(() => connection.command(session, name, args));
+
+export const wheel = (session: string, wish: WheelWish) => attempt(() => connection.wheel(session, wish));
+
+export const rename = (session: string, title: string) =>
+  attempt(async () => {
+    await connection.command(session, "rename", { title });
+    await list();
+  });
+
+export const remove = (session: string) =>
+  attempt(async () => {
+    await connection.http.delete(`/v1/sessions/${session}`);
+    if (get().open?.id === session) go(null);
+    await log.forget(session).catch(() => undefined);
+    await list();
+  });
+
+export const fork = (session: string, at_seq: number) =>
+  attempt(async () => {
+    const path = `/v1/sessions/${session}/fork`;
+    const made = await connection.http.post<{ session_id: string }>(path, { at_seq }, randomKey());
+    go(made.session_id);
+    await list();
+  });
+
+/** Does something, and shows what went wrong. */
+export async function attempt<T>(what: () => Promise<T>): Promise<T | null> {
+  try {
+    return await what();
+  } catch (error) {
+    toast(words(error), true);
+    return null;
+  }
+}
+
+function words(error: unknown): string {
+  if (error instanceof ApiProblem || error instanceof Refusal) return error.problem.detail;
+  if (error instanceof Unreachable || error instanceof Cut) return text("serverAway");
+  return String(error);
+}

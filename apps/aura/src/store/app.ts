@@ -1,0 +1,122 @@
+// What all components read: the connection, the list of sessions, the open session, and settings of the page.
+//
+// The store itself asks nobody: `hooks/wiring.ts` connects it with the connection.
+import { create } from "zustand";
+import type { ConnectionState } from "../connection/socket";
+import type { SessionInfo } from "../connection/http";
+import type { Unsent } from "../connection/log";
+import type { Person, Present, RuntimeFrame, SessionRole, Wheel } from "../protocol";
+import { EMPTY, type Conversation } from "./conversation";
+import { Timeline } from "./timeline";
+
+/** A session that is shown. */
+export interface OpenSession {
+  id: string;
+  timeline: Timeline;
+  now: Conversation;
+  /** The number of frames that the slider shows; `null` follows the session. */
+  at: number | null;
+  shown: Conversation;
+  role: SessionRole | null;
+  people: Present[];
+  wheel: Wheel | null;
+  /** Everything that there was has come. */
+  isCaughtUp: boolean;
+  /** The stored events were not those of the server any more. */
+  wentBack: boolean;
+  problem: { code: string; detail: string } | null;
+}
+
+export type Theme = "system" | "light" | "dark";
+export type Language = "en" | "de" | "zh";
+
+export interface Toast {
+  id: number;
+  text: string;
+  isError: boolean;
+}
+
+export interface AppState {
+  connection: ConnectionState;
+  retryAt: number | null;
+  person: Person | null;
+  client: string;
+  server: string;
+  /** Why signing in failed. */
+  loginError: string | null;
+  sessions: SessionInfo[] | null;
+  sessionsError: string | null;
+  open: OpenSession | null;
+  unsent: Unsent[];
+  theme: Theme;
+  language: Language;
+  panel: "none" | "palette" | "sessions" | "details";
+  toasts: Toast[];
+}
+
+export const useApp = create<AppState>(() => ({
+  connection: "connecting",
+  retryAt: null,
+  person: null,
+  client: "",
+  server: "",
+  loginError: null,
+  sessions: null,
+  sessionsError: null,
+  open: null,
+  unsent: [],
+  theme: "system",
+  language: "en",
+  panel: "none",
+  toasts: [],
+}));
+
+export const set = useApp.setState;
+export const get = useApp.getState;
+
+export function opened(id: string): OpenSession {
+  return {
+    id,
+    timeline: new Timeline(),
+    now: EMPTY,
+    at: null,
+    shown: EMPTY,
+    role: null,
+    people: [],
+    wheel: null,
+    isCaughtUp: false,
+    wentBack: false,
+    problem: null,
+  };
+}
+
+/** Changes the open session, if it still is this one. */
+export function change(id: string, with_: (open: OpenSession) => Partial<OpenSession>): void {
+  set((state) => (state.open?.id === id ? { open: { ...state.open, ...with_(state.open) } } : {}));
+}
+
+/** Adds frames to the open session. */
+export function addFrames(id: string, frames: RuntimeFrame[]): void {
+  change(id, (open) => {
+    const now = open.timeline.add(frames);
+    return { now, shown: open.at === null ? now : open.shown };
+  });
+}
+
+/** Moves the slider: to a number of frames, or back to the newest state. */
+export function moveTo(count: number | null): void {
+  const { open } = get();
+  if (!open) return;
+  const isNewest = count === null || count >= open.timeline.frames.length;
+  if (isNewest) change(open.id, ({ now }) => ({ at: null, shown: now }));
+  else change(open.id, ({ timeline }) => ({ at: count, shown: timeline.at(count) }));
+}
+
+let toasts = 0;
+
+/** Shows a line for a few seconds. */
+export function toast(text: string, isError = false): void {
+  const id = ++toasts;
+  set((state) => ({ toasts: [...state.toasts.slice(-2), { id, text, isError }] }));
+  setTimeout(() => set((state) => ({ toasts: state.toasts.filter((one) => one.id !== id) })), 6000);
+}
