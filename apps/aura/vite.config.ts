@@ -14,7 +14,14 @@ export default defineConfig({
     target: "es2023",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
-    rolldownOptions: { output: { entryFileNames: "assets/[name]-[hash].js" } },
+    // The server names each file, so the names stay; a stamp tells a browser which ones it has.
+    rolldownOptions: {
+      output: {
+        entryFileNames: "assets/app.js",
+        chunkFileNames: "assets/[name].js",
+        assetFileNames: "assets/[name][extname]",
+      },
+    },
   },
   server: { proxy: { "/v1": { ...forwarded, ws: true } } },
   preview: { proxy: { "/v1": { ...forwarded, ws: true } } },

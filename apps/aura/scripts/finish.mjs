@@ -1,6 +1,7 @@
-// After the build: writes each file compressed beside itself, and the stamp of the sources.
+// After the build: leaves each file only as it is compressed, as the server embeds it, and the stamp of the
+// sources.
 import { brotliCompressSync, constants, gzipSync } from "node:zlib";
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stamp } from "./stamp.mjs";
 
@@ -20,6 +21,7 @@ for (const path of [...files(dist)]) {
   const brotli = brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 11 } });
   writeFileSync(`${path}.br`, brotli);
   writeFileSync(`${path}.gz`, gzipSync(bytes, { level: 9 }));
+  rmSync(path);
   total += brotli.length;
   console.log(`${path.slice(dist.length)} ${bytes.length} → ${brotli.length}`);
 }

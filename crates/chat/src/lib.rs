@@ -43,6 +43,7 @@
 //! that cannot be written.
 
 pub mod attach;
+pub mod browser;
 #[cfg(test)]
 mod catalogue;
 pub mod chat;
@@ -68,6 +69,7 @@ pub mod render;
 pub mod rules;
 pub mod run_result;
 pub mod secrets;
+pub mod served;
 pub mod session_opening;
 mod session_status;
 mod sessions;

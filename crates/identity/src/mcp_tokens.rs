@@ -1,5 +1,5 @@
-//! The tokens with which programs of people use `/mcp` of the server of this directory: the file
-//! `mcp_tokens.json`. It has the hash of each token, never the token.
+//! The tokens with which programs of people use `/mcp` of the server of this directory, and those of web pages
+//! (`page_tokens.rs`): the file `mcp_tokens.json`. It has the hash of each token, never the token.
 
 use std::path::PathBuf;
 
@@ -45,11 +45,36 @@ pub struct McpToken {
     pub made_at_ms: u64,
     /// The time at which it expires: milliseconds since 1970.
     pub expires_at_ms: u64,
+    /// Whether it is the token of a web page, which opens everything, and not of a program that uses `/mcp`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub page: bool,
     /// The SHA-256 of the token, in base64url.
     hash: String,
 }
 
 impl McpToken {
+    /// Makes up a token whose text begins with `prefix`. Returns the entry, and the text.
+    pub(crate) fn new(
+        prefix: &str,
+        owner: &McpTokenOwner,
+        name: &str,
+        (made_at_ms, expires_at_ms): (u64, u64),
+    ) -> Result<(Self, String), NoRandomness> {
+        let text = format!("{prefix}{}", token_text(&random_bytes::<32>()?));
+        let entry = Self {
+            id: format!("tok_{}", token_text(&random_bytes::<9>()?)),
+            name: name.to_owned(),
+            key: owner.key,
+            role: Some(owner.role),
+            grant: owner.grant.clone(),
+            made_at_ms,
+            expires_at_ms,
+            page: false,
+            hash: hash(&text),
+        };
+        Ok((entry, text))
+    }
+
     /// Returns whether this is the token with that text, and has not expired.
     pub fn is(&self, text: &str, now_ms: u64) -> bool {
         self.expires_at_ms > now_ms && self.hash == hash(text)
@@ -124,21 +149,12 @@ impl Keyring {
         made_at_ms: u64,
         expires_at_ms: u64,
     ) -> Result<(McpToken, String), McpTokenError> {
-        let text = format!("{MCP_TOKEN}{}", token_text(&random_bytes::<32>()?));
-        let entry = McpToken {
-            id: format!("tok_{}", token_text(&random_bytes::<9>()?)),
-            name: name.to_owned(),
-            key: owner.key,
-            role: Some(owner.role),
-            grant: owner.grant.clone(),
-            made_at_ms,
-            expires_at_ms,
-            hash: hash(&text),
-        };
+        let (entry, text) = McpToken::new(MCP_TOKEN, owner, name, (made_at_ms, expires_at_ms))?;
         let lock = files::lock(&self.directory)?;
         let mut tokens = self.mcp_tokens()?;
         tokens.retain(|known| known.expires_at_ms > made_at_ms);
-        if tokens.iter().filter(|known| known.key == owner.key).count() >= MCP_TOKENS_OF_KEY {
+        let is_own = |known: &&McpToken| known.key == owner.key && !known.page;
+        if tokens.iter().filter(is_own).count() >= MCP_TOKENS_OF_KEY {
             return Err(McpTokenError::TooMany);
         }
         tokens.push(entry.clone());
@@ -208,7 +224,7 @@ impl Keyring {
         Stamp::of([&self.mcp_tokens_file(), &self.people_file()])
     }
 
-    fn write_mcp_tokens(
+    pub(crate) fn write_mcp_tokens(
         &self,
         tokens: &[McpToken],
         lock: &agentx_files::FileLock,

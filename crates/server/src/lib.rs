@@ -13,6 +13,7 @@ pub mod http;
 mod limits;
 mod mcp;
 pub mod outbox;
+pub mod page;
 pub mod rooms;
 mod settings;
 pub mod wheel;

@@ -155,6 +155,20 @@ impl Server {
         self
     }
 
+    /// Returns an address that signs the page of one browser in as the operator, once and within an hour.
+    /// The page itself has to be among the routes; see [`page::routes`](crate::page::routes). Returns `None`
+    /// if there is no code to give; the log says why.
+    pub fn page_address(&self) -> Option<String> {
+        let auth = self.state.auth();
+        match auth.page_code_of_operator(self.state.now_ms()) {
+            Ok((code, _)) => Some(format!("{}/#code={code}", auth.origin())),
+            Err(problem) => {
+                tracing::warn!(problem = %problem.detail, "cannot make an address that signs a page in");
+                None
+            }
+        }
+    }
+
     /// Returns the state that the connections share.
     pub fn state(&self) -> &Arc<ServerState> {
         &self.state

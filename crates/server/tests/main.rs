@@ -8,6 +8,7 @@ mod http_api;
 mod keyed;
 mod load;
 mod members;
+mod page;
 mod people;
 mod proxied;
 mod queue;

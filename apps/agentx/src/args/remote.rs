@@ -44,6 +44,9 @@ pub(crate) struct ServeArgs {
     /// Trust the forwarding headers of the proxy at this address or network; may be repeated
     #[arg(long, value_name = "ADDR|CIDR", hide_short_help = true)]
     pub(crate) trusted_proxy: Vec<String>,
+    /// Open the web page in a browser, signed in
+    #[arg(long)]
+    pub(crate) open: bool,
     #[command(flatten)]
     pub(crate) limits: LimitArgs,
 }

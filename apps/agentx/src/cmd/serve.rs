@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use agentx::config::{Loaded, Settings};
 use agentx::runtime::Runtime;
+use agentx_chat::browser::open_privately;
+use agentx_chat::served::StartedServer;
 use agentx_server::{Reload, Server, ServerError, ServerLimits, ServerOptions};
 use serde_json::json;
 use tokio::sync::oneshot;
@@ -56,12 +58,9 @@ async fn serve(
     let server = agentx_server::open(node, settings, options(args))
         .await
         .map_err(serve_error)?
+        .with_routes(agentx_server::page::routes())
         .reloading(changed_settings(global, loaded));
-    if global.json {
-        console.out_json(&json!({ "url": server.url(), "data_dir": settings.data_dir }))?;
-        console.flush()?;
-    }
-    console.say(&greeting(settings, args, &server));
+    greet(settings, args, (&server, global.json), console)?;
     let watching = waiting::beside_server(global, watched, &settings.data_dir)?;
     let ended = until_told(server, signals, console).await;
     if ended.is_ok() {
@@ -149,31 +148,32 @@ fn limits(args: &LimitArgs) -> ServerLimits {
     }
 }
 
-fn greeting(settings: &Settings, args: &ServeArgs, server: &Server) -> String {
-    let url = args
-        .origin
-        .as_deref()
-        .unwrap_or(server.url())
-        .trim_end_matches('/');
-    let mut text = format!(
-        "agentx {} serves {} at {}\n\
-         \x20 drive it     agentx --connect {url} chat\n\
-         \x20 watch it     agentx mirror {url} SESSION\n\
-         \x20 give access  agentx identity trust PUBLIC_KEY --name NAME --as member  (see: agentx identity show)\n\
-         \x20              --as operator for another machine of yours\n",
-        env!("CARGO_PKG_VERSION"),
-        settings.data_dir.display(),
-        server.url(),
-    );
-    if args.listen.ip().is_loopback() && args.origin.is_none() {
-        let port = server.url().rsplit(':').next().unwrap_or_default();
-        text.push_str(&format!(
-            "  by SSH       ssh -L {port}:127.0.0.1:{port} HOST, then as above; or --listen, with TLS\n"
-        ));
+/// Prints how to use the server. The address of the page signs in, so no log of a service gets it.
+fn greet(
+    settings: &Settings,
+    args: &ServeArgs,
+    (server, json): (&Server, bool),
+    console: &mut Console,
+) -> Result<(), ChatError> {
+    let is_shown = args.open || json || console.terminal.error;
+    let page = is_shown.then(|| server.page_address()).flatten();
+    if json {
+        console.out_json(&json!({ "url": server.url(), "data_dir": settings.data_dir, "page": page }))?;
+        console.flush()?;
     }
-    let key = server.state().auth().server_key();
-    text.push_str(&format!("  server key   {key}\nCtrl-C stops it\n"));
-    text
+    let started = StartedServer {
+        data_dir: &settings.data_dir,
+        url: server.url(),
+        origin: args.origin.as_deref(),
+        is_loopback: args.listen.ip().is_loopback(),
+        key: server.state().auth().server_key().to_string(),
+        page: page.as_deref().filter(|_| args.open || console.terminal.error),
+    };
+    console.say(&started.greeting());
+    match page.filter(|_| args.open) {
+        Some(page) => open_privately(&page, &settings.data_dir),
+        None => Ok(()),
+    }
 }
 
 /// Returns the error of a server that cannot start, with a hint.

@@ -1,12 +1,12 @@
 //! Logins at MCP servers: the person agrees in a browser, here or elsewhere.
 
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use agentx::mcp::{McpEnvironment, PendingLogin};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::sync::mpsc;
 
+use crate::browser::{has_browser, open_in_browser};
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::mcp::servers::show;
@@ -59,7 +59,7 @@ async fn wait(name: &str, pending: PendingLogin, console: &mut Console) -> Resul
         LIMIT.as_secs() / 60,
     ));
     if has_browser() {
-        open_browser(&pending.address);
+        open_in_browser(pending.address.as_ref());
     }
     let (lines, pasted) = mpsc::channel(1);
     let reading = async {
@@ -76,30 +76,6 @@ async fn wait(name: &str, pending: PendingLogin, console: &mut Console) -> Resul
     tokio::select! {
         finished = pending.finish(pasted, LIMIT, explain) => finished.map_err(|failure| failure.to_string()),
         never = reading => never,
-    }
-}
-
-/// Returns whether a browser can be opened on this machine.
-fn has_browser() -> bool {
-    let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    cfg!(target_os = "macos") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
-}
-
-/// Opens an address. The person can do it by hand if that fails.
-fn open_browser(address: &str) {
-    let program = if cfg!(target_os = "macos") {
-        "open"
-    } else {
-        "xdg-open"
-    };
-    let started = Command::new(program)
-        .arg(address)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn();
-    if let Err(error) = started {
-        tracing::debug!(%error, "the browser was not opened");
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Identity {
     pub(super) since: u64,
     /// The grant of their role, as in `KnownPerson`.
     pub(super) grant: Option<String>,
+    /// The id of the token of their page, if they came with one: what it opened ends with it.
+    pub(super) page_token: Option<String>,
 }
 
 impl Identity {
@@ -33,6 +35,7 @@ impl Identity {
             key: None,
             since: 0,
             grant: None,
+            page_token: None,
             person: OwnerId::new(VISITORS),
             name: None,
             operator: false,

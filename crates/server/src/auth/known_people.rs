@@ -65,6 +65,11 @@ impl KnownPeople {
         self.generation.load(Ordering::Acquire)
     }
 
+    /// Counts a change that is not one of the people: what somebody came with counts no longer.
+    pub(crate) fn count_change(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// Checks whether something has changed.
     pub(crate) fn look(&self) {
         self.with(|_| ());

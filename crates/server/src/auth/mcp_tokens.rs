@@ -20,7 +20,7 @@ const LIFETIME_MS: std::ops::RangeInclusive<u64> = 60_000..=90 * 86_400_000;
 
 /// The tokens of the file, read again only after a change.
 pub(super) struct KnownMcpTokens {
-    keyring: Keyring,
+    pub(super) keyring: Keyring,
     read: Mutex<Option<McpTokensRead>>,
 }
 
@@ -54,7 +54,7 @@ impl KnownMcpTokens {
     }
 
     /// Returns what `look` finds among the tokens. There are none in a file that cannot be read.
-    fn with<T>(&self, look: impl FnOnce(&[McpToken]) -> T) -> T {
+    pub(super) fn with<T>(&self, look: impl FnOnce(&[McpToken]) -> T) -> T {
         let mut read = self.read.lock().unwrap_or_else(PoisonError::into_inner);
         let stamp = self.keyring.mcp_tokens_stamp();
         if let Some(read) = read.as_ref().filter(|read| read.stamp == stamp) {
@@ -106,7 +106,7 @@ impl Authenticator {
         })
     }
 
-    /// Returns the valid tokens for `/mcp` of a person.
+    /// Returns the valid tokens of a person for `/mcp` and for pages.
     pub(crate) fn mcp_tokens_of(&self, person: &OwnerId, now_ms: u64) -> Vec<McpToken> {
         self.mcp_tokens.with(|tokens| {
             let own = tokens.iter().filter(|token| self.is_of(token, person));
@@ -116,7 +116,7 @@ impl Authenticator {
         })
     }
 
-    /// Takes back a token for `/mcp` of a person. Waits for the disk. Returns whether the person had one with
+    /// Takes back a token of a person, for `/mcp` or for a page. Waits for the disk. Returns whether the person had one with
     /// this id.
     ///
     /// # Errors
@@ -127,6 +127,8 @@ impl Authenticator {
             return Ok(false);
         }
         let removed = self.mcp_tokens.keyring.remove_mcp_token(id);
+        // The connections of its page end before their next frame.
+        self.known.count_change();
         removed.map_err(|error| kept_nowhere(&error))
     }
 
@@ -155,7 +157,7 @@ impl Authenticator {
         self.check_origin(headers)?;
         let client = client_of(headers)?;
         let known = |tokens: &[McpToken]| {
-            let known = tokens.iter().find(|known| known.is(token, now_ms));
+            let known = tokens.iter().find(|known| !known.page && known.is(token, now_ms));
             known.cloned()
         };
         let found = self.mcp_tokens.with(known);
@@ -211,7 +213,7 @@ impl Authenticator {
     }
 
     /// Returns the owner of a token, if they are still trusted as when it was made.
-    fn owner_of(&self, token: &McpToken) -> Option<Identity> {
+    pub(super) fn owner_of(&self, token: &McpToken) -> Option<Identity> {
         let identity = self.identity_of(&token.key)?;
         let is_same = identity.token_owner().is_some_and(|owner| token.is_of(&owner));
         is_same.then_some(identity)
@@ -219,8 +221,8 @@ impl Authenticator {
 }
 
 /// The problem of a list that cannot be written. Its path is for the operator alone.
-fn kept_nowhere(error: &dyn std::error::Error) -> Box<Problem> {
-    tracing::warn!(%error, "cannot write the tokens for /mcp");
+pub(super) fn kept_nowhere(error: &dyn std::error::Error) -> Box<Problem> {
+    tracing::warn!(%error, "cannot write the list of tokens");
     problem(
         "unavailable",
         "the server cannot keep its list of tokens; its log says why",

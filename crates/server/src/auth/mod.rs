@@ -2,7 +2,8 @@
 //!
 //! A nonce is valid once and for a minute. It is signed together with this server's origin, so that a
 //! signature for another server is useless here. On a connection on which the server proved its key, the
-//! nonce is bound to that key too. Tokens are kept as hashes, in memory only.
+//! nonce is bound to that key too. Tokens are kept as hashes, in memory only, except those of pages and of
+//! programs at `/mcp`. A page has no key to sign with: it shows a code that the server gave its person.
 
 pub(crate) mod caller;
 pub(crate) mod credentials;
@@ -10,17 +11,18 @@ pub(crate) mod expiring;
 mod identity;
 pub(crate) mod known_people;
 pub(crate) mod mcp_tokens;
+mod page_logins;
 pub(crate) mod random;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_identity::{
-    AuthChallenge, Binding, Keyring, MCP_TOKEN, PublicKey, SecretKey, Signature, owner_of, prove_server,
-    server_nonce, verify_bound_challenge,
+    AuthChallenge, Binding, Keyring, MCP_TOKEN, PAGE_TOKEN, PublicKey, SecretKey, Signature, owner_of,
+    prove_server, server_nonce, verify_bound_challenge,
 };
 use agentx_types::wire::Problem;
 use axum::http::HeaderMap;
-use axum::http::header::ORIGIN;
+use axum::http::header::{HOST, ORIGIN};
 
 use crate::auth::caller::Caller;
 pub(crate) use crate::auth::credentials::bearer;
@@ -51,6 +53,8 @@ pub struct Authenticator {
     /// key.
     tokens: Mutex<Expiring<[u8; 32], (Identity, bool)>>,
     mcp_tokens: KnownMcpTokens,
+    /// The hashes of codes with which pages sign in, each once, and the person of each.
+    page_codes: Mutex<Expiring<[u8; 32], Identity>>,
 }
 
 /// A new token, in the form that its owner gets once.
@@ -82,6 +86,7 @@ impl Authenticator {
             visitors,
             nonces: Mutex::new(Expiring::new(nonces.0, nonces.1)),
             tokens: Mutex::new(Expiring::new(tokens.0, tokens.1)),
+            page_codes: Mutex::new(Expiring::new(tokens.0, tokens.1)),
         }
     }
 
@@ -182,11 +187,12 @@ impl Authenticator {
             visitor: false,
             key: Some(*key),
             grant: known.grant,
+            page_token: None,
         })
     }
 
-    /// Returns a number that grows whenever a change of the trusted people is noticed: by a request, or by
-    /// the check each second.
+    /// Returns a number that grows whenever a change of the trusted people is noticed, by a request or by the
+    /// check each second, and whenever a token is taken back.
     pub(crate) fn trust_generation(&self) -> u64 {
         self.known.generation()
     }
@@ -196,9 +202,13 @@ impl Authenticator {
         &self.known
     }
 
-    /// Returns whether an identity is still valid: the operator may stop trusting a person at any time. It
-    /// does not become valid again when they trust the person again, or in the same role again.
+    /// Returns whether an identity is still valid: the operator may stop trusting a person at any time, and a
+    /// person may take back the token of a page. It does not become valid again when they trust the person
+    /// again, or in the same role again.
     pub fn still_knows(&self, identity: &Identity) -> bool {
+        if identity.page_token.as_ref().is_some_and(|id| !self.has_page(id)) {
+            return false;
+        }
         match &identity.key {
             None => self.visitors,
             Some(key) => self.identity_of(key).is_some_and(|now| {
@@ -288,6 +298,9 @@ impl Authenticator {
             };
             problem("unauthenticated", why)
         };
+        if token.starts_with(PAGE_TOKEN) {
+            return self.page_of(token, now_ms).ok_or_else(unknown);
+        }
         let (identity, keyed) = {
             let tokens = self.tokens.lock().unwrap_or_else(PoisonError::into_inner);
             tokens.get(&hash(token), now_ms).cloned().ok_or_else(unknown)?
@@ -315,7 +328,7 @@ impl Authenticator {
 
     /// Returns who sends a request with these headers, as [`Authenticator::caller_of`] does, and the name of
     /// their program.
-    fn sender_of<'a>(
+    pub(crate) fn sender_of<'a>(
         &self,
         headers: &'a HeaderMap,
         channel: &ConnectionChannel,
@@ -336,7 +349,9 @@ impl Authenticator {
         Ok((identity, client))
     }
 
-    /// Checks the header `Origin`, which browsers send and other programs need not.
+    /// Checks the header `Origin`, which browsers send and other programs need not. A page that this server
+    /// served has the address to which the request goes as its origin, whichever of the server's names that
+    /// is; the name itself is checked with `Host`.
     ///
     /// # Errors
     /// Returns `bad_origin` if the origin is neither this server's own nor an allowed one.
@@ -346,7 +361,9 @@ impl Authenticator {
             return Ok(());
         };
         let known = |known: &str| origin.as_bytes().eq_ignore_ascii_case(known.as_bytes());
-        let is_known = known(&self.origin) || self.allowed.iter().any(|allowed| known(allowed));
+        let is_known = known(&self.origin)
+            || self.allowed.iter().any(|allowed| known(allowed))
+            || is_of_this_address(origin.as_bytes(), headers);
         if is_known && origins.next().is_none() {
             return Ok(());
         }
@@ -354,5 +371,18 @@ impl Authenticator {
             "bad_origin",
             "pages of this origin may not connect to this server; start it with --allow-origin to let them",
         ))
+    }
+}
+
+/// Returns whether a page with this origin came from the very address that the request is for.
+fn is_of_this_address(origin: &[u8], headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(HOST).iter();
+    let (host, other) = (hosts.next(), hosts.next());
+    let place = origin
+        .strip_prefix(b"http://")
+        .or_else(|| origin.strip_prefix(b"https://"));
+    match (place, host, other) {
+        (Some(place), Some(host), None) => !place.is_empty() && place.eq_ignore_ascii_case(host.as_bytes()),
+        _ => false,
     }
 }

@@ -93,19 +93,6 @@ fn table() -> Vec<HttpRoute> {
         HttpRoute::get("/v1/health", "Whether the server is healthy.", health::health),
         HttpRoute::get("/metrics", "Metrics of the server.", health::metrics),
         HttpRoute::get("/v1/openapi.json", "This description.", openapi::openapi),
-        HttpRoute::post(
-            "/v1/auth/challenge",
-            "Requests a challenge to sign.",
-            sign_in::challenge,
-        ),
-        HttpRoute::post(
-            "/v1/auth/token",
-            "Exchanges a signed challenge for a token.",
-            sign_in::token,
-        ),
-        HttpRoute::get("/v1/me", "The caller's identity.", sign_in::me),
-        HttpRoute::get("/v1/tokens", "The caller's tokens for /mcp.", tokens::list),
-        HttpRoute::delete("/v1/tokens/{id}", "Takes such a token back.", tokens::revoke),
         HttpRoute::get("/v1/models", "The models that the server knows.", agents::models),
         HttpRoute::get("/v1/tools", "The tools that the server offers.", agents::tools),
         HttpRoute::get("/v1/agent", "The default agent of a new session.", agents::agent),
@@ -135,6 +122,7 @@ fn table() -> Vec<HttpRoute> {
             blobs::get,
         ),
     ];
+    routes.extend(sign_in_routes());
     routes.push(HttpRoute::post(
         "/mcp",
         "A message of the Model Context Protocol: tools and sessions of the caller.",
@@ -145,6 +133,39 @@ fn table() -> Vec<HttpRoute> {
     routes.extend(history_routes());
     routes.extend(act_routes());
     routes
+}
+
+/// Returns the routes about the caller: who they are, and how they sign in.
+fn sign_in_routes() -> Vec<HttpRoute> {
+    vec![
+        HttpRoute::post(
+            "/v1/auth/challenge",
+            "Requests a challenge to sign.",
+            sign_in::challenge,
+        ),
+        HttpRoute::post(
+            "/v1/auth/token",
+            "Exchanges a signed challenge for a token.",
+            sign_in::token,
+        ),
+        HttpRoute::post(
+            "/v1/auth/page",
+            "Exchanges the code of a page for its token.",
+            sign_in::page_login,
+        ),
+        HttpRoute::post(
+            "/v1/auth/code",
+            "A code with which another browser of the caller signs in.",
+            sign_in::page_code,
+        ),
+        HttpRoute::get("/v1/me", "The caller's identity.", sign_in::me),
+        HttpRoute::get(
+            "/v1/tokens",
+            "The caller's tokens for /mcp and of pages.",
+            tokens::list,
+        ),
+        HttpRoute::delete("/v1/tokens/{id}", "Takes such a token back.", tokens::revoke),
+    ]
 }
 
 /// Returns the routes about all sessions of a person, or about the server.

@@ -19,6 +19,7 @@ mod mcp_headers;
 mod mcp_offers;
 mod mcp_tokens;
 mod members;
+mod pages;
 mod parts;
 mod quotas;
 mod schemas;

@@ -65,6 +65,8 @@ fn sample(route: &ListedRoute, agent: &Value, session: &str) -> (Value, String) 
         ("POST", "/v1/auth/token") => {
             json!({"public_key": "ed25519:x", "nonce": "n", "expires_at_ms": 1, "signature": "s"})
         }
+        ("POST", "/v1/auth/page") => json!({"code": "c", "name": "Firefox"}),
+        ("POST", "/v1/auth/code") => json!({}),
         ("POST", "/mcp") => json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}),
         ("POST", "/v1/sessions") => json!({"config": agent}),
         ("PATCH", "/v1/sessions/{id}") => json!({"title": "a title"}),
@@ -140,8 +142,8 @@ async fn every_route_asks_who_it_is() {
                 }
                 None => {
                     let may = ![StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&reply.status);
-                    // The sample of this one is not a signature.
-                    let is_sample = route.path == "/v1/auth/token";
+                    // The samples of these are no signature and no code.
+                    let is_sample = matches!(route.path, "/v1/auth/token" | "/v1/auth/page");
                     assert!(may || is_sample, "{at}: {} {:?}", reply.status, reply.body);
                 }
             }

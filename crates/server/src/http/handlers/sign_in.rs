@@ -1,4 +1,4 @@
-//! Authentication over HTTP: a challenge, its answer, and the resulting identity.
+//! Authentication over HTTP: a challenge, its answer, and the resulting identity; and the code of a page.
 
 use agentx_types::wire::Person;
 use schemars::JsonSchema;
@@ -8,6 +8,7 @@ use crate::auth::Identity;
 use crate::http::handlers::tokens::{McpTokenWish, on_disk};
 use crate::http::requests::body::{JsonBody, UnreadBody};
 use crate::http::requests::extract::{AnonymousCaller, CanFail, ClientNonce, TokenOrVisitor};
+use crate::http::requests::signed_in::SignedIn;
 use crate::http::responses::JsonResponse;
 use crate::http::{ApiError, HandlerState};
 
@@ -51,9 +52,27 @@ pub(crate) struct Token {
     person: Person,
     /// Until when it counts: milliseconds since 1970.
     expires_at_ms: u64,
-    /// The id of a token that opens `/mcp` alone: `DELETE /v1/tokens/{id}` takes it back.
+    /// The id of a token of a page, or of one that opens `/mcp` alone: `DELETE /v1/tokens/{id}` takes it back.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
+}
+
+/// A code with which one page signs in, once.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PageCode {
+    /// The code. A page takes it from the fragment of its address: `/#code=…`.
+    code: String,
+    /// Until when it counts: milliseconds since 1970.
+    expires_at_ms: u64,
+}
+
+/// A page that signs in.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct PageLogin {
+    /// The code from its address.
+    code: String,
+    /// The name of the browser: 1 to 64 letters and digits of ASCII, `-`, `_` and `.`.
+    name: String,
 }
 
 pub(crate) async fn challenge(
@@ -108,6 +127,38 @@ pub(crate) async fn token(
         },
         expires_at_ms: token.expires_at_ms,
         id: None,
+    }))
+}
+
+/// Creates a code for another browser of the caller.
+pub(crate) async fn page_code(
+    app: HandlerState,
+    UnreadBody: UnreadBody,
+    SignedIn(owner): SignedIn,
+) -> Result<JsonResponse<PageCode>, ApiError> {
+    let (code, expires_at_ms) = app.state.auth().page_code(&owner, app.state.now_ms())?;
+    Ok(JsonResponse(PageCode { code, expires_at_ms }))
+}
+
+/// Exchanges the code of a page for its token.
+pub(crate) async fn page_login(
+    app: HandlerState,
+    _: AnonymousCaller,
+    _: CanFail<401>,
+    JsonBody(request): JsonBody<PageLogin>,
+) -> Result<JsonResponse<Token>, ApiError> {
+    let (state, now) = (app.state.clone(), app.state.now_ms());
+    let login = move || state.auth().page_login(&request.code, &request.name, now);
+    let issued = on_disk(login).await?;
+    Ok(JsonResponse(Token {
+        token: issued.token,
+        person: Person {
+            person: issued.identity.person,
+            name: issued.identity.name,
+            visitor: issued.identity.visitor,
+        },
+        expires_at_ms: issued.expires_at_ms,
+        id: Some(issued.id),
     }))
 }
 

@@ -1,5 +1,5 @@
-//! The tokens with which other programs of the caller use `/mcp`: listed and taken back.
-//! `POST /v1/auth/token` makes them.
+//! The tokens with which other programs of the caller use `/mcp`, and those of their pages: listed and taken
+//! back. `POST /v1/auth/token` and `POST /v1/auth/page` make them.
 
 use agentx_types::wire::Problem;
 use schemars::JsonSchema;
@@ -29,6 +29,9 @@ pub(crate) struct McpTokenEntry {
     made_at_ms: u64,
     /// Until when it counts: milliseconds since 1970.
     expires_at_ms: u64,
+    /// Whether it is the token of a web page, which opens everything, and not of a program that uses `/mcp`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    page: bool,
 }
 
 pub(crate) async fn list(
@@ -41,6 +44,7 @@ pub(crate) async fn list(
         name: token.name,
         made_at_ms: token.made_at_ms,
         expires_at_ms: token.expires_at_ms,
+        page: token.page,
     });
     Ok(JsonResponse(entries.collect()))
 }
@@ -59,7 +63,7 @@ pub(crate) async fn revoke(
     }
     Err(ApiError::new(
         "not_found",
-        format!("you have no token {id:?} for /mcp here"),
+        format!("you have no token {id:?} here"),
     ))
 }
 

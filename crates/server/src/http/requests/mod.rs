@@ -6,3 +6,4 @@ pub(crate) mod cursor;
 pub(crate) mod event_id;
 pub(crate) mod extract;
 pub(crate) mod query;
+pub(crate) mod signed_in;
