@@ -25,5 +25,5 @@ export default defineConfig({
   },
   server: { proxy: { "/v1": { ...forwarded, ws: true } } },
   preview: { proxy: { "/v1": { ...forwarded, ws: true } } },
-  test: { include: ["tests/**/*.test.ts"], environment: "node" },
+  test: { include: ["tests/**/*.test.{ts,tsx}"], environment: "node" },
 });

@@ -165,7 +165,11 @@ function ElsewhereDriven({ open, mayTake }: { open: OpenSession; mayTake: boolea
   return (
     <div className="flex flex-wrap items-center gap-3 rounded-xl border border-line bg-raised px-4 py-3 text-sm">
       <Wheel size={18} className="text-faint" />
-      <span className="min-w-0 flex-1 text-soft">{seat ? t("elsewhereDrives", { who: name(seat) }) : t("nobodyDrives")}</span>
+      <span className="min-w-0 flex-1 text-soft">{!seat
+          ? t("nobodyDrives")
+          : mayTake
+            ? t("youDriveFrom", { client: seat.client })
+            : t("elsewhereDrives", { who: name(seat) })}</span>
       {mayTake ? (
         <Button look="main" onClick={() => void wheel(open.id, "take")}>
           {t("takeControl")}

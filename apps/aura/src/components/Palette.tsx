@@ -24,7 +24,10 @@ export function Palette() {
       if (element instanceof HTMLElement) element.focus();
     };
   }, []);
-  useEffect(() => list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at]);
+  useEffect(() => {
+    // Newer browsers return a promise, which must not become the effect's cleanup.
+    void list.current?.children[at]?.scrollIntoView({ block: "nearest" });
+  }, [at]);
 
   const close = () => set({ panel: "none" });
   const run = (command: PageCommand | undefined) => {

@@ -139,8 +139,10 @@ export class Socket {
   private greeted(hello: Hello): void {
     this.hello = hello;
     this.heartbeatMs = hello.heartbeat_ms;
+    const socket = this.socket;
     this.request({ type: "authenticate", payload: { client: this.options.client } }).then(
       (accepted) => {
+        if (this.socket !== socket) return;
         this.failures = 0;
         this.isReady = true;
         this.events.state("online", null);

@@ -14,6 +14,8 @@ let log: SessionLog;
 /** The sessions are listed again after this time while the page is visible. */
 const LIST_MS = 15_000;
 const KEPT_LIST = "sessions";
+/** Events that change how a session stands in the list. */
+const LISTED = new Set(["run_started", "run_finished", "approval_requested", "session_updated"]);
 
 /** Starts the page. */
 export async function start(): Promise<void> {
@@ -89,7 +91,12 @@ function read(id: string): void {
     scheduled = false;
     const frames = waiting;
     waiting = [];
-    if (frames.length > 0) addFrames(id, frames);
+    if (frames.length === 0) return;
+    addFrames(id, frames);
+    // Its entry in the list has changed with these.
+    const open = get().open;
+    const isNews = frames.some((frame) => LISTED.has(frame.event));
+    if (isNews && open?.isCaughtUp) void list();
   };
   connection.open(id, {
     frames(frames) {

@@ -1,7 +1,7 @@
 // The one reducer of the page: (state, frames) → state. It reads no clock, stores nothing and asks nobody, so
 // that the same frames give the same state live, after a reload, without the server and on the slider.
 import type { ContentPart, Message, RuntimeFrame, Usage } from "../protocol";
-import type { Agent, AnswerItem, Call, Conversation, Item, Note, Part } from "./conversation";
+import type { Agent, AnswerItem, Call, Conversation, Item, Note, Part, TurnItem } from "./conversation";
 
 /** Returns the state after further frames. The state before is not changed. */
 export function fold(before: Conversation, frames: readonly RuntimeFrame[]): Conversation {
@@ -496,16 +496,20 @@ function finished(draft: Draft, agent: Agent, frame: RuntimeFrame): void {
   state.questions = state.questions.filter((question) => question.agent !== agent.id);
   const startedAt = state.run?.startedAt ?? frame.at;
   state.run = { id: run_id, status, iterations, startedAt, endedAt: frame.at, reason: reason ?? null };
-  agent.items.push({
-    kind: "turn",
-    key: `turn-${run_id}`,
-    seq: frame.seq,
-    status,
-    reason: reason ?? null,
-    duration_ms: null,
-    usage: null,
-    cost: null,
-  });
+  endOf(agent, run_id, frame.seq, { status, reason: reason ?? null });
+}
+
+/** Changes the line that ends a run, and adds it if there is none: two events tell of the end. */
+function endOf(agent: Agent, run: string, seq: number, known: Partial<TurnItem>): void {
+  const key = `turn-${run}`;
+  const at = agent.items.findLastIndex((item) => item.key === key);
+  const before = agent.items[at];
+  if (before?.kind === "turn") {
+    agent.items[at] = { ...before, ...known };
+    return;
+  }
+  const nothing = { status: "completed", reason: null, duration_ms: null, usage: null, cost: null } as const;
+  agent.items.push({ kind: "turn", key, seq, ...nothing, ...known });
 }
 
 function turn(draft: Draft, agent: Agent, frame: RuntimeFrame): void {
@@ -515,15 +519,7 @@ function turn(draft: Draft, agent: Agent, frame: RuntimeFrame): void {
   state.usage = sum(state.usage, usage);
   state.cost += cost;
   state.modelCalls += model_calls;
-  const key = `turn-${run_id}`;
-  const at = agent.items.findLastIndex((item) => item.kind === "turn" && item.key === key);
-  const item = agent.items[at];
-  const known = { duration_ms, usage, cost };
-  if (item?.kind === "turn") agent.items[at] = { ...item, ...known };
-  else {
-    const status = state.run?.id === run_id ? state.run.status : "completed";
-    agent.items.push({ kind: "turn", key, seq: frame.seq, status, reason: null, ...known });
-  }
+  endOf(agent, run_id, frame.seq, { duration_ms, usage, cost });
 }
 
 function sum(a: Usage, b: Usage): Usage {

@@ -127,6 +127,7 @@ export const TABLE = {
     "Niemand steuert. Wer als Nächstes schreibt, übernimmt.",
     "无人驾驶。下一个发消息的人将接管。",
   ],
+  youDriveFrom: ["You drive this session from {client}.", "Du steuerst diese Sitzung von {client} aus.", "你正在从 {client} 驾驶此会话。"],
   elsewhereDrives: ["{who} drives this session.", "{who} steuert diese Sitzung.", "{who} 正在驾驶此会话。"],
   takeControl: ["Take control", "Übernehmen", "接管"],
   askControl: ["Ask for control", "Um Steuerung bitten", "请求接管"],
