@@ -161,7 +161,7 @@ describe("the log", () => {
 
   test("keeps what was typed and not accepted, in order", async () => {
     const stored = await log();
-    const input = (key: string, at: number) => ({ key, at, session: "ses_1", text: key, mode: "queue" }) as const;
+    const input = (key: string, at: number) => ({ key, at, session: "ses_1", client: "tab-1", text: key, mode: "queue" }) as const;
     await stored.keepUnsent(input("b", 2));
     await stored.keepUnsent(input("a", 1));
     expect((await stored.unsent()).map((one) => one.key)).toEqual(["a", "b"]);

@@ -1,5 +1,6 @@
 // Small parts that everything is made of: buttons, badges, placeholders.
 import { useState, type ButtonHTMLAttributes, type ReactNode } from "react";
+import { copyText } from "../hooks/clipboard";
 import { useTexts } from "../texts";
 import { Check, Copy } from "./icons";
 
@@ -45,7 +46,7 @@ export function CopyButton({ text, className = "" }: { text: string; className?:
   const t = useTexts();
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
-    await navigator.clipboard.writeText(text);
+    await copyText(text);
     setCopied(true);
     setTimeout(() => setCopied(false), 1500);
   };

@@ -4,9 +4,8 @@ import { Feed, type FeedEvents } from "./feed";
 import { Http } from "./http";
 import type { SessionLog, Unsent } from "./log";
 import { forgetLogin, keptLogin } from "./login";
+import { openSeats, randomKey } from "./seat";
 import { Refusal, Socket, type ConnectionState, type SocketEvents } from "./socket";
-
-const SEAT = "aura.seat";
 
 export interface ConnectionEvents {
   state(state: ConnectionState, retryAt: number | null): void;
@@ -16,28 +15,14 @@ export interface ConnectionEvents {
   sent(input: Unsent, outcome: { seq: number } | { refusal: Refusal["problem"] }): void;
 }
 
-/** Returns the name of this tab, which stays the same when it connects again or is loaded again. */
-export function seatOfTab(): string {
-  const kept = sessionStorage.getItem(SEAT);
-  if (kept) return kept;
-  const made = `web-${randomKey().slice(0, 4)}`;
-  sessionStorage.setItem(SEAT, made);
-  return made;
-}
-
-export function randomKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-}
-
 export class Connection {
-  readonly client = seatOfTab();
   readonly http: Http;
   private readonly socket: Socket;
   private readonly feeds = new Map<string, Feed>();
   private readonly sending = new Set<string>();
 
   constructor(
+    readonly client: string,
     private readonly log: SessionLog,
     private readonly events: ConnectionEvents,
     url: string = socketUrl(),
@@ -121,7 +106,11 @@ export class Connection {
 
   private async sendWaiting(): Promise<void> {
     const inputs = await this.log.unsent().catch(() => []);
-    for (const input of inputs) await this.deliver(input);
+    const open = await openSeats().catch(() => null);
+    for (const input of inputs) {
+      // Another tab sends its own, unless it was closed.
+      if (input.client === this.client || (open && !open.includes(input.client))) await this.deliver(input);
+    }
   }
 
   private async deliver(input: Unsent): Promise<void> {

@@ -20,6 +20,8 @@ interface Batch {
 export interface Unsent {
   key: string;
   session: string;
+  /** The tab in which it was typed. */
+  client: string;
   at: number;
   text: string;
   mode: "queue" | "steer" | "interrupt";

@@ -4,6 +4,7 @@ import { LANGUAGES, NAMES } from "../texts/table";
 import { moveTo, set, toast, useApp } from "../store/app";
 import { isBusy } from "../store/conversation";
 import { useTexts } from "../texts";
+import { copyText } from "./clipboard";
 import { setLanguage, setTheme } from "./settings";
 import { attempt, create, go, http, interrupt, signOut, wheel } from "./wiring";
 
@@ -57,7 +58,7 @@ export function useCommands(): PageCommand[] {
 async function otherDevice(said: string): Promise<void> {
   await attempt(async () => {
     const { code } = await http().post<{ code: string }>("/v1/auth/code", undefined);
-    await navigator.clipboard.writeText(`${location.origin}/#code=${code}`);
+    await copyText(`${location.origin}/#code=${code}`);
     toast(said);
   });
 }

@@ -1,5 +1,6 @@
 // Connects the store with the connection: frames go in, what people do goes out.
-import { Connection, randomKey } from "../connection";
+import { Connection } from "../connection";
+import { claimSeat, randomKey } from "../connection/seat";
 import { ApiProblem, Unreachable, type SessionInfo } from "../connection/http";
 import { openLog, type SessionLog, type Unsent } from "../connection/log";
 import { browserName, keepLogin, keptLogin, takeCode, type Login } from "../connection/login";
@@ -20,7 +21,7 @@ const LISTED = new Set(["run_started", "run_finished", "approval_requested", "se
 /** Starts the page. */
 export async function start(): Promise<void> {
   log = await openLog();
-  connection = new Connection(log, {
+  connection = new Connection(await claimSeat(), log, {
     state: (state, retryAt) => set({ connection: state, retryAt }),
     ready: (person, hello) => {
       set({ person, server: hello.server, loginError: null });
@@ -29,7 +30,9 @@ export async function start(): Promise<void> {
     notice: noticed,
     sent: sentInput,
   });
-  set({ client: connection.client, unsent: await log.unsent().catch(() => []) });
+  const { client } = connection;
+  const unsent = await log.unsent().catch(() => []);
+  set({ client, unsent: unsent.filter((input) => input.client === client) });
   const kept = await log.take<SessionInfo[]>(KEPT_LIST).catch(() => undefined);
   if (kept && get().sessions === null) set({ sessions: kept, person: keptLogin()?.person ?? null });
   await signIn(takeCode());
@@ -158,7 +161,7 @@ export async function create(agent: string | null = null): Promise<string | null
 }
 
 export function send(session: string, words: string, mode: InputMode): void {
-  const input: Unsent = { key: randomKey(), session, at: Date.now(), text: words, mode };
+  const input: Unsent = { key: randomKey(), session, client: get().client, at: Date.now(), text: words, mode };
   set((state) => ({ unsent: [...state.unsent, input] }));
   void connection.send(input);
 }
