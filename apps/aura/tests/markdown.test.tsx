@@ -46,7 +46,7 @@ describe("a text of a model", () => {
 
   test("has headings, lists, tables and code", () => {
     const shown = html("# A\n\n1. *b*\n2. `c<d`\n\n| x | y |\n| --- | ---: |\n| 1 | 2 |\n\n```rust\nfn f() {}\n```\n\n- [x] done");
-    for (const part of ["<h3", "<ol>", "<em>b</em>", "<code>c&lt;d</code>", "<th", "text-right", "keyword", 'type="checkbox"']) {
+    for (const part of ["<h2", "<ol>", "<em>b</em>", "<code>c&lt;d</code>", "<th", "text-right", "keyword", 'type="checkbox"']) {
       expect(shown).toContain(part);
     }
   });

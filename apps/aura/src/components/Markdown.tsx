@@ -1,7 +1,7 @@
 // Markdown as React elements, made from the tokens of `marked`. No HTML is ever made from text: what a model
 // writes as HTML is shown as it stands, and links lead only to the web or to mail.
 import { Marked, type Token, type Tokens } from "marked";
-import { Fragment, memo, useMemo, useRef, type ReactNode } from "react";
+import { createContext, Fragment, memo, use, useMemo, useRef, type ReactNode } from "react";
 import { Code } from "./Code";
 
 const marked = new Marked({ gfm: true, breaks: true });
@@ -9,14 +9,20 @@ const marked = new Marked({ gfm: true, breaks: true });
 /** Markdown that may grow: finished blocks are neither read nor drawn again. */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const blocks = useBlocks(text);
+  const first = blocks.find((block) => block.type === "heading") as Tokens.Heading | undefined;
   return (
-    <div className="prose">
-      {blocks.map((block, at) => (
-        <Block key={at} raw={block.raw} token={block} />
-      ))}
-    </div>
+    <FirstDepth value={first?.depth ?? 1}>
+      <div className="prose">
+        {blocks.map((block, at) => (
+          <Block key={at} raw={block.raw} token={block} />
+        ))}
+      </div>
+    </FirstDepth>
   );
 });
+
+/** The depth of the first heading of a text: it becomes the heading below that of the page. */
+const FirstDepth = createContext(1);
 
 /**
  * Returns the blocks of a text. When the text before has only grown, its blocks but the last two stay: a
@@ -51,7 +57,7 @@ function block(token: Token): ReactNode {
     case "def":
       return null;
     case "heading":
-      return heading(token as Tokens.Heading);
+      return <Heading token={token as Tokens.Heading} />;
     case "paragraph":
       return <p>{inlines((token as Tokens.Paragraph).tokens)}</p>;
     case "text": {
@@ -79,9 +85,10 @@ function blocks(tokens: Token[]): ReactNode {
   return tokens.map((token, at) => <Fragment key={at}>{block(token)}</Fragment>);
 }
 
-function heading(token: Tokens.Heading): ReactNode {
-  // The page has its own first headings; those of an answer stand below them.
-  const Tag = (["h3", "h4", "h5", "h6", "h6", "h6"] as const)[token.depth - 1] ?? "h6";
+/** A heading, one level below that of the page if it is the first of its text; it looks as it was written. */
+function Heading({ token }: { token: Tokens.Heading }) {
+  const level = Math.max(0, token.depth - use(FirstDepth));
+  const Tag = (["h2", "h3", "h4", "h5", "h6"] as const)[level] ?? "h6";
   const size = token.depth === 1 ? "text-xl" : token.depth === 2 ? "text-lg" : "";
   return <Tag className={`font-semibold tracking-tight ${size}`}>{inlines(token.tokens)}</Tag>;
 }

@@ -4,7 +4,7 @@ import { create, go, hurry, restart, send, signIn } from "../hooks/wiring";
 import { useSecondsUntil } from "../hooks/session";
 import { set, useApp, type OpenSession } from "../store/app";
 import { useTexts } from "../texts";
-import { Menu, Send, Warning } from "./icons";
+import { Logo, Menu, Send, Warning } from "./icons";
 import { Bone, Button, IconButton } from "./parts";
 
 export function SignIn() {
@@ -19,7 +19,7 @@ export function SignIn() {
   return (
     <main className="flex h-full items-center justify-center p-6">
       <div className="w-full max-w-md">
-        <img src="/icon.svg" alt="" width={48} height={48} className="rounded-xl" />
+        <Logo size={48} />
         <h1 className="mt-6 text-xl font-semibold tracking-tight">{t("signInTitle")}</h1>
         <p className="mt-2 text-soft">{t("signInHint")}</p>
         <pre className="mt-5 rounded-lg border border-line bg-raised px-4 py-3 font-mono text-sm">agentx serve --open</pre>

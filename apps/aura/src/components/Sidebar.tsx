@@ -5,7 +5,7 @@ import { create, go, http, list } from "../hooks/wiring";
 import { set, useApp, type Language } from "../store/app";
 import { textIn, useTexts } from "../texts";
 import { moment, shortPath } from "./format";
-import { Close, Plus, Search } from "./icons";
+import { Close, Logo, Plus, Search } from "./icons";
 import { Bone, Button, IconButton, Kbd } from "./parts";
 
 interface Found {
@@ -28,7 +28,7 @@ export function Sidebar({ isDrawer = false }: { isDrawer?: boolean }) {
   return (
     <nav className="flex h-full flex-col bg-side" aria-label={t("sessions")}>
       <div className="flex h-14 items-center gap-1 pr-2 pl-4">
-        <img src="/icon.svg" alt="" width={24} height={24} className="rounded-md" />
+        <Logo size={24} />
         <span className="flex-1 pl-1.5 font-semibold tracking-tight">AgentX</span>
         {isDrawer && (
           <IconButton label={t("close")} onClick={() => set({ panel: "none" })}>

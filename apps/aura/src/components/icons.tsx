@@ -22,6 +22,23 @@ function icon(path: ReactNode) {
   };
 }
 
+/** The sign of the program. */
+export function Logo({ size }: { size: number }) {
+  return (
+    <svg viewBox="0 0 64 64" width={size} height={size} aria-hidden="true" className="shrink-0">
+      <rect width="64" height="64" rx="15" fill="#16766c" />
+      <path
+        d="M20 46 32 18l12 28M25.5 36h13"
+        fill="none"
+        stroke="#fff"
+        strokeWidth="5"
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      />
+    </svg>
+  );
+}
+
 export const Plus = icon(<path d="M12 5v14M5 12h14" />);
 export const Search = icon(<path d="m20 20-4.2-4.2M11 18a7 7 0 1 1 0-14 7 7 0 0 1 0 14Z" />);
 export const Menu = icon(<path d="M4 7h16M4 12h16M4 17h10" />);
