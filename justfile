@@ -40,6 +40,11 @@ lint:
     cargo fmt --all
     cargo clippy --workspace --all-targets -- -D warnings
 
+# The web page: its types, its tests, and its build, which is committed (needs Node)
+page:
+    cd apps/aura && npm ci && npm run check && npm test && npm run build
+    git diff --stat -- apps/aura/dist
+
 # Benchmarks
 bench *args:
     cargo bench --workspace {{args}}
