@@ -65,6 +65,7 @@ function Session({ open }: { open: OpenSession }) {
   const question = open.shown.questions[0];
   const root = open.shown.root ? open.shown.agents[open.shown.root] : undefined;
   const isEmpty = (root?.items.length ?? 0) === 0;
+  const isGone = open.problem !== null && open.now.seq === 0;
   const toggle = () => {
     setHistory(!isHistory);
     if (isHistory) moveTo(null);
@@ -75,7 +76,7 @@ function Session({ open }: { open: OpenSession }) {
       {isHistory && <History open={open} />}
       {open.wentBack && <p className="bg-warn-soft px-4 py-2 text-sm text-warn">{t("wentBack")}</p>}
       <Announcer state={open.now} standing={words} />
-      {open.problem && open.now.seq === 0 ? (
+      {isGone ? (
         <GoneSession open={open} />
       ) : isEmpty && !open.isCaughtUp && open.now.seq === 0 ? (
         <LoadingSession />
@@ -85,7 +86,7 @@ function Session({ open }: { open: OpenSession }) {
         <Transcript state={open.shown} isLive={isLive} />
       )}
       <div className="mx-auto w-full max-w-[46rem] px-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">
-        {!isLive ? (
+        {isGone ? null : !isLive ? (
           <p className="pb-3 text-center text-sm text-soft">{t("past")}</p>
         ) : question ? (
           <>

@@ -113,7 +113,7 @@ function Approval({ open, question }: { open: OpenSession; question: Question })
                 {t("allowAlways")}
               </Button>
             )}
-            <span className="flex min-w-48 flex-1 items-center gap-2">
+            <span className="flex basis-full items-center gap-2 sm:min-w-48 sm:flex-1 sm:basis-0">
               <input
                 value={note}
                 onChange={(event) => setNote(event.target.value)}
