@@ -153,11 +153,7 @@ fn sign_in_routes() -> Vec<HttpRoute> {
             "Exchanges the code of a page for its token.",
             sign_in::page_login,
         ),
-        HttpRoute::post(
-            "/v1/auth/code",
-            "A code with which another browser of the caller signs in.",
-            sign_in::page_code,
-        ),
+        HttpRoute::post("/v1/auth/code", "A code for another browser.", sign_in::page_code),
         HttpRoute::get("/v1/me", "The caller's identity.", sign_in::me),
         HttpRoute::get(
             "/v1/tokens",
