@@ -128,7 +128,11 @@ const WORKS = new Set(["pending", "building_context", "awaiting_llm", "awaiting_
 function Row({ session, isCurrent }: { session: SessionInfo; isCurrent: boolean }) {
   const t = useTexts();
   const language = useApp((state) => state.language);
-  const status = session.status ?? "";
+  // The open session tells at once how it stands; the list is asked for now and then.
+  const live = useApp(({ open }) =>
+    open?.id === session.session_id && open.isCaughtUp ? open.now.run?.status : undefined,
+  );
+  const status = live ?? session.status ?? "";
   return (
     <li>
       <a
