@@ -10,14 +10,44 @@ const marked = new Marked({ gfm: true, breaks: true });
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
   const blocks = useBlocks(text);
   const first = blocks.find((block) => block.type === "heading") as Tokens.Heading | undefined;
+  const groups = useGroups(blocks);
   return (
     <FirstDepth value={first?.depth ?? 1}>
       <div className="prose">
-        {blocks.map((block, at) => (
-          <Block key={at} raw={block.raw} token={block} />
+        {groups.map((group, at) => (
+          <Group key={at} blocks={group} isLast={at === groups.length - 1} />
         ))}
       </div>
     </FirstDepth>
+  );
+});
+
+/** Blocks that are drawn together: those of a long answer that are out of sight cost nothing. */
+const GROUP = 24;
+
+/** Returns the blocks in groups; a group of the same blocks stays the same list. */
+function useGroups(blocks: Token[]): Token[][] {
+  const before = useRef<Token[][]>([]);
+  return useMemo(() => {
+    const groups: Token[][] = [];
+    for (let from = 0; from < blocks.length; from += GROUP) {
+      const kept = before.current[groups.length];
+      const isSame =
+        kept?.length === GROUP && kept[0] === blocks[from] && kept[GROUP - 1] === blocks[from + GROUP - 1];
+      groups.push(isSame ? kept : blocks.slice(from, from + GROUP));
+    }
+    before.current = groups;
+    return groups;
+  }, [blocks]);
+}
+
+const Group = memo(function Group({ blocks: group, isLast }: { blocks: Token[]; isLast: boolean }) {
+  return (
+    <div className={isLast ? "prose" : "prose entry"}>
+      {group.map((token, at) => (
+        <Block key={at} raw={token.raw} token={token} />
+      ))}
+    </div>
   );
 });
 
@@ -35,13 +65,18 @@ function useBlocks(text: string): Token[] {
     const keeps = text.length > last.text.length && text.startsWith(last.text);
     const kept = keeps ? last.blocks.slice(0, -2) : [];
     const settled = kept.reduce((length, block) => length + block.raw.length, 0);
-    const blocks = [...kept, ...marked.lexer(text.slice(settled))];
+    const blocks = [...kept, ...marked.lexer(copied(text.slice(settled)))];
     const whole = blocks.reduce((length, block) => length + block.raw.length, 0);
     // The lexer rewrites tabs and line ends in rare texts; then the lengths differ, and all is read again.
     const found = whole === text.length ? blocks : marked.lexer(text);
     before.current = { text, blocks: whole === text.length ? found : [], settled };
     return found;
   }, [text]);
+}
+
+/** Returns a text that is no part of another one: the blocks would keep the whole text of each moment alive. */
+function copied(text: string): string {
+  return ` ${text}`.slice(1);
 }
 
 const Block = memo(

@@ -138,7 +138,21 @@ const Input = memo(function Input({ content, by }: { content: ContentPart[]; by:
   );
 });
 
-function Answer({ item, state, isLive }: { item: AnswerItem; state: Conversation; isLive: boolean }) {
+interface AnswerProps {
+  item: AnswerItem;
+  state: Conversation;
+  isLive: boolean;
+}
+
+/** Whether an answer looks as before: neither it nor one of its calls has changed. */
+function isSameAnswer(before: AnswerProps, after: AnswerProps): boolean {
+  if (before.item !== after.item || before.isLive !== after.isLive) return false;
+  return after.item.parts.every(
+    (part) => part.kind !== "call" || before.state.calls[part.call] === after.state.calls[part.call],
+  );
+}
+
+const Answer = memo(function Answer({ item, state, isLive }: AnswerProps) {
   const t = useTexts();
   const isEmpty = item.parts.length === 0;
   return (
@@ -150,7 +164,7 @@ function Answer({ item, state, isLive }: { item: AnswerItem; state: Conversation
       {item.isCutOff && <p className="text-xs text-faint">{t("cutOff")}</p>}
     </article>
   );
-}
+}, isSameAnswer);
 
 function AnswerPart({ part, state, isOpen }: { part: Part; state: Conversation; isOpen: boolean }) {
   if (part.kind === "text") return <Markdown text={part.text} />;

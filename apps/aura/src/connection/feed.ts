@@ -6,7 +6,7 @@ import { compare, place } from "./place";
 import { Cut, Refusal, type Socket } from "./socket";
 
 /** Frames are stored when so many wait, or after this time. */
-const STORE_FRAMES = 512;
+const STORE_FRAMES = 4096;
 const STORE_MS = 400;
 
 export interface FeedEvents {

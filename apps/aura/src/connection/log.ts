@@ -13,7 +13,8 @@ interface Batch {
   session: string;
   seq: number;
   index: number;
-  frames: RuntimeFrame[];
+  /** The frames as JSON: browsers copy a text much faster than objects. */
+  text: string;
 }
 
 /** An input that the server has not accepted yet. */
@@ -82,24 +83,30 @@ function committed(transaction: IDBTransaction): Promise<void> {
 }
 
 class StoredLog implements SessionLog {
+  /** Sessions after whose first batch the oldest were removed. */
+  private readonly pruned = new Set<string>();
+
   constructor(private readonly db: IDBDatabase) {}
 
   async read(session: string): Promise<RuntimeFrame[]> {
     const store = this.db.transaction("batches").objectStore("batches");
     const range = IDBKeyRange.bound([session], [session, []]);
     const batches = (await done(store.getAll(range))) as Batch[];
-    return merged(batches.map((batch) => batch.frames));
+    return merged(batches.map((batch) => JSON.parse(batch.text) as RuntimeFrame[]));
   }
 
   async append(session: string, frames: RuntimeFrame[]): Promise<void> {
     const first = frames[0];
     if (!first) return;
     const transaction = this.db.transaction(["batches", "sessions"], "readwrite");
-    const batch: Batch = { session, seq: first.seq, index: first.index ?? 0, frames };
+    const batch: Batch = { session, seq: first.seq, index: first.index ?? 0, text: JSON.stringify(frames) };
     transaction.objectStore("batches").put(batch);
     transaction.objectStore("sessions").put({ session, usedAt: Date.now() } satisfies KeptSession);
     await committed(transaction);
-    await this.prune();
+    if (!this.pruned.has(session)) {
+      this.pruned.add(session);
+      await this.prune();
+    }
   }
 
   async forget(session: string): Promise<void> {

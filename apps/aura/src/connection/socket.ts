@@ -49,6 +49,7 @@ export class Socket {
   private retry: ReturnType<typeof setTimeout> | null = null;
   private watch: ReturnType<typeof setTimeout> | null = null;
   private heartbeatMs = 15_000;
+  private heardAt = 0;
   private hello: Hello | null = null;
   private retryAfterMs: number | null = null;
   private closed = true;
@@ -180,10 +181,16 @@ export class Socket {
     this.events.state("signed_out", null);
   }
 
-  /** Counts the connection as dead when nothing comes for twice the heartbeat. */
+  /** Counts the connection as dead when nothing comes for twice the heartbeat. One timer watches all frames. */
   private alive(): void {
-    if (this.watch !== null) clearTimeout(this.watch);
-    this.watch = setTimeout(() => void this.lost(1006), 2 * this.heartbeatMs);
+    this.heardAt = Date.now();
+    this.watch ??= setTimeout(() => this.listen(), 2 * this.heartbeatMs);
+  }
+
+  private listen(): void {
+    const rest = this.heardAt + 2 * this.heartbeatMs - Date.now();
+    this.watch = rest > 0 ? setTimeout(() => this.listen(), rest) : null;
+    if (rest <= 0) void this.lost(1006);
   }
 
   private drop(): void {
