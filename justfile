@@ -42,7 +42,7 @@ lint:
 
 # The web page: its types, its tests, and its build, which is committed (needs Node)
 page:
-    cd apps/aura && npm ci && npm run check && npm test && npm run build
+    cd apps/aura && npm install && npm run check && npm test && npm run build
     git diff --stat -- apps/aura/dist
 
 # Benchmarks

@@ -66,7 +66,7 @@ fn the_page_is_built_from_the_sources_that_are_here() {
     assert_eq!(
         STAMP.trim_end(),
         sha256(lines.as_bytes()),
-        "the page is older than its sources: run `npm ci && npm run build` in apps/aura"
+        "the page is older than its sources: run `npm install && npm run build` in apps/aura"
     );
 }
 
