@@ -540,6 +540,7 @@ export type EnvironmentEvent =
   | { event: "input_pinned"; payload: InputPinned }
   | { event: "condense_requested"; payload: CondenseRequested }
   | { event: "context_built"; payload: ContextBuilt }
+  | { event: "risk_assessed"; payload: RiskAssessed }
   | { event: "context_condensed"; payload: ContextCondensed }
   | { event: "condensing_failed"; payload: CondensingFailed }
   | { event: "context_restored"; payload: ContextRestored }
@@ -879,7 +880,7 @@ export interface ActionStarted {
 }
 
 /** The kinds of actions. */
-export type ActionKind = "call_model" | "condense" | "build_context" | "call_tool" | "answer_call" | "check_answer" | "start_timer" | "cancel" | "decide_inner_call" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent" | "unknown";
+export type ActionKind = "call_model" | "condense" | "build_context" | "assess_risk" | "call_tool" | "answer_call" | "check_answer" | "start_timer" | "cancel" | "decide_inner_call" | "report" | "spawn_agent" | "send_input" | "interrupt_agent" | "close_agent" | "unknown";
 
 /** Output of a tool while it runs. */
 export interface ToolOutputChunk {
@@ -1232,6 +1233,8 @@ export interface AgentConfig {
    * agent sets it when it gets such a result; `false` in logs older than this field.
    */
   web_text?: boolean;
+  /** The analyzers that assess the risk of calls; `None` if nothing is assessed, and in older logs. */
+  security?: SecuritySettings | null;
 }
 
 /** The state machine that drives the agent. */
@@ -1520,6 +1523,39 @@ export interface ContextSource {
   max_tokens: number;
 }
 
+/** The analyzers of an agent, and the decisions that follow from their verdicts. */
+export interface SecuritySettings {
+  /** The analyzers, each asked about each call; the highest risk counts. Nothing is assessed without any. */
+  analyzers: AnalyzerSpec[];
+  /** The calls that need a person's decision. */
+  policy?: ConfirmationPolicy;
+  /** The lowest risk that needs a decision with the policy `risky`. */
+  threshold: SecurityRisk;
+  /** Whether a call whose risk an analyzer does not know needs a decision with the policy `risky`. */
+  asks_unknown?: boolean;
+  /**
+   * Whether a judge may allow a call that no rule is about and that a person would be asked about. Only
+   * the person's own settings set it.
+   */
+  judge_allows?: boolean;
+}
+
+/** An analyzer of an agent. */
+export interface AnalyzerSpec {
+  /** Its name, by which a responder serves it: `rules`, `model`, or one of the person's settings. */
+  name: string;
+  /** The maximum time for a verdict, in milliseconds; after it the risk is unknown. */
+  timeout_ms: number;
+  /** The model to ask, for [`MODEL_ANALYZER`]. */
+  model?: ModelSpec | null;
+}
+
+/** The calls that need a person's decision because of their risk. */
+export type ConfirmationPolicy = "always" | "never" | "risky";
+
+/** The risk of a call. They are ordered: the highest of several is the last. */
+export type SecurityRisk = "unknown" | "low" | "medium" | "high";
+
 /** A process became the session's writer. */
 export interface WriterAttached {
   /** Counts the writers of this session, from 1; a writer with a smaller one is refused. */
@@ -1779,6 +1815,25 @@ export interface ContextItem {
   /** Its origin: `session:seq`, if it comes from a session. */
   origin?: string | null;
 }
+
+/** An analyzer has assessed a call. The `cause` is the action that asked for it. */
+export interface RiskAssessed {
+  /** The call. */
+  tool_call_id: ToolCallId;
+  /** The name of the analyzer. */
+  analyzer: string;
+  /** The risk. */
+  risk: SecurityRisk;
+  /** The reason, for people. */
+  reason: string;
+  /** The proposed decision, if the analyzer is a judge. */
+  decision?: JudgeDecision | null;
+  /** The cost, if a model was asked. */
+  bill?: EffectBill | null;
+}
+
+/** The decision that an analyzer proposes, if it is a judge. They are ordered: the strictest is the last. */
+export type JudgeDecision = "allow" | "ask" | "refuse";
 
 /** A range of the conversation is represented by a summary; the range itself stays in the log. */
 export interface ContextCondensed {
