@@ -36,8 +36,8 @@ use crate::run_lifecycle::{self, InputBacklog, InputQueue, Run, RunInput, RunSte
 ///
 /// 1. `bind_by` for all, if the fact changes the rules of the server;
 /// 2. `step` for each that the fact concerns, in the order of their ids;
-/// 3. `on_limits_above`, `on_approval_above`, `on_rules_above` for those below one whose configuration the
-///    fact changes;
+/// 3. `on_limits_above`, `on_approval_above`, `on_rules_above`, `on_maker_changed` for those below one whose
+///    configuration the fact changes;
 /// 4. `on_child` for the parent of each agent with outputs in 2 or 4, until there are no more outputs.
 ///
 /// [`StepContext::before`] is the sum of [`acted`](Transition::acted) of the earlier transitions of the same
@@ -231,7 +231,7 @@ impl Agent {
     }
 
     /// Applies a change from above as if it were one of the agent's own.
-    fn on_change_above(
+    pub(crate) fn on_change_above(
         &mut self,
         follows: Option<ConfigChange>,
         fact: &Envelope<EnvironmentEvent>,

@@ -73,6 +73,8 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         stuck: _,
         plan_mode: _,
         security,
+        built_in_agents: _,
+        built_in: _,
     } = config;
     fallbacks.clear();
     context_sources.clear();

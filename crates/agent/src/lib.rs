@@ -53,6 +53,7 @@
 //! ```
 
 mod agent;
+mod built_in_agents;
 mod cache;
 mod commands;
 mod context;
@@ -64,6 +65,7 @@ mod imported_config;
 mod json_depth;
 mod ledger;
 mod limits;
+mod maker_changes;
 pub mod matching;
 mod other_authors;
 pub mod pattern;
@@ -84,6 +86,7 @@ pub use permissions::{approval, link_targets, remembered_rule, search_scopes, un
 pub use tools::{arguments, ask_user, plan_mode, tool_search, wait};
 
 pub use agent::Agent;
+pub use built_in_agents::{BUILT_IN_AGENTS, delegation_tools_of};
 pub use commands::severity::leads_elsewhere;
 pub use context::{ActionCount, HeardBy, StepContext, Transition};
 pub use files::secret_files::secret_files;

@@ -152,6 +152,8 @@ impl BuiltParts {
             limits: rights.limits.unwrap_or(base.limits),
             agents,
             all_tools: definition.all_tools,
+            // A program names the agents of its agent itself.
+            built_in_agents: Vec::new(),
             ..base
         })
     }

@@ -80,6 +80,23 @@ impl Assembly<'_> {
         Err(AssemblyError::Mistakes { name, mistakes })
     }
 
+    /// Replaces built-in agents of an agent without a file by those of files. A name whose file cannot be used
+    /// has no agent: the built-in one may do more than the file allows.
+    pub(crate) fn replace_built_in(&self, mut config: AgentConfig, names: &[String]) -> AgentConfig {
+        config.built_in_agents.retain(|name| !names.contains(name));
+        let mut uses = Vec::new();
+        for name in names {
+            let used = AgentUse::Ref(name.clone());
+            if let Ok(child) = self.child(&used, FileOrigin::User, 0) {
+                config.agents.push(child);
+                uses.push(used);
+            }
+        }
+        let more = self.delegation_tools(&uses, FileOrigin::User, &config);
+        config.tools = config.tools.iter().cloned().chain(more).collect();
+        config
+    }
+
     fn resolve(
         &self,
         agent: &AgentDefinition,
@@ -101,6 +118,7 @@ impl Assembly<'_> {
             name: agent.name.clone(),
             agents: self.children(&agent.agents, origin, depth)?,
             instructions: Vec::new(),
+            built_in_agents: Vec::new(),
             ..self.base.clone()
         };
         match instructions {
@@ -128,7 +146,7 @@ impl Assembly<'_> {
         config.ask_user = config.ask_user.filter(|_| asks && depth == 0);
         config.wait = depth == 0 && self.has_own_wait(&agent.tools);
         let mut tools = self.tools(&agent.tools).map_err(missing)?;
-        tools.extend(self.delegation_tools(agent, origin, &config));
+        tools.extend(self.delegation_tools(&agent.agents, origin, &config));
         config.tools = Arc::from(tools);
         config.all_tools = false;
         config.answer_schema = agent
@@ -210,16 +228,11 @@ impl Assembly<'_> {
 
     /// The tools with which the agent delegates work. If one of a folder's agents uses a model at another
     /// server than this conversation, delegating to it sends data there.
-    fn delegation_tools(
-        &self,
-        agent: &AgentDefinition,
-        origin: FileOrigin,
-        config: &AgentConfig,
-    ) -> Vec<ToolSpec> {
-        let mut tools = agentx_agent::delegation_tools(&config.agents);
+    fn delegation_tools(&self, uses: &[AgentUse], origin: FileOrigin, config: &AgentConfig) -> Vec<ToolSpec> {
+        let mut tools = agentx_agent::delegation_tools_of(config);
         let here = [&config.model, &self.base.model].map(|model| (self.address)(model));
         let mut hosts = BTreeSet::new();
-        for (used, child) in agent.agents.iter().zip(&config.agents) {
+        for (used, child) in uses.iter().zip(&config.agents) {
             if self.origin_of(used, origin) == FileOrigin::Workspace {
                 let elsewhere = models_below(child).into_iter().map(|model| (self.address)(model));
                 let elsewhere = elsewhere.filter(|address| here.iter().any(|here| here != address));

@@ -1,6 +1,7 @@
 //! Resolves names when files are read: agents over the settings, models, texts and variables. Tools of files
 //! use it, and so do callers that open a session with an agent by its name.
 
+use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use agentx_agent_files::definition::{AgentDefinition, MachineKind as FileKind};
@@ -78,14 +79,25 @@ impl AgentCatalog {
     }
 
     fn assemble(&self, name: &str, base: &AgentConfig) -> Result<AgentConfig, AssemblyError> {
-        let assembly = Assembly {
+        self.with_assembly(base, |assembly| assembly.agent(name))
+    }
+
+    fn with_assembly<R>(&self, base: &AgentConfig, then: impl FnOnce(&Assembly<'_>) -> R) -> R {
+        then(&Assembly {
             library: &self.library,
             base,
             model: &|name| self.choose(name),
             address: &|model| self.settings.address_of(model).map(str::to_owned),
             lookup: &|name| self.variable(name),
-        };
-        assembly.agent(name)
+        })
+    }
+
+    /// Returns whether a file describes an agent of this name, with mistakes or without.
+    fn has_file(&self, name: &str) -> bool {
+        let broken = self.library.check().iter().map(|mistake| mistake.file.as_path());
+        let is_file = |file: &Path| file.file_stem().is_some_and(|stem| stem == name);
+        let mut agents = broken.filter(|file| file.parent().is_some_and(|folder| folder.ends_with("agents")));
+        self.library.agents().contains_key(name) || agents.any(is_file)
     }
 
     /// Returns a variable for an agent's instructions: any but the keys that this program runs on, which no
@@ -156,6 +168,22 @@ impl Agents for AgentCatalog {
             config.system_prompt = Arc::from(system_prompt.as_str());
         }
         Ok(config)
+    }
+
+    fn replace_built_in(&self, config: AgentConfig) -> AgentConfig {
+        let names = config.built_in_agents.iter();
+        let names: Vec<String> = names.filter(|name| self.has_file(name)).cloned().collect();
+        if names.is_empty() {
+            return config;
+        }
+        let base = AgentConfig {
+            approval: config.approval,
+            rules: config.rules.clone(),
+            limits: config.limits,
+            workspace: config.workspace.clone(),
+            ..self.base(config.model.clone())
+        };
+        self.with_assembly(&base, |assembly| assembly.replace_built_in(config, &names))
     }
 }
 

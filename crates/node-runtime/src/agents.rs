@@ -25,4 +25,15 @@ impl NodeRuntime {
     pub fn resolve_agent(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError> {
         self.agents.resolve(wanted)
     }
+
+    /// Replaces the built-in agents of a new session's agent by those of files with the same names. Members
+    /// of a server keep the built-in ones: nobody has fitted an agent of the operator's files to their bounds.
+    pub(crate) fn replace_built_in(&self, config: AgentConfig) -> AgentConfig {
+        let server = self.server_rules();
+        let is_of_member = server.is_some_and(|rules| rules.member_directory.is_some());
+        if is_of_member || config.built_in_agents.is_empty() {
+            return config;
+        }
+        self.agents.replace_built_in(config)
+    }
 }

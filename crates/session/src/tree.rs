@@ -308,8 +308,9 @@ impl AgentTree {
         }
     }
 
-    /// Applies a change of an agent's rules to the existing agents below it. From version 7 of the rules on;
-    /// before, it applied only to agents that were created later.
+    /// Applies a change of an agent's rules to the existing agents below it, and any change of it to the
+    /// built-in ones that it made. From version 7 of the rules on; before, it applied only to agents that were
+    /// created later.
     fn pass_on_rules<H: FnMut(AgentStep<'_>)>(&mut self, dispatch: &mut AgentDispatch<'_, H>) {
         let fact = dispatch.fact;
         let (EnvironmentEvent::ConfigChanged(ConfigChanged { change, .. }), Some(of)) =
@@ -325,6 +326,12 @@ impl AgentTree {
             self.step_one(&id, dispatch, |agent, context| {
                 agent.on_rules_above(&maker, change, fact, context)
             });
+            // An agent whose maker is gone has the parent of that one, but does not follow it.
+            if self.parents.get(&id) == Some(of) && self.depth(&id) == self.depth(of) + 1 {
+                self.step_one(&id, dispatch, |agent, context| {
+                    agent.on_maker_changed(&maker, change, fact, context)
+                });
+            }
         }
     }
 

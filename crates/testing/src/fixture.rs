@@ -114,6 +114,8 @@ pub fn config() -> AgentConfig {
         context_sources: Vec::new(),
         web_text: false,
         security: None,
+        built_in_agents: Vec::new(),
+        built_in: None,
     }
 }
 

@@ -90,6 +90,8 @@ fn guarded(
         context_sources: Vec::new(),
         web_text: false,
         security: None,
+        built_in_agents: Vec::new(),
+        built_in: None,
         answer_schema: None,
     };
     let caller = CallingAgent {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agentx_types::{AgentConfig, Api, ToolSpec, since};
 
+use crate::built_in_agents;
 use crate::token_estimate::{estimate_text, estimate_tool};
 use crate::tools::{ask_user, plan_mode, recall, tool_search, wait};
 
@@ -18,8 +19,9 @@ pub(super) struct RequestPrefix {
 }
 
 impl RequestPrefix {
-    /// Makes the beginning of requests; `ask_user`, `present_plan`, `recall`, `find_tools` and `wait` are
-    /// among the tools if they are offered. `found` are tools of MCP servers that the model has found.
+    /// Makes the beginning of requests; `ask_user`, `delegate`, `present_plan`, `recall`, `find_tools` and
+    /// `wait` are among the tools if they are offered. `found` are tools of MCP servers that the model has
+    /// found.
     pub(super) fn of(config: &AgentConfig, condensed: bool, left_out: &[String], found: &[String]) -> Self {
         let system = system_parts(config);
         let recall = recall::offered(config, condensed);
@@ -27,8 +29,9 @@ impl RequestPrefix {
         let ask = ask_user::offered(config);
         let plan = plan_mode::offered(config);
         let wait = wait::offered(config);
-        let is_plain = ask.is_none() && plan.is_none() && wait.is_none() && left_out.is_empty();
-        let tools: Arc<[ToolSpec]> = if is_plain && recall.is_none() && find.is_none() {
+        let delegate = built_in_agents::offered(config);
+        let own = [&recall, &find, &ask, &plan, &wait, &delegate];
+        let tools: Arc<[ToolSpec]> = if left_out.is_empty() && own.iter().all(|tool| tool.is_none()) {
             config.tools.clone()
         } else {
             let searches = find.is_some();
@@ -39,6 +42,7 @@ impl RequestPrefix {
             let all = listed
                 .cloned()
                 .chain(ask)
+                .chain(delegate)
                 .chain(find)
                 .chain(recall)
                 .chain(plan)

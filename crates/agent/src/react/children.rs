@@ -3,14 +3,15 @@
 //! for this agent too.
 
 use agentx_types::{
-    ActionBody, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode, InterruptAgent, Message,
-    MessageId, RequestedCall, Role, RunStatus, SendInput, SpawnAgent, StateOutput, ToolCallId, ToolStatus,
-    TurnOutput, UserMessage,
+    ActionBody, AgentConfig, AgentOutput, AgentStateId, CloseAgent, ContentPart, InputMode, InterruptAgent,
+    Message, MessageId, RequestedCall, Role, RunStatus, SendInput, SpawnAgent, StateOutput, ToolCallId,
+    ToolStatus, TurnOutput, UserMessage,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::ReactAgent;
+use crate::built_in_agents;
 use crate::ledger::CallStage;
 use crate::run_lifecycle::{RunInput, RunStep, made_by};
 use crate::tools::delegation_tools::{AGENTS, DELEGATE};
@@ -42,7 +43,7 @@ pub(super) struct ReactChild {
 
 /// The arguments of a call of `delegate`.
 struct Order {
-    agent: usize,
+    config: Box<AgentConfig>,
     input: String,
     background: bool,
 }
@@ -58,7 +59,7 @@ impl ReactAgent {
         if let Some(answered) = self.answer_by_itself(call, step) {
             return Some(answered);
         }
-        if self.config.agents.is_empty() {
+        if self.config.agents.is_empty() && self.own_tool(DELEGATE).is_none() {
             return None;
         }
         match call.name.as_str() {
@@ -80,13 +81,10 @@ impl ReactAgent {
                 .ok_or_else(|| format!("`{key}` is missing: it is a text."))
         };
         let (name, said) = (text("agent")?, text("input")?);
-        let Some(agent) = self.config.agents.iter().position(|agent| agent.name == name) else {
-            let names: Vec<&str> = self
-                .config
-                .agents
-                .iter()
-                .map(|agent| agent.name.as_str())
-                .collect();
+        let Some(config) = self.child_config(name) else {
+            let configured = self.config.agents.iter().map(|agent| agent.name.as_str());
+            let built_in = built_in_agents::known_to(&self.config).map(|(name, _)| name);
+            let names: Vec<&str> = configured.chain(built_in).collect();
             return Err(format!(
                 "There is no agent {name:?}. The agents are: {}.",
                 names.join(", ")
@@ -94,10 +92,19 @@ impl ReactAgent {
         };
         let background = input.get("background").and_then(Value::as_bool).unwrap_or(false);
         Ok(Order {
-            agent,
+            config: Box::new(config),
             input: said.to_owned(),
             background,
         })
+    }
+
+    /// The configuration of the agent of this name, bound by the restrictions of this one. A configured agent
+    /// comes before a built-in one.
+    fn child_config(&self, name: &str) -> Option<AgentConfig> {
+        let configured = self.config.agents.iter().find(|agent| agent.name == name);
+        let built_in = || built_in_agents::config_of(name, &self.config, self.own_model());
+        let config = configured.cloned().or_else(built_in)?;
+        Some(made_by(&self.config, &config))
     }
 
     /// The reason why no other agent may be made, if there is one, with advice.
@@ -114,17 +121,14 @@ impl ReactAgent {
 
     /// Creates the agent and gives it its input; its id follows from the event and the place of the action.
     fn delegate(&mut self, order: Order, call: &RequestedCall, step: &mut RunStep<'_>) -> CallStage {
-        let Some(config) = self.config.agents.get(order.agent) else {
-            return self.answer_now(call, ToolStatus::Invalid, "There is no such agent.".into(), step);
-        };
         let id = AgentStateId::with_suffix(format_args!("{}_{}", step.seq, step.next_action()));
-        let name = config.name.clone();
+        let name = order.config.name.clone();
         let run_id = self.lifecycle.run_id();
         step.act_in(
             run_id.clone(),
             ActionBody::SpawnAgent(SpawnAgent {
                 agent_state_id: id.clone(),
-                config: Box::new(made_by(&self.config, config)),
+                config: order.config,
             }),
         );
         let message = UserMessage {

@@ -190,14 +190,18 @@ impl ReactAgent {
         }
     }
 
+    /// The agent's own model, also while a fallback is used in its place.
+    pub(super) fn own_model(&self) -> &ModelSpec {
+        self.fallback
+            .as_ref()
+            .map_or(&self.config.model, |used| &used.own)
+    }
+
     /// The index and the model of the fallback to ask next in this run, if one is left. One that is the model
     /// in use is passed over.
     fn next_fallback(&self) -> Option<(usize, &ModelSpec)> {
         let from = self.fallback.as_ref().map_or(0, |used| used.index + 1);
-        let own = self
-            .fallback
-            .as_ref()
-            .map_or(&self.config.model, |used| &used.own);
+        let own = self.own_model();
         let mut left = self.config.fallbacks.iter().enumerate().skip(from);
         left.find(|(_, model)| !model.is_same(own) && !model.is_same(&self.config.model))
     }

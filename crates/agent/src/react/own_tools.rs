@@ -1,12 +1,15 @@
 //! The tools that the machine itself answers: `recall` and `find_tools` from its state, `ask_user` and
-//! `present_plan` by asking the person, `wait` by a timer. No effector knows them.
+//! `present_plan` by asking the person, `wait` by a timer, `delegate` by another agent ([`super::children`]).
+//! No effector knows them.
 
 use agentx_types::{ContentPart, RequestedCall, ToolSpec, ToolStatus, since};
 
 use super::ReactAgent;
+use crate::built_in_agents;
 use crate::ledger::CallStage;
 use crate::run_lifecycle::RunStep;
 use crate::tools::ask_user::ASK_USER;
+use crate::tools::delegation_tools::DELEGATE;
 use crate::tools::plan_mode::PRESENT_PLAN;
 use crate::tools::recall::RECALL;
 use crate::tools::tool_search::FIND_TOOLS;
@@ -15,7 +18,7 @@ use crate::tools::{ask_user, plan_mode, recall, tool_search, wait};
 
 impl ReactAgent {
     /// The machine's own tool of this name, if that is on offer: `recall` only once something was condensed,
-    /// `find_tools` only if the tools of servers take too much room.
+    /// `find_tools` only if the tools of servers take too much room, `delegate` only for built-in agents.
     pub(super) fn own_tool(&self, name: &str) -> Option<ToolSpec> {
         let offered = match name {
             RECALL => recall::offered(&self.config, self.conversation.is_condensed()),
@@ -23,6 +26,7 @@ impl ReactAgent {
             ASK_USER => ask_user::offered(&self.config),
             PRESENT_PLAN => plan_mode::offered(&self.config),
             WAIT => wait::offered(&self.config),
+            DELEGATE => built_in_agents::offered(&self.config),
             _ => None,
         };
         let is_checked = self.config.rules_version >= since::OWN_ARGUMENTS_ARE_CHECKED;
@@ -30,8 +34,8 @@ impl ReactAgent {
         tool.map(|tool| tool.with_checked(is_checked))
     }
 
-    /// Answers a call of one of the machine's own tools, or asks the person; `None` for any other call. An
-    /// `Err` is the message to the model about its arguments.
+    /// Answers a call of one of the machine's own tools, or asks the person; `None` for any other call and for
+    /// `delegate`. An `Err` is the message to the model about its arguments.
     pub(super) fn answer_by_itself(
         &self,
         call: &RequestedCall,
@@ -41,6 +45,7 @@ impl ReactAgent {
         let found = match call.name.as_str() {
             ASK_USER | PRESENT_PLAN => return Some(self.ask_person(call, step)),
             WAIT => return Some(self.begin_wait(call, step)),
+            DELEGATE => return None,
             FIND_TOOLS => tool_search::answer(&self.config, &call.input),
             _ => recall::answer(
                 &self.conversation.originals(),
@@ -61,6 +66,7 @@ impl ReactAgent {
         names.extend(self.own_tool(ASK_USER).map(|_| ASK_USER));
         names.extend(self.own_tool(PRESENT_PLAN).map(|_| PRESENT_PLAN));
         names.extend(self.own_tool(WAIT).map(|_| WAIT));
+        names.extend(self.own_tool(DELEGATE).map(|_| DELEGATE));
         names.extend(recall.then_some(RECALL));
         names.extend(searches.then_some(FIND_TOOLS));
         let more = if searches { ", and those that it finds" } else { "" };

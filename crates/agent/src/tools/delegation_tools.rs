@@ -18,13 +18,24 @@ pub const AGENTS: &str = "agents";
 /// assert!(agentx_agent::delegation_tools(&[]).is_empty());
 /// ```
 pub fn delegation_tools(agents: &[AgentConfig]) -> Vec<ToolSpec> {
+    let known: Vec<_> = agents.iter().map(described).collect();
+    tools_for(&known)
+}
+
+/// The name of an agent and the first line of its instructions.
+pub(crate) fn described(agent: &AgentConfig) -> (&str, &str) {
+    (agent.name.as_str(), first_line(&agent.system_prompt))
+}
+
+/// The tools for agents with these names and descriptions.
+pub(crate) fn tools_for(agents: &[(&str, &str)]) -> Vec<ToolSpec> {
     if agents.is_empty() {
         return Vec::new();
     }
-    let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
+    let names: Vec<&str> = agents.iter().map(|(name, _)| *name).collect();
     let known: Vec<String> = agents
         .iter()
-        .map(|agent| format!("- {}: {}", agent.name, first_line(&agent.system_prompt)))
+        .map(|(name, does)| format!("- {name}: {does}"))
         .collect();
     let delegate = json!({
         "type": "object",
@@ -62,7 +73,7 @@ pub fn delegation_tools(agents: &[AgentConfig]) -> Vec<ToolSpec> {
     ]
 }
 
-fn own_tool(name: &str, description: String, input_schema: Value) -> ToolSpec {
+pub(crate) fn own_tool(name: &str, description: String, input_schema: Value) -> ToolSpec {
     ToolSpec::new(name.to_owned(), description, input_schema, Access::Internal).with_checked(true)
 }
 

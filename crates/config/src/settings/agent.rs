@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use agentx_agent::ask_user::ASK_USER;
 use agentx_agent::wait::WAIT;
+use agentx_agent::{BUILT_IN_AGENTS, DELEGATE};
 use agentx_types::{Access, AgentConfig, ModelSpec, Rule, RuleEffect, SCRIPTED_MODEL, ToolSpec, nearest};
 
 use crate::folders::folder::FolderTrust;
@@ -172,9 +173,18 @@ impl Settings {
             plan_mode: None,
             context_sources: self.memory.context_sources(),
             ask_user: self.ask_user.filter(|_| self.tools.offers(ASK_USER)),
+            built_in_agents: self.built_in_agents(),
             wait: self.tools.asks_for(WAIT) && self.tools.offers(WAIT),
             ..AgentConfig::with_defaults(model)
         }
+    }
+}
+
+impl Settings {
+    /// The names of the built-in agents to which the agent may delegate work; none if `delegate` is off.
+    fn built_in_agents(&self) -> Vec<String> {
+        let offered = BUILT_IN_AGENTS.iter().filter(|_| self.tools.offers(DELEGATE));
+        offered.map(|name| (*name).to_owned()).collect()
     }
 }
 

@@ -54,6 +54,8 @@ fn config(call: &FileToolCall, name: &str, asked: &Value) -> Result<AgentConfig,
         tools: Arc::from([]),
         agents: Vec::new(),
         routing: None,
+        built_in_agents: Vec::new(),
+        built_in: None,
         ..caller.clone()
     });
     config.workspace.clone_from(&caller.workspace);

@@ -20,7 +20,14 @@ use super::restorings::Restoring;
 const CHANGERS: [&str; 2] = ["write", "edit"];
 /// The tools that the agent's machine answers itself, which change nothing. They are not among an agent's
 /// tools unless one of another kind has taken the name.
-const OF_MACHINE: [&str; 5] = ["ask_user", "find_tools", "present_plan", "recall", "wait"];
+const OF_MACHINE: [&str; 6] = [
+    "ask_user",
+    "delegate",
+    "find_tools",
+    "present_plan",
+    "recall",
+    "wait",
+];
 
 /// A message of a person.
 #[derive(Clone, Debug, PartialEq, Serialize)]

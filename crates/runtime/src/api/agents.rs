@@ -115,6 +115,12 @@ pub trait Agents: Send + Sync {
     /// Returns [`RuntimeError::UnknownAgent`] if there is no agent of this name, [`RuntimeError::BadAgent`]
     /// if its files have errors, and [`RuntimeError::UnknownModel`] if a model is not known.
     fn resolve(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError>;
+
+    /// Replaces the built-in agents of a new session's agent by those of files with the same names. By
+    /// default there are none.
+    fn replace_built_in(&self, config: AgentConfig) -> AgentConfig {
+        config
+    }
 }
 
 /// Lists no agents: for a runtime without agent files.

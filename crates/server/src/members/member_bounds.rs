@@ -178,6 +178,9 @@ impl MemberBounds {
             context_sources: _,
             web_text: _,
             security: _,
+            // These agents are never freer than this one.
+            built_in_agents: _,
+            built_in: _,
         } = after;
         let summarizer = condensing
             .as_deref()
@@ -268,10 +271,7 @@ impl MemberBounds {
     }
 
     fn wider_tools(&self, before: &AgentConfig, after: &[ToolSpec]) -> Option<String> {
-        let same = |one: &ToolSpec, other: &ToolSpec| {
-            let other = other.clone().with_quit(one.quit);
-            other == *one
-        };
+        let same = |one: &ToolSpec, other: &ToolSpec| other.clone().with_quit(one.quit) == *one;
         let made_here = |tool: &ToolSpec| [DELEGATE, AGENTS].contains(&tool.name.as_str());
         let known = |tool: &&ToolSpec| {
             made_here(tool) || before.tools.iter().chain(&self.tools).any(|own| same(own, tool))

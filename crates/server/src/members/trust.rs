@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use agentx_config::{ModelOffer, Settings};
 use agentx_runtime::{
-    ModelInfo, NamedAgent, NamedLimits, Runtime as _, RuntimeError, as_offered, delegation_tools,
+    DELEGATE, ModelInfo, NamedAgent, NamedLimits, Runtime as _, RuntimeError, as_offered, delegation_tools,
 };
 use agentx_types::{
     AgentConfig, AgentKind, Condensing, ConfigChange, ModelSpec, OwnerId, Route, Routing, ToolSpec,
@@ -168,6 +168,8 @@ fn known_here(
         .map(|agent| known_here(state, caller, agent))
         .collect::<Result<_, _>>()?;
     let workspace = workspace(state, caller, &config.workspace)?;
+    let mut built_in_agents = config.built_in_agents;
+    built_in_agents.retain(|_| settings.tools.offers(DELEGATE));
     // A client's own facts are about another machine, or another directory of this one.
     let mut instructions = config.instructions;
     settings.renew_environment_context(&mut instructions, Path::new(&workspace));
@@ -182,6 +184,8 @@ fn known_here(
         instructions,
         workspace,
         agents,
+        built_in_agents,
+        built_in: None,
         routing: config
             .routing
             .map(|routing| routing_of_server(state, caller, *routing))

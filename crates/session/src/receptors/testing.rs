@@ -87,6 +87,8 @@ pub(super) fn config() -> AgentConfig {
         context_sources: Vec::new(),
         web_text: false,
         security: None,
+        built_in_agents: Vec::new(),
+        built_in: None,
         answer_schema: None,
     }
 }

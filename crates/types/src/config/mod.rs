@@ -123,6 +123,14 @@ pub struct AgentConfig {
     /// The analyzers that assess the risk of calls; `None` if nothing is assessed, and in older logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub security: Option<Box<SecuritySettings>>,
+    /// Names of the built-in agents that this one may make with its tool `delegate`: `general`, `explore`. A
+    /// name that a program does not know is ignored. None in older logs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub built_in_agents: Vec<String>,
+    /// The name of the built-in agent that this one is: it follows changes of the agent that made it. `None`
+    /// for every other agent, and in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub built_in: Option<String>,
 }
 
 impl AgentConfig {
@@ -160,6 +168,8 @@ impl AgentConfig {
             context_sources: Vec::new(),
             web_text: false,
             security: None,
+            built_in_agents: Vec::new(),
+            built_in: None,
         }
     }
 }

@@ -290,3 +290,7 @@ pub const BUDGETS_LEFT_ARE_TOLD: u32 = 9;
 
 /// Rules about `bash` apply to command lines of `shell`, which runs them in a shell that stays.
 pub const SHELL_TAKES_RULES_OF_BASH: u32 = 9;
+
+/// Agents that need no file (`general`, `explore`) may be made with `delegate`; they follow the model, the
+/// mode, the rules and the tools of the agent that made them.
+pub const BUILT_IN_AGENTS: u32 = 9;

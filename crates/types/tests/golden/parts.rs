@@ -370,6 +370,8 @@ fn childless() -> AgentConfig {
         }],
         web_text: false,
         security: None,
+        built_in_agents: Vec::new(),
+        built_in: None,
     }
 }
 
@@ -405,6 +407,8 @@ pub(crate) fn small_config() -> AgentConfig {
         context_sources: Vec::new(),
         web_text: false,
         security: None,
+        built_in_agents: Vec::new(),
+        built_in: None,
         answer_schema: None,
         ..childless()
     }

@@ -76,7 +76,7 @@ impl Chat<'_> {
             Slash::AgentOutput(name) => self.agent_output(&name).await,
             Slash::Jobs(None) => {
                 self.tell_of_own_jobs();
-                Ok(self.programs.jobs.list(units::now(), self.display.width()))
+                Ok(self.list_work())
             }
             Slash::Jobs(Some(job)) => self.stop_job(&job).await,
             Slash::Todo => Ok(self.display.todo_list()),
@@ -315,6 +315,17 @@ impl Chat<'_> {
             WheelCommand::Give(who) => WheelWish::Hand(self.connection.company.seat(&who)?),
         };
         self.connection.company.wish(wish).await
+    }
+
+    /// Lists the agents at work that another one made, then the commands in the background.
+    pub(in crate::chat) fn list_work(&self) -> String {
+        let width = self.display.width();
+        let jobs = self.programs.jobs.list(units::now(), width);
+        match self.display.cast.list_at_work(width) {
+            Some(agents) if self.programs.jobs.names().is_empty() => agents.trim_end().to_owned(),
+            Some(agents) => agents + &jobs,
+            None => jobs,
+        }
     }
 
     /// Ends a command in the background, or all of them. The end of an agent's command is reported by an

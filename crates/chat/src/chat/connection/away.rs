@@ -12,7 +12,6 @@ use crate::chat::slash::{self, QueueCommand, Slash, WheelCommand};
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::exit::exit_words::is_exit;
-use crate::render::units;
 use crate::terminal::TerminalInput;
 use crate::terminal::line_filter::without_value;
 use agentx_terminal::EditOutcome;
@@ -29,7 +28,7 @@ impl Chat<'_> {
             Slash::Todo => self.display.todo_list(),
             Slash::Who => self.list_participants(),
             Slash::Wheel(WheelCommand::Know) => self.wheel_notice(),
-            Slash::Jobs(None) => self.programs.jobs.list(units::now(), self.display.width()),
+            Slash::Jobs(None) => self.list_work(),
             Slash::Queue(QueueCommand::List) if !self.status.queue.is_empty() => {
                 let names = self.connection.company.names();
                 self.status.queue.list(names, self.display.width())

@@ -140,7 +140,7 @@ Permission
 While it works
 /steer TEXT               send a message to the agent while it works (Ctrl-S)
 /queue [edit|remove|steer N]  list queued messages; edit, remove or send one now
-/jobs [stop N]            list background commands; stop one by number or name
+/jobs [stop N]            list agents at work and background commands; stop a command by number or name
 /output [N|AGENT]         show the full output of the last tool, the Nth from the end, or an agent's answer
 /thinking [N]             show the last reasoning in full, or the Nth from the end
 /todo                     show the to-do list of the agent

@@ -65,6 +65,8 @@ struct CastMember {
     gone: bool,
     is_child: bool,
     at_work: bool,
+    /// The first line of its first input.
+    task: String,
     /// The calls of it that a person is asked about.
     asked: Vec<ToolCallId>,
 }
@@ -246,6 +248,7 @@ impl LiveAgents {
             gone: false,
             is_child,
             at_work: false,
+            task: String::new(),
             asked: Vec::new(),
         });
         // Something may be known of it before its name is.
@@ -292,23 +295,6 @@ impl LiveAgents {
 }
 
 impl CastMember {
-    /// Notes whether an agent is at work, whether it is gone, and which of its calls people are asked about.
-    fn stands(&mut self, event: &RuntimeEvent) {
-        match event {
-            RuntimeEvent::AgentDestroyed(_) => (self.gone, self.at_work) = (true, false),
-            RuntimeEvent::RunStarted(_) => self.at_work = true,
-            RuntimeEvent::RunFinished(_) => {
-                self.at_work = false;
-                self.asked.clear();
-            }
-            RuntimeEvent::ApprovalRequested(asked) => self.asked.push(asked.tool_call_id.clone()),
-            RuntimeEvent::ApprovalSettled(settled) => self.asked.retain(|id| *id != settled.tool_call_id),
-            RuntimeEvent::ToolExecuting(call) => self.asked.retain(|id| *id != call.tool_call_id),
-            RuntimeEvent::ToolCallAnswered(call) => self.asked.retain(|id| *id != call.tool_call_id),
-            _ => {}
-        }
-    }
-
     /// The screen has another width now.
     fn set_width(&mut self, width: usize) {
         let room = width.saturating_sub(self.label_width);
@@ -392,6 +378,7 @@ impl CastMember {
     }
 }
 
+mod at_work;
 mod child_answer;
 #[cfg(test)]
 mod tests;
