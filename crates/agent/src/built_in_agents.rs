@@ -80,7 +80,7 @@ fn tool(known: &[(&str, &str)]) -> ToolSpec {
     });
     let agents: String = known
         .iter()
-        .map(|(name, does)| ["\n- ", name, ": ", does].concat())
+        .map(|&(name, does)| ["\n- ", name, ": ", does].concat())
         .collect();
     let about = format!(
         "Gives work to another agent with a context of its own, and returns its answer. Calls in one answer run at the same time.{agents}"
@@ -156,5 +156,43 @@ pub(crate) fn followed_change(
         | ConfigChange::Guard(_)
         | ConfigChange::ServerRules(_)
         | ConfigChange::PlanMode(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixtures;
+    use crate::token_estimate::estimate_tool;
+
+    fn maker() -> AgentConfig {
+        AgentConfig {
+            built_in_agents: BUILT_IN_AGENTS.map(str::to_owned).into(),
+            rules_version: since::BUILT_IN_AGENTS,
+            ..fixtures::config()
+        }
+    }
+
+    #[test]
+    fn the_tool_costs_little_in_each_request() {
+        let tokens = offered(&maker()).map(|tool| estimate_tool(&tool));
+        assert!(tokens.is_some_and(|tokens| tokens < 115), "{tokens:?}");
+    }
+
+    #[test]
+    fn it_is_offered_only_by_name_by_new_rules_and_beside_no_tool_of_its_name() {
+        let without = AgentConfig {
+            built_in_agents: Vec::new(),
+            ..maker()
+        };
+        let older = AgentConfig {
+            rules_version: since::BUILT_IN_AGENTS - 1,
+            ..maker()
+        };
+        let mut taken = maker();
+        taken.tools = Arc::from([own_tool(DELEGATE, String::new(), json!({}))]);
+        for config in [without, older, taken] {
+            assert_eq!(offered(&config), None);
+        }
     }
 }

@@ -842,6 +842,11 @@ fn an_agent_of_empty_settings_has_the_defaults_of_every_new_agent() {
     assert_eq!(agent.condensing, usual.condensing);
     assert_eq!(agent.tool_search, usual.tool_search);
     assert_eq!(agent.stuck, usual.stuck);
+    assert_eq!(agent.built_in_agents, ["general", "explore"]);
+    assert!(
+        usual.built_in_agents.is_empty(),
+        "a library names its agents itself"
+    );
 }
 
 #[test]

@@ -13,8 +13,9 @@ use agentx_runtime::{
 };
 use agentx_testing::{Gate, MemoryWorld, ModelScript, fixture};
 use agentx_types::{
-    AgentConfig, AgentKind, AgentStateId, ApprovalDecision, ApprovalMode, ContentPart, EnvironmentEvent,
-    IntentPattern, IntentRule, ModelRequest, Route, Routing, RunStatus, RuntimeEvent, ToolStatus,
+    AgentConfig, AgentKind, AgentStateId, ApprovalDecision, ApprovalMode, ConfigChange, ContentPart,
+    EnvironmentEvent, IntentPattern, IntentRule, ModelRequest, ModelSpec, RULES_VERSION, Route, Routing,
+    Rule, RuleEffect, RunStatus, RuntimeEvent, ToolStatus,
 };
 use serde_json::json;
 
@@ -486,4 +487,98 @@ async fn a_router_goes_on_in_another_process_and_stops_with_its_child() {
     say(&session, "find it").await;
     session.interrupt(None).await.unwrap();
     assert_eq!(until_finished(&session, 2).await, RunStatus::Interrupted);
+}
+
+/// An agent that may delegate to built-in agents only.
+fn without_files(rules_version: u32) -> AgentConfig {
+    AgentConfig {
+        built_in_agents: vec!["general".into(), "explore".into()],
+        approval: ApprovalMode::Ask,
+        rules_version,
+        ..fixture::config()
+    }
+}
+
+fn to_general() -> ModelScript {
+    ModelScript::call("call_1", "delegate", json!({"agent": "general", "input": "look"}))
+}
+
+/// The last configuration of the agent with this id.
+fn last_config(world: &MemoryWorld, id: &AgentStateId) -> AgentConfig {
+    let mut fold = SessionFold::new(world.session_id.clone());
+    let mut last = None;
+    for fact in world.log.facts(&world.session_id) {
+        fold.advance(&fact);
+        last = fold.agent(id).map(|agent| agent.config().clone()).or(last);
+    }
+    AgentConfig::clone(&last.unwrap())
+}
+
+#[tokio::test]
+async fn a_built_in_agent_at_work_follows_the_agent_that_made_it() {
+    let rule = |effect, tool: &str| Rule {
+        effect,
+        tool: tool.to_owned(),
+        argument: None,
+        path: None,
+        workspace: None,
+        origin: None,
+    };
+    let allowed = rule(RuleEffect::Allow, "write");
+    let mut config = without_files(RULES_VERSION);
+    config.rules = vec![rule(RuleEffect::Allow, "edit")];
+    let other = ModelSpec {
+        id: "fixture-2".into(),
+        ..config.model.clone()
+    };
+    let gate = Gate::closed();
+    let world = MemoryWorld::new([
+        to_general(),
+        ModelScript::new().then_stall(&gate).then_text("done"),
+        ModelScript::text("It is done."),
+    ]);
+    let session = world.open_new(config).await;
+    let mut live = session.subscribe(0, View::Runtime).await.unwrap();
+    say(&session, "go").await;
+    let is_child = |event: &RuntimeEvent| matches!(event, RuntimeEvent::AgentStarted(started) if started.parent.is_some());
+    let child = until(&session, is_child).await.unwrap();
+    for change in [
+        ConfigChange::Model(Box::new(other.clone())),
+        ConfigChange::Approval(ApprovalMode::Auto),
+        ConfigChange::Rules(vec![allowed.clone()]),
+    ] {
+        session.change(change).await.unwrap();
+    }
+    let now = last_config(&world, &child);
+    assert_eq!((now.model, now.approval), (other, ApprovalMode::Auto));
+    assert_eq!(now.rules, [allowed], "a rule that was taken back is gone");
+    session
+        .change(ConfigChange::Approval(ApprovalMode::Deny))
+        .await
+        .unwrap();
+    assert_eq!(last_config(&world, &child).approval, ApprovalMode::Deny);
+    gate.open();
+    assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
+    assert_eq!(result(&world, "call_1"), (ToolStatus::Success, "done".to_owned()));
+    session.close().await;
+    let mut frames = Vec::new();
+    while let Some(delivery) = live.next().await {
+        if let Delivery::Runtime(event) = delivery {
+            frames.push(serde_json::to_string(event.as_ref()).unwrap());
+        }
+    }
+    check_replay(&world, &frames);
+}
+
+#[tokio::test]
+async fn an_older_session_has_no_built_in_agents() {
+    let world = MemoryWorld::new([to_general(), ModelScript::text("I do it myself.")]);
+    let session = world.open_new(without_files(RULES_VERSION - 1)).await;
+    say(&session, "go").await;
+    assert_eq!(until_finished(&session, 1).await, RunStatus::Completed);
+    let (status, text) = result(&world, "call_1");
+    assert_eq!(status, ToolStatus::Invalid);
+    assert!(text.contains("There is no tool \"delegate\""), "{text}");
+    let requests = world.model.requests();
+    assert!(requests[0].tools.iter().all(|tool| tool.name != "delegate"));
 }

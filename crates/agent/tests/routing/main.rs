@@ -12,6 +12,8 @@ mod acts;
 #[cfg(test)]
 mod budgets;
 #[cfg(test)]
+mod built_in;
+#[cfg(test)]
 mod choices;
 #[cfg(test)]
 mod family;
