@@ -30,8 +30,8 @@
 //! | [`stuck`] | the detection of agents that repeat themselves |
 //! | `tools` | tools that the agent serves itself, the search for others, and checks of arguments |
 //!
-//! `agent.rs` has the type [`Agent`], `context.rs` its arguments and results, and `ledger.rs` the calls of a
-//! round.
+//! `agent.rs` has the type [`Agent`], `context.rs` its arguments and results, `ledger.rs` the calls of a
+//! round, and `built_in_agents.rs` the agents that need no file.
 //!
 //! ```
 //! use agentx_agent::{Agent, StepContext, fixtures};

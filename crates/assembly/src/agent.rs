@@ -80,8 +80,8 @@ impl Assembly<'_> {
         Err(AssemblyError::Mistakes { name, mistakes })
     }
 
-    /// Replaces built-in agents of an agent without a file by those of files. A name whose file cannot be used
-    /// has no agent: the built-in one may do more than the file allows.
+    /// Replaces built-in agents of an agent without a file by those of files. A name whose file cannot be
+    /// used has no agent: the built-in one may do more than the file allows.
     pub(crate) fn replace_built_in(&self, mut config: AgentConfig, names: &[String]) -> AgentConfig {
         config.built_in_agents.retain(|name| !names.contains(name));
         let mut uses = Vec::new();

@@ -27,7 +27,8 @@ impl NodeRuntime {
     }
 
     /// Replaces the built-in agents of a new session's agent by those of files with the same names. Members
-    /// of a server keep the built-in ones: nobody has fitted an agent of the operator's files to their bounds.
+    /// of a server keep the built-in ones: nobody has fitted an agent of the operator's files to their
+    /// bounds.
     pub(crate) fn replace_built_in(&self, config: AgentConfig) -> AgentConfig {
         let server = self.server_rules();
         let is_of_member = server.is_some_and(|rules| rules.member_directory.is_some());

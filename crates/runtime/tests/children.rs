@@ -540,7 +540,10 @@ async fn a_built_in_agent_at_work_follows_the_agent_that_made_it() {
     let session = world.open_new(config).await;
     let mut live = session.subscribe(0, View::Runtime).await.unwrap();
     say(&session, "go").await;
-    let is_child = |event: &RuntimeEvent| matches!(event, RuntimeEvent::AgentStarted(started) if started.parent.is_some());
+    let is_child = |event: &RuntimeEvent| match event {
+        RuntimeEvent::AgentStarted(started) => started.parent.is_some(),
+        _ => false,
+    };
     let child = until(&session, is_child).await.unwrap();
     for change in [
         ConfigChange::Model(Box::new(other.clone())),

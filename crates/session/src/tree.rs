@@ -309,8 +309,8 @@ impl AgentTree {
     }
 
     /// Applies a change of an agent's rules to the existing agents below it, and any change of it to the
-    /// built-in ones that it made. From version 7 of the rules on; before, it applied only to agents that were
-    /// created later.
+    /// built-in ones that it made. From version 7 of the rules on; before, it applied only to agents that
+    /// were created later.
     fn pass_on_rules<H: FnMut(AgentStep<'_>)>(&mut self, dispatch: &mut AgentDispatch<'_, H>) {
         let fact = dispatch.fact;
         let (EnvironmentEvent::ConfigChanged(ConfigChanged { change, .. }), Some(of)) =

@@ -34,8 +34,8 @@ impl ReactAgent {
         tool.map(|tool| tool.with_checked(is_checked))
     }
 
-    /// Answers a call of one of the machine's own tools, or asks the person; `None` for any other call and for
-    /// `delegate`. An `Err` is the message to the model about its arguments.
+    /// Answers a call of one of the machine's own tools, or asks the person; `None` for any other call and
+    /// for `delegate`. An `Err` is the message to the model about its arguments.
     pub(super) fn answer_by_itself(
         &self,
         call: &RequestedCall,

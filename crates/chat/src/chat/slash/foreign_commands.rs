@@ -43,7 +43,7 @@ pub const FOREIGN_COMMANDS: &ForeignCommands = &[
     ),
     (
         &["agents"],
-        "`agentx agents` lists them; `agentx --agent NAME` uses one",
+        "/jobs lists those at work; `agentx agents` lists those in files, `agentx --agent NAME` uses one",
     ),
     (
         &["bashes", "tasks", "ps", "background"],
