@@ -241,9 +241,21 @@ async fn who_serves_what_is_listed_with_what_came_of_it() {
 
     let listed = agent.runtime().reactors().await.unwrap();
     let names: Vec<&str> = listed.iter().map(|reactor| reactor.name.as_str()).collect();
-    assert_eq!(names, ["timers", "models", "condenser", "tools", "house", "idle"]);
+    assert_eq!(
+        names,
+        [
+            "timers",
+            "models",
+            "condenser",
+            "tools",
+            "rules",
+            "model",
+            "house",
+            "idle"
+        ]
+    );
     let is_built_in = |reactor: &ReactorInfo| reactor.state == ReactorState::BuiltIn;
-    assert!(listed[..4].iter().all(is_built_in) && !listed[4..].iter().any(is_built_in));
+    assert!(listed[..6].iter().all(is_built_in) && !listed[6..].iter().any(is_built_in));
     assert_eq!(listed[1].serves[0].settled, 4, "the models were asked four times");
     let came_of = |served: &ServedInfo| (served.name.clone(), served.settled, served.lost, served.in_flight);
     let came: Vec<_> = listed[4].serves.iter().map(came_of).collect();

@@ -20,7 +20,10 @@ const SCREEN: [(&str, &[&str]); 6] = [
             "approvals",
         ],
     ),
-    ("servers", &["serve", "mirror", "identity", "waits", "schedule"]),
+    (
+        "servers",
+        &["serve", "exec-server", "mirror", "identity", "waits", "schedule"],
+    ),
     (
         "settings",
         &["config", "secrets", "doctor", "sandbox", "completions", "man"],

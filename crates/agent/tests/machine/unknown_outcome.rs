@@ -126,6 +126,7 @@ fn if_nobody_can_answer_the_model_is_told_that_nobody_knows() {
     // The question is open, and the next program cannot ask.
     let mut session = cut_off(|_| {});
     session.change(ConfigChange::Approval(ApprovalMode::Deny));
+    session.restart();
     session.result("b", "seen");
     assert!(result(&session).contains(UNKNOWN), "{}", result(&session));
 

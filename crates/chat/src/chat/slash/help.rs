@@ -134,8 +134,8 @@ Model
 
 Permission
 /plan [TASK|off]          plan mode: nothing is changed or run until you accept a plan
-/approve-mode [ask|accept-edits|plan|auto|deny]  choose what happens to calls that no rule covers (Shift-Tab)
-/approvals [test CALL|remove N|overrule [N]]  list the approval rules; test a call; remove a rule; allow a call that a judge refused
+/approve-mode [MODE]      choose what happens to calls that no rule covers: ask, accept-edits, plan, auto, deny (Shift-Tab)
+/approvals [test CALL|remove N|overrule]  list the approval rules; test a call; remove a rule; allow a call that a judge refused
 
 While it works
 /steer TEXT               send a message to the agent while it works (Ctrl-S)

@@ -59,8 +59,6 @@ fn first_line(message: &Message) -> String {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
-    use std::sync::Arc;
-
     use agentx::types::{
         AgentStarted, Envelope, EventDraft, Role, RunFinished, RunId, RunStarted, RunStatus, SessionId,
         Source, Timestamp, UserMessageAdded,
@@ -81,9 +79,7 @@ mod tests {
             content: vec![ContentPart::text(text)],
             by: None,
         };
-        UserMessageAdded {
-            message: Arc::new(message),
-        }
+        UserMessageAdded { message }
     }
 
     #[test]

@@ -77,6 +77,6 @@ mod tests {
         transcript.delegated("writer", "writer", &"agt_c_1_2".into());
         transcript.delegated("writer", "writer", &"agt_e_1_2".into());
         let said: String = transcript.take().into_iter().map(|piece| piece.text).collect();
-        assert_eq!(said, "● story  {\"topic\":\"sea\"}\n");
+        assert_eq!(said, "● story  sea\n");
     }
 }
