@@ -161,7 +161,7 @@ fn one_key_leaves_a_server_that_is_gone_and_the_hint_names_the_server() {
     desk.keys("\u{4}");
     desk.wait_for("stopped waiting for an answer");
     assert_eq!(desk.end(), Some(0));
-    let said = format!("`agentx --connect {url}");
+    let said = format!("continue with: agentx --connect {url}");
     assert!(shows(&desk, &said), "{said}: {:#?}", desk.lines());
 }
 

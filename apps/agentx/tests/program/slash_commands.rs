@@ -335,7 +335,7 @@ fn shift_tab_changes_who_decides_and_records_it() {
         ),
     ];
     // The first steps are repeated because the modes before them differ then.
-    for (said, row) in steps.iter().cycle().take(6) {
+    for (said, row) in steps.iter().cycle().take(8) {
         chat.keys("\u{1b}[Z");
         chat.wait_for(said);
         chat.wait_for(row);
@@ -383,7 +383,8 @@ fn accepted_edits_are_made_and_commands_are_still_asked_about() {
     chat.keys("run touch made\r");
     chat.wait_for("allow? y once");
     chat.keys("n\r");
-    chat.wait_for("refused");
+    chat.wait_for("`bash` did not work");
+    chat.wait_for_last("›");
     chat.keys("/approve-mode\r");
     chat.wait_for("edits of files are made without asking");
     chat.keys("\u{4}");

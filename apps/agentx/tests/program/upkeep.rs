@@ -39,11 +39,12 @@ fn a_doctor_looks_at_everything() {
         "{text}"
     );
     assert_eq!(
-        names[..11],
+        names[..12],
         [
             "configuration",
             "model",
             "keys",
+            "approvals",
             "MCP servers",
             "server",
             "database",

@@ -18,6 +18,8 @@ use crate::exit::exit_words::leaves;
 const ASK_USER: &str = "ask_user";
 /// The reason of a question about a run that has reached a limit.
 const AT_LIMIT: &str = "a limit of the run is reached";
+/// The reason of a question about a call that a crash interrupted.
+const UNKNOWN_OUTCOME: &str = "it is unknown whether the call had its effect";
 /// Maximum length of the call in a question, in characters.
 const LONGEST_CALL: usize = 200;
 /// The line that gives no answer.
@@ -73,6 +75,8 @@ pub(crate) fn text_with_plan(
         "the model asks you"
     } else if is_at_limit {
         AT_LIMIT
+    } else if request.reason == UNKNOWN_OUTCOME {
+        UNKNOWN_OUTCOME
     } else {
         "the agent repeats itself"
     };
@@ -238,6 +242,18 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("cargo test") && !text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn a_question_about_an_unknown_outcome_says_so() {
+        let asked = with_choices(&["done", "not done", "run again"]);
+        let mut request = request("bash");
+        request.reason = UNKNOWN_OUTCOME.into();
+        let text = text(&request, &asked, AnsiStyle::default());
+        assert!(
+            text.contains(UNKNOWN_OUTCOME) && !text.contains("repeats itself"),
+            "{text}"
+        );
     }
 
     #[test]

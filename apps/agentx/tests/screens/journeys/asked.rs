@@ -54,7 +54,7 @@ fn a_key_answers_at_once_and_only_what_was_seen() {
     chat.wait_for_seconds("bash runs");
     // Hit three times: the second question is not answered by it, nor is what is written.
     chat.keys("\u{1b}y\u{1b}y\u{1b}y");
-    chat.wait_for("path: c.txt");
+    chat.wait_for("wants to write c.txt");
     chat.wait_for_last("this question just appeared; press the key again to answer");
     chat.wait_for_seconds("bash runs");
     chat.keys("\u{1b}n");
@@ -65,7 +65,7 @@ fn a_key_answers_at_once_and_only_what_was_seen() {
     chat.keys("\u{15}");
     chat.wait_for_prompt();
     chat.leave();
-    chat.each_once(["path: b.txt", "allowed once", "path: c.txt"]);
+    chat.each_once(["wants to write b.txt", "allowed once", "wants to write c.txt"]);
     assert!(world.path("b.txt").exists() && !world.path("c.txt").exists());
 }
 
