@@ -49,7 +49,8 @@ fn the_page_has_every_command() {
         .map(|line| {
             let words = line.split_whitespace().skip(1);
             let words: Vec<&str> = words
-                .take_while(|word| word.chars().all(|c| c.is_ascii_lowercase()))
+                .take_while(|word| !word.starts_with('-'))
+                .take_while(|word| word.chars().all(|c| c.is_ascii_lowercase() || c == '-'))
                 .collect();
             words.join(" ")
         })

@@ -118,7 +118,7 @@ async fn tools_run_in_the_directory_of_the_server() {
     assert_eq!(outside.status, ToolStatus::Denied, "{}", text(&outside));
 }
 
-/// Where a relay passes connections on to, and which it cuts off.
+/// The target of a relay, and the connections that it cuts off.
 struct RelayPlan {
     to: Mutex<SocketAddr>,
     /// The place to pass on to after the next cut.

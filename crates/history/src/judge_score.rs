@@ -1,5 +1,5 @@
-//! The agreement of analyzers with people: for each call that an analyzer assessed and a person decided about,
-//! whether both said the same. Everything is in the log, so this is a fold of it.
+//! The agreement of analyzers with people: for each call that an analyzer assessed and a person decided
+//! about, whether both said the same. Everything is in the log, so this is a fold of it.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! The tokens with which programs of people use `/mcp` of the server of this directory, and those of web pages
-//! (`page_tokens.rs`): the file `mcp_tokens.json`. It has the hash of each token, never the token.
+//! The tokens with which programs of people use `/mcp` of the server of this directory, and those of web
+//! pages (`page_tokens.rs`): the file `mcp_tokens.json`. It has the hash of each token, never the token.
 
 use std::path::PathBuf;
 
@@ -58,7 +58,8 @@ impl McpToken {
         prefix: &str,
         owner: &McpTokenOwner,
         name: &str,
-        (made_at_ms, expires_at_ms): (u64, u64),
+        made_at_ms: u64,
+        expires_at_ms: u64,
     ) -> Result<(Self, String), NoRandomness> {
         let text = format!("{prefix}{}", token_text(&random_bytes::<32>()?));
         let entry = Self {
@@ -149,7 +150,7 @@ impl Keyring {
         made_at_ms: u64,
         expires_at_ms: u64,
     ) -> Result<(McpToken, String), McpTokenError> {
-        let (entry, text) = McpToken::new(MCP_TOKEN, owner, name, (made_at_ms, expires_at_ms))?;
+        let (entry, text) = McpToken::new(MCP_TOKEN, owner, name, made_at_ms, expires_at_ms)?;
         let lock = files::lock(&self.directory)?;
         let mut tokens = self.mcp_tokens()?;
         tokens.retain(|known| known.expires_at_ms > made_at_ms);

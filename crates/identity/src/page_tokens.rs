@@ -1,6 +1,6 @@
 //! The tokens of web pages: each signs one browser in as its person, until it expires or is taken back. They
-//! are in the list of tokens for `/mcp`, so that a person sees and takes back both kinds in one place, and both
-//! end when the trust in their person does.
+//! are in the list of tokens for `/mcp`, so that a person sees and takes back both kinds in one place, and
+//! both end when the trust in their person does.
 
 use crate::mcp_tokens::{McpToken, McpTokenError, McpTokenOwner};
 use crate::{Keyring, files};
@@ -11,8 +11,8 @@ pub const PAGE_TOKEN: &str = "agentx_page_";
 pub const PAGE_TOKENS_OF_KEY: usize = 16;
 
 impl Keyring {
-    /// Makes a token of `owner` for the web page in the browser `name`. If the key has as many as it may have,
-    /// its oldest one is removed. Returns the entry, and the token itself, which is kept nowhere.
+    /// Makes a token of `owner` for the web page in the browser `name`. If the key has as many as it may
+    /// have, its oldest one is removed. Returns the entry, and the token itself, which is kept nowhere.
     ///
     /// # Errors
     /// Returns an error if the list cannot be read or written, or the system has no randomness.
@@ -35,7 +35,7 @@ impl Keyring {
         made_at_ms: u64,
         expires_at_ms: u64,
     ) -> Result<(McpToken, String), McpTokenError> {
-        let (mut entry, text) = McpToken::new(PAGE_TOKEN, owner, name, (made_at_ms, expires_at_ms))?;
+        let (mut entry, text) = McpToken::new(PAGE_TOKEN, owner, name, made_at_ms, expires_at_ms)?;
         entry.page = true;
         let lock = files::lock(&self.directory)?;
         let mut tokens = self.mcp_tokens()?;

@@ -1,5 +1,18 @@
 //! A program as analyzer: it reads a request as JSON from its standard input, and writes its verdict as JSON.
 //! docs/APPROVALS.md has both forms. It is started once for each call, and killed at the time limit.
+//!
+//! The program runs in `/`, because the folder of a session may be a stranger's and may hold files that
+//! programs read by themselves. It gets none of the variables that hold keys of providers. Its standard error
+//! is not read.
+//!
+//! | the program | the verdict |
+//! | --- | --- |
+//! | exits with 0 and prints one JSON object of at most 64 KiB | as the object says |
+//! | prints anything else, or more | `UNKNOWN`, with the reason |
+//! | exits with another code, dies by a signal, or does not start | `UNKNOWN`, with the code |
+//! | does not end in the time of its settings | `UNKNOWN`, after it was killed |
+//!
+//! A program that closes its standard input early is not at fault: its answer counts.
 
 use std::io;
 use std::process::Stdio;
@@ -53,7 +66,18 @@ impl SecurityAnalyzer for ProgramAnalyzer {
     }
 }
 
-/// The request as programs and servers read it.
+/// The request as programs and servers read it:
+///
+/// | field | content |
+/// | --- | --- |
+/// | `tool_call_id` | the id of the call, as events name it |
+/// | `tool`, `access`, `input` | the name of the tool, what it may do at most, and the arguments |
+/// | `workspace` | the directory in which the session works |
+/// | `task` | the input of the person that the run answers |
+/// | `evidence` | signs of injected instructions that were found in the arguments, as sentences |
+/// | `decided` | what people decided about earlier verdicts of this session |
+///
+/// Output of tools is not part of it: a page or a file could ask for the call in the name of the person.
 pub(crate) fn document(assess: &AssessRisk) -> Value {
     json!({
         "tool_call_id": assess.tool_call_id,
@@ -67,7 +91,8 @@ pub(crate) fn document(assess: &AssessRisk) -> Value {
     })
 }
 
-/// Runs the program with this input; returns its output, or the reason why there is none.
+/// Runs the program with this input; returns its output, or the reason why there is none. Writing and reading
+/// go on at the same time, so a program that answers before it has read everything blocks nobody.
 async fn run(mut command: Command, input: String) -> Result<String, String> {
     let failed = |error: io::Error| format!("the program failed: {error}");
     let mut child = command

@@ -116,7 +116,7 @@ async fn a_session_whose_creation_was_cut_off_is_made_once() {
     );
 }
 
-/// What a program says that is no AgentX server.
+/// An answer of a program that is not an AgentX server.
 #[derive(Clone, Copy, Debug)]
 enum Nonsense {
     /// An answer of another kind.

@@ -1,4 +1,5 @@
-//! Analyzers of risk through the driver: whatever happens to one, there is one verdict, and the call is decided.
+//! Analyzers of risk through the driver: whatever happens to one, there is one verdict, and the call is
+//! decided.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::sync::Arc;

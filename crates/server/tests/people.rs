@@ -257,12 +257,15 @@ async fn whatever_a_person_causes_is_on_record_as_theirs() {
             ("rename", json!({"title": "Lunch"})),
         ];
         for (command, args) in commands {
-            let frame = json!({"session_id": session, "command": command, "args": forged(args)});
+            let wrong = json!({"session_id": session, "command": command, "args": forged(args.clone())});
+            let refused = client.ask("system_command", wrong).await;
+            assert_eq!(refused["event"], "refused", "{command}: {refused}");
+            let frame = json!({"session_id": session, "command": command, "args": args});
             client.accepted("system_command", forged(frame)).await;
         }
         let interrupt = forged(json!({"session_id": session}));
         client.accepted("interrupt", interrupt).await;
-        let retry = json!({"session_id": session, "command": "retry", "args": forged(json!({}))});
+        let retry = json!({"session_id": session, "command": "retry", "args": {}});
         client.accepted("system_command", forged(retry)).await;
         let release = json!({"session_id": session, "wish": "release"});
         client.accepted("wheel", release).await;

@@ -19,9 +19,10 @@ use agentx_types::{
 /// | `start_timer` | nothing | `timer_fired` |
 /// | any other | nothing | none |
 ///
-/// Facts of a tool name its own call, or a call inside it, and a verdict names the assessed call. A tool may also create agents below its own, send
-/// them inputs, interrupt them and close them; such a fact has [`Source::Agent`] and names no person. Every
-/// fact has the action as its cause, and none has the source of a person or of the runtime.
+/// Facts of a tool name its own call, or a call inside it, and a verdict names the assessed call. A tool may
+/// also create agents below its own, send them inputs, interrupt them and close them; such a fact has
+/// [`Source::Agent`] and names no person. Every fact has the action as its cause, and none has the source of
+/// a person or of the runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FactPermit {
     action_id: ActionId,

@@ -136,8 +136,11 @@ fn table() -> Vec<Route> {
 }
 
 /// Routes that [`table`] does not have, each with the test that requests it.
-const ELSEWHERE: [(&str, &str); 16] = [
-    // In the tests of the server: `mcp` and `mcp_tokens`.
+const ELSEWHERE: [(&str, &str); 19] = [
+    // In the tests of the server: `pages`, `webhooks`, `mcp` and `mcp_tokens`.
+    ("POST", "/v1/auth/page"),
+    ("POST", "/v1/auth/code"),
+    ("POST", "/v1/hooks/{id}"),
     ("POST", "/mcp"),
     ("GET", "/v1/tokens"),
     ("DELETE", "/v1/tokens/{id}"),

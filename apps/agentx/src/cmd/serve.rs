@@ -60,7 +60,7 @@ async fn serve(
         .map_err(serve_error)?
         .with_routes(agentx_server::page::routes())
         .reloading(changed_settings(global, loaded));
-    greet(settings, args, (&server, global.json), console)?;
+    greet(settings, args, &server, global.json, console)?;
     let watching = waiting::beside_server(global, watched, &settings.data_dir)?;
     let ended = until_told(server, signals, console).await;
     if ended.is_ok() {
@@ -152,7 +152,8 @@ fn limits(args: &LimitArgs) -> ServerLimits {
 fn greet(
     settings: &Settings,
     args: &ServeArgs,
-    (server, json): (&Server, bool),
+    server: &Server,
+    json: bool,
     console: &mut Console,
 ) -> Result<(), ChatError> {
     let is_shown = args.open || json || console.terminal.error;

@@ -7,18 +7,14 @@
 //! | [`stream`], [`answer`] | the pieces of the model's answer, and the complete answer |
 //! | [`calls`], [`decisions`], [`nested_calls`], [`script_steps`] | tools, approvals, calls by tools, steps |
 //! | [`own_tools`], [`questions`] | tools that the machine answers itself, questions |
-//! | [`cut_off`] | answers that end at their maximum length |
-//! | [`answer_schema`] | an answer that has to fit a schema |
+//! | [`cut_off`], [`answer_schema`] | answers that end at their maximum length; that have to fit a schema |
 //! | [`assessing`] | the risk of calls, and refusals that a person overrules |
-//! | [`built_context`] | context that services build for a run |
-//! | [`children`] | agents that this one created |
+//! | [`built_context`], [`children`] | context that services build; agents that this one created |
 //! | [`config_change`], [`fallback`] | changes of the configuration; another model for the rest of a run |
-//! | [`condense`], [`wanted_summary`], [`counted`] | summaries; what is left out by count |
-//! | [`overflow`], [`repair`] | conversations that do not fit, requests that are refused |
-//! | [`stuck`] | agents that repeat themselves |
-//! | [`waits`], [`unknown_outcome`] | calls that wait for a time; calls that a crash interrupted |
-//! | [`stop`], [`recover`] | interrupts, limits and errors; open work of another process |
-//! | [`request_now`] | no facts: the request that a model call would send now |
+//! | [`condense`], [`wanted_summary`], [`counted`] | summaries; messages that are left out by their number |
+//! | [`stuck`], [`waits`] | agents that repeat themselves; calls that wait for a time |
+//! | [`stop`], [`recover`], [`unknown_outcome`] | interrupts, limits and errors; work of another process |
+//! | [`overflow`], [`repair`], [`request_now`] | requests that do not fit, are refused, or would be sent now |
 //!
 //! A run goes in rounds. `call_model` requests a call; the assembler assembles the stream; [`answer`] takes
 //! the calls into the ledger, where each is run, waits for a person, or is answered. After each change,

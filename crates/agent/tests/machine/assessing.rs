@@ -1,5 +1,5 @@
-//! Calls that analyzers assess before they are decided: the verdict comes first, a missing one is unknown, and a
-//! person overrules a refusal later.
+//! Calls that analyzers assess before they are decided: the verdict comes first, a missing one is unknown,
+//! and a person overrules a refusal later.
 
 use agentx_types::*;
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! The signs of injected instructions, measured on made-up cases: 60 attacks and 60 harmless calls. The counts
-//! are exact, and docs/APPROVALS.md states them, so neither changes unnoticed.
+//! The signs of injected instructions, measured on made-up cases: 60 attacks and 60 harmless calls. The
+//! counts are exact, and docs/APPROVALS.md states them, so neither changes unnoticed.
 
 use agentx_agent::security::{OutsideText, injection_signs};
 use agentx_types::{Access, ToolSpec};

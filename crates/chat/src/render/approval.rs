@@ -1,6 +1,5 @@
 //! The question about a tool call, and the answers that a person may type.
 
-use super::approval_reply::ApprovalReply;
 use agentx::config::show_rule;
 use agentx::runtime::command_severity::{Grade, of_command};
 use agentx::runtime::{FileChangePreview, PendingApproval};
@@ -8,6 +7,8 @@ use agentx::types::{ApprovalDecision, ApprovalRequested, Rule};
 use serde_json::Value;
 
 use super::answers::Answers;
+use super::approval_notes;
+use super::approval_reply::ApprovalReply;
 use super::asked::{self, PlanLook};
 use super::clean::visible;
 use super::form_reply;
@@ -85,7 +86,16 @@ pub(crate) fn question_text(
             .answers
             .is_none_or(|answers| answers.has(ApprovalDecision::Always))
         && request.form.is_none();
-    let mut text = question_lines(request, file, diff, (keeps, how.is_brief), style);
+    let mut text = question_lines(
+        request,
+        file,
+        diff,
+        QuestionLook {
+            keeps,
+            is_brief: how.is_brief,
+        },
+        style,
+    );
     if keeps && how.answers.is_some() {
         let other_rule = if how.is_brief { "" } else { OTHER_RULE };
         text = format!("{}{}\n", text.trim_end(), style.dim(other_rule));
@@ -188,31 +198,32 @@ pub fn question(
         return asked::text(request, asked, style);
     }
     let diff = change(request, file, style);
-    question_lines(request, file, diff, (keeps, false), style)
+    question_lines(
+        request,
+        file,
+        diff,
+        QuestionLook {
+            keeps,
+            is_brief: false,
+        },
+        style,
+    )
 }
 
-/// Returns a note about the sandbox of the command; empty if there is none.
-fn held(request: &ApprovalRequested, file: &FileChangePreview, style: AnsiStyle) -> String {
-    let own = built_in(request).filter(|name| ["bash", "shell"].contains(name));
-    match own.and(file.sandbox.as_deref()) {
-        None => String::new(),
-        Some("unavailable") => {
-            let words = "  the sandbox does not work here, so this call will fail: see `agentx doctor`";
-            format!("{}\n", style.warn(words))
-        }
-        Some("none") => {
-            let words = "  not in a sandbox, because none works here: see `agentx doctor`";
-            format!("{}\n", style.warn(words))
-        }
-        Some(step) => format!("{}\n", style.dim(&format!("  in the sandbox: {}", visible(step)))),
-    }
+/// The parts of a question that depend on where it is shown.
+#[derive(Clone, Copy)]
+struct QuestionLook {
+    /// Whether "always" would save a rule.
+    keeps: bool,
+    /// Whether rows are left out that repeat another one.
+    is_brief: bool,
 }
 
 fn question_lines(
     request: &ApprovalRequested,
     file: &FileChangePreview,
     diff: Option<Vec<String>>,
-    (keeps, is_brief): (bool, bool),
+    look: QuestionLook,
     style: AnsiStyle,
 ) -> String {
     let wish = wish(request);
@@ -221,7 +232,7 @@ fn question_lines(
         style.warn(style.sign("?", "question:")),
         style.bold(&wish)
     );
-    let is_plain = is_brief && PLAIN_REASONS.contains(&request.reason.as_str());
+    let is_plain = look.is_brief && PLAIN_REASONS.contains(&request.reason.as_str());
     let reason = if request.reason.is_empty() || request.form.is_some() || is_plain {
         String::new()
     } else {
@@ -241,7 +252,7 @@ fn question_lines(
         let is_named = path
             .as_deref()
             .is_some_and(|path| wish.ends_with(&format!(" {path}")));
-        is_brief && name == "path" && is_named
+        look.is_brief && name == "path" && is_named
     };
     text.push_str(&arguments(&request.input, |name| {
         !in_diff(name) && !in_wish(name)
@@ -252,28 +263,16 @@ fn question_lines(
     for line in form.map(form_reply::numbered).into_iter().flatten() {
         text.push_str(&format!("{line}\n"));
     }
-    if let Some(place) = &file.leads_to {
-        text.push_str(&format!(
-            "{}\n",
-            style.warn(&format!("  it is a link to {}", visible(place)))
-        ));
-    }
-    if let Some(why) = reason_to_fail(request, file) {
-        let words = format!("  {why}, so this call will fail");
-        text.push_str(&format!("{}\n", style.warn(&words)));
-    }
-    if let Some(why) = &file.withheld {
-        let words = format!("  the current file is not shown: {}", visible(why));
-        text.push_str(&format!("{}\n", style.dim(&words)));
-    }
-    text.push_str(&held(request, file, style));
+    let is_command = built_in(request).is_some_and(|name| ["bash", "shell"].contains(&name));
+    let fails = reason_to_fail(request, file);
+    text.push_str(&approval_notes::notes(file, fails, is_command, style));
     text.push_str(&after);
     let mut say = |words: &str| text.push_str(&format!("{}\n", style.dim(words)));
     let place = match request.suggested.workspace {
         Some(_) => ", in this project",
         None => "",
     };
-    if keeps && request.form.is_none() {
+    if look.keeps && request.form.is_none() {
         let any = if is_whole_tool(request) { ANY_ARGUMENTS } else { "" };
         say(&format!("  always would save{place}: {}{any}", rule(request)));
     }

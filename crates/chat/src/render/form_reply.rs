@@ -1,7 +1,7 @@
 //! The question of a running tool, as an MCP server and the sandbox ask it: its choices, and the answer that
-//! a typed line is. It is answered with the same words as other questions: `y` accepts, with words behind it if
-//! it has fields; `n` and `-` decline; a number or the word itself takes one of its choices. Other words are
-//! messages to the agent, because an answer goes to another program.
+//! a typed line is. It is answered with the same words as other questions: `y` accepts, with words behind it
+//! if it has fields; `n` and `-` decline; a number or the word itself takes one of its choices. Other words
+//! are messages to the agent, because an answer goes to another program.
 
 use agentx::types::ApprovalDecision;
 use serde_json::Value;

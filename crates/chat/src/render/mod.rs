@@ -4,6 +4,7 @@ pub mod agents;
 pub mod answers;
 pub mod approval;
 pub(crate) mod approval_mode_word;
+mod approval_notes;
 pub mod approval_reply;
 pub(crate) mod asked;
 pub mod branches;

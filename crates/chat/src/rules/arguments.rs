@@ -36,7 +36,7 @@ pub enum ApprovalsCommand {
     },
     /// Show which calls in past sessions a new rule would have decided differently
     Replay(TrialArgs),
-    /// Show how often analyzers of risk agreed with people in past sessions, and each disagreement
+    /// Show how often analyzers of risk agreed with people in past sessions, and where not
     Score(ScoreArgs),
     /// List the calls that a judge refused in a session, or allow one of them
     Overrule(OverruleArgs),

@@ -1,5 +1,5 @@
-//! `agentx approvals score` and `agentx approvals overrule`: how analyzers of risk agreed with people, and the
-//! decision of a person about a call that a judge refused.
+//! `agentx approvals score` and `agentx approvals overrule`: how analyzers of risk agreed with people, and
+//! the decision of a person about a call that a judge refused.
 
 use std::collections::BTreeMap;
 

@@ -18,11 +18,8 @@ pub(super) fn describe(event: &EnvironmentEvent) -> String {
     use EnvironmentEvent as E;
     match event {
         E::UserMessage(message) => {
-            format!(
-                "{} says: {}",
-                person_or_owner(message.by.as_ref()),
-                text_in(&message.content)
-            )
+            let who = person_or_owner(message.by.as_ref());
+            format!("{who} says: {}", text_in(&message.content))
         }
         E::InterruptRequested(stop) => format!("{} stops the run", person_or_owner(stop.by.as_ref())),
         E::Approval(approval) => {

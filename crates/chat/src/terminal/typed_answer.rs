@@ -1,5 +1,5 @@
 //! Reads one line at a question that is asked before a chat opens. A paste answers no question, whatever it
-//! says, so it is told apart from what is typed.
+//! says, because a person may paste their first message.
 
 use std::io::{self, Write as _};
 

@@ -1,5 +1,5 @@
-//! Analyzers of risk: only the person names them and lets a judge allow calls; a folder may have more calls asked
-//! about.
+//! Analyzers of risk: only the person names them and lets a judge allow calls; a folder may have more calls
+//! asked about.
 
 use agentx_config::AnalyzerTarget;
 use agentx_types::{ConfirmationPolicy, SecurityRisk};

@@ -37,8 +37,9 @@ use crate::future::BoxFuture;
 /// timer emits nothing.
 ///
 /// If the future ends without a terminal event, the session records one: the model or the condenser failed
-/// with `no_answer`, the context has a `problem`, the risk is unknown, or the tool failed. So an action that reaches an effector
-/// of another kind is settled like any other. A timer gets no such event, because nobody waits for it.
+/// with `no_answer`, the context has a `problem`, the risk is unknown, or the tool failed. So an action that
+/// reaches an effector of another kind is settled like any other. A timer gets no such event, because nobody
+/// waits for it.
 pub trait Effector: Send + Sync {
     /// Performs `action`; the future completes after the last event. See [the contract](Self).
     fn perform(

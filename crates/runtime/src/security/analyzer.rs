@@ -92,7 +92,7 @@ impl Effector for AnalyzerResponder {
     }
 }
 
-/// Waits for an analyzer. After its time limit, or once nobody waits any more, it is told to stop, and the
+/// Waits for an analyzer. After its time limit, or once nobody waits any more, it has to stop, and the
 /// risk is unknown.
 async fn answer_within(
     limit: Duration,

@@ -116,8 +116,8 @@ impl Authenticator {
         })
     }
 
-    /// Takes back a token of a person, for `/mcp` or for a page. Waits for the disk. Returns whether the person had one with
-    /// this id.
+    /// Takes back a token of a person, for `/mcp` or for a page. Waits for the disk. Returns whether the
+    /// person had one with this id.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.

@@ -142,7 +142,8 @@ impl MemberBounds {
         }
     }
 
-    /// Describes what `after` and its agents may do beyond `before` and the server's settings; `None` if nothing.
+    /// Describes what `after` and its agents may do beyond `before` and the server's settings; `None` if
+    /// nothing.
     fn widened(&self, before: &AgentConfig, after: &AgentConfig) -> Option<String> {
         // All fields are named: a new field needs a decision here whether it can allow an agent more.
         let AgentConfig {

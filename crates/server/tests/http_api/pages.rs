@@ -1,4 +1,4 @@
-//! How a web page signs in: a code that counts once becomes a token, which opens what its person may open,
+//! The login of a web page: a code that counts once becomes a token, which opens what its person may open,
 //! over a restart, until the person takes it back.
 
 use agentx_identity::{Keyring, PAGE_TOKEN};

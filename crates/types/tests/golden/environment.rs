@@ -41,7 +41,7 @@ fn session_redacted() -> SessionRedacted {
                 hash: "cc".into(),
             }],
         }],
-        dropped: Vec::new(),
+        dropped: vec!["ee".into()],
     }
 }
 

@@ -369,8 +369,11 @@ fn childless() -> AgentConfig {
             max_tokens: 500,
         }],
         web_text: false,
-        security: None,
-        built_in_agents: Vec::new(),
+        security: Some(Box::new(SecuritySettings {
+            analyzers: vec![AnalyzerSpec::new("rules")],
+            ..SecuritySettings::default()
+        })),
+        built_in_agents: vec!["general".into()],
         built_in: None,
     }
 }

@@ -69,7 +69,7 @@ impl ReactAgent {
         let is_own = self.own_tool(&call.name).is_some();
         let stage = if is_own || !needs_assessment(&self.config, tool, &call.input, &verdict) {
             self.stage_for(&call, verdict, step)
-        } else if self.is_overruled(&call, tool) {
+        } else if self.take_overruling(&call, tool) {
             let outside_workspace = approval::is_outside_workspace(&self.config, tool, &call.input);
             self.stage_for(&call, Verdict::Allow { outside_workspace }, step)
         } else {
@@ -86,9 +86,9 @@ impl ReactAgent {
         self.ledger.add(call, stage);
     }
 
-    /// Returns whether a person overruled the refusal of exactly this call, and uses that up. A rule that
+    /// Uses up that a person overruled the refusal of exactly this call; `false` if nobody did. A rule that
     /// asks about the call still asks.
-    fn is_overruled(&mut self, call: &RequestedCall, tool: &ToolSpec) -> bool {
+    fn take_overruling(&mut self, call: &RequestedCall, tool: &ToolSpec) -> bool {
         let ruled = approval::explain_decision(&self.config, tool, &call.input);
         let is_asked = matches!(ruled.verdict, Verdict::Ask(_)) && !ruled.rules.is_empty();
         !is_asked && self.refused.take_allowed(&call.name, &call.input)

@@ -52,7 +52,8 @@ pub(crate) struct Token {
     person: Person,
     /// Until when it counts: milliseconds since 1970.
     expires_at_ms: u64,
-    /// The id of a token of a page, or of one that opens `/mcp` alone: `DELETE /v1/tokens/{id}` takes it back.
+    /// The id of a token of a page, or of one that opens `/mcp` alone: `DELETE /v1/tokens/{id}` takes it
+    /// back.
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
 }

@@ -35,7 +35,7 @@ pub(crate) struct TakenDelivery {
 }
 
 /// The answer to a delivery: the work is done later.
-pub(crate) struct AcceptedResponse(JsonResponse<TakenDelivery>);
+pub(crate) struct DeliveryResponse(JsonResponse<TakenDelivery>);
 
 pub(crate) async fn deliver(
     app: HandlerState,
@@ -43,7 +43,7 @@ pub(crate) async fn deliver(
     PathId(name): PathId,
     WebhookHeaders(headers): WebhookHeaders,
     RawBody(body): RawBody,
-) -> Result<AcceptedResponse, ApiError> {
+) -> Result<DeliveryResponse, ApiError> {
     let settings = app.state.settings();
     let found = settings.webhooks.iter().find(|webhook| webhook.name == name);
     let Some(webhook) = found else {
@@ -82,7 +82,7 @@ pub(crate) async fn deliver(
             error => problem("store", &error.to_string()),
         })
     });
-    Ok(AcceptedResponse(JsonResponse(TakenDelivery {
+    Ok(DeliveryResponse(JsonResponse(TakenDelivery {
         new: taken.await?,
         delivery: signed.key,
     })))
@@ -119,7 +119,7 @@ impl HandlerInput for WebhookHeaders {
     }
 }
 
-impl IntoResponse for AcceptedResponse {
+impl IntoResponse for DeliveryResponse {
     fn into_response(self) -> Response {
         let mut response = self.0.into_response();
         *response.status_mut() = axum::http::StatusCode::ACCEPTED;
@@ -127,7 +127,7 @@ impl IntoResponse for AcceptedResponse {
     }
 }
 
-impl HandlerResponse for AcceptedResponse {
+impl HandlerResponse for DeliveryResponse {
     fn describe(operation: &mut Operation, schemas: &mut SchemaGenerator) {
         operation.json_answer::<TakenDelivery>(schemas, 202);
     }

@@ -18,7 +18,7 @@ pub(super) struct ShellPrompt {
 /// A piece of the bytes of a terminal.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum TerminalPiece<'a> {
-    /// What a program wrote.
+    /// Output of a program.
     Output(&'a [u8]),
     /// A prompt of the shell.
     Prompt(ShellPrompt),

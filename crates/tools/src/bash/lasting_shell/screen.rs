@@ -1,4 +1,4 @@
-//! What the terminal of a shell has shown and nobody has read yet, and whether a program runs in it.
+//! The text that the terminal of a shell has shown and nobody has read yet, and whether a program runs in it.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

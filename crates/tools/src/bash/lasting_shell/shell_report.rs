@@ -28,7 +28,7 @@ pub(super) enum ShellState {
     Over(CommandEnd),
 }
 
-/// What a call saw.
+/// The result of a call.
 pub(super) struct ShellReport {
     pub(super) state: ShellState,
     pub(super) capture: Capture,
