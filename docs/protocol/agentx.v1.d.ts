@@ -1235,6 +1235,16 @@ export interface AgentConfig {
   web_text?: boolean;
   /** The analyzers that assess the risk of calls; `None` if nothing is assessed, and in older logs. */
   security?: SecuritySettings | null;
+  /**
+   * Names of the built-in agents that this one may make with its tool `delegate`: `general`, `explore`. A
+   * name that a program does not know is ignored. None in older logs.
+   */
+  built_in_agents?: string[];
+  /**
+   * The name of the built-in agent that this one is: it follows changes of the agent that made it. `None`
+   * for every other agent, and in older logs.
+   */
+  built_in?: string | null;
 }
 
 /** The state machine that drives the agent. */
