@@ -1,8 +1,7 @@
 //! The HTTP routes: requests, and event streams for networks in which sockets die.
 //!
-//! `table` is the one list of routes: the router, the OpenAPI description and the test that walks every route
-//! with every kind of caller are made from it. Handlers take the caller and the session that they may use as
-//! arguments (`requests/extract.rs`), so none can forget the access check.
+//! The router, the OpenAPI description and the test of all routes are made from one list (`table`). Handlers
+//! take the caller and the session as arguments (`requests/extract.rs`), so none can forget the access check.
 
 mod between_requests;
 mod description;
@@ -21,8 +20,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use agentx_types::wire::Problem;
 use axum::Router;
 use axum::extract::FromRequestParts;
-use axum::http::Method;
-use axum::http::request::Parts;
+use axum::http::{Method, request::Parts};
 use axum::response::{IntoResponse as _, Response};
 use schemars::SchemaGenerator;
 
