@@ -258,12 +258,12 @@ async fn who_serves_what_is_listed_with_what_came_of_it() {
     assert!(listed[..6].iter().all(is_built_in) && !listed[6..].iter().any(is_built_in));
     assert_eq!(listed[1].serves[0].settled, 4, "the models were asked four times");
     let came_of = |served: &ServedInfo| (served.name.clone(), served.settled, served.lost, served.in_flight);
-    let came: Vec<_> = listed[4].serves.iter().map(came_of).collect();
+    let came: Vec<_> = listed[6].serves.iter().map(came_of).collect();
     assert_eq!(
         came,
         [("fragile".to_owned(), 0, 1, 0), ("weather".to_owned(), 1, 0, 0)]
     );
-    assert_eq!(listed[4].serves[1].on[0].key, "weather");
+    assert_eq!(listed[6].serves[1].on[0].key, "weather");
     assert!(listed[5].serves.is_empty());
 
     assert!(agent.detach(house, BOUND).await);

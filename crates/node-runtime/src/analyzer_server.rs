@@ -2,8 +2,8 @@
 //! docs/APPROVALS.md has both forms. Redirects are not followed, because a header with a key would go along.
 //!
 //! The address and the headers come from the person's own settings, never from a folder. A status other than
-//! 2xx, an answer of more than 64 KiB and anything that is not one JSON object are the verdict `UNKNOWN`, with
-//! a reason that names neither the address nor a header, because both may hold a key.
+//! 2xx, an answer of more than 64 KiB and anything that is not one JSON object are the verdict `UNKNOWN`,
+//! with a reason that names neither the address nor a header, because both may hold a key.
 
 use agentx_config::HeaderSetting;
 use agentx_http::{Certificates, client_builder};

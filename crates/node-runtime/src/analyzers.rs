@@ -1,9 +1,14 @@
 //! The analyzers of risk as responders: those of the runtime itself, and programs and servers of the person's
 //! settings (`analyzers.*`).
 //!
-//! Each analyzer is a responder of its own for `security.requests` with its name as the key, so a program that
-//! uses this library can attach another one for a name while sessions run. An analyzer that nobody serves
-//! gives the verdict `UNKNOWN`. The names `rules` and `model` always mean the built-in ones.
+//! Each analyzer is a responder of its own for `security.requests` with its name as the key, so a program
+//! that uses this library can attach another one for a name while sessions run. An analyzer that nobody
+//! serves gives the verdict `UNKNOWN`.
+//!
+//! The names `rules` and `model` always mean the built-in ones, so that settings mean the same
+//! wherever a session continues.
+//!
+//! Verdicts are facts of the session, and a replay asks no analyzer.
 
 use std::sync::Arc;
 

@@ -247,7 +247,7 @@ async fn whatever_a_person_causes_is_on_record_as_theirs() {
         let first = client.say(&session, "run sleep 9").await;
         let waits = client.say(&session, "echo later").await;
         let (first, waits) = (MessageId::with_suffix(first), MessageId::with_suffix(waits));
-        let pin = forged(json!({"message_id": first, "pinned": true}));
+        let pin = json!({"message_id": first, "pinned": true});
         let rule = json!({"tool": "write", "effect": "deny"});
         let commands = [
             ("revise", json!({"message_id": waits})),

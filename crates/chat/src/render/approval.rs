@@ -86,16 +86,9 @@ pub(crate) fn question_text(
             .answers
             .is_none_or(|answers| answers.has(ApprovalDecision::Always))
         && request.form.is_none();
-    let mut text = question_lines(
-        request,
-        file,
-        diff,
-        QuestionLook {
-            keeps,
-            is_brief: how.is_brief,
-        },
-        style,
-    );
+    let is_brief = how.is_brief;
+    let look = QuestionLook { keeps, is_brief };
+    let mut text = question_lines(request, file, diff, look, style);
     if keeps && how.answers.is_some() {
         let other_rule = if how.is_brief { "" } else { OTHER_RULE };
         text = format!("{}{}\n", text.trim_end(), style.dim(other_rule));

@@ -1,5 +1,5 @@
-//! The notes below a question about a call: a link that it follows, why it will fail, a file that is not shown,
-//! and the sandbox of a command. They come from the machine of the session, and not from the model.
+//! The notes below a question about a call: a link that it follows, why it will fail, a file that is not
+//! shown, and the sandbox of a command. They come from the machine of the session, and not from the model.
 
 use agentx::runtime::FileChangePreview;
 

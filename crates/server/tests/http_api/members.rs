@@ -298,7 +298,8 @@ impl Place<'_> {
             fields.entry("decision").or_insert(json!("once"));
             let reply = self.post(token, "approvals", &answer).await;
             // A field that does not exist is refused by its name, before anything is decided.
-            let is_unknown = answer.get("by").is_some() && reply.status == StatusCode::BAD_REQUEST;
+            let is_unknown = ["by", "limited"].iter().any(|name| answer.get(name).is_some())
+                && reply.status == StatusCode::BAD_REQUEST;
             assert!(
                 is_unknown || [StatusCode::FORBIDDEN, StatusCode::CONFLICT].contains(&reply.status),
                 "{}: {answer} {:?}",
