@@ -82,7 +82,7 @@ fn knows(options: &ExecServerOptions, host: &str) -> bool {
         return true;
     }
     match host.parse::<IpAddr>().map(|address| address.to_canonical()) {
-        // An address is no name that anybody could give to another machine.
+        // Unlike a name, an address cannot be pointed at another machine.
         Ok(address) => address == listen || listen.is_unspecified() || (is_here && address.is_loopback()),
         Err(_) => is_here && host == "localhost",
     }

@@ -22,9 +22,9 @@ const ENDING: Duration = Duration::from_secs(10);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ExecPhase {
-    /// It works.
+    /// The server performs actions.
     Active,
-    /// It does nothing until it is active again. What runs continues.
+    /// The server takes no new actions until it is active again. Running commands continue.
     Paused,
     /// Its workspace is gone for good.
     Deleted,

@@ -157,7 +157,7 @@ impl Server {
 
     /// Returns an address that signs the page of one browser in as the operator, once and within an hour.
     /// The page itself has to be among the routes; see [`page::routes`](crate::page::routes). Returns `None`
-    /// if there is no code to give; the log says why.
+    /// if a code cannot be created; the reason is logged.
     pub fn page_address(&self) -> Option<String> {
         let auth = self.state.auth();
         match auth.page_code_of_operator(self.state.now_ms()) {

@@ -595,6 +595,19 @@ const AROUND_GUARDED: &[&str] = &[
     "git diff sub /home/me",
     "git --no-pager diff sub ~/.local",
     "git diff -- sub ../../..",
+    "find ~/.local -name identity | xargs cat",
+    "find ~ -name identity | xargs head",
+    "find / -path '*agentx/identity' | xargs cat",
+    "find -L ../home/me/.local/share -name 'ident*' | xargs -n1 cat",
+    "find ~/.local -print0 | xargs -0 cat",
+    "find ~ -name identity | xargs -I{} cp {} .",
+    "ls -d ~/.local/share/* | xargs grep -r key",
+    "find ~ -name identity | tar cf x.tar -T -",
+    "find ~ -print0 | sort --files0-from=-",
+    "cat $(find ~ -name identity)",
+    "cat `find ~/.local -name identity`",
+    "cd ~ && find . -name identity | xargs cat",
+    "find ~ -name identity > names; xargs cat < names",
 ];
 
 /// Commands that name no such folder, or do not act on its contents.
@@ -616,13 +629,16 @@ const BESIDE_GUARDED: &[&str] = &[
     "cp ../lib/a.rs .",
     "rsync -a src/ build/",
     "git diff main..HEAD -- src",
+    "find ~ -name x | head -3",
+    "ls ~/.local | sort",
+    "find src -name k | xargs grep key",
 ];
 
 #[test]
 fn what_acts_on_a_whole_folder_opens_the_guarded_files_in_it() {
     let stars: Vec<String> = [
         "cp", "mv", "ln", "tar", "rsync", "zip", "find", "grep", "rg", "chmod", "docker", "sudo", "sh", "cd",
-        "ls", "du", "cat", "git",
+        "ls", "du", "cat", "git", "xargs", "head", "sort",
     ]
     .iter()
     .map(|program| format!("allow bash: {program} *"))

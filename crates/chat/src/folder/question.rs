@@ -205,8 +205,8 @@ fn wants_to_leave(word: &str) -> bool {
     word == "q" || leaves(word)
 }
 
-/// Reads one line from the person; `q` at the end of input. A pasted text is no answer: a person may paste
-/// before they see the question, and it becomes the first line of the chat.
+/// Reads one line from the person; `q` at the end of input. Pasted text does not count as an
+/// answer, because a person may paste before they see the question: it becomes the first line of the chat.
 fn answer(question: &str, console: &mut Console) -> Result<String, ChatError> {
     loop {
         let rows = console.wrapped(question);

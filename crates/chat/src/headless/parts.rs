@@ -94,7 +94,7 @@ impl FollowedRun {
 /// The questions of a run.
 pub(super) struct RunQuestions {
     pub(super) approver: Approver,
-    /// Whether a question of the model stays open if there is no person to answer it.
+    /// Whether a question from the model stays open when nobody can answer it.
     pub(super) stay_open: bool,
     /// Questions of events up to here were put before.
     pub(super) asked_until: u64,

@@ -40,7 +40,7 @@ pub struct ExecServerArgs {
 /// Answers requests until the process receives Ctrl-C or SIGTERM.
 ///
 /// # Errors
-/// Returns an error if there is no key, or the server cannot work.
+/// Returns an error if no key is set, or if the address cannot be bound.
 pub fn run(args: &ExecServerArgs, settings: &Settings, console: &mut Console) -> Result<Exit, ChatError> {
     let options = options(args, settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();

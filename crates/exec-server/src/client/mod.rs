@@ -33,7 +33,7 @@ impl ExecServerAddress {
     /// Reads an address. A key is sent to another machine only over `https`.
     ///
     /// # Errors
-    /// Returns an error if this is no address.
+    /// Returns an error if `url` is not a valid URL.
     pub fn parse(url: &str, key: ExecKey) -> Result<Self, RemoteToolsError> {
         let url = Url::parse(url).map_err(|_| RemoteToolsError::Scheme)?;
         Ok(Self {

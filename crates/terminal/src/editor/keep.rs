@@ -124,7 +124,7 @@ impl Editor {
         (!self.own_text().0.trim().is_empty()).then(|| self.own_cursor())
     }
 
-    /// Returns the text that is no answer to a question, and the place of the cursor in it.
+    /// Returns the text of the message, without an answer that is being typed, and its cursor position.
     fn own_text(&self) -> (&str, usize) {
         match &self.stashed {
             Some((text, at)) => (text, *at),

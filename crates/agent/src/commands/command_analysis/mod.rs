@@ -123,6 +123,10 @@ pub struct CommandAnalysis {
     /// Names and globs of folders on which a command acts with everything in them. From version 9 of the
     /// rules on, as the field below.
     pub(crate) folders_taken: Vec<String>,
+    /// Names and globs of folders in which the line finds names of files that it opens: `find ~ | xargs cat`.
+    pub(crate) folders_found: Vec<String>,
+    /// Whether the current line is a substitution, so that its output becomes words of another command.
+    substituted: bool,
     /// Names and globs of files that the line writes because the words of a command or a redirection name
     /// them.
     pub(crate) files_written: Vec<String>,

@@ -82,6 +82,9 @@ impl CommandAnalysis {
         if self.names {
             self.note_given(lexed);
         }
+        if self.expands_twice {
+            self.note_found(lexed);
+        }
         if self.closer {
             self.written
                 .extend(lexed.targets.iter().map(|target| target.text.clone()));
@@ -95,6 +98,7 @@ impl CommandAnalysis {
                 continue;
             }
             self.fed = fed.inner(inner);
+            let outside = std::mem::replace(&mut self.substituted, true);
             match inner.kind {
                 // The value of a variable does not name a program here; the line is read again when the
                 // variable is used.
@@ -103,6 +107,7 @@ impl CommandAnalysis {
                 }
                 _ => self.line(&inner.text, depth),
             }
+            self.substituted = outside;
         }
     }
 

@@ -75,8 +75,11 @@ impl CallSubject<'_> {
         let reading = read_within(self.reading(), command, self.version);
         let paths = reading.paths.iter().map(String::as_str);
         let named = closed_files::first_guarded(guard, paths, &reading.globs, self.workspace, self.version);
-        let around = || closed_files::first_around(guard, &reading.folders_taken, self.workspace);
-        around().is_none()
+        // The command that opens the names and the one that finds them do not show it alone.
+        let found = &self.reading().folders_found;
+        let around = |folders: &[String]| closed_files::first_around(guard, folders, self.workspace);
+        around(&reading.folders_taken).is_none()
+            && around(found).is_none()
             && (named.is_none() || closed_files::line_names_secret(guard, pattern, self.workspace))
     }
 }

@@ -1,5 +1,5 @@
 //! Attempts to call a model that failed and are repeated. A screen has a live row that counts them, and one
-//! printed line when the model answers at last or the run ends: an outage of ten minutes is no page of lines.
+//! line is printed when the model answers or the run ends, so that an outage does not fill the scrollback.
 
 use agentx::types::{ErrorRaised, RuntimeEvent, StopReason};
 

@@ -266,8 +266,7 @@ impl CommandAnalysis {
     pub(crate) fn note_given(&mut self, lexed: &Lexed) {
         let mut input_is_read = (false, false);
         for (at, words) in lexed.commands.iter().enumerate() {
-            let mut first = words.iter().take(6).map(|word| basename(&word.text));
-            let takes = first.find(|name| TAKE_NAMES.contains(name));
+            let takes = name_taker(words);
             let inner = innermost(words);
             let is_loud =
                 !inner.is_empty() && (!is_quiet(inner) || (self.expands_twice && takes_objects(inner)));
@@ -347,6 +346,17 @@ pub(crate) fn innermost(mut words: &[Word]) -> &[Word] {
         }
     }
     &[]
+}
+
+/// Returns whether a command takes names of files from standard input.
+pub(crate) fn takes_names(words: &[Word]) -> bool {
+    name_taker(words).is_some()
+}
+
+/// The program among the first words of a command that takes names of files from standard input.
+fn name_taker(words: &[Word]) -> Option<&str> {
+    let mut first = words.iter().take(6).map(|word| basename(&word.text));
+    first.find(|name| TAKE_NAMES.contains(name))
 }
 
 /// Returns whether a command reads the output of the one before.

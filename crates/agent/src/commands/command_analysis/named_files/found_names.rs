@@ -1,0 +1,136 @@
+//! Folders in which a program finds names of files that the line then opens: `find ~ | xargs cat`,
+//! `cat $(ls ~)`.
+//!
+//! No word of such a line names the files, and each of its commands alone is harmless. So the folders that
+//! the finding command names count as taken with everything in them, as those of `find ~ -exec cat {} +` do.
+//!
+//! | the names of a finding command go | counts |
+//! | --- | --- |
+//! | to `xargs`, `parallel`, `cpio`, `read`, also by way of a file of the line | yes |
+//! | into a substitution (`$(…)`, `<(…)`) | yes |
+//! | through a pipe to a program that treats them as text (`head`, `wc`, `grep`) | no |
+//! | through a pipe to any other program (`tar -T -`, `python3 -c …`) | yes |
+//!
+//! A file of names that an earlier call wrote is not seen; only a sandbox prevents that.
+
+use super::names::{innermost, takes_names};
+use crate::commands::command_analysis::CommandAnalysis;
+use crate::commands::command_analysis::lex::Lexed;
+use crate::commands::command_analysis::lex::word::Word;
+use crate::commands::command_analysis::programs::wrapper_commands::basename;
+
+/// Programs that print names of the files in the folders that their words name.
+#[rustfmt::skip]
+const FINDERS: &[&str] = &[
+    "dir", "du", "egrep", "fd", "fdfind", "fgrep", "find", "git", "grep", "locate", "ls", "plocate", "rg", "stat", "tree",
+    "vdir",
+];
+
+/// Programs that treat their input as text and open no file that it names.
+#[rustfmt::skip]
+const READ_TEXT: &[&str] = &[
+    "cat", "column", "cut", "egrep", "fgrep", "fold", "grep", "head", "jq", "less", "more", "nl", "paste", "rev", "rg", "sed",
+    "shuf", "sort", "tac", "tail", "tee", "tr", "uniq", "wc",
+];
+
+/// Maximum number of words in front of a finding command.
+const FOLLOWED: usize = 12;
+
+impl CommandAnalysis {
+    /// Records the folders in which commands of a line find names that it opens.
+    pub(crate) fn note_found(&mut self, lexed: &Lexed) {
+        let opens_names = self.substituted || lexed.commands.iter().any(|words| takes_names(words));
+        for (at, words) in lexed.commands.iter().enumerate() {
+            // Behind `sudo`, `timeout 5` and the like.
+            let is_finder = |word: &Word| FINDERS.contains(&basename(&word.text));
+            let Some(start) = words.iter().take(FOLLOWED).position(is_finder) else {
+                continue;
+            };
+            if opens_names || is_read_by_others(lexed, at) {
+                self.take_found(&words[start..]);
+            }
+        }
+    }
+
+    /// Records the folders that a finding command names; the working folders if it certainly names none.
+    fn take_found(&mut self, words: &[Word]) {
+        let mut named = Self {
+            names: self.names,
+            expands_twice: self.expands_twice,
+            dots: self.dots,
+            folders: self.folders.clone(),
+            ..Self::default()
+        };
+        named.note_names(words);
+        let mut found: Vec<String> = named.paths.into_iter().chain(named.globs).collect();
+        let is_plain = |word: &Word| !word.text.starts_with('-');
+        if !words.iter().skip(1).any(is_plain) {
+            found.push(".".to_owned());
+            found.extend(self.folders.iter().cloned());
+        }
+        self.folders_taken.extend(found.iter().cloned());
+        self.folders_found.extend(found);
+    }
+}
+
+/// Returns whether a command behind a pipe, after the one at `at`, may open files that its input names.
+fn is_read_by_others(lexed: &Lexed, at: usize) -> bool {
+    let behind = lexed.piped.iter().filter(|reader| **reader > at);
+    let mut readers = behind.filter_map(|reader| lexed.commands.get(*reader));
+    readers.any(|words| {
+        let inner = innermost(words);
+        let is_text = inner
+            .first()
+            .is_some_and(|program| READ_TEXT.contains(&basename(&program.text)));
+        !is_text || inner.iter().any(|word| word.text.starts_with("--files0"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::commands::command_analysis::read;
+
+    #[test]
+    fn folders_count_as_taken_if_names_from_them_are_opened() {
+        for line in [
+            "find ~/x -name k | xargs cat",
+            "find ~/x -print0 | sort -z | xargs -0 -n1 cat",
+            "find -L ~/x -name k* | xargs -I{} cp {} .",
+            "ls -d ~/x/* | xargs head",
+            "find ~/x -name k | parallel cat",
+            "find ~/x | while read f; do cat \"$f\"; done",
+            "find ~/x > l; xargs cat < l",
+            "find ~/x | tar cf x.tar -T -",
+            "find ~/x | python3 -c 'print(1)'",
+            "find ~/x -print0 | sort --files0-from=-",
+            "cat $(find ~/x -name k)",
+            "cat `ls ~/x`",
+            "for f in $(find ~/x); do cat $f; done",
+            "while read f; do cat $f; done < <(find ~/x)",
+            "sudo find ~/x | xargs cat",
+            "sh -c 'find ~/x | xargs cat'",
+            "rg -l key ~/x | xargs cat",
+        ] {
+            let reading = read(line);
+            let is_taken = reading
+                .folders_found
+                .iter()
+                .any(|folder| folder.starts_with("~/x"));
+            assert!(is_taken, "{line}: {:?}", reading.folders_found);
+        }
+    }
+
+    #[test]
+    fn names_that_are_only_printed_open_nothing() {
+        for line in [
+            "find ~/x -name k",
+            "find ~/x -name k | head -5",
+            "ls ~/x | wc -l",
+            "ls ~/x | grep a | sort",
+            "ls ~/x && make",
+            "echo a | xargs cat",
+        ] {
+            assert!(read(line).folders_found.is_empty(), "{line}");
+        }
+    }
+}
