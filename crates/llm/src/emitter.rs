@@ -243,8 +243,9 @@ impl Emitter {
         }
     }
 
-    /// Emits a complete call. One without a name never began: nobody can run it, and a vendor would refuse
-    /// the conversation with it.
+    /// Emits a complete call. One without a name is emitted too: the agent answers it like a call of any
+    /// unknown tool, and requests have another name for it (`request_words.rs`). Another attempt would cost a
+    /// whole answer.
     pub(crate) fn tool_call(
         &mut self,
         id: ToolCallId,
@@ -253,10 +254,6 @@ impl Emitter {
         out: &mut Vec<EnvironmentEvent>,
     ) {
         self.open = None;
-        if name.is_empty() {
-            self.malformed = Some("a call of a tool has no name".to_owned());
-            return;
-        }
         out.push(
             ToolCall {
                 tool_call_id: id,

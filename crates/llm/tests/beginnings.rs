@@ -112,18 +112,60 @@ fn arguments_of_a_call_that_never_began_are_malformed() {
     is_malformed(Api::GeminiInteractions, &[begun, piece, completed], never);
 }
 
+/// Checks that the answer is complete and has one call, without a name, that began once.
+fn has_a_nameless_call(api: Api, events: &[Value]) {
+    let all = sse(events);
+    let (events, result) = decode(api, [all.as_bytes()]);
+    result.unwrap_or_else(|error| panic!("{error}\n{all}"));
+    let starts = events.iter().filter_map(|event| match event {
+        EnvironmentEvent::ToolCallStart(start) => Some(start.name.as_str()),
+        _ => None,
+    });
+    assert_eq!(starts.collect::<Vec<_>>(), [""], "{all}");
+    let calls = events.iter().filter_map(|event| match event {
+        EnvironmentEvent::ToolCall(call) => Some((call.name.as_str(), call.input.clone())),
+        _ => None,
+    });
+    assert_eq!(calls.collect::<Vec<_>>(), [("", json!({"path": "a"}))], "{all}");
+    assert!(
+        matches!(events.last(), Some(EnvironmentEvent::StreamEnd(_))),
+        "{all}"
+    );
+}
+
+/// The agent answers such a call, which costs less than another answer.
 #[test]
-fn a_call_that_never_gets_a_name_is_malformed() {
-    let nameless = "a call of a tool has no name";
-    let piece = chat(json!({"tool_calls": [{"index": 0, "id": "a", "function": {"arguments": "{}"}}]}));
-    is_malformed(Api::OpenaiChat, &[piece, chat_end("tool_calls")], nameless);
-    let mut block = call(0);
-    block["content_block"]["name"] = json!(null);
-    let events = [vec![claude_start(), block, arguments(0), stop(0)], end()].concat();
-    is_malformed(Api::Anthropic, &events, nameless);
-    let part = json!({"functionCall": {"args": {"path": "a"}}});
-    let chunk = json!({"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]});
-    is_malformed(Api::Gemini, &[chunk], nameless);
+fn a_call_without_a_name_is_a_call() {
+    let input = "{\"path\":\"a\"}";
+    for name in [json!(null), json!("")] {
+        let function = json!({"name": name, "arguments": input});
+        let piece = chat(json!({"tool_calls": [{"index": 0, "id": "a", "function": function}]}));
+        has_a_nameless_call(Api::OpenaiChat, &[piece, chat_end("tool_calls")]);
+
+        let mut block = call(0);
+        block["content_block"]["name"] = name.clone();
+        let events = [vec![claude_start(), block, arguments(0), stop(0)], end()].concat();
+        has_a_nameless_call(Api::Anthropic, &events);
+
+        let part = json!({"functionCall": {"name": name, "args": {"path": "a"}}});
+        let chunk = json!({"candidates": [{"content": {"parts": [part]}, "finishReason": "STOP"}]});
+        has_a_nameless_call(Api::Gemini, &[chunk]);
+
+        let created = json!({"type": "response.created", "response": {"id": "r", "model": "m"}});
+        let item =
+            json!({"type": "function_call", "id": "fc_1", "call_id": "a", "name": name, "arguments": input});
+        let output = json!({"status": "completed", "output": [item]});
+        let completed = json!({"type": "response.completed", "response": output});
+        has_a_nameless_call(Api::OpenaiResponses, &[created, completed]);
+
+        let begun = json!({"event_type": "interaction.created", "interaction": {"id": "v1_1", "model": "m"}});
+        let step = json!({"type": "function_call", "id": "a", "name": name, "arguments": {"path": "a"}});
+        let start = json!({"event_type": "step.start", "index": 0, "step": step});
+        let stopped = json!({"event_type": "step.stop", "index": 0});
+        let completed =
+            json!({"event_type": "interaction.completed", "interaction": {"status": "completed"}});
+        has_a_nameless_call(Api::GeminiInteractions, &[begun, start, stopped, completed]);
+    }
 }
 
 #[test]

@@ -1208,6 +1208,51 @@ fn what_may_pass_by_itself_is_tried_again() {
     }
 }
 
+/// Made up, except Anthropic's two.
+#[test]
+fn a_5xx_whose_words_mean_an_overload_is_one_and_another_is_not() {
+    let body = |kind: &str, words: &str| {
+        serde_json::json!({"type": "error", "error": {"type": kind, "message": words}}).to_string()
+    };
+    for (status, kind, words) in [
+        (500, "overloaded_error", "Overloaded"),
+        (500, "api_error", "Internal server error"),
+        (500, "", "overloaded"),
+        (500, "", "The engine is at capacity right now"),
+        (500, "insufficient_capacity", "no"),
+        (500, "server_error", "All workers are busy, try again"),
+        (502, "", "upstream request timeout"),
+        (500, "", "context deadline exceeded"),
+        (520, "", "The service is temporarily unavailable"),
+        (500, "server_busy", ""),
+    ] {
+        let error = error(status, &body(kind, words));
+        let told = (error.code, error.retryable, error.refused);
+        assert_eq!(told, (C::Overloaded, true, None), "{status} {kind}: {words}");
+    }
+    for (status, kind, words, code) in [
+        (500, "internal_error", "Internal server error", C::ServerError),
+        (500, "api_error", "made up: no such field", C::ServerError),
+        (
+            500,
+            "api_error",
+            "error parsing tool call while busy",
+            C::BadGeneration,
+        ),
+        (500, "", "unable to load model: the device is busy", C::NotFound),
+        (
+            400,
+            "invalid_request_error",
+            "the word busy is not allowed here",
+            C::BadRequest,
+        ),
+        (504, "", "upstream request timeout", C::Timeout),
+    ] {
+        let error = error(status, &body(kind, words));
+        assert_eq!(error.code, code, "{status} {kind}: {words}");
+    }
+}
+
 #[test]
 fn a_call_that_a_server_cannot_parse_is_no_outage() {
     let body = r#"{"error":{"message":"error parsing tool call: raw='{', err=unexpected end of JSON input","type":"api_error"}}"#;

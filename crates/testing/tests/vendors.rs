@@ -19,8 +19,14 @@ mod thinking;
 
 use std::collections::BTreeSet;
 
-use agentx_testing::vendors::{VendorRefusal, VendorRule, table};
-use serde_json::Value;
+use agentx_llm::{Catalog, NoBlobs, build, header};
+use agentx_testing::fixture;
+use agentx_testing::vendors::{
+    Anthropic, ChatServer, Dialect, GeminiServer, InteractionsServer, ResponsesServer, VendorRefusal,
+    VendorRule, table,
+};
+use agentx_types::{Api, ModelRequest};
+use serde_json::{Value, json};
 
 /// A request with one change, and the rule that it breaks.
 type Case = (&'static str, fn(&mut Value));
@@ -53,6 +59,51 @@ fn each_rule_is_broken_once(
         .collect();
     let all: BTreeSet<&str> = rules.iter().map(|rule| rule.name).collect();
     assert_eq!(broken, all);
+}
+
+/// Sends a request to the vendor of its protocol.
+fn send(catalog: &Catalog, request: &ModelRequest) -> Result<(), VendorRefusal> {
+    let wire = catalog.wire_options(&request.model);
+    let body = build(request, &wire, &NoBlobs);
+    match request.model.api {
+        Api::Anthropic => {
+            let beta = header(request, &wire).map(|(_, value)| value).unwrap_or_default();
+            Anthropic::new().check(&body, beta).map(drop)
+        }
+        Api::OpenaiChat => ChatServer::new(Dialect::OpenAi).check(&body).map(drop),
+        Api::OpenaiResponses => ResponsesServer::new().check(&body).map(drop),
+        Api::Gemini => {
+            let path = format!("/v1beta/models/{}:streamGenerateContent", request.model.id);
+            GeminiServer::new().check(&path, &body).map(drop)
+        }
+        Api::GeminiInteractions => InteractionsServer::new().check(&body).map(drop),
+        api => panic!("no vendor of {api:?}"),
+    }
+}
+
+/// A model made such a call, and the agent answered that there is no such tool.
+#[test]
+fn a_call_without_a_name_is_sent_back_as_each_vendor_takes_it() {
+    let catalog = Catalog::builtin();
+    for (provider, id, api) in [
+        ("anthropic", "claude-sonnet-5-5", Api::Anthropic),
+        ("openai", "gpt-4.1", Api::OpenaiChat),
+        ("openai", "gpt-5.6-terra", Api::OpenaiResponses),
+        ("google", "gemini-3.8-flash", Api::Gemini),
+        ("google", "gemini-3.8-flash", Api::GeminiInteractions),
+    ] {
+        let messages = vec![
+            fixture::user("hello"),
+            fixture::tool_call("call_1", "", json!({})),
+            fixture::tool_result("call_1", "", "There is no tool \"\"."),
+        ];
+        let mut request = fixture::request(api, messages);
+        request.model = catalog.resolve_at(provider, id).unwrap();
+        request.model.api = api;
+        if let Err(refusal) = send(&catalog, &request) {
+            panic!("{api:?}: {}", refusal.message);
+        }
+    }
 }
 
 #[test]

@@ -104,10 +104,15 @@ fn arguments_that_are_not_json_and_tools_that_do_not_exist_are_answered() {
             call("c2", "lokk", json!({})),
             call("c3", "look", json!([1])),
             call("c4", "look", json!(null)),
+            call("c5", "", json!({})),
         ],
         StopReason::ToolUse,
     ));
     let sent = session.sent();
+    assert!(
+        sent[6].contains("There is no tool \"\". The tools are: "),
+        "{sent:?}"
+    );
     assert!(sent[2].contains("not valid JSON (EOF)"), "{sent:?}");
     assert!(
         sent[3].contains("There is no tool \"lokk\". The tools are: look, change, finish."),

@@ -1,7 +1,7 @@
 //! Maps a provider's refusal to one of AgentX's codes. The status alone is not enough: a full context window
 //! is a 400 at one vendor and a 413 at another, an empty account a 400, 402, 403 or 429.
 
-use super::{ErrorCode, Extracted, lasting, overflow, refused_media, template};
+use super::{ErrorCode, Extracted, lasting, overflow, overload, refused_media, template};
 
 /// A code, with the words by which it is recognized.
 struct CodeRule {
@@ -290,8 +290,8 @@ const SIDES: &[CodeRule] = &[
 
 /// The kind of an error, by the first of these that decides: a context window that is too small, refusals of
 /// a chat template or of pictures, a model that cannot be loaded, words of `BEFORE_STATUS`, a status with one
-/// meaning, words of `AFTER_STATUS`, the class of the status, words of `SIDES`. An error without any of them
-/// is a [`ErrorCode::ServerError`].
+/// meaning, words of `AFTER_STATUS`, words about an overload, the class of the status, words of `SIDES`. An
+/// error without any of them is a [`ErrorCode::ServerError`].
 pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode {
     let message = extracted.message.to_ascii_lowercase();
     let find = |rules: &[CodeRule]| {
@@ -323,9 +323,16 @@ pub(super) fn classify(status: Option<u16>, extracted: &Extracted) -> ErrorCode 
     if status == Some(429) && names_no_quota(&message) {
         return ErrorCode::Billing;
     }
+    let is_overload = overload::is_overload(status, extracted, &message);
+    let overloaded = is_overload.then_some(ErrorCode::Overloaded);
     find(BEFORE_STATUS)
         .or_else(|| status.and_then(telling_status))
-        .or_else(|| find(AFTER_STATUS))
+        .or_else(|| match find(AFTER_STATUS) {
+            // A server that waited too long for another one is waited for.
+            Some(ErrorCode::Timeout) if is_overload => overloaded,
+            code => code,
+        })
+        .or(overloaded)
         .or_else(|| status.map(vague_status))
         .or_else(|| find(SIDES))
         .unwrap_or(ErrorCode::ServerError)

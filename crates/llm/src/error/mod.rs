@@ -10,6 +10,7 @@ mod http_date;
 mod lasting;
 mod max_tokens;
 mod overflow;
+mod overload;
 mod refused_media;
 mod refused_parts;
 mod refused_schema;

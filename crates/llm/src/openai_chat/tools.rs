@@ -75,7 +75,13 @@ impl ToolCallBuffer {
         for call in self.0 {
             let id = match call.id {
                 Some(id) => id,
-                None => emitter.call_id(&call.given_id),
+                // Its name never came, or is empty.
+                None => {
+                    let id = emitter.call_id(&call.given_id);
+                    emitter.tool_start(&id, &call.name, out);
+                    emitter.tool_chunk(&id, &call.json, out);
+                    id
+                }
             };
             emitter.tool_call(id, call.name, parse_input(&call.json, cut), out);
             if let Some(extra) = call.extra {

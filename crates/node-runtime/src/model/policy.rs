@@ -13,10 +13,12 @@
 //! which nothing listens, and a server that is not a vendor's and answers HTTP 500 with the same text three
 //! times. The latter counts as a refusal of the request, which the agent then makes plainer. The server may
 //! be down for a while all the same, so each plainer form is retried for a minute, which the announced time
-//! includes.
+//! includes. A 500 whose words mean an overload or a limit of requests is no refusal: it is waited for like a
+//! 503 or a 429.
 
 use std::time::Duration;
 
+use agentx_llm::ErrorCode;
 use agentx_runtime::BoxFuture;
 use agentx_types::RequestPart;
 
@@ -270,9 +272,11 @@ impl Tries {
 }
 
 /// Returns whether a failure that came `same` times in a row is an HTTP 500 that is unlikely to end on its
-/// own.
+/// own. The words of an overload or of a limit of requests say that it does.
 fn is_fixed(failure: &AttemptFailure, same: u32) -> bool {
-    failure.status == Some(500) && failure.retry_after.is_none() && same >= SAME
+    let passing = [ErrorCode::Overloaded, ErrorCode::RateLimited];
+    let passes = passing.iter().any(|code| code.as_str() == failure.code);
+    failure.status == Some(500) && failure.retry_after.is_none() && same >= SAME && !passes
 }
 
 impl RetryPolicy {
@@ -491,6 +495,7 @@ mod tests {
     #[test]
     fn the_time_that_is_named_is_the_time_that_passes() {
         let fails = AttemptFailure {
+            code: "server_error",
             status: Some(500),
             message: "made up".to_owned(),
             ..failure(true, None)
@@ -524,6 +529,7 @@ mod tests {
     #[test]
     fn a_500_that_comes_each_time_looks_like_a_refusal_unless_it_is_a_vendors() {
         let says = |status: u16, message: &str| AttemptFailure {
+            code: "server_error",
             status: Some(status),
             message: message.to_owned(),
             ..failure(true, None)
@@ -552,6 +558,13 @@ mod tests {
             ServerKind::Other,
             [(); 3].map(|()| says(503, "made up"))
         ));
+        for code in ["overloaded", "rate_limited"] {
+            let passing = || AttemptFailure {
+                code,
+                ..says(500, "made up")
+            };
+            assert!(!refused(ServerKind::Other, [(); 3].map(|()| passing())), "{code}");
+        }
     }
 
     #[test]
@@ -562,6 +575,7 @@ mod tests {
             ..failure(true, None)
         };
         let says = |status: u16, message: &str| AttemptFailure {
+            code: "server_error",
             status: Some(status),
             message: message.to_owned(),
             ..failure(true, None)
@@ -573,5 +587,10 @@ mod tests {
         assert_eq!(all(&same), [15, 15, 600]);
         assert_eq!(all(&[says(500, "one thing"), says(500, "another")]), [600; 3]);
         assert_eq!(all(&[says(503, "Loading model")]), [600; 3]);
+        let overload = AttemptFailure {
+            code: "overloaded",
+            ..says(500, "made up")
+        };
+        assert_eq!(all(&[overload]), [600; 3]);
     }
 }

@@ -84,6 +84,30 @@ async fn a_server_that_stays_overloaded_is_given_up() {
     );
 }
 
+/// The address is not the vendor's, as with a gateway.
+#[tokio::test]
+async fn a_500_whose_words_mean_an_overload_is_waited_for_and_not_sent_in_plainer_forms() {
+    for (kind, words) in [
+        ("overloaded_error", "Overloaded"),
+        ("api_error", "Internal server error"),
+        ("", "overloaded"),
+        ("", "made up: the server is busy"),
+        ("", "made up: the request to the model timed out"),
+    ] {
+        let server = TestServer::start((0..100).map(move |_| refusal(500, kind, words))).await;
+        let caller = Caller::at(&server.url());
+        let said = caller.call().await;
+        assert_eq!(story(&said)[..5], failing("overloaded 500"), "{words}");
+        let waited: u128 = caller.pause.millis().iter().sum();
+        assert!((590_000..=600_000).contains(&waited), "{words}: {waited}");
+        let refused = said.events.iter().any(|event| match event {
+            E::AttemptFailed(failed) => failed.refused.is_some(),
+            _ => false,
+        });
+        assert!(!refused, "{words}");
+    }
+}
+
 #[tokio::test]
 async fn a_server_that_answers_500_to_a_request_each_time_refuses_it() {
     for (status, refused) in [(500, Some(RequestPart::Unknown)), (503, None)] {

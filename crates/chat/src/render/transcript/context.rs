@@ -178,11 +178,15 @@ fn guessed_window(window: u64, before: u64, fixed: bool) -> String {
     }
 }
 
-/// Returns why a request is sent in another form, by the code of the error before. A server error is followed
-/// by another form only if each attempt got the same HTTP 500.
+/// Returns why a request is sent in another form, by the code of the error before. The server's own failures,
+/// whatever its words, are followed by another form only if each attempt got the same HTTP 500; sessions of
+/// earlier programs have such forms after an overload, too.
 fn why_repaired(code: Option<&str>) -> &'static str {
     match code {
-        Some("server_error") => "the server answered 500 each time",
+        Some(
+            "server_error" | "overloaded" | "rate_limited" | "timeout" | "bad_generation" | "bad_response"
+            | "conflict" | "stream_broken",
+        ) => "the server answered 500 each time",
         _ => "the request was rejected",
     }
 }

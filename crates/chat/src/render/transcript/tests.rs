@@ -399,6 +399,10 @@ fn a_request_is_sent_otherwise_because_of_a_refusal_or_of_500s() {
     for (code, why) in [
         ("bad_request", "the request was rejected"),
         ("server_error", "the server answered 500 each time"),
+        ("overloaded", "the server answered 500 each time"),
+        ("timeout", "the server answered 500 each time"),
+        ("rate_limited", "the server answered 500 each time"),
+        ("bad_generation", "the server answered 500 each time"),
     ] {
         let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
         let failed = ErrorRaised {
