@@ -20,6 +20,8 @@ pub struct RunResult {
     pub text: String,
     /// The value of the answer, if it had to fit a JSON Schema and does.
     pub answer: Option<Value>,
+    /// The model that gave it, as its server names it; `None` if none answered or the server named none.
+    pub model: Option<String>,
     /// The reason why the last answer ended.
     pub stop_reason: Option<StopReason>,
     /// The tokens that the run used.
@@ -129,6 +131,9 @@ impl RunResult {
             "duration_ms": self.duration_ms,
             "exit_code": self.exit().code(),
         });
+        if let Some(model) = &self.model {
+            object["model"] = json!(model);
+        }
         // Only an incomplete answer has it.
         if let Some(why @ (StopReason::MaxTokens | StopReason::Refusal | StopReason::Other)) =
             self.stop_reason

@@ -40,6 +40,8 @@ pub(crate) struct RunOutcomeCollector {
     worked: bool,
     /// The text of the last message so far.
     partial: String,
+    /// The model of the last message, as its server names it.
+    model: String,
     /// The reason why the last message ended, if no other one follows it.
     ended: Option<StopReason>,
     finished: bool,
@@ -72,6 +74,7 @@ impl RunOutcomeCollector {
             called: Vec::new(),
             worked: false,
             partial: String::new(),
+            model: String::new(),
             ended: None,
             finished: false,
             cut_off: false,
@@ -126,10 +129,12 @@ impl RunOutcomeCollector {
         // A run only counts jobs; it does not print the notices of a chat.
         let _ = self.jobs.event(event, Timestamp::default());
         match event {
-            RuntimeEvent::MessageStart(_) => {
+            RuntimeEvent::MessageStart(start) => {
                 self.partial.clear();
+                self.model.clone_from(&start.model);
                 self.attempt = None;
             }
+            RuntimeEvent::FallbackAnswers(fallback) => self.model.clone_from(&fallback.model),
             RuntimeEvent::TextDelta(delta) => self.partial.push_str(&delta.text),
             RuntimeEvent::ToolCallRequested(call) => {
                 let allow = command_that_allows(&call.name, &call.input);
@@ -139,6 +144,9 @@ impl RunOutcomeCollector {
                 self.answers = self.answers.saturating_add(1);
                 self.result.answered += stop.usage;
                 self.result.stop_reason = Some(stop.stop_reason);
+                if stop.stop_reason != StopReason::Broken && !self.model.is_empty() {
+                    self.result.model = Some(self.model.clone());
+                }
                 self.ended = self.result.stop_reason;
             }
             RuntimeEvent::ToolCompleted(_) => self.worked = true,
@@ -373,7 +381,7 @@ mod tests {
     use agentx::types::ToolStatus;
 
     use super::*;
-    use agentx::types::{ErrorRaised, MessageStart, MessageStop, Usage};
+    use agentx::types::{ErrorRaised, FallbackAnswers, MessageStart, MessageStop, Usage};
     use serde_json::json;
 
     #[test]
@@ -408,6 +416,42 @@ mod tests {
             let expected = format!("agentx approvals add allow {command} --here");
             assert_eq!(command_that_allows(tool, &input), expected);
         }
+    }
+
+    #[test]
+    fn the_result_names_the_model_that_answered() {
+        let start = |model: &str| {
+            RuntimeEvent::from(MessageStart {
+                message_id: "msg_1".into(),
+                model: model.into(),
+                attempt: 1,
+            })
+        };
+        let stop = |stop_reason| {
+            RuntimeEvent::from(MessageStop {
+                message_id: "msg_1".into(),
+                stop_reason,
+                usage: Usage::default(),
+            })
+        };
+        let continues = RuntimeEvent::from(FallbackAnswers {
+            message_id: "msg_1".into(),
+            model: "slate".into(),
+            prices: None,
+        });
+        let model = |events: &[RuntimeEvent]| {
+            let mut ending = RunOutcomeCollector::new("run_1".into());
+            events.iter().for_each(|event| ending.event(event));
+            ending.into_result(None).to_json(None)["model"].clone()
+        };
+        let broken = [start("opal"), stop(StopReason::Broken)];
+        assert_eq!(model(&broken), Value::Null, "it did not answer");
+        let answered = [&broken[..], &[start("flint"), stop(StopReason::EndTurn)]].concat();
+        assert_eq!(model(&answered), "flint");
+        let continued = [start("opal"), continues, stop(StopReason::EndTurn)];
+        assert_eq!(model(&continued), "slate");
+        let unnamed = [start(""), stop(StopReason::EndTurn)];
+        assert_eq!(model(&unnamed), Value::Null);
     }
 
     #[test]

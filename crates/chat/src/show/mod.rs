@@ -1,7 +1,6 @@
 //! `agentx show`: the messages of a session, those around an event, or the session step by step, with the
 //! state and the context after each event.
 
-mod answering_models;
 mod around_event;
 mod ended;
 mod event_description;
@@ -13,7 +12,7 @@ mod tests;
 mod timeline;
 mod view;
 
-use agentx::history::transcript::{ActsOfOthers, each_fact};
+use agentx::history::transcript::{ActsOfOthers, AnsweringModels, each_fact};
 use agentx::runtime::{Delivery, Runtime, View};
 use agentx::types::SessionId;
 use agentx::types::Vocabulary as _;
@@ -23,13 +22,13 @@ use tokio::sync::mpsc;
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::place::Place;
+use crate::render::clean::visible;
 use crate::render::conversation;
 use crate::render::speakers::PastSpeakers;
 use crate::terminal::console::Console;
 use crate::terminal::signals::Signals;
 use crate::terminal::{RawMode, TerminalInput, keys, long_rows};
 
-use answering_models::ModelChanges;
 use stepper::{Stepper, StepperFlow};
 use timeline::Timeline;
 
@@ -101,7 +100,7 @@ async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(
     let mut names = place.names_in(&runtime.info(id).await?);
     let (mut voices, mut ended) = (PastSpeakers::default(), ended::UnfinishedAnswer::default());
     let (mut acts, mut written) = (ActsOfOthers::default(), Ok(()));
-    let (mut queued, mut models) = (queued::QueuedMessages::default(), ModelChanges::default());
+    let (mut queued, mut models) = (queued::QueuedMessages::default(), AnsweringModels::default());
     each_fact(runtime, id, |fact, events| {
         if written.is_err() {
             return;
@@ -117,7 +116,8 @@ async fn whole(place: &Place, id: &SessionId, console: &mut Console) -> Result<(
             ended.event(&envelope.event, style);
             queued.event(&envelope.event);
             names.meet_in(&envelope.event);
-            if let Some(line) = models.line_before(envelope, style) {
+            if let Some(model) = models.take(envelope) {
+                let line = style.dim(&format!("  answered by {}", visible(model))) + "\n";
                 text.push_str(&voices.under_name(envelope, line, columns));
             }
             if let Some(message) = conversation::message(&envelope.event, &names, style, width) {

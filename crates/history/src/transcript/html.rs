@@ -59,6 +59,12 @@ fn section(transcript: &Transcript, entry: &TranscriptEntry) -> String {
         entry.seq,
         escaped(&name_of(entry))
     );
+    if let Some(model) = &entry.model {
+        text.push_str(&format!(
+            "<p class=\"place\">answered by {}</p>\n",
+            escaped(model)
+        ));
+    }
     for part in &entry.message.content {
         text.push_str(&part_of(transcript, part));
     }
@@ -213,6 +219,7 @@ mod tests {
                 seq: 1,
                 at: Timestamp(0),
                 agent: Some(bad.into()),
+                model: Some(bad.into()),
                 message,
                 partial: true,
                 act: Some(bad.into()),

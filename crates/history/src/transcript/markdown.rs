@@ -54,6 +54,9 @@ fn body(transcript: &Transcript, entry: &TranscriptEntry) -> String {
         .iter()
         .filter_map(|part| part_of(transcript, entry.seq, part))
         .collect();
+    if let Some(model) = &entry.model {
+        parts.insert(0, format!("*answered by* {}", code(model)));
+    }
     if entry.partial {
         parts.push("*interrupted here*".into());
     }
@@ -294,6 +297,7 @@ mod tests {
             seq,
             at: Timestamp(0),
             agent: None,
+            model: None,
             message: Message {
                 message_id: "msg_1".into(),
                 role: Role::Assistant,
@@ -374,6 +378,7 @@ mod tests {
                 seq: 1,
                 at: Timestamp(0),
                 agent: Some(text.to_owned()).filter(|_| role == Role::Assistant),
+                model: Some(text.to_owned()),
                 message: message(role, text),
                 partial: true,
                 act: Some(text.to_owned()),
@@ -400,6 +405,36 @@ mod tests {
     }
 
     #[test]
+    fn the_model_that_answered_is_named_where_it_is_another() {
+        let message = |model: Option<&str>| TranscriptEntry {
+            seq: 1,
+            at: Timestamp(0),
+            agent: None,
+            model: model.map(str::to_owned),
+            message: Message {
+                message_id: "msg_1".into(),
+                role: Role::Assistant,
+                content: vec![ContentPart::text("So.")],
+                by: None,
+            },
+            partial: false,
+            act: None,
+        };
+        let transcript = Transcript {
+            entries: vec![message(None), message(Some("flint"))],
+            ..Transcript::default()
+        };
+        let written = markdown(&transcript);
+        assert_eq!(written.matches("*answered by*").count(), 1, "{written}");
+        assert!(written.contains("*answered by* `flint`\n\n> So."), "{written}");
+        let page = crate::transcript::html(&transcript);
+        assert!(
+            page.contains("<p class=\"place\">answered by flint</p>\n<p>So.</p>"),
+            "{page}"
+        );
+    }
+
+    #[test]
     fn what_another_person_did_is_told_under_their_name() {
         let message = Message {
             message_id: "".into(),
@@ -412,6 +447,7 @@ mod tests {
                 seq: 1,
                 at: Timestamp(0),
                 agent: None,
+                model: None,
                 message,
                 partial: false,
                 act: Some("stopped the run".into()),

@@ -2,6 +2,7 @@
 //! feature of this crate) and [`html`] write it down.
 
 mod acts;
+mod answering_models;
 mod html;
 #[cfg(feature = "markdown")]
 mod markdown;
@@ -16,6 +17,7 @@ use agentx_types::{
 };
 
 pub use acts::{ActsOfOthers, act_of_another};
+pub use answering_models::AnsweringModels;
 pub use html::html;
 #[cfg(feature = "markdown")]
 pub use markdown::{markdown, markdown_while};
@@ -61,6 +63,9 @@ pub struct TranscriptEntry {
     pub at: Timestamp,
     /// The name of the agent, if it is not the one that people talk to.
     pub agent: Option<String>,
+    /// The model that answered, as its server names it, if it is not the one of the answer before or of the
+    /// session.
+    pub model: Option<String>,
     /// The message.
     pub message: Message,
     /// Whether it broke off.
@@ -82,6 +87,7 @@ impl TranscriptEntry {
             seq,
             at,
             agent: None,
+            model: None,
             message,
             partial: false,
             act: Some(what),
@@ -120,7 +126,10 @@ pub async fn beginning(
         cost_usd: info.cost.as_usd(),
         ..Transcript::default()
     };
-    let mut reading = TranscriptReading::default();
+    let mut reading = TranscriptReading {
+        models: AnsweringModels::beside(&transcript.model),
+        ..TranscriptReading::default()
+    };
     let mut left = bytes;
     let is_all = read_facts_while(runtime, session, |fact, events| {
         let known = transcript.entries.len();
@@ -192,6 +201,7 @@ struct TranscriptReading {
     root: Option<Option<AgentStateId>>,
     names: BTreeMap<AgentStateId, String>,
     acts: ActsOfOthers,
+    models: AnsweringModels,
 }
 
 impl TranscriptReading {
@@ -216,6 +226,7 @@ impl TranscriptReading {
             transcript.entries.push(act);
             return;
         }
+        let model = self.models.take(envelope).map(str::to_owned);
         let (message, partial) = match &envelope.event {
             RuntimeEvent::AgentStarted(started) => {
                 let id = envelope.agent_state_id.clone();
@@ -245,6 +256,7 @@ impl TranscriptReading {
                     .cloned()
                     .unwrap_or_else(|| agent.to_string())
             }),
+            model,
             message: Message {
                 by: message.by.clone().or_else(|| ran_by_another(message)),
                 ..message.clone()

@@ -9,6 +9,7 @@ use super::{call_summary::call_summary, style::AnsiStyle, table::cut, todo::Todo
 use crate::exit::Exit;
 use crate::exit::run_failure::{exit_of, hint_in_chat};
 use calls::CallView;
+use other_model::OtherModel;
 use state::{AnswerProgress, OpenLine, RenderOptions, RunProblems, ShownFailure};
 use thinking::OpenThought;
 pub(crate) use thinking::length;
@@ -52,6 +53,7 @@ pub struct TranscriptRenderer {
     todos: TodoView,
     answer: AnswerProgress,
     problems: RunProblems,
+    other_model: OtherModel,
     /// The notes that wait for the end of the open line.
     notes: Vec<String>,
     /// Whether the prices of the model are unknown, and the limit of a run's cost.
@@ -203,6 +205,7 @@ impl TranscriptRenderer {
             }
             _ => {}
         }
+        self.tell_other_model(event);
     }
 
     /// An answer begins; the one before may have broken off without a word, as when the process was killed.
@@ -368,6 +371,7 @@ mod context;
 mod earlier_calls;
 mod live_calls;
 mod other_agents;
+mod other_model;
 mod pieces;
 mod retries;
 mod state;
