@@ -11,6 +11,9 @@ use crate::rules::config;
 const AROUND_DENY: &str = include_str!("spellings/around_deny.txt");
 const AROUND_ALLOW: &str = include_str!("spellings/around_allow.txt");
 const EVERYDAY: &str = include_str!("spellings/everyday.txt");
+const BUILD_TOOLS: &str = include_str!("spellings/build_tools.txt");
+/// The page that states the number of command lines.
+const PAGE: &str = include_str!("../../../../docs/FIGURES.md");
 
 const DENIED: &[&str] = &["allow bash", "deny bash: git push *", "deny bash: rm -rf *"];
 
@@ -58,6 +61,20 @@ fn no_spelling_leads_around_a_rule_that_denies() {
         .collect();
     assert!(lines(AROUND_DENY).count() >= 400);
     assert!(allowed.is_empty(), "{}", allowed.join("\n"));
+}
+
+/// The counts are exact, so none changes without the page.
+#[test]
+fn the_page_states_the_number_of_command_lines() {
+    let beside_build_tools = lines(BUILD_TOOLS).filter(|line| !line.starts_with("rule "));
+    let stated = format!(
+        "| {}; {}; {}; {}; none is allowed that",
+        lines(AROUND_DENY).count(),
+        lines(AROUND_ALLOW).count(),
+        beside_build_tools.count(),
+        lines(EVERYDAY).count(),
+    );
+    assert!(PAGE.contains(&stated), "docs/FIGURES.md does not say {stated:?}");
 }
 
 #[test]
@@ -425,7 +442,7 @@ fn no_star_stands_for_an_option_that_writes_sends_or_runs() {
 fn a_star_beside_a_build_tool_stands_for_listed_options_alone() {
     let (mut rule, mut wrong) = (String::new(), Vec::new());
     let mut counts = (0, 0);
-    for entry in lines(include_str!("spellings/build_tools.txt")) {
+    for entry in lines(BUILD_TOOLS) {
         if let Some(pattern) = entry.strip_prefix("rule ") {
             rule = format!("allow bash: {pattern}");
             continue;

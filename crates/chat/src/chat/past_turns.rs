@@ -104,7 +104,7 @@ impl PastTurns {
     }
 
     /// Describes the turns before `shown`, the end of all events; `None` if no person said anything in them.
-    /// The number of messages is known only if the whole session was read.
+    /// Their prompts are counted, if the whole session was read.
     pub(crate) fn left_out(
         &self,
         shown: &[Arc<Envelope<RuntimeEvent>>],
@@ -116,9 +116,9 @@ impl PastTurns {
             .filter(|envelope| is_input(envelope) && !is_of_another(envelope));
         match (self.is_whole(), inputs.count()) {
             (true, 0) => None,
-            (true, 1) => Some("1 earlier message is not shown".into()),
-            (true, count) => Some(format!("{count} earlier messages are not shown")),
-            (false, _) => Some("earlier messages are not shown".into()),
+            (true, 1) => Some("1 earlier prompt is not shown".into()),
+            (true, count) => Some(format!("{count} earlier prompts are not shown")),
+            (false, _) => Some("earlier prompts are not shown".into()),
         }
     }
 
@@ -235,8 +235,8 @@ mod tests {
         let mine = |_: &Envelope<RuntimeEvent>| false;
         for (inputs, expected) in [
             (3, None),
-            (4, Some("1 earlier message is not shown")),
-            (6, Some("3 earlier messages are not shown")),
+            (4, Some("1 earlier prompt is not shown")),
+            (6, Some("3 earlier prompts are not shown")),
         ] {
             let mut past = PastTurns::new(9);
             for seq in 1..=inputs {
@@ -250,7 +250,7 @@ mod tests {
         past.take(&event("agt_1", 700, said()));
         let shown = past.last_turns(mine);
         let left_out = past.left_out(shown, mine);
-        assert_eq!(left_out.as_deref(), Some("earlier messages are not shown"));
+        assert_eq!(left_out.as_deref(), Some("earlier prompts are not shown"));
     }
 
     #[test]
