@@ -32,6 +32,7 @@ fn a_json_run_is_one_object() {
     let result = ran.result();
     assert_eq!(result["status"], "completed");
     assert_eq!(result["exit_code"], 0);
+    assert_eq!(result["model"], "scripted");
     assert!(result["usage"]["output_tokens"].as_u64().unwrap() > 0, "{ran}");
     assert!(result.get("error").is_none());
 }
