@@ -1,6 +1,6 @@
-//! The line about an answer of another model than the configured one: a fallback of the agent, or a model that
-//! the provider lets continue the answer. The name that a server gives its model is no sign of that, because
-//! gateways have names of their own.
+//! The line about an answer of another model than the configured one: a fallback of the agent, or a model
+//! that the provider lets continue the answer. The name that a server gives its model is no sign of that,
+//! because gateways have names of their own.
 
 use agentx::types::{ContextChange, RuntimeEvent, StopReason};
 
