@@ -2,12 +2,13 @@
 import { IDBFactory, IDBKeyRange } from "fake-indexeddb";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { pause } from "../src/connection/backoff";
-import { Feed } from "../src/connection/feed";
+import { Feed, type EventPage } from "../src/connection/feed";
 import { KEPT_SESSIONS, merged, openLog, type SessionLog } from "../src/connection/log";
 import { browserName } from "../src/connection/login";
 import { Cut, Refusal, Socket, type ClientRequest, type ConnectionState } from "../src/connection/socket";
+import { packed, unpacked } from "../src/connection/packed";
 import type { Accepted, Frame, RuntimeFrame } from "../src/protocol";
-import { conversation, goldenNotices } from "./frames";
+import { conversation, frames, goldenNotices } from "./frames";
 
 beforeEach(() => {
   vi.stubGlobal("IDBKeyRange", IDBKeyRange);
@@ -20,10 +21,15 @@ class FakeSocket {
   ready = true;
   asked: ClientRequest[] = [];
   refusal: Refusal | null = null;
+  isRefusedOnce = false;
 
   async request(frame: ClientRequest): Promise<Accepted> {
     this.asked.push(frame);
-    if (this.refusal && frame.type === "subscribe") throw this.refusal;
+    const { refusal } = this;
+    if (refusal && frame.type === "subscribe") {
+      if (this.isRefusedOnce) this.refusal = null;
+      throw refusal;
+    }
     return { id: "1" };
   }
 
@@ -32,11 +38,29 @@ class FakeSocket {
   }
 }
 
-function reader(session: SessionLog, socket: FakeSocket) {
+/** The past of a session, as a server gives it in pages. */
+class FakePast {
+  frames: RuntimeFrame[] = [];
+  asked: number[] = [];
+  failures = 0;
+
+  head = async () => this.frames.at(-1)?.seq ?? 0;
+
+  page = async (_: string, after: number, limit: number): Promise<EventPage> => {
+    this.asked.push(after);
+    if (this.failures-- > 0) throw new Error("the server is away");
+    const items = this.frames.filter((frame) => frame.seq > after).slice(0, limit);
+    return { items, next_after_seq: items.at(-1)?.seq === (await this.head()) ? null : (items.at(-1)?.seq ?? null) };
+  };
+}
+
+function reader(session: SessionLog, socket: FakeSocket, past = new FakePast()) {
   const seen: RuntimeFrame[] = [];
+  const tail: RuntimeFrame[] = [];
   const told: string[] = [];
-  const feed = new Feed("ses_1", socket as unknown as Socket, session, {
-    frames: (frames) => seen.push(...frames),
+  const feed = new Feed("ses_1", socket as unknown as Socket, session, past, {
+    frames: (entries) => seen.push(...unpacked(entries)),
+    tail: (frames) => tail.push(...frames),
     restarted: () => {
       seen.length = 0;
       told.push("restarted");
@@ -45,7 +69,7 @@ function reader(session: SessionLog, socket: FakeSocket) {
     caughtUp: () => told.push("caught up"),
     ended: (problem) => told.push(problem.code),
   });
-  return { feed, seen, told };
+  return { feed, seen, tail, told };
 }
 
 /** Sends what a server sends to a subscriber. */
@@ -133,6 +157,118 @@ describe("a feed", () => {
   });
 });
 
+describe("a feed of a long session", () => {
+  const words = (count: number) => Array.from({ length: count }, () => ({ event: "text_delta", payload: { text: "w" } }) as const);
+  const all = frames(words(12_000));
+
+  async function opened(stored: SessionLog, frames: RuntimeFrame[]) {
+    const socket = new FakeSocket();
+    const past = new FakePast();
+    past.frames = frames;
+    const read = reader(stored, socket, past);
+    await read.feed.open();
+    return { ...read, socket, past, after: socket.subscribedAfter().at(-1) as number };
+  }
+
+  test("has its end first, and then everything once, in order", async () => {
+    const { feed, seen, tail, told, past, after } = await opened(await log(), all);
+    expect(after).toBe(all.length - 1500);
+    const more = frames(words(12_010));
+    await serve(feed, more, after);
+    expect(tail).toEqual(more.slice(after));
+    expect(past.asked).toEqual([0, 4000, 8000]);
+    expect(told).toEqual(["caught up"]);
+    expect(seen).toEqual(more);
+  });
+
+  test("goes on from what is stored, after comparing its end", async () => {
+    const stored = await log();
+    await stored.append("ses_1", all.slice(0, 3000));
+    const { feed, seen, past, told, after } = await opened(stored, all);
+    await serve(feed, all, after);
+    expect(past.asked[0]).toBe(2999);
+    expect(seen).toEqual(all);
+    expect(told).toEqual(["caught up"]);
+    await feed.close();
+    expect(unpacked(await stored.read("ses_1"))).toEqual(all);
+  });
+
+  test("begins anew if the server has another event where its own end is", async () => {
+    const stored = await log();
+    await stored.append("ses_1", all.slice(0, 3000));
+    const other = all.map((frame) => ({ ...frame, at: frame.at + 1 }));
+    const { feed, seen, told, socket, after } = await opened(stored, other);
+    await serve(feed, other, after);
+    expect(told).toEqual(["restarted"]);
+    await serve(feed, other, socket.subscribedAfter().at(-1) as number);
+    expect(seen).toEqual(other);
+  });
+
+  test("asks again for a page that did not come", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout"] });
+    const { feed, seen, past, after } = await opened(await log(), all);
+    past.failures = 2;
+    const served = serve(feed, all, after);
+    await vi.advanceTimersByTimeAsync(5000);
+    await served;
+    vi.useRealTimers();
+    expect(seen).toEqual(all);
+  });
+
+  test("drops the end of a subscription that was cut", async () => {
+    const { feed, seen, socket, past, after } = await opened(await log(), all);
+    const notice = { session_id: "ses_1", view: "runtime", head_seq: all.length, role: "own" } as const;
+    await feed.onSubscribed({ ...notice, after_seq: after });
+    for (const frame of all.slice(after, after + 100)) await feed.onEvent(frame);
+    await feed.subscribe();
+    await serve(feed, all, socket.subscribedAfter().at(-1) as number);
+    expect(past.asked).toEqual([0, 4000, 8000]);
+    expect(seen).toEqual(all);
+  });
+
+  test("believes the server, not its list, about the end", async () => {
+    const socket = new FakeSocket();
+    const past = new FakePast();
+    past.frames = all;
+    const { feed, seen } = reader(await log(), socket, past);
+    socket.refusal = new Refusal({ code: "refused", detail: "the session is shorter" });
+    socket.isRefusedOnce = true;
+    await feed.open();
+    expect(socket.subscribedAfter()).toEqual([10_500, 0]);
+    await serve(feed, all.slice(0, 20), 0);
+    expect(seen).toEqual(all.slice(0, 20));
+  });
+});
+
+describe("packed frames", () => {
+  const output = (text: string, channel: string) => ({ event: "tool_output", payload: { tool_call_id: "c", channel, text } });
+  const kinds = [
+    ...Array.from({ length: 30 }, (_, at) => ({ event: "text_delta", payload: { text: `w${at} ` } })),
+    ...Array.from({ length: 3 }, () => ({ event: "thinking_delta", payload: { text: "" } })),
+    ...["stdout", "stdout", "stderr", "progress", "progress"].map((channel) => output("x\n", channel)),
+    { event: "text_delta", payload: { text: "newer", language: "en" } },
+    { event: "text_delta", payload: { text: "end" } },
+  ] as Parameters<typeof frames>[0];
+
+  test("are the same again, and much less", () => {
+    const all = [...frames(kinds), ...frames(kinds, 100, "agt_2"), ...frames(kinds, 900)];
+    const backwards = frames(kinds, 2000).map((frame, at) => ({ ...frame, at: frame.at - 5 * at }));
+    const indexed = frames(kinds, 3000).flatMap((frame) => [frame, { ...frame, index: 1 }]) as RuntimeFrame[];
+    for (const some of [all, backwards, indexed]) {
+      expect(JSON.stringify(unpacked(packed(some)))).toBe(JSON.stringify(some));
+    }
+    expect(packed(all).length).toBeLessThan(all.length / 3);
+  });
+
+  test("of a run that somebody else has are never changed", () => {
+    const [run] = packed(frames(kinds.slice(0, 10)));
+    const before = JSON.stringify(run);
+    const both = packed([run as RuntimeFrame, ...frames(kinds.slice(0, 10), 11)]);
+    expect(JSON.stringify(run)).toBe(before);
+    expect(unpacked(both)).toHaveLength(20);
+  });
+});
+
 describe("the log", () => {
   const all = conversation();
 
@@ -142,8 +278,10 @@ describe("the log", () => {
     await stored.append("ses_1", all.slice(4, 15));
     await stored.append("ses_1", all.slice(9));
     await stored.append("ses_2", all.slice(0, 1));
-    expect(await stored.read("ses_1")).toEqual(all);
-    expect(merged([all.slice(5), all.slice(0, 7)])).toEqual(all);
+    expect(unpacked(await stored.read("ses_1"))).toEqual(all);
+    expect(unpacked(merged([all.slice(5), all.slice(0, 7)]))).toEqual(all);
+    const inOrder = [packed(all.slice(0, 7)), packed(all.slice(7))];
+    expect(unpacked(merged(inOrder))).toEqual(all);
   });
 
   test("keeps the sessions that were read last", async () => {

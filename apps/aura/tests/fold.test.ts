@@ -1,7 +1,9 @@
 // The reducer: what frames mean, and that it depends on nothing else.
 import { describe, expect, test } from "vitest";
 import type { RuntimeFrame } from "../src/protocol";
+import { packed } from "../src/connection/packed";
 import { EMPTY, isBusy, standing, type AnswerItem, type Conversation } from "../src/store/conversation";
+import { end } from "../src/store/end";
 import { fold } from "../src/store/fold";
 import { Timeline } from "../src/store/timeline";
 import { conversation, frames, goldenEvents } from "./frames";
@@ -196,15 +198,52 @@ describe("the fold", () => {
 
 describe("the timeline", () => {
   test("shows any earlier state, as it was", () => {
-    const all = Array.from({ length: 120 }, (_, round) =>
+    const all = Array.from({ length: 420 }, (_, round) =>
       conversation().map((frame) => ({ ...frame, seq: frame.seq + 27 * round })),
     ).flat();
-    const timeline = new Timeline();
-    for (let from = 0; from < all.length; from += 377) timeline.add(all.slice(from, from + 377));
-    for (const count of [0, 1, 27, 999, 1000, 1001, 2500, all.length]) {
-      expect(timeline.at(count)).toEqual(fold(EMPTY, all.slice(0, count)));
+    const whole = new Timeline();
+    whole.add(packed(all));
+    const inParts = new Timeline();
+    for (let from = 0; from < all.length; from += 377) inParts.add(all.slice(from, from + 377));
+    inParts.add([]);
+    for (const timeline of [whole, inParts]) {
+      expect(timeline.length).toBe(all.length);
+      for (const count of [0, 1, 10, 11, 27, 999, 8191, 8192, 8200, 9001, 10_790, all.length]) {
+        expect(timeline.at(count)).toEqual(fold(EMPTY, all.slice(0, count)));
+      }
+      expect(timeline.now).toEqual(fold(EMPTY, all));
+      for (const seq of [0, 1, 10, 11, 27, 8193]) expect(timeline.countAt(seq)).toBe(seq);
     }
-    expect(timeline.now).toEqual(fold(EMPTY, all));
-    expect(timeline.countAt(27)).toBe(27);
+  });
+});
+
+test("packed frames give the same state", () => {
+  const words = Array.from({ length: 40 }, (_, at) => [
+    { event: "thinking_delta", payload: { text: `t${at}` } },
+    { event: "text_delta", payload: { text: `a${at}` } },
+    { event: "text_delta", payload: { text: `b${at}` } },
+  ]).flat() as Parameters<typeof frames>[0];
+  const output = { tool_call_id: "call_1", channel: "stdout", text: "x".repeat(90_000) } as const;
+  const outputs = Array.from({ length: 5 }, () => ({ event: "tool_output", payload: output }) as const);
+  const all = [...conversation(), ...frames([...words, ...outputs], 60)];
+  expect(packed(all).length).toBeLessThan(all.length);
+  expect(fold(EMPTY, packed(all))).toEqual(fold(EMPTY, all));
+});
+
+describe("the end of a long session", () => {
+  const info = { title: "Load", model: "m", workspace: "/w", cost: 5, usage: { input_tokens: 1, output_tokens: 2 } };
+  const listed = (status: string) => ({ ...info, status }) as unknown as Parameters<typeof end>[2];
+
+  test("has the title and the model of the list, and the newest entries", () => {
+    const frames = conversation().slice(4);
+    const state = end(null, frames, listed("completed"));
+    expect(state).toMatchObject({ title: "Load", workspace: "/w", root: "agt_1" });
+    expect(items(state).map((item) => item.key)).toEqual(items(fold(EMPTY, conversation())).map((item) => item.key));
+  });
+
+  test("works when the run began before it", () => {
+    const state = end(null, conversation().slice(9, 11), listed("awaiting_llm"));
+    expect(standing(state)).toBe("writing");
+    expect(standing(end(null, conversation().slice(9, 11), listed("completed")))).toBe("done");
   });
 });

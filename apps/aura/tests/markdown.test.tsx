@@ -3,8 +3,10 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test } from "vitest";
 import { compareTexts, parseDiff } from "../src/components/Diff";
 import { highlight } from "../src/components/highlight";
-import { Markdown, unescaped, webAddress } from "../src/components/Markdown";
+import { Markdown, NOTHING, read, unescaped, webAddress } from "../src/components/Markdown";
 import { outputOf, summary } from "../src/components/tool";
+import { inChunks } from "../src/components/Transcript";
+import type { Item } from "../src/store/conversation";
 import { TABLE } from "../src/texts/table";
 
 const html = (text: string) => renderToStaticMarkup(<Markdown text={text} />);
@@ -61,6 +63,27 @@ describe("a text of a model", () => {
     for (let cut = 1; cut < text.length; cut++) expect(() => html(text.slice(0, cut))).not.toThrow();
     expect(html(text)).toContain("<li>");
   });
+});
+
+test("a long answer keeps every word, though only its text stays of what is finished", () => {
+  const paragraph = "# H\n\n**a** b\n\n- c\n- d\n\n| e | f |\n| --- | --- |\n| g | h |\n\n```js\nlet i;\n```\n\n";
+  const text = paragraph.repeat(60);
+  let state = NOTHING;
+  for (let cut = 7; cut < text.length + 7; cut += 7) state = read(text.slice(0, cut), state);
+  expect(state.groups.join("") + state.blocks.map((block) => block.raw).join("")).toBe(text);
+  expect(state.groups.length).toBeGreaterThan(10);
+  expect(state.blocks.length).toBeLessThan(30);
+  const parts = [...state.groups, state.blocks.map((block) => block.raw).join("")];
+  expect(parts.map(html).join("").match(/<td/g)).toHaveLength(120);
+});
+
+test("chunks of a conversation stay when earlier entries are added", () => {
+  const all = Array.from({ length: 3000 }, (_, at) => ({ kind: "input", key: `k${at}`, seq: at * 97 }) as Item);
+  const whole = inChunks(all);
+  expect(whole.flat()).toEqual(all);
+  expect(whole.length).toBeGreaterThan(40);
+  expect(Math.max(...whole.map((chunk) => chunk.length))).toBeLessThan(300);
+  expect(inChunks(all.slice(1500)).slice(1)).toEqual(whole.slice(1 - inChunks(all.slice(1500)).length));
 });
 
 describe("a change", () => {

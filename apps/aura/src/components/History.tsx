@@ -10,7 +10,7 @@ import { Button } from "./parts";
 export function History({ open }: { open: OpenSession }) {
   const t = useTexts();
   const language = useApp((state) => state.language);
-  const last = open.timeline.frames.length;
+  const last = open.timeline.length;
   const at = open.at ?? last;
   const filled = last === 0 ? 100 : (100 * at) / last;
   return (

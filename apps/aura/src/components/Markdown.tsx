@@ -3,75 +3,95 @@
 import { Marked, type Token, type Tokens } from "marked";
 import { createContext, Fragment, memo, use, useMemo, useRef, type ReactNode } from "react";
 import { Code } from "./Code";
+import { Far } from "./Far";
 
 const marked = new Marked({ gfm: true, breaks: true });
 
 /** Markdown that may grow: finished blocks are neither read nor drawn again. */
 export const Markdown = memo(function Markdown({ text }: { text: string }) {
-  const blocks = useBlocks(text);
-  const first = blocks.find((block) => block.type === "heading") as Tokens.Heading | undefined;
-  const groups = useGroups(blocks);
+  const { groups, blocks, depth } = useGroups(text);
+  const isShort = groups.length <= KEPT_GROUPS;
   return (
-    <FirstDepth value={first?.depth ?? 1}>
+    <FirstDepth value={depth ?? 1}>
       <div className="prose">
-        {groups.map((group, at) => (
-          <Group key={at} blocks={group} isLast={at === groups.length - 1} />
+        {groups.map((raw, at) => (
+          <Far key={at} guess={GROUP_PX} isKept={isShort} className="prose">
+            <Group raw={raw} />
+          </Far>
         ))}
+        <div className="prose">
+          {blocks.map((token, at) => (
+            <Block key={at} raw={token.raw} token={token} />
+          ))}
+        </div>
       </div>
     </FirstDepth>
   );
 });
 
-/** Blocks that are drawn together: those of a long answer that are out of sight cost nothing. */
+/** Blocks that are drawn together, and left out together when a long answer has scrolled away. */
 const GROUP = 24;
+const GROUP_PX = 900;
+/** An answer of so many groups stays in the page as a whole. */
+const KEPT_GROUPS = 4;
 
-/** Returns the blocks in groups; a group of the same blocks stays the same list. */
-function useGroups(blocks: Token[]): Token[][] {
-  const before = useRef<Token[][]>([]);
-  return useMemo(() => {
-    const groups: Token[][] = [];
-    for (let from = 0; from < blocks.length; from += GROUP) {
-      const kept = before.current[groups.length];
-      const isSame =
-        kept?.length === GROUP && kept[0] === blocks[from] && kept[GROUP - 1] === blocks[from + GROUP - 1];
-      groups.push(isSame ? kept : blocks.slice(from, from + GROUP));
-    }
-    before.current = groups;
-    return groups;
-  }, [blocks]);
-}
-
-const Group = memo(function Group({ blocks: group, isLast }: { blocks: Token[]; isLast: boolean }) {
-  return (
-    <div className={isLast ? "prose" : "prose entry"}>
-      {group.map((token, at) => (
-        <Block key={at} raw={token.raw} token={token} />
-      ))}
-    </div>
-  );
+const Group = memo(function Group({ raw }: { raw: string }) {
+  const tokens = useMemo(() => marked.lexer(raw), [raw]);
+  return tokens.map((token, at) => <Block key={at} raw={token.raw} token={token} />);
 });
 
 /** The depth of the first heading of a text: it becomes the heading below that of the page. */
 const FirstDepth = createContext(1);
 
+/** A text as far as it is read. */
+interface Read {
+  text: string;
+  /** The beginning, as groups of blocks: only their text is kept. */
+  groups: string[];
+  /** How much of the text is in the groups. */
+  settled: number;
+  blocks: Token[];
+  depth: number | null;
+}
+
+export const NOTHING: Read = { text: "", groups: [], settled: 0, blocks: [], depth: null };
+
 /**
  * Returns the blocks of a text. When the text before has only grown, its blocks but the last two stay: a
  * following line may still join those, as with a list or a table.
  */
-function useBlocks(text: string): Token[] {
-  const before = useRef<{ text: string; blocks: Token[]; settled: number }>({ text: "", blocks: [], settled: 0 });
+function useGroups(text: string): Read {
+  const before = useRef(NOTHING);
   return useMemo(() => {
     const last = before.current;
-    const keeps = text.length > last.text.length && text.startsWith(last.text);
-    const kept = keeps ? last.blocks.slice(0, -2) : [];
-    const settled = kept.reduce((length, block) => length + block.raw.length, 0);
-    const blocks = [...kept, ...marked.lexer(copied(text.slice(settled)))];
-    const whole = blocks.reduce((length, block) => length + block.raw.length, 0);
+    const hasGrown = text.length > last.text.length && text.startsWith(last.text);
+    const grown = read(text, hasGrown ? last : NOTHING);
     // The lexer rewrites tabs and line ends in rare texts; then the lengths differ, and all is read again.
-    const found = whole === text.length ? blocks : marked.lexer(text);
-    before.current = { text, blocks: whole === text.length ? found : [], settled };
+    const isWhole = grown.settled + lengthOf(grown.blocks) === text.length;
+    const found = isWhole ? grown : read(text, NOTHING);
+    before.current = isWhole ? found : NOTHING;
     return found;
   }, [text]);
+}
+
+/** Reads a text of which the beginning was read before. */
+export function read(text: string, last: Read): Read {
+  const kept = last.blocks.slice(0, -2);
+  const fresh = marked.lexer(copied(text.slice(last.settled + lengthOf(kept))));
+  const blocks = [...kept, ...fresh];
+  const groups = [...last.groups];
+  let { settled } = last;
+  while (blocks.length > GROUP + 2) {
+    const raw = blocks.splice(0, GROUP).map((block) => block.raw).join("");
+    groups.push(copied(raw));
+    settled += raw.length;
+  }
+  const heading = fresh.find((block) => block.type === "heading") as Tokens.Heading | undefined;
+  return { text, groups, settled, blocks, depth: last.depth ?? heading?.depth ?? null };
+}
+
+function lengthOf(blocks: Token[]): number {
+  return blocks.reduce((length, block) => length + block.raw.length, 0);
 }
 
 /** Returns a text that is no part of another one: the blocks would keep the whole text of each moment alive. */

@@ -1,75 +1,36 @@
 // The conversation: what people wrote, what agents said and did, in order. It stays at its end while words
 // come, unless the person has scrolled away.
-import { memo, useCallback, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { ContentPart } from "../protocol";
 import { useApp } from "../store/app";
 import type { Agent, AnswerItem, Conversation, Item, NoteItem, Part, TurnItem } from "../store/conversation";
 import { useTexts, type TextKey } from "../texts";
 import { CallCard } from "./CallCard";
+import { Far, ScrollBox } from "./Far";
 import { duration, money, tokens } from "./format";
 import { Bot, Chevron, Down, Thought, Warning } from "./icons";
 import { Markdown } from "./Markdown";
 import { CopyButton } from "./parts";
 
-/** Entries that are drawn at first, and with each step back. */
-const PAGE = 80;
+const NO_ITEMS: Item[] = [];
+/** The height of a chunk that was never seen. */
+const CHUNK_PX = 5000;
+/** A conversation of so many chunks stays in the page as a whole: the browser's own search finds everything. */
+const KEPT_CHUNKS = 4;
 /** The distance from the end, in pixels, within which the view stays there. */
 const NEAR = 80;
 
 export function Transcript({ state, isLive }: { state: Conversation; isLive: boolean }) {
   const t = useTexts();
-  const box = useRef<HTMLDivElement>(null);
-  const [isAtEnd, setAtEnd] = useState(true);
-  const [shown, setShown] = useState(PAGE);
-  const root = state.root ? state.agents[state.root] : undefined;
-  const items = root?.items ?? [];
-  const first = Math.max(0, items.length - shown);
-  const follow = useRef(true);
-
-  const toEnd = useCallback(() => {
-    const element = box.current;
-    if (element) element.scrollTop = element.scrollHeight;
-    follow.current = true;
-    setAtEnd(true);
-  }, []);
-
-  useLayoutEffect(() => {
-    if (follow.current) toEnd();
-  }, [state, toEnd]);
-
-  // What a person opens, and the composer that grows, change the height without an event.
-  useEffect(() => {
-    const inner = box.current?.firstElementChild;
-    if (!box.current || !inner) return;
-    const observer = new ResizeObserver(() => {
-      if (follow.current && box.current) box.current.scrollTop = box.current.scrollHeight;
-    });
-    observer.observe(inner);
-    observer.observe(box.current);
-    return () => observer.disconnect();
-  }, []);
-
-  const scrolled = () => {
-    const element = box.current;
-    if (!element) return;
-    const isNear = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
-    follow.current = isNear;
-    setAtEnd(isNear);
-  };
-
-  const showEarlier = () => {
-    const element = box.current;
-    const before = element ? element.scrollHeight - element.scrollTop : 0;
-    setShown((count) => count + PAGE);
-    requestAnimationFrame(() => {
-      if (element) element.scrollTop = element.scrollHeight - before;
-    });
-  };
-
+  const [box, setBox] = useState<HTMLDivElement | null>(null);
+  const { isAtEnd, toEnd, scrolled } = useFollowing(box, state);
+  const items = (state.root ? state.agents[state.root]?.items : undefined) ?? NO_ITEMS;
+  const chunks = useMemo(() => inChunks(items), [items]);
   return (
     <div className="relative min-h-0 flex-1">
       <div
-        ref={box}
+        ref={setBox}
+        id="transcript"
         onScroll={scrolled}
         className="h-full overflow-y-auto overscroll-contain [scrollbar-gutter:stable_both-edges]"
         role="log"
@@ -77,16 +38,20 @@ export function Transcript({ state, isLive }: { state: Conversation; isLive: boo
         aria-live="off"
         tabIndex={0}
       >
-        <div className="mx-auto flex max-w-[46rem] flex-col gap-5 px-4 pt-8 pb-10 sm:px-6">
-          {first > 0 && (
-            <button type="button" onClick={showEarlier} className="mx-auto text-sm text-accent">
-              {t("showEarlier")}
-            </button>
-          )}
-          {items.slice(first).map((item) => (
-            <Entry key={item.key} item={item} state={state} isLive={isLive} />
-          ))}
-        </div>
+        <ScrollBox value={box}>
+          <div className="mx-auto flex max-w-[46rem] flex-col gap-5 px-4 pt-8 pb-10 sm:px-6">
+            {chunks.map((chunk, at) => (
+              <Far
+                key={chunk[0]?.key}
+                guess={CHUNK_PX}
+                isKept={chunks.length <= KEPT_CHUNKS || at >= chunks.length - 2}
+                className="flex flex-col gap-5"
+              >
+                <Chunk items={chunk} state={state} isLive={isLive} />
+              </Far>
+            ))}
+          </div>
+        </ScrollBox>
       </div>
       {!isAtEnd && (
         <button
@@ -102,6 +67,72 @@ export function Transcript({ state, isLive }: { state: Conversation; isLive: boo
   );
 }
 
+/**
+ * Returns entries in chunks that come into the page and leave it together. An entry begins a chunk by its own
+ * number alone, so that the chunks stay when entries are added before them.
+ */
+export function inChunks(items: Item[]): Item[][] {
+  const chunks: Item[][] = [[]];
+  for (const item of items) {
+    const begins = Math.imul(item.seq, 0x9e3779b1) >>> 27 === 0;
+    if (begins && chunks.at(-1)?.length) chunks.push([]);
+    chunks.at(-1)?.push(item);
+  }
+  return chunks;
+}
+
+/** Keeps the view at the end while words come, unless the person has scrolled away. */
+function useFollowing(box: HTMLDivElement | null, state: Conversation) {
+  const [isAtEnd, setAtEnd] = useState(true);
+  const follow = useRef(true);
+  const toEnd = useCallback(() => {
+    if (box) box.scrollTop = box.scrollHeight;
+    follow.current = true;
+    setAtEnd(true);
+  }, [box]);
+  useLayoutEffect(() => {
+    if (follow.current) toEnd();
+  }, [state, toEnd]);
+  // What a person opens, and the composer that grows, change the height without an event.
+  useEffect(() => {
+    const inner = box?.firstElementChild;
+    if (!box || !inner) return;
+    const observer = new ResizeObserver(() => {
+      if (follow.current) box.scrollTop = box.scrollHeight;
+    });
+    observer.observe(inner);
+    observer.observe(box);
+    return () => observer.disconnect();
+  }, [box]);
+  const scrolled = () => {
+    if (!box) return;
+    const isNear = box.scrollHeight - box.scrollTop - box.clientHeight < NEAR;
+    follow.current = isNear;
+    setAtEnd(isNear);
+  };
+  return { isAtEnd, toEnd, scrolled };
+}
+
+interface ChunkProps {
+  items: Item[];
+  state: Conversation;
+  isLive: boolean;
+}
+
+/** Whether a chunk looks as before. Entries that stand for a call or an agent look at what those are now. */
+function isSameChunk(before: ChunkProps, after: ChunkProps): boolean {
+  if (before.isLive !== after.isLive || before.items.length !== after.items.length) return false;
+  return after.items.every((item, at) => {
+    if (before.items[at] !== item) return false;
+    if (item.kind === "agent") return before.state.agents === after.state.agents;
+    return item.kind !== "answer" || hasSameCalls(item, before.state, after.state);
+  });
+}
+
+const Chunk = memo(function Chunk({ items, state, isLive }: ChunkProps) {
+  return items.map((item) => <Entry key={item.key} item={item} state={state} isLive={isLive} />);
+}, isSameChunk);
+
 function Entry({ item, state, isLive }: { item: Item; state: Conversation; isLive: boolean }) {
   switch (item.kind) {
     case "input":
@@ -109,7 +140,7 @@ function Entry({ item, state, isLive }: { item: Item; state: Conversation; isLiv
     case "answer":
       return <Answer item={item} state={state} isLive={isLive} />;
     case "turn":
-      return <Turn item={item} answer={lastAnswer(state, item)} />;
+      return <Turn item={item} answer={() => lastAnswer(state, item)} />;
     case "note":
       return <NoteLine item={item} />;
     case "agent": {
@@ -124,7 +155,7 @@ const Input = memo(function Input({ content, by }: { content: ContentPart[]; by:
   const text = content.map((part) => (part.type === "text" ? part.text : "")).join("");
   const media = content.filter((part) => part.type === "image" || part.type === "audio" || part.type === "file");
   return (
-    <article className="entry flex flex-col items-end not-first:mt-4" aria-label={by ?? t("you")}>
+    <article className="flex flex-col items-end not-first:mt-4" aria-label={by ?? t("you")}>
       {by && <span className="mb-1 text-xs text-faint">{by}</span>}
       <div className="max-w-[88%] rounded-xl rounded-br-md bg-accent-soft px-4 py-2.5 break-words whitespace-pre-wrap">
         {text}
@@ -147,16 +178,18 @@ interface AnswerProps {
 /** Whether an answer looks as before: neither it nor one of its calls has changed. */
 function isSameAnswer(before: AnswerProps, after: AnswerProps): boolean {
   if (before.item !== after.item || before.isLive !== after.isLive) return false;
-  return after.item.parts.every(
-    (part) => part.kind !== "call" || before.state.calls[part.call] === after.state.calls[part.call],
-  );
+  return hasSameCalls(after.item, before.state, after.state);
+}
+
+function hasSameCalls({ parts }: AnswerItem, before: Conversation, after: Conversation): boolean {
+  return parts.every((part) => part.kind !== "call" || before.calls[part.call] === after.calls[part.call]);
 }
 
 const Answer = memo(function Answer({ item, state, isLive }: AnswerProps) {
   const t = useTexts();
   const isEmpty = item.parts.length === 0;
   return (
-    <article className={`entry flex flex-col gap-4 ${item.isCutOff ? "opacity-60" : ""}`} aria-label={t("agent")}>
+    <article className={`flex flex-col gap-4 ${item.isCutOff ? "opacity-60" : ""}`} aria-label={t("agent")}>
       {isEmpty && item.isOpen && isLive && <Waiting />}
       {item.parts.map((part, at) => (
         <AnswerPart key={at} part={part} state={state} isOpen={item.isOpen && isLive && at === item.parts.length - 1} />
@@ -223,7 +256,7 @@ function lastAnswer(state: Conversation, turn: TurnItem): string {
   return answer.parts.map((part) => (part.kind === "text" ? part.text : "")).join("\n\n").trim();
 }
 
-const Turn = memo(function Turn({ item, answer }: { item: TurnItem; answer: string }) {
+const Turn = memo(function Turn({ item, answer }: { item: TurnItem; answer: () => string }) {
   const t = useTexts();
   const reason = item.reason ?? "";
   return (
@@ -242,12 +275,12 @@ const Turn = memo(function Turn({ item, answer }: { item: TurnItem; answer: stri
           <span>{money(item.cost ?? 0)}</span>
           <span aria-hidden="true">·</span>
           <span>{duration(item.duration_ms ?? 0)}</span>
-          {answer !== "" && <CopyButton text={answer} />}
+          <CopyButton text={answer} />
         </p>
       )}
     </div>
   );
-});
+}, (before, after) => before.item === after.item);
 
 function Trouble({ text }: { text: string }) {
   return (

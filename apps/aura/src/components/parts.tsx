@@ -42,11 +42,11 @@ export function IconButton({
   );
 }
 
-export function CopyButton({ text, className = "" }: { text: string; className?: string }) {
+export function CopyButton({ text, className = "" }: { text: string | (() => string); className?: string }) {
   const t = useTexts();
   const [isCopied, setCopied] = useState(false);
   const copy = async () => {
-    await copyText(text);
+    await copyText(typeof text === "string" ? text : text());
     setCopied(true);
     setTimeout(() => setCopied(false), 1500);
   };

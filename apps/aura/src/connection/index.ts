@@ -1,13 +1,15 @@
 // The connection of the page: one socket, the feeds of the sessions that are shown, and the outbox.
 import type { ApprovalDecision, InputMode, Rule, RuntimeFrame, ServerNotice, WheelWish } from "../protocol";
-import { Feed, type FeedEvents } from "./feed";
-import { Http } from "./http";
+import { Feed, type EventPage, type FeedEvents, type Past } from "./feed";
+import { Http, type SessionInfo } from "./http";
 import type { SessionLog, Unsent } from "./log";
 import { forgetLogin, keptLogin } from "./login";
 import { openSeats, randomKey } from "./seat";
 import { Refusal, Socket, type ConnectionState, type SocketEvents } from "./socket";
 
 export interface ConnectionEvents {
+  /** Returns the last event of a session as the list of sessions has it. */
+  listed(session: string): number | null;
   state(state: ConnectionState, retryAt: number | null): void;
   ready: SocketEvents["ready"];
   notice(notice: ServerNotice): void;
@@ -20,6 +22,11 @@ export class Connection {
   private readonly socket: Socket;
   private readonly feeds = new Map<string, Feed>();
   private readonly sending = new Set<string>();
+  private readonly past: Past = {
+    head: async (session) => this.events.listed(session) ?? (await this.headOf(session)),
+    page: (session, after_seq, limit) =>
+      this.http.get<EventPage>(`/v1/sessions/${session}/events`, { after_seq, limit, view: "runtime" }),
+  };
 
   constructor(
     readonly client: string,
@@ -68,7 +75,7 @@ export class Connection {
 
   open(session: string, events: FeedEvents): void {
     if (this.feeds.has(session)) return;
-    const feed = new Feed(session, this.socket, this.log, events);
+    const feed = new Feed(session, this.socket, this.log, this.past, events);
     this.feeds.set(session, feed);
     void feed.open();
   }
@@ -150,6 +157,10 @@ export class Connection {
       if (feed && after) setTimeout(() => void feed.subscribe(), after);
     }
     this.events.notice(notice);
+  }
+
+  private async headOf(session: string): Promise<number> {
+    return (await this.http.get<SessionInfo>(`/v1/sessions/${session}`)).last_seq;
   }
 
   private async isSignedOut(): Promise<boolean> {

@@ -1,7 +1,8 @@
 // The log of sessions in this browser (IndexedDB): what was seen can be read without the server, and a reader
 // begins after the last event that it has.
 import type { RuntimeFrame } from "../protocol";
-import { place, type Place } from "./place";
+import { firstOf, lastOf, packed, unpacked, type Packed } from "./packed";
+import { compare, place } from "./place";
 
 const NAME = "aura";
 const VERSION = 1;
@@ -13,7 +14,7 @@ interface Batch {
   session: string;
   seq: number;
   index: number;
-  /** The frames as JSON: browsers copy a text much faster than objects. */
+  /** The frames, packed, as JSON: browsers copy a text much faster than objects. */
   text: string;
 }
 
@@ -35,7 +36,7 @@ export interface KeptSession {
 
 /** A log that keeps nothing, for browsers that refuse storage. */
 export interface SessionLog {
-  read(session: string): Promise<RuntimeFrame[]>;
+  read(session: string): Promise<Packed[]>;
   append(session: string, frames: RuntimeFrame[]): Promise<void>;
   forget(session: string): Promise<void>;
   clear(): Promise<void>;
@@ -88,18 +89,18 @@ class StoredLog implements SessionLog {
 
   constructor(private readonly db: IDBDatabase) {}
 
-  async read(session: string): Promise<RuntimeFrame[]> {
+  async read(session: string): Promise<Packed[]> {
     const store = this.db.transaction("batches").objectStore("batches");
     const range = IDBKeyRange.bound([session], [session, []]);
     const batches = (await done(store.getAll(range))) as Batch[];
-    return merged(batches.map((batch) => JSON.parse(batch.text) as RuntimeFrame[]));
+    return merged(batches.map((batch) => JSON.parse(batch.text) as Packed[]));
   }
 
   async append(session: string, frames: RuntimeFrame[]): Promise<void> {
     const first = frames[0];
     if (!first) return;
     const transaction = this.db.transaction(["batches", "sessions"], "readwrite");
-    const batch: Batch = { session, seq: first.seq, index: first.index ?? 0, text: JSON.stringify(frames) };
+    const batch: Batch = { session, seq: first.seq, index: first.index ?? 0, text: JSON.stringify(packed(frames)) };
     transaction.objectStore("batches").put(batch);
     transaction.objectStore("sessions").put({ session, usedAt: Date.now() } satisfies KeptSession);
     await committed(transaction);
@@ -162,27 +163,19 @@ class StoredLog implements SessionLog {
 }
 
 /** Returns frames in order, each once. */
-export function merged(batches: RuntimeFrame[][]): RuntimeFrame[] {
-  const frames: RuntimeFrame[] = [];
-  let last: Place = { seq: 0, index: -1 };
-  let inOrder = true;
-  for (const batch of batches) {
-    for (const frame of batch) {
-      const at = place(frame);
-      if (at.seq < last.seq || (at.seq === last.seq && at.index <= last.index)) {
-        inOrder = false;
-        continue;
-      }
-      frames.push(frame);
-      last = at;
-    }
-  }
-  if (inOrder) return frames;
+export function merged(batches: Packed[][]): Packed[] {
+  const last = batches.map((batch) => batch.at(-1)).map((entry) => entry && place(lastOf(entry)));
+  const inOrder = batches.every((batch, at) => {
+    const first = batch[0] && place(firstOf(batch[0]));
+    const before = last[at - 1];
+    return !first || !before || compare(before, first) < 0;
+  });
+  if (inOrder) return batches.flat();
   // Batches of several tabs overlap: an earlier one may reach beyond the beginning of a later one.
-  const all = batches.flat().sort((a, b) => a.seq - b.seq || (a.index ?? 0) - (b.index ?? 0));
+  const all = batches.flatMap(unpacked).sort((a, b) => compare(place(a), place(b)));
   return all.filter((frame, at) => {
     const before = all[at - 1];
-    return !before || before.seq !== frame.seq || (before.index ?? 0) !== (frame.index ?? 0);
+    return !before || compare(place(before), place(frame)) !== 0;
   });
 }
 

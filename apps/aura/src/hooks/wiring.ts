@@ -3,10 +3,11 @@ import { Connection } from "../connection";
 import { claimSeat, randomKey } from "../connection/seat";
 import { ApiProblem, Unreachable, type SessionInfo } from "../connection/http";
 import { openLog, type SessionLog, type Unsent } from "../connection/log";
+import { isRun, type Packed } from "../connection/packed";
 import { browserName, keepLogin, keptLogin, takeCode, type Login } from "../connection/login";
 import { Refusal, Cut } from "../connection/socket";
 import type { ApprovalDecision, InputMode, Rule, RuntimeFrame, ServerNotice, WheelWish } from "../protocol";
-import { addFrames, change, get, opened, set, toast } from "../store/app";
+import { addEnd, addFrames, caughtUp, change, get, opened, set, toast } from "../store/app";
 import { text } from "../texts";
 
 let connection: Connection;
@@ -22,6 +23,7 @@ const LISTED = new Set(["run_started", "run_finished", "approval_requested", "se
 export async function start(): Promise<void> {
   log = await openLog();
   connection = new Connection(await claimSeat(), log, {
+    listed: (session) => get().sessions?.find((one) => one.session_id === session)?.last_seq ?? null,
     state: (state, retryAt) => set({ connection: state, retryAt }),
     ready: (person, hello) => {
       set({ person, server: hello.server, loginError: null });
@@ -88,39 +90,61 @@ export function go(session: string | null): void {
 }
 
 function read(id: string): void {
-  let waiting: RuntimeFrame[] = [];
-  let scheduled = false;
-  const flush = () => {
-    scheduled = false;
-    const frames = waiting;
-    waiting = [];
-    if (frames.length === 0) return;
-    addFrames(id, frames);
+  const frames = gathered<Packed>((entries) => {
+    addFrames(id, entries);
     // Its entry in the list has changed with these.
-    const open = get().open;
-    const isNews = frames.some((frame) => LISTED.has(frame.event));
-    if (isNews && open?.isCaughtUp) void list();
-  };
+    const isNews = entries.some((entry) => !isRun(entry) && LISTED.has(entry.event));
+    if (isNews && get().open?.isCaughtUp) void list();
+  });
+  const tail = gathered<RuntimeFrame>((entries) => addEnd(id, entries));
   connection.open(id, {
-    frames(frames) {
-      for (const frame of frames) waiting.push(frame);
-      if (scheduled) return;
-      scheduled = true;
-      // Hidden pages get no animation frames.
-      if (document.visibilityState === "visible") requestAnimationFrame(flush);
-      else setTimeout(flush, 250);
+    frames(entries) {
+      frames.add(entries);
+      // Pages of the past change nothing on the screen.
+      if (get().open?.isPartial) frames.flush();
     },
+    tail: (entries) => tail.add(entries),
     restarted() {
-      waiting = [];
+      frames.drop();
+      tail.drop();
       change(id, () => ({ ...opened(id), wentBack: true }));
     },
-    subscribed: (notice) => change(id, () => ({ role: notice.role, problem: null })),
+    subscribed(notice) {
+      // The end that comes now stands for itself.
+      tail.drop();
+      change(id, () => ({ role: notice.role, problem: null, isPartial: false }));
+    },
     caughtUp() {
-      flush();
-      change(id, () => ({ isCaughtUp: true }));
+      tail.drop();
+      frames.flush();
+      caughtUp(id);
     },
     ended: (problem) => change(id, () => ({ problem })),
   });
+}
+
+/** Gathers what comes until the next picture of the screen. */
+function gathered<T>(give: (entries: T[]) => void) {
+  let waiting: T[] = [];
+  let isScheduled = false;
+  const flush = () => {
+    isScheduled = false;
+    const entries = waiting;
+    waiting = [];
+    if (entries.length > 0) give(entries);
+  };
+  const add = (entries: T[]) => {
+    for (const entry of entries) waiting.push(entry);
+    if (isScheduled) return;
+    isScheduled = true;
+    // Hidden pages get no animation frames.
+    if (document.visibilityState === "visible") requestAnimationFrame(flush);
+    else setTimeout(flush, 250);
+  };
+  const drop = () => {
+    waiting = [];
+  };
+  return { add, flush, drop };
 }
 
 function noticed(notice: ServerNotice): void {

@@ -5,8 +5,10 @@ import { create } from "zustand";
 import type { ConnectionState } from "../connection/socket";
 import type { SessionInfo } from "../connection/http";
 import type { Unsent } from "../connection/log";
+import type { Packed } from "../connection/packed";
 import type { Person, Present, RuntimeFrame, SessionRole, Wheel } from "../protocol";
 import { EMPTY, type Conversation } from "./conversation";
+import { end } from "./end";
 import { Timeline } from "./timeline";
 
 /** A session that is shown. */
@@ -22,6 +24,8 @@ export interface OpenSession {
   wheel: Wheel | null;
   /** Everything that there was has come. */
   isCaughtUp: boolean;
+  /** Only the end is shown: what came before it still arrives. */
+  isPartial: boolean;
   /** The stored events were not those of the server any more. */
   wentBack: boolean;
   problem: { code: string; detail: string } | null;
@@ -85,6 +89,7 @@ export function opened(id: string): OpenSession {
     people: [],
     wheel: null,
     isCaughtUp: false,
+    isPartial: false,
     wentBack: false,
     problem: null,
   };
@@ -95,11 +100,33 @@ export function change(id: string, with_: (open: OpenSession) => Partial<OpenSes
   set((state) => (state.open?.id === id ? { open: { ...state.open, ...with_(state.open) } } : {}));
 }
 
-/** Adds frames to the open session. */
-export function addFrames(id: string, frames: RuntimeFrame[]): void {
-  change(id, (open) => {
-    const now = open.timeline.add(frames);
-    return { now, shown: open.at === null ? now : open.shown };
+/** Adds frames to the open session. While only its end is shown, nothing on the screen changes. */
+export function addFrames(id: string, entries: Packed[]): void {
+  const { open } = get();
+  if (open?.id === id && open.isPartial) {
+    open.timeline.add(entries);
+    return;
+  }
+  change(id, ({ timeline, at, shown }) => {
+    const now = timeline.add(entries);
+    return { now, shown: at === null ? now : shown };
+  });
+}
+
+/** Shows the newest frames, before those that come earlier are here. */
+export function addEnd(id: string, frames: RuntimeFrame[]): void {
+  const info = get().sessions?.find((one) => one.session_id === id);
+  change(id, ({ isPartial, now }) => {
+    const next = end(isPartial ? now : null, frames, info);
+    return { now: next, shown: next, at: null, isPartial: true };
+  });
+}
+
+/** Shows the whole session: everything up to now has come. */
+export function caughtUp(id: string): void {
+  change(id, ({ timeline, at, shown }) => {
+    const { now } = timeline;
+    return { now, shown: at === null ? now : shown, isCaughtUp: true, isPartial: false };
   });
 }
 
@@ -107,7 +134,7 @@ export function addFrames(id: string, frames: RuntimeFrame[]): void {
 export function moveTo(count: number | null): void {
   const { open } = get();
   if (!open) return;
-  const isNewest = count === null || count >= open.timeline.frames.length;
+  const isNewest = count === null || count >= open.timeline.length;
   if (isNewest) change(open.id, ({ now }) => ({ at: null, shown: now }));
   else change(open.id, ({ timeline }) => ({ at: count, shown: timeline.at(count) }));
 }

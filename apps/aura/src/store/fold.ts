@@ -1,14 +1,31 @@
 // The one reducer of the page: (state, frames) → state. It reads no clock, stores nothing and asks nobody, so
 // that the same frames give the same state live, after a reload, without the server and on the slider.
+import { isRun, joined, type Packed, type PackedRun } from "../connection/packed";
 import type { ContentPart, Message, RuntimeFrame, Usage } from "../protocol";
 import type { Agent, AnswerItem, Call, Conversation, Item, Note, Part, TurnItem } from "./conversation";
 
 /** Returns the state after further frames. The state before is not changed. */
-export function fold(before: Conversation, frames: readonly RuntimeFrame[]): Conversation {
-  if (frames.length === 0) return before;
+export function fold(before: Conversation, entries: readonly Packed[]): Conversation {
+  if (entries.length === 0) return before;
   const draft = new Draft(before);
-  for (const frame of frames) apply(draft, frame);
+  for (const entry of entries) {
+    if (isRun(entry)) applyRun(draft, entry, entry.ends.length);
+    else apply(draft, entry);
+  }
   return draft.state;
+}
+
+/** Returns the state after the first frames of a run. */
+export function foldRun(before: Conversation, run: PackedRun, count: number): Conversation {
+  const draft = new Draft(before);
+  applyRun(draft, run, count);
+  return draft.state;
+}
+
+/** Applies the first frame, which may begin something, and the others at once, which continue it. */
+function applyRun(draft: Draft, run: PackedRun, count: number): void {
+  apply(draft, joined(run, 0, 1));
+  if (count > 1) apply(draft, joined(run, 1, count));
 }
 
 /** A state that is being made: parts of the state before are copied when they are first changed. */

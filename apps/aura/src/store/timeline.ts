@@ -1,50 +1,81 @@
 // The frames of a session and its states: the newest, and any earlier one for the slider.
-import type { RuntimeFrame } from "../protocol";
+import { countOf, firstOf, isRun, lastSeq, Packer, type Packed } from "../connection/packed";
 import { EMPTY, type Conversation } from "./conversation";
-import { fold } from "./fold";
+import { fold, foldRun } from "./fold";
 
-/** A state is kept after so many frames, so that a jump folds at most so many again. */
-const MARK_EVERY = 1000;
+/** A state is kept after about so many frames, so that a jump folds at most about so many again. */
+const MARK_EVERY = 8192;
+
+/** A state, and where it stands: after so many entries, and so many frames. */
+interface Mark {
+  entries: number;
+  frames: number;
+  state: Conversation;
+}
 
 export class Timeline {
-  readonly frames: RuntimeFrame[] = [];
-  private marks: Conversation[] = [EMPTY];
+  private readonly packer = new Packer();
+  /** How many frames come before each entry. */
+  private readonly starts: number[] = [];
+  private readonly marks: Mark[] = [{ entries: 0, frames: 0, state: EMPTY }];
   private state: Conversation = EMPTY;
+  private count = 0;
 
   get now(): Conversation {
     return this.state;
   }
 
+  /** The number of frames. */
+  get length(): number {
+    return this.count;
+  }
+
   /** Adds frames, and returns the state after them. */
-  add(frames: readonly RuntimeFrame[]): Conversation {
-    let from = 0;
-    while (from < frames.length) {
-      const room = MARK_EVERY - (this.frames.length % MARK_EVERY);
-      const part = frames.slice(from, from + room);
-      for (const frame of part) this.frames.push(frame);
-      this.state = fold(this.state, part);
-      if (this.frames.length % MARK_EVERY === 0) this.marks.push(this.state);
-      from += part.length;
+  add(entries: readonly Packed[]): Conversation {
+    let unfolded: Packed[] = [];
+    for (const entry of entries) {
+      const isNew = this.packer.add(entry);
+      if (isNew) {
+        const last = this.marks.at(-1);
+        if (this.count - (last?.frames ?? 0) >= MARK_EVERY) {
+          this.state = fold(this.state, unfolded);
+          unfolded = [];
+          this.marks.push({ entries: this.starts.length, frames: this.count, state: this.state });
+        }
+        this.starts.push(this.count);
+      }
+      unfolded.push(entry);
+      this.count += countOf(entry);
     }
+    this.state = fold(this.state, unfolded);
     return this.state;
   }
 
   /** Returns the state after the first `count` frames. */
   at(count: number): Conversation {
-    if (count >= this.frames.length) return this.state;
-    const mark = Math.floor(Math.max(0, count) / MARK_EVERY);
-    return fold(this.marks[mark] ?? EMPTY, this.frames.slice(mark * MARK_EVERY, Math.max(0, count)));
+    if (count >= this.count) return this.state;
+    const mark = this.marks.findLast((one) => one.frames <= Math.max(0, count)) as Mark;
+    const { entries } = this.packer;
+    let end = mark.entries;
+    while (end < entries.length && (this.starts[end] ?? 0) + countOf(entries[end] as Packed) <= count) end += 1;
+    const state = fold(mark.state, entries.slice(mark.entries, end));
+    const part = entries[end];
+    const rest = count - (this.starts[end] ?? count);
+    return part && isRun(part) && rest > 0 ? foldRun(state, part, rest) : state;
   }
 
   /** Returns how many frames come up to the end of the fact with this `seq`. */
   countAt(seq: number): number {
+    const { entries } = this.packer;
     let low = 0;
-    let high = this.frames.length;
+    let high = entries.length;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if ((this.frames[middle]?.seq ?? 0) <= seq) low = middle + 1;
+      if (lastSeq(entries[middle] as Packed) <= seq) low = middle + 1;
       else high = middle;
     }
-    return low;
+    const entry = entries[low];
+    if (!entry) return this.count;
+    return (this.starts[low] ?? 0) + Math.max(0, seq - firstOf(entry).seq + 1);
   }
 }
