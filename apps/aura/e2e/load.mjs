@@ -60,6 +60,8 @@ const open = () =>
   });
 const cdp = await context.newCDPSession(page);
 const heap = async () => {
+  // What waits for a weak reference goes with the second collection.
+  await cdp.send("HeapProfiler.collectGarbage");
   await cdp.send("HeapProfiler.collectGarbage");
   return Number(((await cdp.send("Runtime.getHeapUsage")).usedSize / 1e6).toFixed(1));
 };
@@ -118,8 +120,10 @@ console.log("the first 5 s:", await frames());
 await slow();
 if (seconds > 10) {
   await page.waitForTimeout(5000);
-  await frames();
   const before = await heap();
+  // Collecting the garbage stopped the page.
+  await page.waitForTimeout(200);
+  await frames();
   await page.waitForTimeout((seconds - 11) * 1000);
   console.log("then:", await frames());
   await slow();

@@ -172,7 +172,7 @@ describe("a feed of a long session", () => {
 
   test("has its end first, and then everything once, in order", async () => {
     const { feed, seen, tail, told, past, after } = await opened(await log(), all);
-    expect(after).toBe(all.length - 1500);
+    expect(after).toBe(all.length - 1000);
     const more = frames(words(12_010));
     await serve(feed, more, after);
     expect(tail).toEqual(more.slice(after));
@@ -234,7 +234,7 @@ describe("a feed of a long session", () => {
     socket.refusal = new Refusal({ code: "refused", detail: "the session is shorter" });
     socket.isRefusedOnce = true;
     await feed.open();
-    expect(socket.subscribedAfter()).toEqual([10_500, 0]);
+    expect(socket.subscribedAfter()).toEqual([11_000, 0]);
     await serve(feed, all.slice(0, 20), 0);
     expect(seen).toEqual(all.slice(0, 20));
   });

@@ -208,7 +208,7 @@ describe("the timeline", () => {
     inParts.add([]);
     for (const timeline of [whole, inParts]) {
       expect(timeline.length).toBe(all.length);
-      for (const count of [0, 1, 10, 11, 27, 999, 8191, 8192, 8200, 9001, 10_790, all.length]) {
+      for (const count of [0, 1, 10, 11, 27, 999, 1024, 1109, 1110, 1111, 9001, 10_790, all.length]) {
         expect(timeline.at(count)).toEqual(fold(EMPTY, all.slice(0, count)));
       }
       expect(timeline.now).toEqual(fold(EMPTY, all));

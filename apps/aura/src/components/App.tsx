@@ -22,7 +22,7 @@ const features = () => import("../hooks/motion").then((module) => module.default
 export function App() {
   const t = useTexts();
   const connection = useApp((state) => state.connection);
-  const open = useApp((state) => state.open);
+  const session = useApp((state) => state.open?.id ?? null);
   const panel = useApp((state) => state.panel);
   useKeys();
   if (connection === "signed_out") return <SignIn />;
@@ -35,7 +35,7 @@ export function App() {
           </div>
           <main className="flex min-h-0 min-w-0 flex-col">
             <OfflineBar />
-            <div className="min-h-0 flex-1">{open ? <Session key={open.id} open={open} /> : <Start />}</div>
+            <div className="min-h-0 flex-1">{session ? <OpenedSession key={session} /> : <Start />}</div>
           </main>
         </div>
         <AnimatePresence>
@@ -44,9 +44,9 @@ export function App() {
               <Sidebar isDrawer />
             </Drawer>
           )}
-          {panel === "details" && open && (
+          {panel === "details" && session && (
             <Drawer key="details" side="right" label={t("details")}>
-              <Details open={open} />
+              <OpenedDetails />
             </Drawer>
           )}
           {panel === "palette" && <Palette key="palette" />}
@@ -55,6 +55,17 @@ export function App() {
       </MotionConfig>
     </LazyMotion>
   );
+}
+
+// Words change the session many times a second; the rest of the page stays as it is.
+function OpenedSession() {
+  const open = useApp((state) => state.open);
+  return open && <Session open={open} />;
+}
+
+function OpenedDetails() {
+  const open = useApp((state) => state.open);
+  return open && <Details open={open} />;
 }
 
 function Session({ open }: { open: OpenSession }) {

@@ -4,6 +4,7 @@ import { Marked, type Token, type Tokens } from "marked";
 import { createContext, Fragment, memo, use, useMemo, useRef, type ReactNode } from "react";
 import { Code } from "./Code";
 import { Far } from "./Far";
+import { copied } from "./format";
 
 const marked = new Marked({ gfm: true, breaks: true });
 
@@ -30,8 +31,8 @@ export const Markdown = memo(function Markdown({ text }: { text: string }) {
 });
 
 /** Blocks that are drawn together, and left out together when a long answer has scrolled away. */
-const GROUP = 24;
-const GROUP_PX = 900;
+const GROUP = 60;
+const GROUP_PX = 2000;
 /** An answer of so many groups stays in the page as a whole. */
 const KEPT_GROUPS = 4;
 
@@ -92,11 +93,6 @@ export function read(text: string, last: Read): Read {
 
 function lengthOf(blocks: Token[]): number {
   return blocks.reduce((length, block) => length + block.raw.length, 0);
-}
-
-/** Returns a text that is no part of another one: the blocks would keep the whole text of each moment alive. */
-function copied(text: string): string {
-  return ` ${text}`.slice(1);
 }
 
 const Block = memo(

@@ -7,7 +7,7 @@ import type { Agent, AnswerItem, Conversation, Item, NoteItem, Part, TurnItem } 
 import { useTexts, type TextKey } from "../texts";
 import { CallCard } from "./CallCard";
 import { Far, ScrollBox } from "./Far";
-import { duration, money, tokens } from "./format";
+import { copied, duration, money, tokens } from "./format";
 import { Bot, Chevron, Down, Thought, Warning } from "./icons";
 import { Markdown } from "./Markdown";
 import { CopyButton } from "./parts";
@@ -346,24 +346,22 @@ function lastWords(agent: Agent): string {
 /** Says finished sentences and changes of the state to screen readers, never single words. */
 export function Announcer({ state, standing }: { state: Conversation; standing: string }) {
   const [said, setSaid] = useState("");
-  const place = useRef({ key: "", length: 0 });
+  const place = useRef({ key: "", part: 0, length: 0 });
   const connection = useApp((app) => app.connection);
   useEffect(() => {
     const root = state.root ? state.agents[state.root] : undefined;
     const item = root?.items.findLast((one) => one.kind === "answer");
     if (item?.kind !== "answer") return;
-    const text = item.parts.map((part) => (part.kind === "text" ? part.text : "")).join("\n");
-    const from = place.current.key === item.key ? place.current.length : 0;
-    const fresh = text.slice(from);
-    const end = item.isOpen ? lastEnd(fresh) : fresh.length;
-    if (place.current.key === "" && !item.isOpen) {
-      place.current = { key: item.key, length: text.length };
-      return;
-    }
-    if (end > 0) {
-      place.current = { key: item.key, length: from + end };
-      setSaid(fresh.slice(0, end).trim());
-    }
+    const part = item.parts.findLastIndex((one) => one.kind === "text");
+    const text = item.parts[part]?.kind === "text" ? item.parts[part].text : "";
+    const { current } = place;
+    const isFirst = current.key === "";
+    const from = current.key === item.key && current.part === part ? current.length : 0;
+    // What was there before the page is not read out.
+    const end = isFirst && !item.isOpen ? text.length : item.isOpen ? lastEnd(text, from) : text.length;
+    if (end <= from) return;
+    place.current = { key: item.key, part, length: end };
+    if (!isFirst || item.isOpen) setSaid(copied(text.slice(from, end).trim()));
   }, [state]);
   return (
     <>
@@ -378,9 +376,9 @@ export function Announcer({ state, standing }: { state: Conversation; standing: 
   );
 }
 
-/** Returns the end of the last finished sentence. */
-function lastEnd(text: string): number {
-  const ends = [...text.matchAll(/[.!?:]\s|[。！？]|\n/g)];
+/** Returns the end of the last finished sentence after a place. */
+function lastEnd(text: string, from: number): number {
+  const ends = [...text.slice(from).matchAll(/[.!?:]\s|[。！？]|\n/g)];
   const last = ends.at(-1);
-  return last ? last.index + last[0].length : 0;
+  return last ? from + last.index + last[0].length : from;
 }

@@ -41,3 +41,8 @@ export function shortPath(path: string, workspace: string): string {
   if (workspace && path.startsWith(`${workspace}/`)) return path.slice(workspace.length + 1);
   return path.replace(/^\/(?:home|Users)\/[^/]+/, "~");
 }
+
+/** Returns a text that is no part of another one: a part keeps the whole text alive. */
+export function copied(text: string): string {
+  return text.length < 13 ? text : (JSON.parse(JSON.stringify(text)) as string);
+}

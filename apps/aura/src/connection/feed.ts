@@ -13,7 +13,7 @@ const STORE_MS = 400;
 /** If more events are missing, the newest come first, and the others in pages while people read. */
 const FAR = 5000;
 /** So many come first. */
-const TAIL = 1500;
+const TAIL = 1000;
 const PAGE = 4000;
 
 /** A page of the events of a session. */
@@ -55,6 +55,7 @@ export class Feed {
   private isOpen = true;
   /** The newest frames, while those before them are missing. */
   private tail: RuntimeFrame[] | null = null;
+  private isTailShown = false;
   /** The server did not have what its list said. */
   private isListWrong = false;
   /** Counts subscriptions: pages that an earlier one asked for count no longer. */
@@ -87,6 +88,7 @@ export class Feed {
     const head = this.isListWrong ? 0 : await this.past.head(this.session).catch(() => 0);
     const known = this.last?.seq ?? 0;
     this.tail = head - known > FAR ? [] : null;
+    this.isTailShown = false;
     // The first page is compared with what is stored.
     this.isCompared = this.last === null || this.tail !== null;
     const after_seq = this.tail ? head - TAIL : Math.max(0, known - 1);
@@ -122,8 +124,11 @@ export class Feed {
 
   async onCaughtUp(): Promise<void> {
     if (!this.isLive) return;
-    if (this.tail) await this.fill(this.turn);
-    else if (!this.isCompared) await this.restart();
+    if (this.tail) {
+      this.isTailShown = true;
+      this.events.tail([...this.tail]);
+      await this.fill(this.turn);
+    } else if (!this.isCompared) await this.restart();
     else this.events.caughtUp();
   }
 
@@ -131,7 +136,7 @@ export class Feed {
     if (!this.isOpen || !this.isLive) return;
     if (this.tail) {
       this.tail.push(frame);
-      this.events.tail([frame]);
+      if (this.isTailShown) this.events.tail([frame]);
       return;
     }
     if (this.last) {
@@ -174,6 +179,9 @@ export class Feed {
       const from: RuntimeFrame | undefined = this.tail?.[0];
       after = from && this.last && this.last.seq >= from.seq ? null : (page.next_after_seq ?? null);
     }
+    // The page was long; the whole session is drawn in a turn of its own.
+    await new Promise((done) => setTimeout(done));
+    if (!isCurrent()) return;
     const rest = (this.tail ?? []).filter((frame) => this.isNew(frame));
     this.tail = null;
     this.take(rest);

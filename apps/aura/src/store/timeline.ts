@@ -3,8 +3,8 @@ import { countOf, firstOf, isRun, lastSeq, Packer, type Packed } from "../connec
 import { EMPTY, type Conversation } from "./conversation";
 import { fold, foldRun } from "./fold";
 
-/** A state is kept after about so many frames, so that a jump folds at most about so many again. */
-const MARK_EVERY = 8192;
+/** A state is kept after so many entries, so that a jump folds at most so many again. */
+const MARK_EVERY = 1024;
 
 /** A state, and where it stands: after so many entries, and so many frames. */
 interface Mark {
@@ -37,7 +37,7 @@ export class Timeline {
       const isNew = this.packer.add(entry);
       if (isNew) {
         const last = this.marks.at(-1);
-        if (this.count - (last?.frames ?? 0) >= MARK_EVERY) {
+        if (this.starts.length - (last?.entries ?? 0) >= MARK_EVERY) {
           this.state = fold(this.state, unfolded);
           unfolded = [];
           this.marks.push({ entries: this.starts.length, frames: this.count, state: this.state });
