@@ -1,20 +1,23 @@
 // The page: the list of sessions, the open session, and what lies over them.
 import { AnimatePresence, LazyMotion, MotionConfig } from "motion/react";
 import * as m from "motion/react-m";
-import { useEffect, useState } from "react";
+import { useState } from "react";
+import { useKeys } from "../hooks/keys";
 import { useStanding } from "../hooks/session";
-import { create, hurry } from "../hooks/wiring";
-import { moveTo, set, useApp, type OpenSession } from "../store/app";
+import { moveTo, useApp, type OpenSession } from "../store/app";
 import { useTexts } from "../texts";
-import { Composer, focusComposer } from "./Composer";
+import { Composer } from "./Composer";
 import { Details } from "./Details";
 import { Drawer } from "./Drawer";
 import { Header } from "./Header";
-import { History } from "./History";
+import { Context } from "./Context";
+import { History, type HistoryView } from "./History";
 import { Palette } from "./Palette";
 import { QuestionCard } from "./QuestionCard";
 import { EmptySession, GoneSession, LoadingSession, OfflineBar, SignIn, Start } from "./Screens";
+import { Settings } from "./Settings";
 import { Sidebar } from "./Sidebar";
+import { State } from "./State";
 import { Announcer, Transcript } from "./Transcript";
 
 const features = () => import("../hooks/motion").then((module) => module.default);
@@ -29,7 +32,7 @@ export function App() {
   return (
     <LazyMotion features={features} strict>
       <MotionConfig reducedMotion="user">
-        <div className="grid h-full lg:grid-cols-[18rem_1fr]">
+        <div className="grid h-full lg:grid-cols-[18rem_1fr]" inert={panel !== "none"}>
           <div className="hidden min-h-0 border-r border-line lg:block">
             <Sidebar />
           </div>
@@ -49,6 +52,7 @@ export function App() {
               <OpenedDetails />
             </Drawer>
           )}
+          {panel === "settings" && <Settings key="settings" />}
           {panel === "palette" && <Palette key="palette" />}
         </AnimatePresence>
         <Toasts />
@@ -71,6 +75,7 @@ function OpenedDetails() {
 function Session({ open }: { open: OpenSession }) {
   const t = useTexts();
   const [isHistory, setHistory] = useState(false);
+  const [view, setView] = useState<HistoryView>("conversation");
   const isLive = open.at === null;
   const { words } = useStanding(open.now);
   const question = open.shown.questions[0];
@@ -79,18 +84,23 @@ function Session({ open }: { open: OpenSession }) {
   const isGone = open.problem !== null && open.now.seq === 0;
   const toggle = () => {
     setHistory(!isHistory);
+    setView("conversation");
     if (isHistory) moveTo(null);
   };
   return (
     <div className="flex h-full flex-col">
       <Header open={open} isHistory={isHistory} toggleHistory={toggle} />
-      {isHistory && <History open={open} />}
+      {isHistory && <History open={open} view={view} show={setView} />}
       {open.wentBack && <p className="bg-warn-soft px-4 py-2 text-sm text-warn">{t("wentBack")}</p>}
       <Announcer state={open.now} standing={words} />
       {isGone ? (
         <GoneSession open={open} />
       ) : isEmpty && !open.isCaughtUp && open.now.seq === 0 ? (
         <LoadingSession />
+      ) : view === "context" ? (
+        <Context open={open} />
+      ) : view === "state" ? (
+        <State open={open} />
       ) : isEmpty ? (
         <EmptySession />
       ) : (
@@ -132,29 +142,4 @@ function Toasts() {
       </AnimatePresence>
     </div>
   );
-}
-
-/** Keys that work everywhere. */
-function useKeys(): void {
-  useEffect(() => {
-    const pressed = (event: KeyboardEvent) => {
-      const isTyping = event.target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName);
-      if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
-        event.preventDefault();
-        set((state) => ({ panel: state.panel === "palette" ? "none" : "palette" }));
-      } else if (event.altKey && event.code === "KeyN" && useApp.getState().open?.now.questions.length !== 1) {
-        event.preventDefault();
-        void create();
-      } else if (event.key === "/" && !isTyping) {
-        event.preventDefault();
-        focusComposer();
-      }
-    };
-    addEventListener("keydown", pressed);
-    addEventListener("focus", hurry);
-    return () => {
-      removeEventListener("keydown", pressed);
-      removeEventListener("focus", hurry);
-    };
-  }, []);
 }

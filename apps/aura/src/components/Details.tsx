@@ -1,20 +1,27 @@
 // The panel about a session: who is here, the wheel, what it used, and what can be done with it.
-import { useState, type ReactNode } from "react";
+import { useState } from "react";
+import type { SessionState } from "../connection/http";
+import { useAnswer } from "../hooks/answer";
 import { useSeatName, useWheel } from "../hooks/session";
-import { setLanguage, setTheme } from "../hooks/settings";
 import { remove, wheel } from "../hooks/wiring";
-import { set, useApp, type OpenSession } from "../store/app";
+import { set, type OpenSession } from "../store/app";
 import { useTexts } from "../texts";
-import { LANGUAGES, NAMES } from "../texts/table";
+import { AgentChoices } from "./AgentChoices";
+import { Family } from "./Family";
 import { money, shortPath, tokens } from "./format";
 import { Close, Wheel as WheelIcon } from "./icons";
-import { Button, IconButton, Label } from "./parts";
+import { Button, Fact, Group, IconButton } from "./parts";
+import { Sharing } from "./Sharing";
 
 export function Details({ open }: { open: OpenSession }) {
   const t = useTexts();
+  // A run that begins or ends, and a change of the configuration, may have changed what stands here.
+  const step = open.now.modelCalls + open.people.length;
+  const asked = useAnswer<SessionState>(`/v1/sessions/${open.id}/state`, {}, { step });
+  const config = asked.value?.config ?? null;
   return (
     <div className="flex h-full flex-col">
-      <div className="flex h-14 items-center justify-between pr-2 pl-5">
+      <div className="flex h-14 shrink-0 items-center justify-between pr-2 pl-5">
         <h2 className="font-semibold">{t("details")}</h2>
         <IconButton label={t("close")} onClick={() => set({ panel: "none" })}>
           <Close />
@@ -23,35 +30,18 @@ export function Details({ open }: { open: OpenSession }) {
       <div className="min-h-0 flex-1 space-y-7 overflow-y-auto px-5 pb-8">
         <Who open={open} />
         <Usage open={open} />
+        <AgentChoices open={open} config={config} again={asked.again} />
         <Group label={t("session")}>
-          <Fact name={t("model")}>{open.now.model}</Fact>
           <Fact name={t("folder")}>{shortPath(open.now.workspace, "")}</Fact>
           <Fact name="id">
             <span className="font-mono text-xs">{open.id}</span>
           </Fact>
         </Group>
-        <Choices />
+        <Family id={open.id} />
+        <Sharing open={open} roles={asked.value?.sharing?.roles ?? {}} again={asked.again} />
         {open.role === "own" && <Remove open={open} />}
       </div>
     </div>
-  );
-}
-
-function Group({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    <section>
-      <Label>{label}</Label>
-      <div className="mt-2 space-y-1.5">{children}</div>
-    </section>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }) {
-  return (
-    <p className="flex gap-3 text-sm">
-      <span className="w-24 shrink-0 text-faint">{name}</span>
-      <span className="min-w-0 flex-1 break-words tabular-nums">{children}</span>
-    </p>
   );
 }
 
@@ -96,61 +86,6 @@ function Usage({ open }: { open: OpenSession }) {
       <Fact name={t("modelCalls")}>{modelCalls}</Fact>
       <Fact name={t("cost")}>{money(cost)}</Fact>
     </Group>
-  );
-}
-
-function Choices() {
-  const t = useTexts();
-  const theme = useApp((state) => state.theme);
-  const language = useApp((state) => state.language);
-  return (
-    <>
-      <Group label={t("theme")}>
-        <Segments
-          label={t("theme")}
-          value={theme}
-          options={(["system", "light", "dark"] as const).map((one) => [one, t(`theme_${one}`)])}
-          choose={setTheme}
-        />
-      </Group>
-      <Group label={t("language")}>
-        <Segments
-          label={t("language")}
-          value={language}
-          options={LANGUAGES.map((one) => [one, NAMES[one]])}
-          choose={setLanguage}
-        />
-      </Group>
-    </>
-  );
-}
-
-function Segments<T extends string>({
-  label,
-  value,
-  options,
-  choose,
-}: {
-  label: string;
-  value: T;
-  options: (readonly [T, string])[];
-  choose: (value: T) => void;
-}) {
-  return (
-    <div role="radiogroup" aria-label={label} className="flex rounded-md bg-sunk p-0.5">
-      {options.map(([one, name]) => (
-        <button
-          key={one}
-          type="button"
-          role="radio"
-          aria-checked={one === value}
-          onClick={() => choose(one)}
-          className={`h-8 flex-1 rounded-md px-2 text-xs whitespace-nowrap ${one === value ? "bg-raised font-semibold shadow-low" : "text-soft"}`}
-        >
-          {name}
-        </button>
-      ))}
-    </div>
   );
 }
 

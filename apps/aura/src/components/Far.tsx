@@ -37,7 +37,7 @@ export function Far({ children, guess, isKept, className }: FarProps) {
     observer.observe(element);
     return () => observer.disconnect();
   }, [box, isKept]);
-  const isThere = isKept || isNear;
+  const isThere = isKept || isNear || box === null;
   return (
     <div ref={place} className={className} style={isThere ? undefined : { height: height.current }}>
       {isThere && children}

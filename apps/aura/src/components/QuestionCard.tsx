@@ -10,7 +10,8 @@ import { useTexts } from "../texts";
 import { Arguments } from "./CallCard";
 import { compareTexts, Diff } from "./Diff";
 import { Ask, Shield } from "./icons";
-import { Markdown } from "./Markdown";
+import { Form } from "./Form";
+import { Markdown, webAddress } from "./Markdown";
 import { Button, Kbd } from "./parts";
 import { kindOf } from "./tool";
 
@@ -190,10 +191,11 @@ function changeOf(question: Question, before: string | null) {
 /** A question of the model, of a tool, or a plan. */
 function Asked({ open, question }: { open: OpenSession; question: Question }) {
   const t = useTexts();
-  const [words, setWords] = useState("");
   const [isSent, setSent] = useState(false);
   const { answers } = useQuestion(open.id, question);
   const asked = question.question;
+  const { form } = question;
+  const { message, url } = (question.input ?? {}) as { message?: unknown; url?: unknown };
   const choices = asked?.is_plan ? [] : (asked?.choices ?? []);
 
   const reply = async (answer: string | null) => {
@@ -209,15 +211,20 @@ function Asked({ open, question }: { open: OpenSession; question: Question }) {
     <div className="space-y-3">
       <h2 className="flex items-center gap-2 text-sm font-semibold text-soft">
         <Ask size={18} className="text-accent" />
-        {t(asked?.is_plan ? "planReady" : "theAgentAsks")}
+        {t(asked?.is_plan ? "planReady" : form != null ? "formAsks" : "theAgentAsks", { tool: question.name })}
       </h2>
       <div className="max-h-[42vh] overflow-y-auto">
         {asked?.is_plan ? (
           <Markdown text={asked.question} />
         ) : (
-          <p className="break-words whitespace-pre-wrap">{asked?.question ?? question.reason}</p>
+          <p className="break-words whitespace-pre-wrap">
+            {asked?.question ?? (typeof message === "string" ? message : question.reason)}
+          </p>
         )}
+        {form != null && <p className="mt-1 text-xs text-faint">{question.reason}</p>}
       </div>
+      {form != null && typeof url === "string" && <Address url={url} />}
+      {form != null && <Form schema={form} isDisabled={!mayAnswer || isSent} reply={(answer) => void reply(answer)} />}
       {choices.length > 0 && (
         <div className="flex flex-col gap-2 sm:flex-row sm:flex-wrap">
           {choices.map((choice, at) => (
@@ -227,32 +234,65 @@ function Asked({ open, question }: { open: OpenSession; question: Question }) {
           ))}
         </div>
       )}
-      <form
-        className="flex flex-wrap items-center gap-2"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (words.trim() !== "") void reply(words);
-        }}
-      >
-        {asked?.is_plan && (
-          <Button look="main" disabled={!mayAnswer || isSent} onClick={() => void reply(ACCEPT_PLAN)}>
-            {t("acceptPlan")}
-          </Button>
-        )}
-        <input
-          value={words}
-          onChange={(event) => setWords(event.target.value)}
-          placeholder={t(asked?.is_plan ? "whatToChange" : "yourAnswer")}
-          aria-label={t(asked?.is_plan ? "whatToChange" : "yourAnswer")}
-          className="h-9 min-w-40 flex-1 rounded-md border border-line bg-page px-3 text-sm placeholder:text-faint"
-        />
-        <Button type="submit" look={asked?.is_plan ? "plain" : "main"} disabled={!mayAnswer || isSent || words.trim() === ""}>
-          {t("answer")}
-        </Button>
-        <Button look="quiet" disabled={isSent} onClick={() => void reply(null)}>
-          {t("noAnswer")}
-        </Button>
-      </form>
+      {form == null && <Words isPlan={asked?.is_plan === true} mayAnswer={mayAnswer && !isSent} reply={reply} />}
+      {open.role === "watch" && <p className="text-sm text-soft">{t("mayOnlyWatch")}</p>}
     </div>
+  );
+}
+
+interface WordsProps {
+  isPlan: boolean;
+  mayAnswer: boolean;
+  reply: (answer: string | null) => Promise<void>;
+}
+
+/** An answer in words; for a plan, what to change, or that it is accepted as it is. */
+function Words({ isPlan, mayAnswer, reply }: WordsProps) {
+  const t = useTexts();
+  const [words, setWords] = useState("");
+  const label = t(isPlan ? "whatToChange" : "yourAnswer");
+  return (
+    <form
+      className="flex flex-wrap items-center gap-2"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (words.trim() !== "") void reply(words);
+      }}
+    >
+      {isPlan && (
+        <Button look="main" disabled={!mayAnswer} onClick={() => void reply(ACCEPT_PLAN)}>
+          {t("acceptPlan")}
+        </Button>
+      )}
+      <input
+        value={words}
+        onChange={(event) => setWords(event.target.value)}
+        placeholder={label}
+        aria-label={label}
+        className="h-9 min-w-40 flex-1 rounded-md border border-line bg-page px-3 text-sm placeholder:text-faint"
+      />
+      <Button type="submit" look={isPlan ? "plain" : "main"} disabled={!mayAnswer || words.trim() === ""}>
+        {t("answer")}
+      </Button>
+      <Button look="quiet" disabled={!mayAnswer} onClick={() => void reply(null)}>
+        {t("noAnswer")}
+      </Button>
+    </form>
+  );
+}
+
+/** An address that a server wants opened: where it leads stands there in full. */
+function Address({ url }: { url: string }) {
+  const target = webAddress(url);
+  return (
+    <p className="rounded-md border border-line bg-sunk px-3 py-2 font-mono text-xs break-all">
+      {target ? (
+        <a href={target} target="_blank" rel="noopener noreferrer nofollow" className="text-accent underline">
+          {url}
+        </a>
+      ) : (
+        url
+      )}
+    </p>
   );
 }

@@ -2,10 +2,10 @@
 import { useEffect, useMemo, useState } from "react";
 import type { SessionInfo } from "../connection/http";
 import { create, go, http, list } from "../hooks/wiring";
-import { set, useApp, type Language } from "../store/app";
+import { set, showSettings, useApp, type Language } from "../store/app";
 import { textIn, useTexts } from "../texts";
 import { moment, shortPath } from "./format";
-import { Close, Logo, Plus, Search } from "./icons";
+import { Close, Fork, Gear, Logo, Plus, Search } from "./icons";
 import { Bone, Button, IconButton, Kbd } from "./parts";
 
 interface Found {
@@ -147,7 +147,8 @@ function Row({ session, isCurrent }: { session: SessionInfo; isCurrent: boolean 
           {WAITS.has(status) && <span className="size-2 rounded-full bg-warn" title={t("st_approval")} />}
           {WORKS.has(status) && <span className="size-2 animate-breathe rounded-full bg-accent" title={t("running")} />}
         </span>
-        <span className="mt-0.5 flex gap-2 text-xs text-faint">
+        <span className="mt-0.5 flex items-center gap-1.5 text-xs text-faint">
+          {session.parent && <Fork size={12} />}
           <span className="min-w-0 flex-1 truncate">{shortPath(session.workspace, "")}</span>
           <time className="tabular-nums">{moment(session.updated_at, language)}</time>
         </span>
@@ -160,14 +161,22 @@ function Foot() {
   const t = useTexts();
   const person = useApp((state) => state.person);
   const connection = useApp((state) => state.connection);
-  const server = useApp((state) => state.server);
   const isOnline = connection === "online";
+  const name = person?.person === "own_local" ? t("operator") : (person?.name ?? person?.person ?? "");
   return (
-    <div className="flex items-center gap-2 border-t border-line px-4 py-3 text-xs text-faint">
-      <span className={`size-2 rounded-full ${isOnline ? "bg-good" : "bg-line-strong"}`} />
-      <span className="min-w-0 flex-1 truncate">
-        {isOnline ? `${person?.name ?? person?.person ?? ""} · ${server}` : t(connection === "offline" ? "offline" : "connecting")}
-      </span>
+    <div className="flex items-center border-t border-line p-2">
+      <button
+        type="button"
+        onClick={() => showSettings("you")}
+        aria-label={t("settings")}
+        className="flex min-h-10 w-full min-w-0 items-center gap-2.5 rounded-md px-2 text-left text-sm hover:bg-sunk"
+      >
+        <span className={`size-2 shrink-0 rounded-full ${isOnline ? "bg-good" : "bg-line-strong"}`} />
+        <span className="min-w-0 flex-1 truncate text-soft">
+          {isOnline ? name : t(connection === "offline" ? "offline" : "connecting")}
+        </span>
+        <Gear size={17} className="text-faint" />
+      </button>
     </div>
   );
 }

@@ -2,13 +2,14 @@
 // come, unless the person has scrolled away.
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { ContentPart } from "../protocol";
+import { fork } from "../hooks/wiring";
 import { useApp } from "../store/app";
 import type { Agent, AnswerItem, Conversation, Item, NoteItem, Part, TurnItem } from "../store/conversation";
 import { useTexts, type TextKey } from "../texts";
 import { CallCard } from "./CallCard";
 import { Far, ScrollBox } from "./Far";
 import { copied, duration, money, tokens } from "./format";
-import { Bot, Chevron, Down, Thought, Warning } from "./icons";
+import { Bot, Chevron, Down, Fork, Thought, Warning } from "./icons";
 import { Markdown } from "./Markdown";
 import { CopyButton } from "./parts";
 
@@ -276,11 +277,29 @@ const Turn = memo(function Turn({ item, answer }: { item: TurnItem; answer: () =
           <span aria-hidden="true">·</span>
           <span>{duration(item.duration_ms ?? 0)}</span>
           <CopyButton text={answer} />
+          <ForkButton seq={item.seq} />
         </p>
       )}
     </div>
   );
 }, (before, after) => before.item === after.item);
+
+/** Makes a session of its own that continues from here. */
+function ForkButton({ seq }: { seq: number }) {
+  const t = useTexts();
+  const id = useApp(({ open }) => (open?.role === "own" ? open.id : null));
+  if (!id) return null;
+  return (
+    <button
+      type="button"
+      onClick={() => void fork(id, seq)}
+      className="inline-flex h-7 items-center gap-1 rounded-md px-2 text-xs text-faint hover:bg-sunk hover:text-ink"
+    >
+      <Fork size={14} />
+      {t("forkHere")}
+    </button>
+  );
+}
 
 function Trouble({ text }: { text: string }) {
   return (

@@ -70,3 +70,7 @@ export const Dots = icon(<path d="M6 12h.01M12 12h.01M18 12h.01" strokeWidth="3"
 export const Fork = icon(<path d="M7 4v16M7 9c0 4 10 2 10 6v5M7 4h.01M17 20h.01" />);
 export const Bot = icon(<path d="M12 4v3M6 7h12a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1H6a1 1 0 0 1-1-1V8a1 1 0 0 1 1-1ZM9.500 12v1M14.500 12v1" />);
 export const Warning = icon(<path d="M12 4 3 19h18L12 4ZM12 10v4M12 16.800v.1" />);
+export const Gear = icon(
+  <path d="M12 15.200a3.200 3.200 0 1 1 0-6.400 3.200 3.200 0 0 1 0 6.400ZM12 3v2.300M12 18.700V21M3 12h2.300M18.700 12H21M5.600 5.600l1.700 1.700M16.700 16.700l1.700 1.700M5.600 18.400l1.700-1.700M16.700 7.300l1.700-1.700" />,
+);
+export const Device = icon(<path d="M4 5h16a1 1 0 0 1 1 1v9a1 1 0 0 1-1 1H4a1 1 0 0 1-1-1V6a1 1 0 0 1 1-1ZM8 20h8M12 16v4" />);

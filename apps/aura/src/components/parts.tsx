@@ -77,3 +77,80 @@ export function Bone({ className = "" }: { className?: string }) {
 export function Label({ children }: { children: ReactNode }) {
   return <h3 className="text-xs font-semibold tracking-wide text-faint">{children}</h3>;
 }
+
+export function Group({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    <section>
+      <Label>{label}</Label>
+      <div className="mt-2 space-y-1.5">{children}</div>
+    </section>
+  );
+}
+
+export function Fact({ name, children }: { name: string; children: ReactNode }) {
+  return (
+    <p className="flex gap-3 text-sm">
+      <span className="w-24 shrink-0 truncate text-faint">{name}</span>
+      <span className="min-w-0 flex-1 break-words tabular-nums">{children}</span>
+    </p>
+  );
+}
+
+/** One of a few choices, side by side. */
+export function Segments<T extends string>({
+  label,
+  value,
+  options,
+  choose,
+  isDisabled = false,
+}: {
+  label: string;
+  value: T | null;
+  options: (readonly [T, string])[];
+  choose: (value: T) => void;
+  isDisabled?: boolean;
+}) {
+  const move = (event: React.KeyboardEvent) => {
+    const step = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    const at = options.findIndex(([one]) => one === value);
+    const next = options[(at + step + options.length) % options.length];
+    if (step === 0 || !next) return;
+    event.preventDefault();
+    choose(next[0]);
+    const buttons = event.currentTarget.querySelectorAll("button");
+    buttons[options.indexOf(next)]?.focus();
+  };
+  return (
+    <div role="radiogroup" aria-label={label} onKeyDown={move} className="flex rounded-md bg-sunk p-0.5">
+      {options.map(([one, name], at) => (
+        <button
+          key={one}
+          type="button"
+          role="radio"
+          aria-checked={one === value}
+          tabIndex={one === value || (value === null && at === 0) ? 0 : -1}
+          disabled={isDisabled}
+          onClick={() => choose(one)}
+          className={`h-8 flex-1 rounded-md px-2 text-xs whitespace-nowrap ${one === value ? "bg-raised font-semibold shadow-low" : "text-soft enabled:hover:text-ink"}`}
+        >
+          {name}
+        </button>
+      ))}
+    </div>
+  );
+}
+
+/** What could not be loaded, why, and another try. */
+export function Failed({ text, why, again }: { text: string; why: string; again: () => void }) {
+  const t = useTexts();
+  return (
+    <div className="space-y-2 text-sm text-soft">
+      <p className="font-medium text-ink">{text}</p>
+      <p className="break-words">{why}</p>
+      <Button onClick={again}>{t("retry")}</Button>
+    </div>
+  );
+}
+
+export const FIELD =
+  "h-9 min-w-0 rounded-md border border-line-strong bg-raised px-2.5 text-sm placeholder:text-faint disabled:text-faint";

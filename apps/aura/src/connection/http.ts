@@ -27,6 +27,9 @@ export type SessionState = Answer<"/v1/sessions/{id}/state", "get">;
 export type PendingApproval = SessionState["pending_approvals"][number];
 export type FileInQuestion = Answer<"/v1/sessions/{id}/file", "get">;
 export type NamedAgent = Answer<"/v1/agents", "get">[number];
+export type ContextView = Answer<"/v1/sessions/{id}/context", "get">;
+export type UsageRow = Answer<"/v1/usage", "get">[number];
+export type KeptToken = Answer<"/v1/tokens", "get">[number] & { page?: boolean };
 export type ListedModel = Answer<"/v1/models", "get">[number];
 
 /** The requests of one signed-in browser tab. */

@@ -45,6 +45,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/agents/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One agent by name, as a new session gets it.
+         * @description For members.
+         */
+        get: operations["agents_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/models": {
         parameters: {
             query?: never;
@@ -103,6 +123,30 @@ export interface paths {
          * @description For members.
          */
         post: operations["sessions_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}/context": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The exact request of a model call.
+         * @description For those who may watch the session.
+         */
+        get: operations["inspect_context"];
+        put?: never;
+        /**
+         * Condenses the conversation, removes a summary, or pins an input.
+         * @description For those who may drive the session.
+         */
+        post: operations["session_actions_context"];
         delete?: never;
         options?: never;
         head?: never;
@@ -181,6 +225,26 @@ export interface paths {
          * @description For members.
          */
         get: operations["tokens_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/usage": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The total usage of the caller's sessions.
+         * @description For members.
+         */
+        get: operations["upkeep_usage"];
         put?: never;
         post?: never;
         delete?: never;
@@ -825,11 +889,31 @@ export interface components {
         SessionId: string;
         /** @description The speaker of a message. */
         Role: "system" | "user" | "assistant" | "tool";
+        /** @description The key by which spending is added up. */
+        UsageBy: "session" | "day" | "model" | "day_model" | "cause";
         /**
          * Format: int64
          * @description Microseconds since the Unix epoch, UTC.
          */
         Timestamp: number;
+        /** @description The cost of one kind of model calls. */
+        UsageRow: {
+            /** @description The session, day, model, day and model, or cause. */
+            key: string;
+            /** @description The title, of a session. */
+            title?: string | null;
+            /**
+             * Format: uint64
+             * @description The number of calls.
+             */
+            calls: number;
+            /** @description The tokens used. */
+            usage: components["schemas"]["Usage"];
+            /** @description The money spent. */
+            cost: components["schemas"]["NanoUsd"];
+            /** @description Models whose tokens have no known price, so that `cost` does not include them. */
+            unpriced_models?: string[];
+        };
         /**
          * @description Tokens of one model call, as the provider counts them. The four kinds do not overlap; `reasoning` is part
          *     of `output`.
@@ -1026,6 +1110,14 @@ export interface components {
             /** @description The id of the session. */
             session_id: components["schemas"]["SessionId"];
         };
+        /** @description The action was recorded. */
+        Recorded: {
+            /**
+             * Format: uint64
+             * @description The event that it became.
+             */
+            seq: number;
+        };
         /** @description The point to fork at. */
         ForkRequest: {
             /**
@@ -1199,6 +1291,116 @@ export interface components {
             /** @description The names of tools that it has again. */
             back?: string[];
         };
+        /** @description The request that a model got. */
+        ContextView: {
+            /**
+             * Format: uint64
+             * @description The event that the request follows from.
+             */
+            seq: number;
+            /** @description The API that it is written for. */
+            api: components["schemas"]["Api"];
+            /** @description The body, to the byte. */
+            body: string;
+            /** @description The condensed ranges in it and the later ones, the latest last. */
+            condensed?: components["schemas"]["CondensedRange"][];
+            /** @description The current fill of the window, including everything since that request. Absent from an older server. */
+            fill?: components["schemas"]["WindowFill"] | null;
+        };
+        /** @description A range that is condensed now, as front ends show it. */
+        CondensedRange: {
+            /**
+             * Format: uint64
+             * @description The event that recorded it.
+             */
+            seq: number;
+            /** @description The range and its size. */
+            range: components["schemas"]["ContextRange"];
+            /** @description The summary. */
+            summary: string;
+        };
+        /** @description A range of the conversation, and its size. */
+        ContextRange: {
+            /**
+             * Format: uint64
+             * @description The first event of the range.
+             */
+            from_seq: number;
+            /**
+             * Format: uint64
+             * @description The last event of the range.
+             */
+            to_seq: number;
+            /**
+             * Format: uint64
+             * @description The number of messages that a summary represents.
+             */
+            messages: number;
+            /**
+             * Format: uint64
+             * @description The tokens of the messages, estimated.
+             */
+            tokens: number;
+            /**
+             * Format: uint64
+             * @description Tokens of their summary, estimated; 0 if it does not exist yet.
+             */
+            summary_tokens: number;
+        };
+        /** @description The tokens of the next request, by kind of content. */
+        WindowFill: {
+            /**
+             * Format: uint64
+             * @description The last event that is in it.
+             */
+            seq: number;
+            /**
+             * Format: uint64
+             * @description Tokens that fit into one call, answer included.
+             */
+            window: number;
+            /**
+             * Format: uint64
+             * @description The number of tokens kept free for the answer.
+             */
+            answer: number;
+            /**
+             * Format: uint64
+             * @description The number of used tokens: the provider's last count, plus an estimate of everything since.
+             */
+            in_use: number;
+            /**
+             * Format: uint64
+             * @description The number of messages that are no longer sent because they do not fit. Messages that are always sent
+             *     do not count: the goal, the current task and pinned messages.
+             */
+            left_out?: number;
+            /** @description The parts, in the order in which each kind first occurs in the request. */
+            shares: components["schemas"]["WindowShare"][];
+        };
+        /** @description All content of one kind. */
+        WindowShare: {
+            /** @description The kind of content. */
+            kind: components["schemas"]["WindowKind"];
+            /**
+             * Format: uint64
+             * @description The number of pieces.
+             */
+            count: number;
+            /**
+             * Format: uint64
+             * @description Tokens, estimated.
+             */
+            tokens: number;
+            /**
+             * Format: uint64
+             * @description Bytes of the texts that the model reads, with calls and tools as JSON. Media are not counted: they are
+             *     sent apart.
+             */
+            bytes: number;
+        };
+        /** @description The kinds of content that fill a window. */
+        WindowKind: "system_prompt" | "instructions" | "tools" | "summaries" | "inputs" | "answers" | "reasoning" | "tool_calls" | "tool_results" | "media" | "opaque" | "unknown";
         /** @description The present contents of a file that a call waiting for a decision would change. */
         FileChangePreview: {
             /** @description The path of the file, as the call names it; absent if the call changes no file. */
@@ -1219,6 +1421,42 @@ export interface components {
              */
             sandbox?: string | null;
         };
+        /** @description A change of the part of the conversation that the model reads. */
+        ContextBody: {
+            /** @description The change. */
+            wish: components["schemas"]["ContextRequest"];
+            /**
+             * Format: uint64
+             * @description The wheel that the client believes it holds.
+             * @default null
+             */
+            wheel_epoch: number | null;
+        };
+        /** @description A person's request about the part of the conversation that the model reads. */
+        ContextRequest: ({
+            condense: {
+                /**
+                 * @description The required content of the summary, in the person's words.
+                 * @default null
+                 */
+                instructions: string | null;
+            };
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            restore: Record<string, never>;
+        } & {
+            [key: string]: unknown;
+        }) | ({
+            pin: {
+                /** @description The input. */
+                message_id: components["schemas"]["MessageId"];
+                /** @description Whether it is pinned. */
+                pinned: boolean;
+            };
+        } & {
+            [key: string]: unknown;
+        });
         /** @description The body of an error: RFC 9457, with a code for programs. */
         Problem2: {
             /** @description `urn:agentx:problem:` and the code. */
@@ -1333,6 +1571,56 @@ export interface operations {
             401: components["responses"]["Problem"];
             403: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    agents_get: {
+        parameters: {
+            query?: {
+                /** @description Another model, by name. */
+                model?: string;
+                /** @description The approval mode; if the agent's file is stricter, the file's mode is used. */
+                approval?: components["schemas"]["ApprovalMode"];
+                /** @description The directory that it works in, for operators. */
+                workspace?: string;
+            };
+            header?: {
+                /** @description The ETag that the client has. */
+                "if-none-match"?: string;
+            };
+            path: {
+                /** @description Which one. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description The ETag of this representation. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AgentConfig"];
+                };
+            };
+            /** @description Not modified. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
@@ -1486,6 +1774,95 @@ export interface operations {
             507: components["responses"]["Problem"];
         };
     };
+    inspect_context: {
+        parameters: {
+            query?: {
+                /** @description The last call at or before this event; if absent, the last one of all. */
+                at_seq?: number;
+            };
+            header?: {
+                /** @description The ETag that the client has. */
+                "if-none-match"?: string;
+            };
+            path: {
+                /** @description The session. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    /** @description The ETag of this representation. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ContextView"];
+                };
+            };
+            /** @description Not modified. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    session_actions_context: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Requests with the same key are performed once and get the same answer. */
+                "idempotency-key"?: string;
+            };
+            path: {
+                /** @description The session. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ContextBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Recorded"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            404: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            410: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+            507: components["responses"]["Problem"];
+        };
+    };
     inspect_file: {
         parameters: {
             query: {
@@ -1612,6 +1989,41 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["McpTokenEntry"][];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    upkeep_usage: {
+        parameters: {
+            query?: {
+                /** @description The grouping. */
+                by?: components["schemas"]["UsageBy"];
+                /** @description Only in this session of the caller's. */
+                session?: components["schemas"]["SessionId"];
+                /** @description Only spending since this time, in microseconds since 1970. */
+                since?: components["schemas"]["Timestamp"];
+                /** @description The first day to include, in the server's calendar, such as 2026-11-21. */
+                since_day?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UsageRow"][];
                 };
             };
             400: components["responses"]["Problem"];

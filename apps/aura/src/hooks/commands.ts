@@ -1,12 +1,11 @@
 // Everything that a person can do, as commands with names: for the palette and for keys.
 import { useMemo } from "react";
 import { LANGUAGES, NAMES } from "../texts/table";
-import { moveTo, set, toast, useApp } from "../store/app";
+import { moveTo, set, showSettings, useApp } from "../store/app";
 import { isBusy } from "../store/conversation";
 import { useTexts } from "../texts";
-import { copyText } from "./clipboard";
 import { setLanguage, setTheme } from "./settings";
-import { attempt, create, go, http, interrupt, signOut, wheel } from "./wiring";
+import { create, go, interrupt, signOut, wheel } from "./wiring";
 
 export interface PageCommand {
   id: string;
@@ -39,7 +38,10 @@ export function useCommands(): PageCommand[] {
       commands.push({ id: language, name: `${t("language")}: ${NAMES[language]}`, run: () => setLanguage(language) });
     }
     commands.push(
-      { id: "device", name: t("otherDevice"), run: () => void otherDevice(t("otherDeviceHint")) },
+      { id: "settings", name: t("settings"), run: () => showSettings("you") },
+      { id: "device", name: t("otherDevice"), run: () => showSettings("browsers") },
+      { id: "usage", name: t("usage"), run: () => showSettings("usage") },
+      { id: "keys", name: t("keys"), hint: "?", run: () => showSettings("keys") },
       { id: "out", name: t("signOut"), run: () => void signOut() },
     );
     for (const session of sessions ?? []) {
@@ -52,13 +54,4 @@ export function useCommands(): PageCommand[] {
     }
     return commands;
   }, [t, id, isRunning, sessions]);
-}
-
-/** Copies an address that signs in one other browser of the same person. */
-async function otherDevice(said: string): Promise<void> {
-  await attempt(async () => {
-    const { code } = await http().post<{ code: string }>("/v1/auth/code", undefined);
-    await copyText(`${location.origin}/#code=${code}`);
-    toast(said);
-  });
 }

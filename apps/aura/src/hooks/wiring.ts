@@ -238,7 +238,8 @@ export async function attempt<T>(what: () => Promise<T>): Promise<T | null> {
   }
 }
 
-function words(error: unknown): string {
+/** Returns what went wrong, in words for people. */
+export function words(error: unknown): string {
   if (error instanceof ApiProblem || error instanceof Refusal) return error.problem.detail;
   if (error instanceof Unreachable || error instanceof Cut) return text("serverAway");
   return String(error);

@@ -34,6 +34,8 @@ export interface OpenSession {
 export type Theme = "system" | "light" | "dark";
 export type Language = "en" | "de" | "zh";
 
+export type SettingsPart = "you" | "look" | "browsers" | "usage" | "keys";
+
 export interface Toast {
   id: number;
   text: string;
@@ -54,7 +56,9 @@ export interface AppState {
   unsent: Unsent[];
   theme: Theme;
   language: Language;
-  panel: "none" | "palette" | "sessions" | "details";
+  panel: "none" | "palette" | "sessions" | "details" | "settings";
+  /** The part of the settings that is shown. */
+  settings: SettingsPart;
   toasts: Toast[];
 }
 
@@ -72,6 +76,7 @@ export const useApp = create<AppState>(() => ({
   theme: "system",
   language: "en",
   panel: "none",
+  settings: "you",
   toasts: [],
 }));
 
@@ -137,6 +142,10 @@ export function moveTo(count: number | null): void {
   const isNewest = count === null || count >= open.timeline.length;
   if (isNewest) change(open.id, ({ now }) => ({ at: null, shown: now }));
   else change(open.id, ({ timeline }) => ({ at: count, shown: timeline.at(count) }));
+}
+
+export function showSettings(settings: SettingsPart): void {
+  set({ panel: "settings", settings });
 }
 
 let toasts = 0;

@@ -1,0 +1,327 @@
+// The settings of the page and its person: who they are, how it looks, their browsers, what was used, and keys.
+import * as m from "motion/react-m";
+import { useEffect, useRef, useState, type ReactNode } from "react";
+import type { KeptToken, UsageRow } from "../connection/http";
+import { keptLogin } from "../connection/login";
+import { useAnswer } from "../hooks/answer";
+import { copyText } from "../hooks/clipboard";
+import { KEYS } from "../hooks/keys";
+import { setLanguage, setTheme } from "../hooks/settings";
+import { attempt, go, http, signOut } from "../hooks/wiring";
+import { set, showSettings, toast, useApp, type SettingsPart } from "../store/app";
+import { useTexts } from "../texts";
+import { LANGUAGES, NAMES } from "../texts/table";
+import { money, tokens } from "./format";
+import { Close, Device } from "./icons";
+import { Bone, Button, Fact, Failed, Group, IconButton, Kbd, Label, Segments } from "./parts";
+
+const PARTS: SettingsPart[] = ["you", "look", "browsers", "usage", "keys"];
+const close = () => set({ panel: "none" });
+
+export function Settings() {
+  const t = useTexts();
+  const part = useApp((state) => state.settings);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const before = document.activeElement;
+    box.current?.focus();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <m.div
+      className="fixed inset-0 z-30 flex items-end justify-center sm:items-center sm:p-6"
+      style={{ backgroundColor: "rgb(0 0 0 / 0.3)" }}
+      initial={{ opacity: 0 }}
+      animate={{ opacity: 1 }}
+      exit={{ opacity: 0 }}
+      transition={{ duration: 0.12 }}
+      onMouseDown={close}
+    >
+      <m.div
+        ref={box}
+        role="dialog"
+        aria-modal="true"
+        aria-label={t("settings")}
+        tabIndex={-1}
+        initial={{ y: 10 }}
+        animate={{ y: 0 }}
+        transition={{ duration: 0.16 }}
+        onMouseDown={(event) => event.stopPropagation()}
+        onKeyDown={(event) => event.key === "Escape" && close()}
+        className="flex h-[min(40rem,92dvh)] w-full max-w-3xl flex-col overflow-hidden rounded-t-xl border border-line bg-page shadow-pop outline-none sm:rounded-xl"
+      >
+        <div className="flex h-14 shrink-0 items-center justify-between border-b border-line pr-2 pl-5">
+          <h2 className="font-semibold">{t("settings")}</h2>
+          <IconButton label={t("close")} onClick={close}>
+            <Close />
+          </IconButton>
+        </div>
+        <div className="flex min-h-0 flex-1 flex-col sm:flex-row">
+          <nav
+            aria-label={t("settings")}
+            className="flex shrink-0 gap-1 overflow-x-auto border-b border-line p-2 sm:w-44 sm:flex-col sm:border-r sm:border-b-0"
+          >
+            {PARTS.map((one) => (
+              <button
+                key={one}
+                type="button"
+                aria-current={one === part ? "page" : undefined}
+                onClick={() => showSettings(one)}
+                className={`h-9 rounded-md px-3 text-left text-sm whitespace-nowrap hover:bg-sunk ${one === part ? "bg-sunk font-semibold" : "text-soft"}`}
+              >
+                {t(`set_${one}`)}
+              </button>
+            ))}
+          </nav>
+          <div className="min-h-0 flex-1 space-y-7 overflow-y-auto px-5 py-5" tabIndex={0} aria-label={t(`set_${part}`)}>
+            {part === "you" && <You />}
+            {part === "look" && <Look />}
+            {part === "browsers" && <Browsers />}
+            {part === "usage" && <UsageTables />}
+            {part === "keys" && <KeyList />}
+          </div>
+        </div>
+      </m.div>
+    </m.div>
+  );
+}
+
+function You() {
+  const t = useTexts();
+  const person = useApp((state) => state.person);
+  const server = useApp((state) => state.server);
+  const client = useApp((state) => state.client);
+  const kind = person?.visitor ? "visitor" : person?.person === "own_local" ? "operator" : "member";
+  return (
+    <>
+      <Group label={t("set_you")}>
+        {person?.name && <Fact name={t("name")}>{person.name}</Fact>}
+        <Fact name={t("role")}>{t(kind)}</Fact>
+        <Fact name="id">
+          <span className="font-mono text-xs break-all">{person?.person}</span>
+        </Fact>
+        <Fact name={t("thisTab")}>
+          <span className="font-mono text-xs">{client}</span>
+        </Fact>
+      </Group>
+      <Group label={t("server")}>
+        <Fact name={t("address")}>{location.host}</Fact>
+        <Fact name={t("version")}>{server || "–"}</Fact>
+      </Group>
+      <div className="space-y-2">
+        <p className="text-sm text-soft">{t("signOutHint")}</p>
+        <Button look="bad" onClick={() => void signOut()}>
+          {t("signOut")}
+        </Button>
+      </div>
+    </>
+  );
+}
+
+function Look() {
+  const t = useTexts();
+  const theme = useApp((state) => state.theme);
+  const language = useApp((state) => state.language);
+  return (
+    <>
+      <Group label={t("theme")}>
+        <Segments
+          label={t("theme")}
+          value={theme}
+          options={(["system", "light", "dark"] as const).map((one) => [one, t(`theme_${one}`)])}
+          choose={setTheme}
+        />
+      </Group>
+      <Group label={t("language")}>
+        <Segments
+          label={t("language")}
+          value={language}
+          options={LANGUAGES.map((one) => [one, NAMES[one]])}
+          choose={setLanguage}
+        />
+      </Group>
+    </>
+  );
+}
+
+/** The tokens of this person: pages in browsers, and programs that use `/mcp`. */
+function Browsers() {
+  const t = useTexts();
+  const { value, error, again } = useAnswer<KeptToken[]>("/v1/tokens");
+  const [address, setAddress] = useState("");
+  const mine = keptLogin()?.id;
+  const makeCode = () =>
+    attempt(async () => {
+      const { code } = await http().post<{ code: string }>("/v1/auth/code", undefined);
+      setAddress(`${location.origin}/#code=${code}`);
+    });
+  const revoke = (id: string) =>
+    attempt(async () => {
+      await http().delete(`/v1/tokens/${id}`);
+      again();
+    });
+  return (
+    <>
+      <Group label={t("otherDevice")}>
+        {address === "" ? (
+          <>
+            <p className="text-sm text-soft">{t("codeHint")}</p>
+            <Button onClick={() => void makeCode()}>
+              <Device size={16} /> {t("makeCode")}
+            </Button>
+          </>
+        ) : (
+          <>
+            <p className="text-sm text-soft">{t("codeMade")}</p>
+            <div className="flex gap-2">
+              <input
+                readOnly
+                value={address}
+                aria-label={t("address")}
+                onFocus={(event) => event.target.select()}
+                className="h-9 min-w-0 flex-1 rounded-md border border-line bg-sunk px-2.5 font-mono text-xs"
+              />
+              <Button onClick={() => void copyText(address).then(() => toast(t("copied")))}>{t("copy")}</Button>
+            </div>
+          </>
+        )}
+      </Group>
+      <Group label={t("set_browsers")}>
+        {!value && error && <Failed text={t("listFailed")} why={error} again={again} />}
+        {!value && !error && <Bone className="h-16 w-full" />}
+        {value?.length === 0 && <p className="text-sm text-soft">{t("nothing")}</p>}
+        <ul className="divide-y divide-line">
+          {value?.map((token) => (
+            <li key={token.id} className="flex min-h-13 items-center gap-3 py-1.5">
+              <span className="min-w-0 flex-1">
+                <span className="block truncate text-sm font-medium">
+                  {token.name}
+                  {token.id === mine && <span className="font-normal text-accent"> · {t("thisBrowser")}</span>}
+                </span>
+                <span className="block text-xs text-faint">
+                  {t(token.page ? "tokenUntil" : "tokenOfProgram", { day: day(token.expires_at_ms) })}
+                </span>
+              </span>
+              {token.id !== mine && (
+                <Button look="quiet" onClick={() => void revoke(token.id)}>
+                  {t("revoke")}
+                </Button>
+              )}
+            </li>
+          ))}
+        </ul>
+      </Group>
+    </>
+  );
+}
+
+function day(ms: number): string {
+  const { language } = useApp.getState();
+  return new Date(ms).toLocaleDateString(language, { year: "numeric", month: "short", day: "numeric" });
+}
+
+const GROUPINGS = ["session", "model", "day"] as const;
+
+function UsageTables() {
+  const t = useTexts();
+  const [by, setBy] = useState<(typeof GROUPINGS)[number]>("session");
+  const { value, error, again } = useAnswer<UsageRow[]>("/v1/usage", { by });
+  const rows = [...(value ?? [])].sort((a, b) => (by === "day" ? b.key.localeCompare(a.key) : b.cost - a.cost));
+  const whole = rows.reduce((cost, row) => cost + row.cost, 0);
+  return (
+    <>
+      <Segments label={t("usage")} value={by} options={GROUPINGS.map((one) => [one, t(`by_${one}`)])} choose={setBy} />
+      {!value && error && <Failed text={t("listFailed")} why={error} again={again} />}
+      {!value && !error && <Bone className="h-40 w-full" />}
+      {value && rows.length === 0 && <p className="text-sm text-soft">{t("noUsage")}</p>}
+      {rows.length > 0 && (
+        <div className="overflow-x-auto" tabIndex={0}>
+          <table className="w-full text-sm tabular-nums">
+            <thead>
+              <tr className="border-b border-line-strong text-left text-xs text-faint">
+                <Head>{t(`by_${by}`)}</Head>
+                <Head isNumber>{t("modelCalls")}</Head>
+                <Head isNumber>{t("tokensIn")}</Head>
+                <Head isNumber>{t("tokensOut")}</Head>
+                <Head isNumber>{t("cost")}</Head>
+              </tr>
+            </thead>
+            <tbody>
+              {rows.slice(0, 200).map((row) => (
+                <tr key={row.key} className="border-b border-line">
+                  <td className="max-w-48 truncate py-2 pr-3">
+                    {by === "session" ? <SessionLink row={row} /> : row.key}
+                  </td>
+                  <Cell>{row.calls}</Cell>
+                  <Cell>{tokens(row.usage.input_tokens + (row.usage.cache_read_tokens ?? 0))}</Cell>
+                  <Cell>{tokens(row.usage.output_tokens)}</Cell>
+                  <Cell>
+                    {money(row.cost)}
+                    {row.unpriced_models?.length ? <span title={row.unpriced_models.join(", ")}> +?</span> : null}
+                  </Cell>
+                </tr>
+              ))}
+            </tbody>
+            <tfoot>
+              <tr className="font-semibold">
+                <td className="py-2 pr-3" colSpan={4}>
+                  {t("whole")}
+                </td>
+                <Cell>{money(whole)}</Cell>
+              </tr>
+            </tfoot>
+          </table>
+        </div>
+      )}
+    </>
+  );
+}
+
+function SessionLink({ row }: { row: UsageRow }) {
+  const t = useTexts();
+  return (
+    <button
+      type="button"
+      className="max-w-full truncate text-left underline decoration-line-strong underline-offset-4 hover:decoration-accent"
+      onClick={() => {
+        close();
+        go(row.key);
+      }}
+    >
+      {row.title || t("untitled")}
+    </button>
+  );
+}
+
+function Head({ children, isNumber = false }: { children: ReactNode; isNumber?: boolean }) {
+  return (
+    <th scope="col" className={`py-2 pr-3 font-semibold whitespace-nowrap ${isNumber ? "text-right" : ""}`}>
+      {children}
+    </th>
+  );
+}
+
+function Cell({ children }: { children: ReactNode }) {
+  return <td className="py-2 pr-3 text-right whitespace-nowrap text-soft">{children}</td>;
+}
+
+function KeyList() {
+  const t = useTexts();
+  return (
+    <section>
+      <Label>{t("keys")}</Label>
+      <dl className="mt-2 divide-y divide-line">
+        {KEYS.map(([keys, does]) => (
+          <div key={keys} className="flex min-h-10 items-center justify-between gap-4 text-sm">
+            <dt className="min-w-0 text-soft">{t(does)}</dt>
+            <dd className="shrink-0">
+              <Kbd>{keys}</Kbd>
+            </dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
