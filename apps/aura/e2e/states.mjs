@@ -2,7 +2,9 @@
 // server and everything it says is made up.
 //
 //     node e2e/states.mjs FOLDER [NAME,NAME,…] [/usr/bin/chromium]
-import { mkdirSync } from "node:fs";
+//
+// With AXE=…/axe.min.js (of the package axe-core) each state is also checked for accessibility.
+import { mkdirSync, readFileSync } from "node:fs";
 import { chromium } from "playwright-core";
 import { serve, Session } from "./fake.mjs";
 
@@ -279,6 +281,18 @@ const STATES = [
   ["lane", "ses_lanes", (page) => page.click("text=scout redb")],
 ];
 
+const axe = process.env.AXE ? readFileSync(process.env.AXE, "utf8") : null;
+
+/** Returns what axe finds, each with the first element. */
+async function check(page) {
+  if (!axe) return [];
+  await page.evaluate(axe);
+  return page.evaluate(async () => {
+    const { violations } = await window.axe.run();
+    return violations.map((one) => `${one.id} (${one.nodes.length}): ${one.nodes[0].html.slice(0, 160)}`);
+  });
+}
+
 const made = serve(Object.values(sessions), { port: 5295, more: MORE });
 const { address } = made;
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
@@ -309,6 +323,7 @@ for (const theme of ["light", "dark"]) {
         await page.waitForTimeout(500);
       }
       await take(name);
+      for (const problem of await check(page)) console.log(`${prefix}${name} ${theme}: ${problem}`);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
       if (wide > 0) console.log(`${prefix}${name}: ${wide} px wider than the window`);
       await page.evaluate(() => localStorage.removeItem("aura.language"));

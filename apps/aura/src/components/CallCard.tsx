@@ -18,7 +18,7 @@ export const CallCard = memo(function CallCard({ call, workspace }: { call: Call
   const isShown = isOpen ?? (call.state === "running" || change !== null);
   const Icon = KINDS[kindOf(call.name, call.input)];
   return (
-    <section className="overflow-hidden rounded-lg border border-line bg-raised shadow-low" aria-label={call.name}>
+    <div role="group" className="overflow-hidden rounded-lg border border-line bg-raised shadow-low" aria-label={call.name}>
       <button
         type="button"
         aria-expanded={isShown}
@@ -32,7 +32,7 @@ export const CallCard = memo(function CallCard({ call, workspace }: { call: Call
         <Chevron size={14} className={`text-faint transition-transform ${isShown ? "rotate-90" : ""}`} />
       </button>
       {isShown && <Inside call={call} change={change} />}
-    </section>
+    </div>
   );
 });
 
@@ -107,7 +107,7 @@ function Part({ label, copied, children }: { label: string; copied: string; chil
   return (
     <div>
       <div className="-mt-1 mb-1 flex h-7 items-center justify-between">
-        <Label>{label}</Label>
+        <Label tag="p">{label}</Label>
         <CopyButton text={copied} className="-mr-2" />
       </div>
       {children}
@@ -123,7 +123,7 @@ export function Arguments({ input, isHidden = false }: { input: unknown; isHidde
   if (fields.length === 0) return null;
   return (
     <div>
-      <Label>{t("arguments")}</Label>
+      <Label tag="p">{t("arguments")}</Label>
       <dl className="mt-1.5 space-y-1.5">
         {fields.map(([name, value]) => (
           <div key={name} className="grid gap-x-3 sm:grid-cols-[7rem_1fr]">

@@ -160,7 +160,7 @@ function ElsewhereDriven({ open, mayTake }: { open: OpenSession; mayTake: boolea
   const client = useApp((state) => state.client);
   const isAsking = asked?.client === client;
   if (!mayDrive) {
-    return <p className="rounded-xl border border-line px-4 py-3 text-sm text-soft">{t("mayOnlyWatch")}</p>;
+    return <p className="rounded-xl border border-line px-4 py-3 text-sm text-soft">{t(open.role === "approve" ? "mayOnlyApprove" : "mayOnlyWatch")}</p>;
   }
   return (
     <div className="flex flex-wrap items-center gap-3 rounded-xl border border-line bg-raised px-4 py-3 text-sm">

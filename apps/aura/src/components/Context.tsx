@@ -40,8 +40,10 @@ export function Context({ open }: { open: OpenSession }) {
 }
 
 function Page({ children }: { children: React.ReactNode }) {
+  const t = useTexts();
   return (
     <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0}>
+      <h2 className="sr-only">{t("view_context")}</h2>
       <div className="mx-auto max-w-[46rem] space-y-5 px-4 py-6 sm:px-6">{children}</div>
     </div>
   );

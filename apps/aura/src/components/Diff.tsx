@@ -121,7 +121,7 @@ export const Diff = memo(function Diff({ rows }: { rows: Row[] }) {
         <tbody>
           {shown.map((row, at) => (
             <tr key={at} className={LOOKS[row.kind]}>
-              <td className="w-10 px-2 text-right text-faint select-none tabular-nums">{row.kind === "gap" ? "⋮" : row.number}</td>
+              <td className="w-10 px-2 text-right text-soft select-none tabular-nums">{row.kind === "gap" ? "⋮" : row.number}</td>
               <td className="w-4 select-none" aria-label={row.kind === "added" ? "+" : row.kind === "removed" ? "-" : undefined}>
                 {SIGNS[row.kind]}
               </td>

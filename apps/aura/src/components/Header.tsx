@@ -28,7 +28,7 @@ export function StandingBadge({ standing, words }: { standing: Standing; words: 
   return (
     <span
       data-standing={standing}
-      className={`inline-flex h-6 items-center gap-1.5 rounded-full px-2.5 text-xs font-medium whitespace-nowrap ${LOOKS[standing] ?? CALM}`}
+      className={`inline-flex h-6 items-center gap-1.5 rounded-full px-2.5 text-xs font-medium whitespace-nowrap max-sm:h-4 max-sm:bg-transparent max-sm:px-2 ${LOOKS[standing] ?? CALM}`}
     >
       <span className={`size-1.5 rounded-full bg-current ${MOVING.has(standing) ? "animate-breathe" : ""}`} />
       {words}
@@ -53,9 +53,10 @@ export function Header({
         <IconButton label={t("sessions")} className="lg:hidden" onClick={() => set({ panel: "sessions" })}>
           <Menu />
         </IconButton>
-        <Title open={open} />
-        <StandingBadge standing={key} words={words} />
-        <span className="flex-1" />
+        <div className="flex min-w-0 flex-1 flex-col items-start sm:flex-row sm:items-center sm:gap-2">
+          <Title open={open} />
+          <StandingBadge standing={key} words={words} />
+        </div>
         <People open={open} />
         <IconButton
           label={t("history")}
@@ -105,12 +106,12 @@ function Title({ open }: { open: OpenSession }) {
     );
   }
   return (
-    <h1 className="min-w-0">
+    <h1 className="max-w-full min-w-0">
       <button
         type="button"
         title={t("rename")}
         onClick={() => setDraft(title)}
-        className="block w-full truncate rounded-md px-2 py-1 text-left text-base font-semibold hover:bg-sunk"
+        className="block w-full truncate rounded-md px-2 py-1 text-left max-sm:py-0 max-sm:leading-5 text-base font-semibold hover:bg-sunk"
       >
         {title}
       </button>
@@ -127,13 +128,14 @@ function People({ open }: { open: OpenSession }) {
     <button
       type="button"
       onClick={() => set({ panel: "details" })}
-      aria-label={t("who")}
       title={open.people.map((one) => `${name(one.seat)} ${t(one.driving ? "drives" : "watches")}`).join("\n")}
       className="hidden items-center rounded-md p-1 hover:bg-sunk sm:flex"
     >
+      <span className="sr-only">{t("who")}</span>
       {open.people.slice(0, 4).map((one) => (
         <span
           key={`${one.seat.person} ${one.seat.client}`}
+          aria-hidden="true"
           className={`-ml-1.5 flex size-6 items-center justify-center rounded-full border-2 border-page text-xs font-semibold first:ml-0 ${one.driving ? "bg-accent text-on-accent" : "bg-line-strong text-page"}`}
         >
           {(one.seat.client.replace(/^web-/, "")[0] ?? "?").toUpperCase()}

@@ -90,9 +90,7 @@ function Approval({ open, question }: { open: OpenSession; question: Question })
         )}
       </div>
       <p className="text-sm text-soft">{question.reason}</p>
-      {!mayDecide ? (
-        <p className="text-sm text-soft">{t("mayOnlyWatch")}</p>
-      ) : (
+      {mayDecide && (
         <>
           {keepsRule && (
             <KeptRule rule={question.suggested} pattern={pattern} setPattern={setPattern} />
@@ -235,7 +233,6 @@ function Asked({ open, question }: { open: OpenSession; question: Question }) {
         </div>
       )}
       {form == null && <Words isPlan={asked?.is_plan === true} mayAnswer={mayAnswer && !isSent} reply={reply} />}
-      {open.role === "watch" && <p className="text-sm text-soft">{t("mayOnlyWatch")}</p>}
     </div>
   );
 }

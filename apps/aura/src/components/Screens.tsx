@@ -172,8 +172,8 @@ export function OfflineBar() {
   return (
     <div role="alert" className="flex flex-wrap items-center gap-x-3 gap-y-1 bg-warn-soft px-4 py-2 text-sm text-warn">
       <span className="font-semibold">{t("offline")}</span>
-      <span className="min-w-0 flex-1">{t("offlineHint")}</span>
-      <button type="button" onClick={hurry} className="font-medium underline underline-offset-4">
+      <span className="min-w-0 flex-1 max-sm:order-last max-sm:basis-full max-sm:text-xs">{t("offlineHint")}</span>
+      <button type="button" onClick={hurry} className="font-medium tabular-nums underline underline-offset-4 max-sm:ml-auto">
         {t("retryNow")}
         {seconds ? ` (${seconds} s)` : ""}
       </button>

@@ -242,9 +242,9 @@ function UsageTables() {
             <thead>
               <tr className="border-b border-line-strong text-left text-xs text-faint">
                 <Head>{t(`by_${by}`)}</Head>
-                <Head isNumber>{t("modelCalls")}</Head>
-                <Head isNumber>{t("tokensIn")}</Head>
-                <Head isNumber>{t("tokensOut")}</Head>
+                <Head isNumber isWide>{t("modelCalls")}</Head>
+                <Head isNumber isWide>{t("tokensIn")}</Head>
+                <Head isNumber isWide>{t("tokensOut")}</Head>
                 <Head isNumber>{t("cost")}</Head>
               </tr>
             </thead>
@@ -254,9 +254,9 @@ function UsageTables() {
                   <td className="max-w-48 truncate py-2 pr-3">
                     {by === "session" ? <SessionLink row={row} /> : row.key}
                   </td>
-                  <Cell>{row.calls}</Cell>
-                  <Cell>{tokens(row.usage.input_tokens + (row.usage.cache_read_tokens ?? 0))}</Cell>
-                  <Cell>{tokens(row.usage.output_tokens)}</Cell>
+                  <Cell isWide>{row.calls}</Cell>
+                  <Cell isWide>{tokens(row.usage.input_tokens + (row.usage.cache_read_tokens ?? 0))}</Cell>
+                  <Cell isWide>{tokens(row.usage.output_tokens)}</Cell>
                   <Cell>
                     {money(row.cost)}
                     {row.unpriced_models?.length ? <span title={row.unpriced_models.join(", ")}> +?</span> : null}
@@ -266,9 +266,8 @@ function UsageTables() {
             </tbody>
             <tfoot>
               <tr className="font-semibold">
-                <td className="py-2 pr-3" colSpan={4}>
-                  {t("whole")}
-                </td>
+                <td className="py-2 pr-3">{t("whole")}</td>
+                <td className="max-sm:hidden" colSpan={3} />
                 <Cell>{money(whole)}</Cell>
               </tr>
             </tfoot>
@@ -295,16 +294,24 @@ function SessionLink({ row }: { row: UsageRow }) {
   );
 }
 
-function Head({ children, isNumber = false }: { children: ReactNode; isNumber?: boolean }) {
+interface CellProps {
+  children: ReactNode;
+  isNumber?: boolean;
+  /** Only a wide window has room for it. */
+  isWide?: boolean;
+}
+
+function Head({ children, isNumber = false, isWide = false }: CellProps) {
+  const look = `${isNumber ? "text-right" : ""} ${isWide ? "max-sm:hidden" : ""}`;
   return (
-    <th scope="col" className={`py-2 pr-3 font-semibold whitespace-nowrap ${isNumber ? "text-right" : ""}`}>
+    <th scope="col" className={`py-2 pr-3 font-semibold whitespace-nowrap ${look}`}>
       {children}
     </th>
   );
 }
 
-function Cell({ children }: { children: ReactNode }) {
-  return <td className="py-2 pr-3 text-right whitespace-nowrap text-soft">{children}</td>;
+function Cell({ children, isWide = false }: CellProps) {
+  return <td className={`py-2 pr-3 text-right whitespace-nowrap text-soft ${isWide ? "max-sm:hidden" : ""}`}>{children}</td>;
 }
 
 function KeyList() {

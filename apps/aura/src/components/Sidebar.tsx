@@ -89,7 +89,7 @@ export function Sidebar({ isDrawer = false }: { isDrawer?: boolean }) {
                 <li key={`${one.session_id}-${one.seq}`}>
                   <button
                     type="button"
-                    onClick={() => go(one.session_id)}
+                    onClick={() => go(one.session_id, one.seq)}
                     className="block w-full rounded-md px-2 py-2 text-left text-sm text-soft hover:bg-sunk"
                   >
                     <span className="line-clamp-2 break-words">{one.snippet}</span>
@@ -168,13 +168,14 @@ function Foot() {
       <button
         type="button"
         onClick={() => showSettings("you")}
-        aria-label={t("settings")}
+        title={t("settings")}
         className="flex min-h-10 w-full min-w-0 items-center gap-2.5 rounded-md px-2 text-left text-sm hover:bg-sunk"
       >
         <span className={`size-2 shrink-0 rounded-full ${isOnline ? "bg-good" : "bg-line-strong"}`} />
         <span className="min-w-0 flex-1 truncate text-soft">
           {isOnline ? name : t(connection === "offline" ? "offline" : "connecting")}
         </span>
+        <span className="sr-only">{t("settings")}</span>
         <Gear size={17} className="text-faint" />
       </button>
     </div>

@@ -18,6 +18,7 @@ export function State({ open }: { open: OpenSession }) {
   const took = run && run.startedAt > 0 ? ((run.endedAt ?? shown.at) - run.startedAt) / 1000 : null;
   return (
     <div className="min-h-0 flex-1 overflow-y-auto" tabIndex={0}>
+      <h2 className="sr-only">{t("view_state")}</h2>
       <div className="mx-auto grid max-w-[46rem] gap-x-10 gap-y-7 px-4 py-6 sm:grid-cols-2 sm:px-6">
         <Group label={t("run")}>
           <Fact name={t("standing")}>{words}</Fact>

@@ -2,14 +2,15 @@
 // come, unless the person has scrolled away.
 import { memo, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import type { ContentPart } from "../protocol";
+import { useSecondsUntil } from "../hooks/session";
 import { fork } from "../hooks/wiring";
-import { useApp } from "../store/app";
-import type { Agent, AnswerItem, Conversation, Item, NoteItem, Part, TurnItem } from "../store/conversation";
+import { reached, useApp } from "../store/app";
+import type { Activity, Agent, AnswerItem, Conversation, Item, NoteItem, Part, TurnItem } from "../store/conversation";
 import { useTexts, type TextKey } from "../texts";
 import { CallCard } from "./CallCard";
 import { Far, ScrollBox } from "./Far";
 import { copied, duration, money, tokens } from "./format";
-import { Bot, Chevron, Down, Fork, Thought, Warning } from "./icons";
+import { Bot, Check, Chevron, Down, Fork, Thought, Warning } from "./icons";
 import { Markdown } from "./Markdown";
 import { CopyButton } from "./parts";
 
@@ -24,9 +25,10 @@ const NEAR = 80;
 export function Transcript({ state, isLive }: { state: Conversation; isLive: boolean }) {
   const t = useTexts();
   const [box, setBox] = useState<HTMLDivElement | null>(null);
-  const { isAtEnd, toEnd, scrolled } = useFollowing(box, state);
+  const { isAtEnd, toEnd, scrolled, leave } = useFollowing(box, state);
   const items = (state.root ? state.agents[state.root]?.items : undefined) ?? NO_ITEMS;
   const chunks = useMemo(() => inChunks(items), [items]);
+  useTarget(box, chunks, leave);
   return (
     <div className="relative min-h-0 flex-1">
       <div
@@ -111,7 +113,32 @@ function useFollowing(box: HTMLDivElement | null, state: Conversation) {
     follow.current = isNear;
     setAtEnd(isNear);
   };
-  return { isAtEnd, toEnd, scrolled };
+  const leave = useCallback(() => {
+    follow.current = false;
+  }, []);
+  return { isAtEnd, toEnd, scrolled, leave };
+}
+
+/** Shows the entry that a search found, once the session is here. */
+function useTarget(box: HTMLDivElement | null, chunks: Item[][], leave: () => void) {
+  const target = useApp(({ open }) => (open?.isCaughtUp && !open.isPartial ? open.target : null));
+  useEffect(() => {
+    if (target === null || !box) return;
+    const at = chunks.findLastIndex((chunk) => (chunk[0]?.seq ?? 0) <= target);
+    const item = chunks[at]?.findLast((one) => one.seq <= target);
+    reached();
+    if (!item) return;
+    leave();
+    box.firstElementChild?.children[at]?.scrollIntoView();
+    // The chunk comes into the page with the next picture.
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        const entry = box.querySelector<HTMLElement>(`[data-seq="${item.seq}"]`);
+        entry?.scrollIntoView({ block: "center" });
+        entry?.classList.add("found");
+      }),
+    );
+  }, [box, chunks, leave, target]);
 }
 
 interface ChunkProps {
@@ -126,22 +153,40 @@ function isSameChunk(before: ChunkProps, after: ChunkProps): boolean {
   return after.items.every((item, at) => {
     if (before.items[at] !== item) return false;
     if (item.kind === "agent") return before.state.agents === after.state.agents;
-    return item.kind !== "answer" || hasSameCalls(item, before.state, after.state);
+    if (item.kind !== "answer") return true;
+    if (item.isOpen && before.state.activity !== after.state.activity) return false;
+    return hasSameCalls(item, before.state, after.state);
   });
 }
 
 const Chunk = memo(function Chunk({ items, state, isLive }: ChunkProps) {
-  return items.map((item) => <Entry key={item.key} item={item} state={state} isLive={isLive} />);
+  return items.map((item, at) => {
+    const isTold = item.kind === "turn" && isTrouble(items[at - 1]);
+    return <Entry key={item.key} item={item} state={state} isLive={isLive} isTold={isTold} />;
+  });
 }, isSameChunk);
 
-function Entry({ item, state, isLive }: { item: Item; state: Conversation; isLive: boolean }) {
+/** Whether an entry already says why its run ended. */
+function isTrouble(item: Item | undefined): boolean {
+  return item?.kind === "note" && (item.note.code === "error" || item.note.code === "loop");
+}
+
+interface EntryProps {
+  item: Item;
+  state: Conversation;
+  isLive: boolean;
+  /** What ended the run stands in the entry before. */
+  isTold?: boolean;
+}
+
+function Entry({ item, state, isLive, isTold = false }: EntryProps) {
   switch (item.kind) {
     case "input":
-      return <Input content={item.content} by={item.by} />;
+      return <Input content={item.content} by={item.by} seq={item.seq} />;
     case "answer":
       return <Answer item={item} state={state} isLive={isLive} />;
     case "turn":
-      return <Turn item={item} answer={() => lastAnswer(state, item)} />;
+      return <Turn item={item} isTold={isTold} answer={() => lastAnswer(state, item)} />;
     case "note":
       return <NoteLine item={item} />;
     case "agent": {
@@ -151,12 +196,18 @@ function Entry({ item, state, isLive }: { item: Item; state: Conversation; isLiv
   }
 }
 
-const Input = memo(function Input({ content, by }: { content: ContentPart[]; by: string | null }) {
+interface InputProps {
+  content: ContentPart[];
+  by: string | null;
+  seq: number;
+}
+
+const Input = memo(function Input({ content, by, seq }: InputProps) {
   const t = useTexts();
   const text = content.map((part) => (part.type === "text" ? part.text : "")).join("");
   const media = content.filter((part) => part.type === "image" || part.type === "audio" || part.type === "file");
   return (
-    <article className="flex flex-col items-end not-first:mt-4" aria-label={by ?? t("you")}>
+    <article data-seq={seq} className="flex flex-col items-end not-first:mt-4" aria-label={by ?? t("you")}>
       {by && <span className="mb-1 text-xs text-faint">{by}</span>}
       <div className="max-w-[88%] rounded-xl rounded-br-md bg-accent-soft px-4 py-2.5 break-words whitespace-pre-wrap">
         {text}
@@ -179,6 +230,7 @@ interface AnswerProps {
 /** Whether an answer looks as before: neither it nor one of its calls has changed. */
 function isSameAnswer(before: AnswerProps, after: AnswerProps): boolean {
   if (before.item !== after.item || before.isLive !== after.isLive) return false;
+  if (after.item.isOpen && before.state.activity !== after.state.activity) return false;
   return hasSameCalls(after.item, before.state, after.state);
 }
 
@@ -190,8 +242,8 @@ const Answer = memo(function Answer({ item, state, isLive }: AnswerProps) {
   const t = useTexts();
   const isEmpty = item.parts.length === 0;
   return (
-    <article className={`flex flex-col gap-4 ${item.isCutOff ? "opacity-60" : ""}`} aria-label={t("agent")}>
-      {isEmpty && item.isOpen && isLive && <Waiting />}
+    <article data-seq={item.seq} className={`flex flex-col gap-4 ${item.isCutOff ? "opacity-60" : ""}`} aria-label={t("agent")}>
+      {isEmpty && item.isOpen && isLive && <Waiting activity={state.activity} />}
       {item.parts.map((part, at) => (
         <AnswerPart key={at} part={part} state={state} isOpen={item.isOpen && isLive && at === item.parts.length - 1} />
       ))}
@@ -207,13 +259,15 @@ function AnswerPart({ part, state, isOpen }: { part: Part; state: Conversation; 
   return call ? <CallCard call={call} workspace={state.workspace} /> : null;
 }
 
-/** Three dots of the height of a line, so that the first words do not move anything. */
-function Waiting() {
+/** One line of the height of a line of text, so that the first words do not move anything. */
+function Waiting({ activity }: { activity: Activity }) {
   const t = useTexts();
+  const limit = activity.kind === "waiting" ? activity : null;
+  const seconds = useSecondsUntil(limit?.until ?? null);
   return (
-    <p className="flex h-[1.6rem] items-center gap-2 text-sm text-faint">
-      <span className="size-1.5 animate-breathe rounded-full bg-accent" />
-      {t("thinkingNow")}
+    <p className={`flex min-h-[1.6rem] items-center gap-2 text-sm ${limit ? "text-warn" : "text-faint"}`}>
+      <span className={`size-1.5 shrink-0 animate-breathe rounded-full ${limit ? "bg-warn" : "bg-accent"}`} />
+      {limit ? t(seconds ? "waitsLimitFor" : "waitsLimit", { why: limit.message, seconds: seconds ?? 0 }) : t("thinkingNow")}
     </p>
   );
 }
@@ -257,12 +311,18 @@ function lastAnswer(state: Conversation, turn: TurnItem): string {
   return answer.parts.map((part) => (part.kind === "text" ? part.text : "")).join("\n\n").trim();
 }
 
-const Turn = memo(function Turn({ item, answer }: { item: TurnItem; answer: () => string }) {
+interface TurnProps {
+  item: TurnItem;
+  isTold: boolean;
+  answer: () => string;
+}
+
+const Turn = memo(function Turn({ item, isTold, answer }: TurnProps) {
   const t = useTexts();
   const reason = item.reason ?? "";
   return (
     <div className="space-y-2">
-      {item.status === "failed" && <Trouble text={t("runFailed", { reason })} />}
+      {item.status === "failed" && !isTold && <Trouble text={t("runFailed", { reason })} />}
       {item.status === "timed_out" && <Trouble text={t("runTimedOut", { reason })} />}
       {item.usage && (
         <p className="-mt-2 flex h-7 flex-wrap items-center gap-x-2 text-xs text-faint tabular-nums">
@@ -282,7 +342,7 @@ const Turn = memo(function Turn({ item, answer }: { item: TurnItem; answer: () =
       )}
     </div>
   );
-}, (before, after) => before.item === after.item);
+}, (before, after) => before.item === after.item && before.isTold === after.isTold);
 
 /** Makes a session of its own that continues from here. */
 function ForkButton({ seq }: { seq: number }) {
@@ -296,7 +356,7 @@ function ForkButton({ seq }: { seq: number }) {
       className="inline-flex h-7 items-center gap-1 rounded-md px-2 text-xs text-faint hover:bg-sunk hover:text-ink"
     >
       <Fork size={14} />
-      {t("forkHere")}
+      <span className="max-sm:sr-only">{t("forkHere")}</span>
     </button>
   );
 }
@@ -315,7 +375,7 @@ const NoteLine = memo(function NoteLine({ item }: { item: NoteItem }) {
   const { note } = item;
   if (note.code === "resumed") return null;
   const text = t(`n_${note.code}` as TextKey, note as unknown as Record<string, string | number>);
-  if (note.code === "error") return <Trouble text={text} />;
+  if (note.code === "error" || note.code === "loop") return <Trouble text={text} />;
   return (
     <p className="flex items-center gap-3 text-xs text-faint">
       <span className="h-px flex-1 bg-line" />
@@ -331,7 +391,7 @@ function Lane({ agent, state, isLive }: { agent: Agent; state: Conversation; isL
   const [isShown, setShown] = useState(false);
   const isBusy = isLive && !agent.isGone;
   return (
-    <section className="rounded-lg border border-line" aria-label={t("agentOf", { name: agent.name })}>
+    <div role="group" className="overflow-hidden rounded-lg border border-line bg-side" aria-label={t("agentOf", { name: agent.name })}>
       <button
         type="button"
         aria-expanded={isShown}
@@ -341,7 +401,14 @@ function Lane({ agent, state, isLive }: { agent: Agent; state: Conversation; isL
         <Bot size={16} className="text-faint" />
         <span className="font-medium">{agent.name}</span>
         <span className="min-w-0 flex-1 truncate text-soft">{lastWords(agent)}</span>
-        {isBusy && <span className="size-1.5 animate-breathe rounded-full bg-accent" />}
+        {isBusy ? (
+          <span className="flex shrink-0 items-center gap-1.5 text-xs text-accent">
+            <span className="size-1.5 animate-breathe rounded-full bg-accent" />
+            {t("running")}
+          </span>
+        ) : (
+          <Check size={16} className="text-good" />
+        )}
         <Chevron size={14} className={`text-faint transition-transform ${isShown ? "rotate-90" : ""}`} />
       </button>
       {isShown && (
@@ -351,7 +418,7 @@ function Lane({ agent, state, isLive }: { agent: Agent; state: Conversation; isL
           ))}
         </div>
       )}
-    </section>
+    </div>
   );
 }
 

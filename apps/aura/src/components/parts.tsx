@@ -58,7 +58,9 @@ export function CopyButton({ text, className = "" }: { text: string | (() => str
       className={`inline-flex h-7 items-center gap-1 rounded-md px-2 text-xs text-faint hover:bg-sunk hover:text-ink ${className}`}
     >
       {isCopied ? <Check size={14} /> : <Copy size={14} />}
-      <span aria-hidden="true">{isCopied ? t("copied") : t("copy")}</span>
+      <span aria-hidden="true" className="max-sm:hidden">
+        {isCopied ? t("copied") : t("copy")}
+      </span>
     </button>
   );
 }
@@ -74,8 +76,8 @@ export function Bone({ className = "" }: { className?: string }) {
   return <div className={`animate-breathe rounded-md bg-sunk ${className}`} />;
 }
 
-export function Label({ children }: { children: ReactNode }) {
-  return <h3 className="text-xs font-semibold tracking-wide text-faint">{children}</h3>;
+export function Label({ children, tag: Tag = "h3" }: { children: ReactNode; tag?: "h3" | "p" }) {
+  return <Tag className="text-xs font-semibold tracking-wide text-faint">{children}</Tag>;
 }
 
 export function Group({ label, children }: { label: string; children: ReactNode }) {

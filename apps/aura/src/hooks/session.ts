@@ -20,7 +20,7 @@ export function useStanding(state: Conversation): { key: ReturnType<typeof stand
       if (running.length > 1) return t("st_callingMany", { count: running.length });
       return first ? t("st_calling", { tool: first.name }) : t("st_thinking");
     }
-    if (key === "limit" && seconds !== null) return t("st_limitFor", { seconds });
+    if (key === "limit" && seconds) return t("st_limitFor", { seconds });
     return t(`st_${key}` as TextKey);
   }, [key, seconds, state, t]);
   return { key, words };

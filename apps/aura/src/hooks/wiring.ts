@@ -77,16 +77,21 @@ export async function signOut(): Promise<void> {
 
 /** Opens the session that the address names. */
 function route(): void {
-  const id = /^#\/(ses_[\w-]+)/.exec(location.hash)?.[1] ?? null;
-  if (id === (get().open?.id ?? null)) return;
+  const [, id = null, event] = /^#\/(ses_[\w-]+)(?:\/(\d+))?/.exec(location.hash) ?? [];
+  const target = event ? Number(event) : null;
   const before = get().open;
+  if (id === (before?.id ?? null)) {
+    if (id && target !== null) change(id, () => ({ target }));
+    return;
+  }
   if (before) connection.close(before.id);
-  set({ open: id ? opened(id) : null, panel: "none" });
+  set({ open: id ? opened(id, target) : null, panel: "none" });
   if (id) read(id);
 }
 
-export function go(session: string | null): void {
-  location.hash = session ? `#/${session}` : "#/";
+/** Opens a session, at an event if one is named. */
+export function go(session: string | null, event?: number): void {
+  location.hash = session ? `#/${session}${event === undefined ? "" : `/${event}`}` : "#/";
 }
 
 function read(id: string): void {

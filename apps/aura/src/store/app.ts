@@ -29,6 +29,8 @@ export interface OpenSession {
   /** The stored events were not those of the server any more. */
   wentBack: boolean;
   problem: { code: string; detail: string } | null;
+  /** The event that is to be shown, as a search found it. */
+  target: number | null;
 }
 
 export type Theme = "system" | "light" | "dark";
@@ -83,7 +85,7 @@ export const useApp = create<AppState>(() => ({
 export const set = useApp.setState;
 export const get = useApp.getState;
 
-export function opened(id: string): OpenSession {
+export function opened(id: string, target: number | null = null): OpenSession {
   return {
     id,
     timeline: new Timeline(),
@@ -97,12 +99,19 @@ export function opened(id: string): OpenSession {
     isPartial: false,
     wentBack: false,
     problem: null,
+    target,
   };
 }
 
 /** Changes the open session, if it still is this one. */
 export function change(id: string, with_: (open: OpenSession) => Partial<OpenSession>): void {
   set((state) => (state.open?.id === id ? { open: { ...state.open, ...with_(state.open) } } : {}));
+}
+
+/** The event that a search found is shown. */
+export function reached(): void {
+  const { open } = get();
+  if (open) change(open.id, () => ({ target: null }));
 }
 
 /** Adds frames to the open session. While only its end is shown, nothing on the screen changes. */
