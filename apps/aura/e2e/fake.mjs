@@ -19,6 +19,8 @@ const POLICY =
 /** A session of the made-up server. */
 export class Session {
   frames = [];
+  /** What clients asked for, in order. */
+  received = [];
   readers = new Set();
 
   constructor(id, { role = "own", people = [], wheel = null, state = {}, answers = {}, info = {} } = {}) {
@@ -116,6 +118,7 @@ function connected(socket, byId, person) {
       return accept({ result: person });
     }
     const session = byId.get(payload?.session_id);
+    session?.received.push({ type, payload });
     if (type === "unsubscribe") session?.readers.delete(socket);
     if (type !== "subscribe") return accept({ seq: session?.lastSeq ?? 0 });
     if (!session) {

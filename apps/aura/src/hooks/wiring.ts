@@ -128,23 +128,27 @@ function read(id: string): void {
   });
 }
 
+/** Pages that nobody sees get no pictures; what comes is shown at the latest after this time. */
+const UNSEEN_MS = 250;
+
 /** Gathers what comes until the next picture of the screen. */
 function gathered<T>(give: (entries: T[]) => void) {
   let waiting: T[] = [];
-  let isScheduled = false;
+  let picture = 0;
+  let timer: ReturnType<typeof setTimeout> | null = null;
   const flush = () => {
-    isScheduled = false;
+    cancelAnimationFrame(picture);
+    if (timer !== null) clearTimeout(timer);
+    timer = null;
     const entries = waiting;
     waiting = [];
     if (entries.length > 0) give(entries);
   };
   const add = (entries: T[]) => {
     for (const entry of entries) waiting.push(entry);
-    if (isScheduled) return;
-    isScheduled = true;
-    // Hidden pages get no animation frames.
-    if (document.visibilityState === "visible") requestAnimationFrame(flush);
-    else setTimeout(flush, 250);
+    if (timer !== null) return;
+    timer = setTimeout(flush, UNSEEN_MS);
+    picture = requestAnimationFrame(flush);
   };
   const drop = () => {
     waiting = [];

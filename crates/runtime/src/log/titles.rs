@@ -11,6 +11,9 @@ pub const MAX_TITLE_CHARS: usize = 200;
 /// Maximum length of a title that is taken from the first message.
 const TITLE_CHARS: usize = 60;
 
+/// The text around the time at which a message was sent: the last part of a message, for the model alone.
+pub(crate) const TIME_NOTE: (&str, &str) = ("[Sent at ", " by the sender's clock.]");
+
 /// Checks the length of a title that a person gives.
 ///
 /// # Errors
@@ -28,9 +31,11 @@ pub fn check_title(title: &str) -> Result<(), RuntimeError> {
 ///
 /// ```
 /// assert_eq!(agentx_runtime::title_from("\n  Fix the tests\nand more"), "Fix the tests");
+/// let timed = "Fix the tests[Sent at 2026-11-21 18:00:00+08:00 by the sender's clock.]";
+/// assert_eq!(agentx_runtime::title_from(timed), "Fix the tests");
 /// ```
 pub fn title_from(text: &str) -> String {
-    let line = text
+    let line = without_time(text)
         .lines()
         .map(str::trim)
         .find(|line| !line.is_empty())
@@ -42,6 +47,15 @@ pub fn title_from(text: &str) -> String {
     let cut = line.char_indices().nth(TITLE_CHARS - 1);
     let cut = cut.map_or(line, |(end, _)| &line[..end]);
     format!("{}…", cut.trim_end())
+}
+
+/// Returns the text of a message without the time at which it was sent.
+fn without_time(text: &str) -> &str {
+    let (before, after) = TIME_NOTE;
+    match text.rfind(before) {
+        Some(at) if text.ends_with(after) => &text[..at],
+        _ => text,
+    }
 }
 
 /// Returns whether a message is a command that a person ran themselves, and no words to the agent. A title

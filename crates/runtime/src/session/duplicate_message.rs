@@ -6,15 +6,13 @@ use base64::Engine as _;
 
 use crate::api::RuntimeError;
 use crate::log::SessionLog;
+use crate::log::titles::TIME_NOTE;
 use crate::log_error::LogError;
-
-/// The text around the time at which a message was sent.
-const TIME: (&str, &str) = ("[Sent at ", " by the sender's clock.]");
 
 /// The text that tells the model when a message was sent, by its sender's clock. A message that is sent again
 /// may have another time.
 pub fn time_note(local: &str) -> String {
-    let (before, after) = TIME;
+    let (before, after) = TIME_NOTE;
     format!("{before}{local}{after}")
 }
 
@@ -22,7 +20,7 @@ pub fn time_note(local: &str) -> String {
 fn without_time(content: &[ContentPart]) -> &[ContentPart] {
     let says_when = |part: &ContentPart| {
         let text = part.as_text().unwrap_or_default();
-        text.starts_with(TIME.0) && text.ends_with(TIME.1)
+        text.starts_with(TIME_NOTE.0) && text.ends_with(TIME_NOTE.1)
     };
     match content {
         [said @ .., last] if !said.is_empty() && says_when(last) => said,
