@@ -143,6 +143,14 @@ describe("an answer that is cut off", () => {
     expect(items(after).at(-1)).toMatchObject({ kind: "answer", isOpen: false, isCutOff: true });
   });
 
+  test("is whole when a person stopped the run: nothing asks for it again", () => {
+    const half = fold(EMPTY, upTo("text_delta"));
+    const end = { run_id: "run_3", status: "interrupted", iterations: 0 } as const;
+    const after = fold(half, frames([{ event: "run_finished", payload: end }], 90));
+    const answer = items(after).find((item) => item.kind === "answer");
+    expect(answer).toMatchObject({ isOpen: false, isCutOff: false, stop: "cut_off" });
+  });
+
   test("disappears if nothing of it came", () => {
     const begun = fold(EMPTY, upTo("message_start"));
     const after = fold(begun, frames([{ event: "session_resumed", payload: { epoch: 2 } }], 90, null));

@@ -196,6 +196,9 @@ function Entry({ item, state, isLive, isTold = false }: EntryProps) {
   }
 }
 
+/** The time that clients may add as a last part, for the model alone. */
+const SENT_AT = /^\[Sent at .* by the sender's clock\.\]$/;
+
 interface InputProps {
   content: ContentPart[];
   by: string | null;
@@ -204,7 +207,8 @@ interface InputProps {
 
 const Input = memo(function Input({ content, by, seq }: InputProps) {
   const t = useTexts();
-  const text = content.map((part) => (part.type === "text" ? part.text : "")).join("");
+  const said = content.filter((part, at) => at === 0 || part.type !== "text" || !SENT_AT.test(part.text));
+  const text = said.map((part) => (part.type === "text" ? part.text : "")).join("");
   const media = content.filter((part) => part.type === "image" || part.type === "audio" || part.type === "file");
   return (
     <article data-seq={seq} className="flex flex-col items-end not-first:mt-4" aria-label={by ?? t("you")}>
@@ -248,6 +252,7 @@ const Answer = memo(function Answer({ item, state, isLive }: AnswerProps) {
         <AnswerPart key={at} part={part} state={state} isOpen={item.isOpen && isLive && at === item.parts.length - 1} />
       ))}
       {item.isCutOff && <p className="text-xs text-faint">{t("cutOff")}</p>}
+      {item.stop === "cut_off" && !item.isCutOff && <p className="text-xs text-faint">{t("cutShort")}</p>}
     </article>
   );
 }, isSameAnswer);

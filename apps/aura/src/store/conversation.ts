@@ -86,6 +86,7 @@ export interface AnswerItem {
   isOpen: boolean;
   /** It was cut off, and asked for again. */
   isCutOff: boolean;
+  /** Why it ended; `cut_off` if its stream broke off. */
   stop: string | null;
 }
 

@@ -298,8 +298,8 @@ function begin(
   });
 }
 
-/** Marks an answer that never ended as cut off; an empty one disappears. */
-function closeOpen(draft: Draft, agent: Agent): void {
+/** Closes an answer that never ended; an empty one disappears. What was asked for again is cut off. */
+function closeOpen(draft: Draft, agent: Agent, isAgain = true): void {
   const at = agent.items.findLastIndex((item) => item.kind === "answer");
   const item = agent.items[at];
   if (item?.kind !== "answer" || !item.isOpen) return;
@@ -308,7 +308,7 @@ function closeOpen(draft: Draft, agent: Agent): void {
     return;
   }
   const answer = draft.answer(agent, at);
-  if (answer) Object.assign(answer, { isOpen: false, isCutOff: true });
+  if (answer) Object.assign(answer, { isOpen: false, isCutOff: isAgain, stop: "cut_off" });
 }
 
 function cutOff(draft: Draft): void {
@@ -506,7 +506,7 @@ function finished(draft: Draft, agent: Agent, frame: RuntimeFrame): void {
   if (frame.event !== "run_finished") return;
   const { state } = draft;
   const { run_id, status, reason, iterations } = frame.payload;
-  closeOpen(draft, agent);
+  closeOpen(draft, agent, false);
   if (agent.id !== state.root) return;
   state.activity = { kind: "idle" };
   // Questions of a run end with it.

@@ -61,6 +61,7 @@ export const TABLE = {
   thought: ["Thought for {seconds} s", "Dachte {seconds} s nach", "思考了 {seconds} 秒"],
   thoughtShort: ["Thought", "Gedanken", "思考"],
   thinkingNow: ["Thinking…", "Denkt nach …", "思考中…"],
+  cutShort: ["Cut off", "Abgebrochen", "已中断"],
   waitsLimit: ["Waits for the provider ({why})", "Wartet auf den Anbieter ({why})", "等待提供方（{why}）"],
   waitsLimitFor: [
     "Waits for the provider ({why}), tries again in {seconds} s",
