@@ -3,6 +3,7 @@ import { renderToStaticMarkup } from "react-dom/server";
 import { describe, expect, test } from "vitest";
 import { compareTexts, parseDiff } from "../src/components/Diff";
 import { highlight } from "../src/components/highlight";
+import { ScrollBox } from "../src/components/Far";
 import { Markdown, NOTHING, read, unescaped, webAddress } from "../src/components/Markdown";
 import { outputOf, summary } from "../src/components/tool";
 import { inChunks } from "../src/components/Transcript";
@@ -75,6 +76,14 @@ test("a long answer keeps every word, though only its text stays of what is fini
   expect(state.blocks.length).toBeLessThan(66);
   const parts = [...state.groups, state.blocks.map((block) => block.raw).join("")];
   expect(parts.map(html).join("").match(/<td/g)).toHaveLength(120);
+});
+
+test("what is far away is drawn only where something scrolls", () => {
+  const long = Array.from({ length: 700 }, (_, at) => `paragraph ${at}`).join("\n\n");
+  expect(html(long)).toContain("paragraph 0");
+  const inBox = renderToStaticMarkup(<ScrollBox value={null}><Markdown text={long} /></ScrollBox>);
+  expect(inBox).not.toContain("paragraph 0");
+  expect(inBox).toContain("paragraph 699");
 });
 
 test("chunks of a conversation stay when earlier entries are added", () => {

@@ -2,8 +2,8 @@
 import { createContext, use, useEffect, useRef, useState, type ReactNode } from "react";
 import { flushSync } from "react-dom";
 
-/** The element that scrolls. */
-export const ScrollBox = createContext<HTMLElement | null>(null);
+/** The element that scrolls; `null` before it is drawn, `undefined` where nothing is left out. */
+export const ScrollBox = createContext<HTMLElement | null | undefined>(undefined);
 
 /** A part is there within this distance of what is seen, so that scrolling finds no empty room. */
 const NEAR_PX = 2400;
@@ -37,7 +37,7 @@ export function Far({ children, guess, isKept, className }: FarProps) {
     observer.observe(element);
     return () => observer.disconnect();
   }, [box, isKept]);
-  const isThere = isKept || isNear || box === null;
+  const isThere = isKept || isNear || box === undefined;
   return (
     <div ref={place} className={className} style={isThere ? undefined : { height: height.current }}>
       {isThere && children}
