@@ -9,6 +9,7 @@ const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] }
 const context = await browser.newContext({ serviceWorkers: "block" });
 const page = await context.newPage();
 await page.goto(address);
+await page.waitForFunction(() => localStorage.getItem("aura.login") !== null);
 await page.waitForSelector("#message");
 
 const requests = [];

@@ -107,7 +107,7 @@ function Session({ open }: { open: OpenSession }) {
         <Transcript state={open.shown} isLive={isLive} />
       )}
       <div className="mx-auto w-full max-w-[46rem] px-3 pb-[max(0.75rem,env(safe-area-inset-bottom))] sm:px-6">
-        {isGone ? null : !isLive ? (
+        {isGone || view !== "conversation" ? null : !isLive ? (
           <p className="pb-3 text-center text-sm text-soft">{t("past")}</p>
         ) : question ? (
           <>

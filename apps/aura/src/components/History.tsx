@@ -18,7 +18,7 @@ export function History({ open, view, show }: { open: OpenSession; view: History
   const views = (["conversation", "state", "context"] as const).map((one) => [one, t(`view_${one}`)] as const);
   return (
     <section className="border-b border-line bg-side px-4 pt-1 pb-2" aria-label={t("history")}>
-      <div className="mx-auto flex max-w-[46rem] flex-wrap items-center gap-x-3 gap-y-1">
+      <div className="mx-auto flex max-w-[46rem] flex-wrap items-center gap-x-3 gap-y-1 sm:px-2">
         <div className="flex min-w-56 flex-1 basis-full items-center gap-1">
           <IconButton label={t("eventBefore")} disabled={at <= 1 || open.isPartial} onClick={() => moveTo(at - 1)}>
             <Chevron size={16} className="rotate-180" />

@@ -21,6 +21,8 @@ const LISTED = new Set(["run_started", "run_finished", "approval_requested", "se
 
 /** Starts the page. */
 export async function start(): Promise<void> {
+  // Without a token nothing else is shown first.
+  if (!keptLogin() && !location.hash.includes("code=")) set({ connection: "signed_out" });
   log = await openLog();
   connection = new Connection(await claimSeat(), log, {
     listed: (session) => get().sessions?.find((one) => one.session_id === session)?.last_seq ?? null,
