@@ -56,7 +56,7 @@ impl RetryPauses {
     /// Returns `error`, that of the last attempt, if no other is left.
     pub(crate) async fn wait_or(&mut self, error: RuntimeError) -> Result<(), RuntimeError> {
         let mut random = [0; 4];
-        // If the system has no random numbers, every pause is the shortest one, which a single client may use.
+        // If the system has no random numbers, each pause is the shortest one, which one client may use.
         let _ = getrandom::fill(&mut random);
         match self.next(Instant::now(), u32::from_le_bytes(random)) {
             Some(pause) => {

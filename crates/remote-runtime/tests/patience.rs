@@ -143,7 +143,8 @@ impl Nonsense {
     }
 
     async fn talk(self, mut near: TcpStream) -> std::io::Result<()> {
-        near.read(&mut [0; 4096]).await?;
+        // Any part of a request is answered.
+        let _ = near.read(&mut [0; 4096]).await?;
         let (begin, piece): (&[u8], &[u8]) = match self {
             Self::Garbage => (b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n<garbage>", b""),
             Self::Silence => (b"", b""),
@@ -155,8 +156,7 @@ impl Nonsense {
         };
         near.write_all(begin).await?;
         if piece.is_empty() {
-            near.read(&mut [0; 1]).await?;
-            return Ok(());
+            return near.read(&mut [0; 1]).await.map(drop);
         }
         loop {
             near.write_all(piece).await?;

@@ -210,11 +210,13 @@ fn wants_to_leave(word: &str) -> bool {
 fn answer(question: &str, console: &mut Console) -> Result<String, ChatError> {
     loop {
         let rows = console.wrapped(question);
-        console.out(&format!("{} ", rows.trim_end()))?;
+        let question = format!("{} ", rows.trim_end());
         console.flush()?;
         let read = if console.terminal.capable {
-            read_answer()
+            read_answer(&question)
         } else {
+            console.out(&question)?;
+            console.flush()?;
             read_plain_line()
         };
         match read.map_err(unread)? {

@@ -221,7 +221,7 @@ mod tests {
         let (reader, mut writer) = io::pipe().unwrap();
         writer.write_all(keys).unwrap();
         let input = TypedText {
-            typed: typed.to_vec().into_iter(),
+            typed: typed.iter().copied(),
             terminal: File::from(OwnedFd::from(reader)),
             until: Some(Instant::now() + Duration::from_secs(60)),
         };

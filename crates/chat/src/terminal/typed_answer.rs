@@ -22,12 +22,14 @@ pub(crate) enum PersonAnswer {
     End,
 }
 
-/// Waits for a line or a paste, and shows what is typed.
+/// Shows a question, waits for a line or a paste, and shows what is typed. The terminal reports single keys
+/// before the question is shown: a quick answer would otherwise be echoed twice.
 ///
 /// # Errors
 /// Returns an error if the terminal refuses, or is gone.
-pub(crate) fn read_answer() -> io::Result<PersonAnswer> {
+pub(crate) fn read_answer(question: &str) -> io::Result<PersonAnswer> {
     let mut keys = AnswerKeys::begin()?;
+    show(&question.replace('\n', "\r\n"))?;
     let mut line = AnswerLine::default();
     loop {
         let step = line.take(crossterm::event::read()?);

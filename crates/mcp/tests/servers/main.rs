@@ -187,15 +187,17 @@ async fn a_server_is_told_what_it_asks_for_or_why_not() {
 
 #[tokio::test]
 async fn a_call_that_is_cut_off_is_unknown_and_made_once() {
-    let mut server = TestServer::new("plain");
-    server.limits.call = Duration::from_millis(500);
-    let environment = server.environment();
-    environment.connect().await.unwrap();
     for (word, why) in [
         ("die", "ended"),
         ("hang", "did not answer within 0.5 s"),
         ("huge", "in one message"),
     ] {
+        let mut server = TestServer::new("plain");
+        if word == "hang" {
+            server.limits.call = Duration::from_millis(500);
+        }
+        let environment = server.environment();
+        environment.connect().await.unwrap();
         let before = server.started();
         let outcome = call(&environment, word).await;
         assert_eq!(outcome.status, ToolStatus::Unknown, "{word}: {outcome:?}");

@@ -1,7 +1,7 @@
 //! Commands of Git that only read: they show the state, the history and the names of the repository, or the
 //! content of files. `git log -p`, `git show HEAD:FILE`, `git branch NAME`, `git -C DIR` and whatever else is
-//! not listed here is asked about. This file does not look at programs that a repository
-//! names: until the person has accepted them, no command of Git runs without a question ([`agentx_types::Guard::git`]).
+//! not listed here is asked about. This file does not look at programs that a repository names: until the
+//! person has accepted them, no command of Git runs without a question ([`agentx_types::Guard::git`]).
 //!
 //! `git diff` and `git show` show the content of files that no word names. For these a *listing* is returned,
 //! the same command with `--name-only`: the tool runs it first and looks for files with secrets in its
