@@ -221,7 +221,7 @@ mod tests {
         let (reader, mut writer) = io::pipe().unwrap();
         writer.write_all(keys).unwrap();
         let input = TypedText {
-            typed: typed.iter().copied(),
+            typed: Vec::from(typed).into_iter(),
             terminal: File::from(OwnedFd::from(reader)),
             until: Some(Instant::now() + Duration::from_secs(60)),
         };

@@ -13,7 +13,8 @@
 //!
 //! A file of names that an earlier call wrote is not seen; only a sandbox prevents that.
 
-use super::names::{innermost, takes_names};
+use super::name_takers::takes_names;
+use super::names::innermost;
 use crate::commands::command_analysis::CommandAnalysis;
 use crate::commands::command_analysis::lex::Lexed;
 use crate::commands::command_analysis::lex::word::Word;

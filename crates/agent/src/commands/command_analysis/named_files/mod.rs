@@ -2,6 +2,7 @@
 
 pub(super) mod directory_readers;
 pub(super) mod found_names;
+pub(super) mod name_takers;
 pub(super) mod names;
 pub(super) mod pathspecs;
 pub(super) mod whole_folders;

@@ -5,6 +5,7 @@
 //! notes relative names as they are written and, after a `cd`, below the target folder.
 
 use super::directory_readers::leads_anywhere;
+use super::name_takers::name_taker;
 use super::pathspecs::{behind_marks, of_address, takes_objects};
 use super::working_directory::{ANYWHERE, MOST_FOLDERS, working_folders};
 use crate::commands::command_analysis::CommandAnalysis;
@@ -21,9 +22,6 @@ use crate::pattern::{is_within, normalize};
 const MOST_NAMES: usize = 2000;
 /// Maximum length of a text that is checked; the rest of a longer text is not.
 const LONGEST_TEXT: usize = 100_000;
-
-/// Programs that take names of files from standard input.
-const TAKE_NAMES: &[&str] = &["xargs", "parallel", "cpio", "pax", "read", "mapfile", "readarray"];
 
 /// Programs that pass lines on without changing them.
 const PASS_ON: &[&str] = &["sort", "uniq", "head", "tail", "grep", "cat", "tee", "shuf"];
@@ -346,17 +344,6 @@ pub(crate) fn innermost(mut words: &[Word]) -> &[Word] {
         }
     }
     &[]
-}
-
-/// Returns whether a command takes names of files from standard input.
-pub(crate) fn takes_names(words: &[Word]) -> bool {
-    name_taker(words).is_some()
-}
-
-/// The program among the first words of a command that takes names of files from standard input.
-fn name_taker(words: &[Word]) -> Option<&str> {
-    let mut first = words.iter().take(6).map(|word| basename(&word.text));
-    first.find(|name| TAKE_NAMES.contains(name))
 }
 
 /// Returns whether a command reads the output of the one before.
