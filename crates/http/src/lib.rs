@@ -5,7 +5,8 @@
 //! file) also looks names up through a [`GuardedResolver`], which refuses local networks: a name that is
 //! public at the first lookup may lead to `127.0.0.1` at the second (DNS rebinding), so addresses are checked
 //! where the connection is made. A host that is an address is never looked up; check it with
-//! [`literal_address`].
+//! [`literal_address`]. Tools for pages permit the local hosts that a person names ([`LocalHosts`]), and read
+//! addresses in one way ([`read_page_address`]).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -17,8 +18,12 @@
 //! assert!(client.is_ok());
 //! ```
 
+mod local_hosts;
+mod page_address;
 mod resolver;
 
+pub use local_hosts::LocalHosts;
+pub use page_address::{compared_host, read_page_address};
 pub use resolver::{
     BoxedError, GuardedResolver, LookupFuture, NameLookup, SystemLookup, literal_address, only_public,
 };

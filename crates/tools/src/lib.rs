@@ -38,6 +38,8 @@ mod finish;
 mod long_result;
 #[cfg(feature = "builtin")]
 mod options;
+#[cfg(feature = "builtin")]
+mod page_text;
 #[cfg(feature = "query")]
 mod query;
 #[cfg(feature = "builtin")]
@@ -45,6 +47,7 @@ mod restore;
 mod schema;
 #[cfg(feature = "builtin")]
 mod search;
+mod session_resources;
 #[cfg(feature = "builtin")]
 mod temporary;
 #[cfg(feature = "builtin")]
@@ -72,15 +75,20 @@ pub use document_reader::DocumentReader;
 pub use environment::{ProgramEnvironment, WithheldVariable};
 pub use failure::ToolFailure;
 #[cfg(feature = "builtin")]
-pub use files::{LARGEST_NOTEBOOK, LONGEST_PICTURE_SIDE, is_named_as_notebook, notebook_markdown};
+pub use files::{
+    LARGEST_NOTEBOOK, LONGEST_PICTURE_SIDE, SavedFiles, is_named_as_notebook, notebook_markdown,
+};
 #[cfg(feature = "builtin")]
 pub use long_result::shortened;
 #[cfg(feature = "builtin")]
 pub use options::{FileOptions, SearchOptions, ToolOptions};
+#[cfg(feature = "builtin")]
+pub use page_text::{clean_page_text, page_line, quoted_address};
 #[cfg(feature = "query")]
 pub use query::{QueryInput, QueryOptions, QueryTool, QueryWriteTool};
 #[cfg(feature = "builtin")]
 pub use restore::{plan_restore, restore};
+pub use session_resources::SessionResources;
 #[cfg(feature = "builtin")]
 pub use test_tool::{TestTool, TestToolInput};
 #[cfg(feature = "builtin")]

@@ -7,6 +7,7 @@ use agentx_types::{LeftRunning, SessionId, ToolCallId, ToolSpec, ToolStatus, nea
 use serde_json::Value;
 
 use crate::background::Background;
+use crate::session_resources::SessionResources;
 use crate::typed::{Typed, TypedTool};
 
 /// Tools by name, in the order in which models see them.
@@ -14,6 +15,7 @@ use crate::typed::{Typed, TypedTool};
 pub struct Toolbox {
     tools: Vec<(ToolSpec, Arc<dyn Tool>)>,
     background: Option<Arc<dyn Background>>,
+    resources: Vec<Arc<dyn SessionResources>>,
     wrapper: Option<ToolWrapper>,
 }
 
@@ -49,6 +51,7 @@ impl Toolbox {
         Self {
             tools: tools.into_iter().map(|tool| (tool.spec(), tool)).collect(),
             background: Some(background),
+            resources: Vec::new(),
             wrapper: None,
         }
     }
@@ -72,6 +75,13 @@ impl Toolbox {
     /// Returns an error if its name is taken.
     pub fn add<T: TypedTool>(&mut self, tool: T) -> Result<(), DuplicateTool> {
         self.register(Arc::new(Typed::new(tool)))
+    }
+
+    /// Adds what tools keep for a session: it is released when the session ends.
+    #[must_use]
+    pub fn with_resources(mut self, resources: Arc<dyn SessionResources>) -> Self {
+        self.resources.push(resources);
+        self
     }
 
     /// Keeps only the tools whose names `keep` accepts.
@@ -192,9 +202,12 @@ impl Toolbox {
         }
     }
 
-    /// Ends the background commands of a session. They are gone when this returns. Dropping the last clone of
-    /// a box kills them as well, without waiting.
+    /// Ends the background commands of a session, and releases what tools keep for it. All of it is gone when
+    /// this returns. Dropping the last clone of a box ends it as well, without waiting.
     pub async fn shutdown(&self, session: &SessionId) {
+        for resources in &self.resources {
+            resources.release(session).await;
+        }
         if let Some(background) = &self.background {
             background.shutdown(session).await;
         }

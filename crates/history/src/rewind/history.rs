@@ -17,7 +17,7 @@ use super::restorings::Restoring;
 
 /// The tools whose outcome describes their changes of files. Names of tools are unique, so no other tool can
 /// have these.
-const CHANGERS: [&str; 2] = ["write", "edit"];
+const CHANGERS: [&str; 3] = ["write", "edit", "browser_download"];
 /// The tools that the agent's machine answers itself, which change nothing. They are not among an agent's
 /// tools unless one of another kind has taken the name.
 const OF_MACHINE: [&str; 6] = [

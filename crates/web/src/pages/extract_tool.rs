@@ -2,25 +2,27 @@
 
 use std::sync::Arc;
 
-use agentx_http::NameLookup;
+use agentx_http::{LocalHosts, NameLookup, read_page_address};
 use agentx_runtime::{BlobStore, ToolContext, ToolOutcome};
-use agentx_tools::{ToolAbout, ToolFailure, TypedTool, shortened};
-use agentx_types::{Access, BlobId, without_invisible};
+use agentx_tools::{
+    ToolAbout, ToolFailure, TypedTool, clean_page_text, page_line, quoted_address, shortened,
+};
+use agentx_types::{Access, BlobId};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use super::address;
 use super::content::{self, PageKind};
 use super::fetch::{FetchedPage, PageFetcher, refused_type};
-use super::guard::LocalHosts;
 use crate::{DocumentFormat, DocumentHelper, DocumentText};
 
 /// The maximum number of pages of a call.
 const MOST_PAGES: usize = 5;
 /// The bytes of text that a call shows, for all its pages together.
 const SHOWN: usize = 64 << 10;
+/// The setting that names local hosts.
+const LOCAL_HOSTS: &str = "web_extract.local_hosts";
 /// The longest title, in characters.
 const LONGEST_TITLE: usize = 300;
 
@@ -72,7 +74,7 @@ struct ReadPage {
 impl WebExtractTool {
     /// Returns the tool; nothing is connected before its first call.
     pub fn new(options: WebExtractOptions) -> Self {
-        let fetcher = PageFetcher::new(LocalHosts::new(&options.local_hosts));
+        let fetcher = PageFetcher::new(LocalHosts::new(&options.local_hosts, LOCAL_HOSTS));
         Self {
             fetcher: if options.robots_txt {
                 fetcher
@@ -93,7 +95,7 @@ impl WebExtractTool {
     }
 
     async fn page(&self, address: &str, most: usize, context: &ToolContext) -> Result<ReadPage, String> {
-        let page = self.fetcher.fetch(address::read(address)?).await?;
+        let page = self.fetcher.fetch(read_page_address(address)?).await?;
         if !(200..300).contains(&page.status) {
             return Err(format!("the server answered with status {}", page.status));
         }
@@ -105,9 +107,9 @@ impl WebExtractTool {
         let title = read
             .title
             .as_deref()
-            .map(one_line)
+            .map(|title| page_line(title, LONGEST_TITLE))
             .filter(|title| !title.is_empty());
-        let text = clean(&read.text);
+        let text = clean_page_text(&read.text);
         if text.trim().is_empty() {
             return Err("it has no text; it may be made by scripts, which are not run".to_owned());
         }
@@ -205,36 +207,14 @@ impl std::io::Write for BoundedText {
     }
 }
 
-/// Returns a text without control and invisible characters, and without anything that ends the surrounding
-/// quotation.
-fn clean(text: &str) -> String {
-    let visible: String = without_invisible(text)
-        .chars()
-        .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
-        .collect();
-    visible.replace("</page", "<\\/page").replace("<page", "<\\page")
-}
-
-fn one_line(text: &str) -> String {
-    let text = clean(text);
-    let words: Vec<&str> = text.split_whitespace().collect();
-    words.join(" ").chars().take(LONGEST_TITLE).collect()
-}
-
 fn shown(url: &str, title: Option<&str>, text: &str, is_cut: bool) -> String {
     let title = title.map_or_else(String::new, |title| format!("Title: {title}\n\n"));
     let rest = if is_cut { "\n[the rest is left out]" } else { "" };
     format!(
         "\n<page url=\"{}\">\n{title}{}{rest}\n</page>\n",
-        quoted(url),
+        quoted_address(url),
         text.trim_end()
     )
-}
-
-/// An address between quotes.
-fn quoted(address: &str) -> String {
-    let shown: String = address.chars().filter(|c| !c.is_control()).take(500).collect();
-    shown.replace('"', "%22").replace('<', "%3C")
 }
 
 impl TypedTool for WebExtractTool {
@@ -271,7 +251,7 @@ impl TypedTool for WebExtractTool {
                     pages.push(page.details);
                 }
                 Err(why) => {
-                    let why = format!("{}: {}.", quoted(address), clean(&why));
+                    let why = format!("{}: {}.", quoted_address(address), clean_page_text(&why));
                     text.push_str(&format!("\n{why}\n"));
                     failures.push(why);
                 }

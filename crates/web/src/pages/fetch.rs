@@ -4,17 +4,19 @@ use std::io::Read as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_http::{Certificates, GuardedResolver, NameLookup, SystemLookup, client_builder, literal_address};
+use agentx_http::{
+    Certificates, GuardedResolver, LocalHosts, NameLookup, SystemLookup, client_builder, compared_host,
+    literal_address, read_page_address,
+};
 use flate2::read::MultiGzDecoder;
 use reqwest::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Response, Url};
 use tokio::sync::OnceCell;
 
-use super::guard::LocalHosts;
+use super::content;
 use super::response::{header, unreachable};
 use super::robots::RobotsRules;
 use super::robots_files::{self, RobotsFiles};
-use super::{address, content};
 
 /// The time for one page, with its redirects.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -202,9 +204,9 @@ fn next(from: &Url, response: &Response) -> Result<Option<Url>, String> {
     };
     let to = to.to_str().ok().and_then(|to| from.join(to).ok());
     let to = to.ok_or("it is redirected to an invalid address")?;
-    let is_same = address::host(&to).is_some() && address::host(&to) == address::host(from);
+    let is_same = compared_host(&to).is_some() && compared_host(&to) == compared_host(from);
     let stays_secret = to.scheme() == "https" || from.scheme() != "https";
-    if !is_same || !stays_secret || address::read(to.as_str()).is_err() {
+    if !is_same || !stays_secret || read_page_address(to.as_str()).is_err() {
         let to: String = to.as_str().chars().take(500).collect();
         return Err(format!(
             "it is redirected to {to}, which was not followed; fetch that address, if it is the right one"

@@ -10,7 +10,10 @@ const LONGEST: usize = 4_000;
 ///
 /// Rules and questions have read its host already ([`host_name`]). An address in which the client would find
 /// another host is refused, so that no spelling leads elsewhere than a person saw.
-pub(super) fn read(address: &str) -> Result<Url, String> {
+///
+/// # Errors
+/// Returns why the address is refused.
+pub fn read_page_address(address: &str) -> Result<Url, String> {
     if address.len() > LONGEST {
         return Err(format!("the address is longer than {LONGEST} bytes"));
     }
@@ -25,14 +28,14 @@ pub(super) fn read(address: &str) -> Result<Url, String> {
     }
     let is_odd = |c: char| c.is_whitespace() || c.is_control() || c == '\\';
     let seen = host_name(address).filter(|_| !address.contains(is_odd));
-    if seen.is_none() || seen != host(&url) {
+    if seen.is_none() || seen != compared_host(&url) {
         return Err("its host can be read in several ways; write it as https://HOST/path".to_owned());
     }
     Ok(url)
 }
 
 /// The host of an address in the form in which hosts are compared.
-pub(super) fn host(url: &Url) -> Option<String> {
+pub fn compared_host(url: &Url) -> Option<String> {
     host_name(url.host_str()?)
 }
 
@@ -49,7 +52,11 @@ mod tests {
             "http://[::1]:8/a",
             "https://xn--bcher-kva.example/",
         ] {
-            assert!(read(right).is_ok(), "{right}: {:?}", read(right));
+            assert!(
+                read_page_address(right).is_ok(),
+                "{right}: {:?}",
+                read_page_address(right)
+            );
         }
         for wrong in [
             "",
@@ -66,8 +73,8 @@ mod tests {
             "https://ex%61mple.org/",
             "https://bücher.example/",
         ] {
-            assert!(read(wrong).is_err(), "{wrong}");
+            assert!(read_page_address(wrong).is_err(), "{wrong}");
         }
-        assert!(read(&format!("https://example.org/{}", "a".repeat(4_000))).is_err());
+        assert!(read_page_address(&format!("https://example.org/{}", "a".repeat(4_000))).is_err());
     }
 }

@@ -1,17 +1,22 @@
-//! The guard of addresses from which a page may be fetched: those of the public internet, and local hosts
-//! that the person's own settings name.
+//! The guard of addresses from which pages may come: those of the public internet, and local hosts that the
+//! person's own settings name.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-use agentx_http::BoxedError;
 use agentx_types::{host_name, is_public_address};
 use reqwest::Url;
 
-/// The hosts in local networks that pages may be fetched from, each with its ports.
-#[derive(Clone, Debug, Default)]
-pub(super) struct LocalHosts(Arc<BTreeMap<String, PermittedPorts>>);
+use crate::resolver::BoxedError;
+
+/// The hosts in local networks that pages may come from, each with its ports.
+#[derive(Clone, Debug)]
+pub struct LocalHosts {
+    hosts: Arc<BTreeMap<String, PermittedPorts>>,
+    /// The setting that names them, for refusals.
+    setting: &'static str,
+}
 
 /// The ports of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,9 +26,9 @@ enum PermittedPorts {
 }
 
 impl LocalHosts {
-    /// The hosts of these names. A name with a port permits that port, and one without a port all of them. An
-    /// invalid name permits nothing.
-    pub(super) fn new<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Self {
+    /// The hosts of these names, which `setting` has. A name with a port permits that port, and one without a
+    /// port all of them. An invalid name permits nothing.
+    pub fn new<T: AsRef<str>>(names: impl IntoIterator<Item = T>, setting: &'static str) -> Self {
         let mut hosts = BTreeMap::new();
         for name in names {
             let name = name.as_ref();
@@ -41,31 +46,52 @@ impl LocalHosts {
                 }
             }
         }
-        Self(Arc::new(hosts))
+        Self {
+            hosts: Arc::new(hosts),
+            setting,
+        }
     }
 
     /// Checks the port of an address: a host that the person named with a port is asked at no other one, also
     /// behind a redirect.
-    pub(super) fn check_port(&self, url: &Url) -> Result<(), String> {
-        let host = url.host_str().and_then(host_name).unwrap_or_default();
-        match (self.0.get(&host), url.port_or_known_default()) {
-            (Some(PermittedPorts::These(ports)), Some(port)) if !ports.contains(&port) => Err(format!(
-                "{host} is permitted at other ports than {port}; only the person can permit this one, by \
-                 `web_extract.local_hosts` in their settings"
+    ///
+    /// # Errors
+    /// Returns why the port is refused.
+    pub fn check_port(&self, url: &Url) -> Result<(), String> {
+        let host = url.host_str().unwrap_or_default();
+        url.port_or_known_default()
+            .map_or(Ok(()), |port| self.check_port_of(host, port))
+    }
+
+    /// Checks a port of a host, as [`LocalHosts::check_port`] does.
+    ///
+    /// # Errors
+    /// Returns why the port is refused.
+    pub fn check_port_of(&self, host: &str, port: u16) -> Result<(), String> {
+        let host = host_name(host).unwrap_or_default();
+        match self.hosts.get(&host) {
+            Some(PermittedPorts::These(ports)) if !ports.contains(&port) => Err(format!(
+                "{host} is permitted at other ports than {port}; only the person can permit this one, by `{}` in \
+                 their settings",
+                self.setting
             )),
             _ => Ok(()),
         }
     }
 
     /// Checks an address to which `host` leads, at the moment of the connection.
-    pub(super) fn check(&self, host: &str, address: IpAddr) -> Result<(), BoxedError> {
-        let is_named = || host_name(host).is_some_and(|host| self.0.contains_key(&host));
+    ///
+    /// # Errors
+    /// Returns why the address is refused.
+    pub fn check(&self, host: &str, address: IpAddr) -> Result<(), BoxedError> {
+        let is_named = || host_name(host).is_some_and(|host| self.hosts.contains_key(&host));
         if is_public_address(address) || is_named() {
             return Ok(());
         }
         Err(format!(
-            "{host} leads to {address}, which is not on the public internet; only the person can permit it, by \
-             `web_extract.local_hosts` in their settings"
+            "{host} leads to {address}, which is not on the public internet; only the person can permit it, by `{}` in \
+             their settings",
+            self.setting
         )
         .into())
     }
@@ -83,12 +109,14 @@ fn port(name: &str) -> Option<u16> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
     use super::*;
 
     #[test]
     fn local_addresses_are_refused_unless_the_person_names_the_host() {
         let check = |names: &[&str], host: &str, address: &str| {
-            LocalHosts::new(names)
+            LocalHosts::new(names, "made.up")
                 .check(host, address.parse().unwrap())
                 .is_ok()
         };
@@ -114,7 +142,7 @@ mod tests {
     #[test]
     fn a_name_with_a_port_permits_that_port() {
         let check = |names: &[&str], url: &str| {
-            let hosts = LocalHosts::new(names);
+            let hosts = LocalHosts::new(names, "made.up");
             let url: Url = url.parse().unwrap();
             let host = url.host_str().unwrap().trim_matches(['[', ']']);
             hosts.check_port(&url).is_ok() && hosts.check(host, "127.0.0.1".parse().unwrap()).is_ok()

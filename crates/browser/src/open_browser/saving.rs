@@ -1,0 +1,135 @@
+//! Pictures of pages, and downloads.
+
+use std::time::Duration;
+
+use agentx_tools::{ToolFailure, quoted_address};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::json;
+
+use super::OpenBrowser;
+use crate::options::{DOWNLOADING, LARGEST_DOWNLOAD, LARGEST_PICTURE};
+use crate::page::PageElement;
+use crate::tabs::{DownloadState, OpenTab, PageDownload};
+
+/// The time within which a download begins.
+const BEGINNING: Duration = Duration::from_secs(20);
+
+/// A picture of a page.
+pub(crate) struct PagePicture {
+    /// The type, such as `image/png`.
+    pub(crate) media_type: &'static str,
+    /// The file.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// A file that a page offered.
+pub(crate) struct DownloadedFile {
+    /// The download in words.
+    pub(crate) description: String,
+    /// The file.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl OpenBrowser {
+    /// Takes a picture of the part of a page that is in sight.
+    ///
+    /// # Errors
+    /// Returns a failure if the page cannot be shown, or the picture is too large.
+    pub(crate) async fn picture(&self, tab: &OpenTab) -> Result<PagePicture, ToolFailure> {
+        self.bring_to_front(tab).await?;
+        let actions = self.actions(tab);
+        for (media_type, format) in [("image/png", "png"), ("image/jpeg", "jpeg")] {
+            let taken = actions
+                .call("Page.captureScreenshot", json!({"format": format}))
+                .await?;
+            let data = taken["data"].as_str().unwrap_or_default();
+            let bytes = STANDARD
+                .decode(data)
+                .map_err(|_| ToolFailure::failed("The browser gave no picture."))?;
+            if bytes.len() <= LARGEST_PICTURE && !bytes.is_empty() {
+                return Ok(PagePicture { media_type, bytes });
+            }
+        }
+        Err(ToolFailure::failed(format!(
+            "The picture has more than {LARGEST_PICTURE} bytes."
+        )))
+    }
+
+    /// Downloads the file that an element leads to, or the one at an address, whose host this call approves.
+    ///
+    /// # Errors
+    /// Returns a failure if no download begins, or it does not end well.
+    pub(crate) async fn download(
+        &self,
+        tab: &OpenTab,
+        element: Option<&PageElement>,
+        address: &str,
+    ) -> Result<DownloadedFile, ToolFailure> {
+        let folder = self.profile.downloads();
+        let allowed = json!({
+            "behavior": "allowAndName", "downloadPath": folder.to_string_lossy(), "eventsEnabled": true,
+        });
+        self.tabs.forget_download();
+        self.command("Browser.setDownloadBehavior", allowed).await?;
+        let downloaded = self.downloaded(tab, element, address).await;
+        self.deny_downloads().await?;
+        let downloaded = downloaded?;
+        let file = folder.join(&downloaded.id);
+        let bytes = tokio::fs::read(&file).await;
+        // The profile is removed with the browser anyway.
+        let _ = tokio::fs::remove_file(&file).await;
+        let bytes = bytes.map_err(|error| ToolFailure::failed(format!("The download was lost: {error}.")))?;
+        Ok(DownloadedFile {
+            description: downloaded.description(),
+            bytes,
+        })
+    }
+
+    async fn downloaded(
+        &self,
+        tab: &OpenTab,
+        element: Option<&PageElement>,
+        address: &str,
+    ) -> Result<PageDownload, ToolFailure> {
+        self.bring_to_front(tab).await?;
+        let actions = self.actions(tab);
+        match element {
+            Some(element) => actions.click(element, 1).await?,
+            None => {
+                let url = self.gate.approve(address);
+                let url =
+                    url.map_err(|why| ToolFailure::failed(format!("{}: {why}.", quoted_address(address))))?;
+                actions
+                    .until_dialog("Page.navigate", json!({"url": url.as_str()}))
+                    .await?;
+            }
+        }
+        let begun = self.tabs.wait_for(BEGINNING, |tabs| tabs.download()).await;
+        if begun.is_none() {
+            return Err(ToolFailure::failed(
+                "No download began; browser_read shows whether a page was opened.",
+            ));
+        }
+        let ended = self.tabs.wait_for(DOWNLOADING, |tabs| {
+            tabs.download()
+                .filter(|download| download.state != DownloadState::Running)
+        });
+        let Some(ended) = ended.await else {
+            return Err(ToolFailure::failed(format!(
+                "The download did not end within {DOWNLOADING:?}."
+            )));
+        };
+        match ended.state {
+            DownloadState::Complete => Ok(ended),
+            DownloadState::TooLarge => Err(ToolFailure::failed(format!(
+                "{} has more than {LARGEST_DOWNLOAD} bytes.",
+                ended.description()
+            ))),
+            DownloadState::Running | DownloadState::Canceled => Err(ToolFailure::failed(format!(
+                "The download of {} broke off.",
+                ended.description()
+            ))),
+        }
+    }
+}
