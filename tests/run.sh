@@ -87,6 +87,7 @@ set_up() {
   want_tool openssl openssl
   want_tool ip iproute2
   want_tool ssh-keygen openssh-client
+  want_tool chromium chromium
   has tsc || note "tsc is not installed: the types for TypeScript (the_typescript_types_can_be_used) are not compiled"
   [ "$(id -u)" = 0 ] || note "this takes root: hosts with networks of their own (tests/remote/netns.rs), and the attempts that only root makes without a sandbox"
   look_for_sandbox

@@ -42,6 +42,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("web", &["types", "http", "runtime", "tools"]),
     // A process that executes for sessions elsewhere, and tools that run there.
     ("exec-server", &["types", "http", "runtime", "tools"]),
+    // Chromium as tools, behind a proxy that decides about hosts by the rules of the agent.
+    ("browser", &["types", "agent", "http", "runtime", "tools"]),
     // PostgreSQL databases that the person named, as a tool.
     ("postgres", &["types", "runtime", "tools"]),
     (
@@ -50,6 +52,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "types",
             "bus",
             "agent",
+            "browser",
             "runtime",
             "history",
             "http",

@@ -14,6 +14,7 @@ const LAYERED: &[&str] = &[
     "agent-files",
     "agentx",
     "assembly",
+    "browser",
     "bus",
     "chat",
     "config",

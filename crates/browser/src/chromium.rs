@@ -68,20 +68,39 @@ const ARGUMENTS: [&str; 26] = [
 ];
 
 /// Returns the program of a browser: the named one, or the first Chromium or Chrome in `PATH`. `None` if it is
-/// not there.
+/// not there. A name with slashes has to be absolute: a folder in which this program runs chooses no program.
 pub fn find_chromium(named: Option<&Path>) -> Option<PathBuf> {
     if let Some(named) = named.filter(|named| named.components().count() > 1) {
-        return named.is_file().then(|| named.to_owned());
+        return (named.is_absolute() && named.is_file()).then(|| named.to_owned());
     }
     let path = std::env::var_os("PATH")?;
-    let names = named.map_or_else(
-        || PROGRAMS.iter().map(PathBuf::from).collect(),
-        |name| vec![name.to_owned()],
-    );
-    let mut places = names
-        .iter()
-        .flat_map(|name| std::env::split_paths(&path).map(move |directory| directory.join(name)));
+    let names: Vec<PathBuf> = match named {
+        Some(name) => vec![name.to_owned()],
+        None => PROGRAMS.iter().map(PathBuf::from).collect(),
+    };
+    let mut places = names.iter().flat_map(|name| {
+        let directories = std::env::split_paths(&path).filter(|directory| directory.is_absolute());
+        directories.map(move |directory| directory.join(name))
+    });
     places.find(|place| place.is_file())
+}
+
+/// Returns the program that these options start.
+///
+/// # Errors
+/// Returns why it cannot be started, and what to do.
+pub fn usable_chromium(options: &BrowserOptions) -> Result<PathBuf, String> {
+    let named = options.program.as_deref();
+    let program = find_chromium(named).ok_or_else(|| match named {
+        Some(named) => format!("{} is not there (`browser.program`)", named.display()),
+        None => "no Chromium or Chrome is in PATH; install one, or name it with `browser.program`".to_owned(),
+    })?;
+    if Uid::effective().is_root() && !options.without_sandbox {
+        let why = "Chromium does not start for root with its sandbox; run this program as another user, or set \
+                   `browser.sandbox: false` in your settings";
+        return Err(why.to_owned());
+    }
+    Ok(program)
 }
 
 /// A browser that runs. Dropping it kills all of its processes.
@@ -109,20 +128,7 @@ impl ChromiumProgram {
         profile: &BrowserProfile,
         proxy_port: u16,
     ) -> Result<(Self, ProtocolPipes), String> {
-        if Uid::effective().is_root() && !options.without_sandbox {
-            return Err(
-                "Chromium does not start for root with its sandbox; run this program as another user, or \
-                        set `browser.sandbox: false` in your settings"
-                    .to_owned(),
-            );
-        }
-        let named = options.program.as_deref();
-        let program = find_chromium(named).ok_or_else(|| match named {
-            Some(named) => format!("{} is not there (`browser.program`)", named.display()),
-            None => {
-                "no Chromium or Chrome is in PATH; install one, or name it with `browser.program`".to_owned()
-            }
-        })?;
+        let program = usable_chromium(options)?;
         let arguments = arguments(&program, options, profile, proxy_port);
         let command = PipedCommand {
             name: "browser",
@@ -237,6 +243,11 @@ mod tests {
         assert_eq!(find_chromium(Some(Path::new("/made/up/chromium"))), None);
         assert!(find_chromium(Some(Path::new("sh"))).is_some_and(|found| found.ends_with("sh")));
         assert_eq!(find_chromium(Some(Path::new("agentx-made-up-browser"))), None);
+        assert_eq!(
+            find_chromium(Some(Path::new("src/chromium.rs"))),
+            None,
+            "a relative path"
+        );
     }
 
     #[test]

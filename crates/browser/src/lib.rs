@@ -23,6 +23,6 @@ mod tabs;
 mod tools;
 
 pub use browsers::Browsers;
-pub use chromium::find_chromium;
+pub use chromium::{find_chromium, usable_chromium};
 pub use options::BrowserOptions;
 pub use tools::with_browser_tools;

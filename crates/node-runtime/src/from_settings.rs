@@ -12,6 +12,7 @@
 //! | `tools.enabled`, `tools.disabled` | which built-in tools are in the box |
 //! | `search.*` | the tool `web_search`, if an engine is chosen |
 //! | `databases.*` | the tool `query_database`, with the feature `postgres` |
+//! | `tools.browser`, `browser.*` | the tools `browser_*`, if there is a Chromium |
 //! | `web_extract.*` | the tool `web_extract`, if this program can be its own helper for documents |
 //! | `tools.timeout`, `tools.max_output_bytes` | the limits of `bash`, `job`, `glob` and `grep` |
 //! | `secrets.*` | the redactor, with the values that it knows |
@@ -45,6 +46,7 @@ use agentx_web::{
 };
 
 use crate::analyzers::analyzers_of;
+use crate::browser::{with_browser, with_browser_descriptions};
 use crate::command_sandbox::command_sandbox;
 use crate::databases::with_databases;
 use crate::day_limit::within_day_limit;
@@ -143,7 +145,7 @@ fn all_tools(options: ToolOptions, settings: &Settings) -> Toolbox {
         with_extract(own, &settings.local_web_hosts, settings.robots_txt),
         settings,
     );
-    with_databases(of_the_web, settings)
+    with_databases(with_browser(of_the_web, settings), settings)
 }
 
 /// Adds the tool `web_extract` if this program can be its own helper for documents.
@@ -250,7 +252,7 @@ pub fn program_environment(settings: &Settings) -> ProgramEnvironment {
 /// The tools that the program has itself, whether settings offer them or not.
 pub fn built_in_tools() -> Arc<[ToolSpec]> {
     let own = own_tools(ToolOptions::default(), QueryOptions::default());
-    with_extract(own, &[], true).specs()
+    with_browser_descriptions(with_extract(own, &[], true)).specs()
 }
 
 /// The built-in tools, those that are off by default included.

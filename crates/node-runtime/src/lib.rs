@@ -56,6 +56,8 @@ mod analyzers;
 mod attached_reactors;
 mod attaching;
 mod blobs;
+#[cfg(feature = "settings")]
+mod browser;
 mod client_blobs;
 #[cfg(feature = "settings")]
 mod command_sandbox;
@@ -101,6 +103,8 @@ mod waits;
 
 #[cfg(feature = "settings")]
 pub use agentx_sqlite_log::{Examined, FORMAT as DATABASE_FORMAT, examine as examine_database};
+#[cfg(feature = "settings")]
+pub use browser::browser_program;
 pub use client_blobs::{BlobCounter, ClientBlobs};
 #[cfg(feature = "settings")]
 pub use command_sandbox::command_sandbox;

@@ -9,6 +9,7 @@ mod azure;
 mod background;
 mod broken_answers;
 mod broken_files;
+mod browser;
 mod built_in_agents;
 mod cache_why;
 mod chat;

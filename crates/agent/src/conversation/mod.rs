@@ -10,6 +10,7 @@ mod masking;
 mod max_tokens;
 mod media_limit;
 mod model_switch;
+mod old_pictures;
 mod pinned_messages;
 mod refusable_parts;
 mod refused_kinds;

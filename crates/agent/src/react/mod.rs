@@ -342,6 +342,7 @@ impl ReactAgent {
         for message in joining {
             self.say(message, step);
         }
+        self.conversation.leave_out_old_pictures(&self.config);
         self.conversation.shorten_new_results(&self.config);
         if self.condense_first(step) {
             return;

@@ -111,6 +111,7 @@ pub async fn of_settings(loaded: &Loaded, offline: bool) -> Vec<DoctorCheck> {
     if cfg!(target_os = "linux") {
         checks.push(setup::sandbox(settings));
     }
+    checks.extend(setup::browser(settings));
     // Without a model there is no server to check.
     if has_model || provider.is_some() {
         checks.push(reach::model(provider.as_ref(), offline).await);

@@ -6,7 +6,7 @@ use agentx::config::{
 };
 
 use agentx::mcp::McpServerState;
-use agentx::node::command_sandbox;
+use agentx::node::{browser_program, command_sandbox};
 use agentx::sandbox::{SandboxMode, SandboxStep};
 
 use super::DoctorCheck;
@@ -47,6 +47,15 @@ pub(super) fn sandbox(settings: &Settings) -> DoctorCheck {
             "set `sandbox.mode` to a step that works here, or `sandbox.best_effort: true`",
         ),
     }
+}
+
+/// Reports the browser; `None` if the settings offer none.
+pub(super) fn browser(settings: &Settings) -> Option<DoctorCheck> {
+    let name = "browser";
+    Some(match browser_program(settings)? {
+        Ok(program) => DoctorCheck::ok(name, program.display().to_string()),
+        Err(why) => DoctorCheck::warn(name, why, "do that, or remove `tools.browser` from your settings"),
+    })
 }
 
 /// Checks whether the configuration can be read, and names what should be corrected.

@@ -296,6 +296,18 @@ pub(crate) fn command_that_allows(tool: &str, input: &Value) -> String {
             let host = only_host(input).unwrap_or_else(|| "HOST".to_owned());
             format!(" {}", shell_word(&format!("to {host}")))
         }
+        ("browser_navigate", ..) => {
+            let host = text("url")
+                .and_then(host_name)
+                .unwrap_or_else(|| "HOST".to_owned());
+            format!(" {}", shell_word(&format!("to {host}")))
+        }
+        ("browser_click" | "browser_type" | "browser_select" | "browser_dialog", ..) => {
+            let host = text("page")
+                .and_then(host_name)
+                .unwrap_or_else(|| "HOST".to_owned());
+            format!(" {}", shell_word(&format!("to {host}")))
+        }
         // Only the author of another tool knows what its arguments mean; their names do not tell.
         ("read" | "edit" | "write" | "grep" | "glob" | "query" | "query_write", _, Some(path)) => {
             format!(" --path {}", shell_word(path))
@@ -411,6 +423,17 @@ mod tests {
                 json!({"urls": ["https://a.example", "https://b.example"]}),
                 "web_extract 'to HOST'",
             ),
+            (
+                "browser_navigate",
+                json!({"url": "https://docs.rs/a"}),
+                "browser_navigate 'to docs.rs'",
+            ),
+            (
+                "browser_click",
+                json!({"page": "https://docs.rs/a", "element": "e1"}),
+                "browser_click 'to docs.rs'",
+            ),
+            ("browser_type", json!({"page": "x y"}), "browser_type 'to HOST'"),
             ("wordcount", json!({"path": "README.md"}), "wordcount"),
         ] {
             let expected = format!("agentx approvals add allow {command} --here");

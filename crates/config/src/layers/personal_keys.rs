@@ -14,6 +14,7 @@ const SERVERS: &str =
 const SEARCH: &str = "only your own settings may choose a search engine";
 const DATABASES: &str = "only your own settings may name databases";
 const FETCHING: &str = "only your own settings may say what `web_extract` fetches";
+const BROWSING: &str = "only your own settings may say what the browser is and reaches";
 const SERVING: &str = "only your own settings may set the limits and folders of a server";
 const OPTIONAL: &str = "only your own settings may offer tools that are off by default";
 const DAY: &str = "only your own settings may limit what all your sessions spend";
@@ -37,6 +38,7 @@ pub(crate) fn why_personal(path: &SettingPath) -> Option<&'static str> {
         Some("limits") if path.0.get(1).is_some_and(|key| key.starts_with("day_")) => DAY,
         Some("webhooks") => WEBHOOKS,
         Some("tools") if path.0.get(1).is_some_and(|key| key == "ask_unknown") => ASKING,
+        Some("browser") => BROWSING,
         Some("tools") => OPTIONAL,
         Some("quotas" | "server" | "members_dir") => SERVING,
         Some("allow_plain_http") => PLAIN,

@@ -30,8 +30,8 @@ use crate::settings::security;
 use crate::settings::stuck;
 use crate::settings::webhooks;
 use crate::settings::{
-    CallSettings, DatabaseSettings, DurabilitySetting, ExecServerSettings, SearchSettings, SecretSettings,
-    Settings, ToolSettings,
+    BrowserSettings, CallSettings, DatabaseSettings, DurabilitySetting, ExecServerSettings, SearchSettings,
+    SecretSettings, Settings, ToolSettings,
 };
 use crate::text_file::read_text;
 
@@ -81,6 +81,7 @@ pub(crate) fn settings(
         webhooks: webhooks::webhooks(&get, lookup, mistakes),
         local_web_hosts: get.name_list("web_extract.local_hosts"),
         robots_txt: get.text("web_extract.robots_txt").as_deref() != Some("false"),
+        browser: browser(&get),
         catalog,
         providers,
         cloud_files: cloud::named_files(lookup, &places.cwd),
@@ -156,6 +157,16 @@ fn exec_server(
         url: get.text("exec_server.url")?,
         key: get.key_at(&SettingPath::dotted("exec_server.key"), lookup),
         insecure: get.text("exec_server.insecure").as_deref() == Some("true"),
+    })
+}
+
+/// The browser, if its tools are offered.
+fn browser(get: &SettingsGetter<'_>) -> Option<BrowserSettings> {
+    let is_offered = get.text("tools.browser").as_deref() == Some("true");
+    is_offered.then(|| BrowserSettings {
+        program: get.text("browser.program").map(PathBuf::from),
+        local_hosts: get.name_list("browser.local_hosts"),
+        sandbox: get.text("browser.sandbox").as_deref() != Some("false"),
     })
 }
 

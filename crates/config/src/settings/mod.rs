@@ -98,6 +98,8 @@ pub struct Settings {
     pub local_web_hosts: Vec<String>,
     /// Whether `web_extract` fetches only what the `robots.txt` of a server permits.
     pub robots_txt: bool,
+    /// The browser of the tools `browser_*`; `None` if they are not offered.
+    pub browser: Option<BrowserSettings>,
     /// All models and providers: the built-in ones, with what the configuration adds and changes.
     pub catalog: Catalog,
     /// The providers of the catalog, each with its key.
@@ -290,6 +292,17 @@ pub struct ExecServerSettings {
     pub key: ApiKeySource,
     /// Whether the key may be sent without encryption to another machine.
     pub insecure: bool,
+}
+
+/// The browser that the tools `browser_*` drive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrowserSettings {
+    /// The program; `None` for the first Chromium or Chrome in `PATH`.
+    pub program: Option<PathBuf>,
+    /// Hosts outside of the public internet that it may reach.
+    pub local_hosts: Vec<String>,
+    /// Whether it starts with its own sandbox.
+    pub sandbox: bool,
 }
 
 /// A PostgreSQL database that the tool `query_database` reads.

@@ -294,3 +294,6 @@ pub const SHELL_TAKES_RULES_OF_BASH: u32 = 9;
 /// Agents that need no file (`general`, `explore`) may be made with `delegate`; they follow the model, the
 /// mode, the rules and the tools of the agent that made them.
 pub const BUILT_IN_AGENTS: u32 = 9;
+
+/// Pictures that tools returned earlier are left out before a full window is condensed; the newest stays.
+pub const OLD_PICTURES_GO_FIRST: u32 = 9;
