@@ -35,8 +35,8 @@ const SHOWN_ERRORS: usize = 600;
 /// The time for the browser to end after its pipes are closed, and again after a signal.
 const ENDING: Duration = Duration::from_millis(700);
 
-/// Fixed arguments: nothing is shown, asked, updated or sent to the vendor, and all frames of a page are in one
-/// process, so that one connection reaches them.
+/// Fixed arguments: nothing is shown, asked, updated or sent to the vendor, and all frames of a page are in
+/// one process, so that one connection reaches them.
 const ARGUMENTS: [&str; 26] = [
     "--headless",
     "--remote-debugging-pipe",
@@ -67,8 +67,9 @@ const ARGUMENTS: [&str; 26] = [
     "--proxy-bypass-list=<-loopback>",
 ];
 
-/// Returns the program of a browser: the named one, or the first Chromium or Chrome in `PATH`. `None` if it is
-/// not there. A name with slashes has to be absolute: a folder in which this program runs chooses no program.
+/// Returns the program of a browser: the named one, or the first Chromium or Chrome in `PATH`. `None` if it
+/// is not there. A name with slashes has to be absolute: a folder in which this program runs chooses no
+/// program.
 pub fn find_chromium(named: Option<&Path>) -> Option<PathBuf> {
     if let Some(named) = named.filter(|named| named.components().count() > 1) {
         return (named.is_absolute() && named.is_file()).then(|| named.to_owned());
@@ -200,9 +201,9 @@ fn arguments(
     arguments
 }
 
-/// The browser gets no variables of this process but those that say where programs, words, fonts and temporary
-/// files are; its home is the profile. Its socket is a temporary file and not in the profile, because the path
-/// of a socket has to be short.
+/// The browser gets no variables of this process but those that say where programs, words, fonts and
+/// temporary files are; its home is the profile. Its socket is a temporary file and not in the profile,
+/// because the path of a socket has to be short.
 fn environment(profile: &Path) -> Vec<(OsString, OsString)> {
     let kept = [
         "PATH",

@@ -7,9 +7,9 @@
 //! process (`network`), which looks names up itself, and refuses local networks and hosts that rules deny. A
 //! tab shows a page only if its host was approved, by a rule or a person.
 //!
-//! Reading in the order of the layers: `cdp` speaks the protocol, `network` decides about hosts, `tabs` is the
-//! state that the browser's events make, `page` reads and acts on a page, `open_browser` is a browser that
-//! runs, `browsers` has those of all sessions, and `tools` are the tools.
+//! Reading in the order of the layers: `cdp` speaks the protocol, `network` decides about hosts, `tabs` is
+//! the state that the browser's events make, `page` reads and acts on a page, `open_browser` is a browser
+//! that runs, `browsers` has those of all sessions, and `tools` are the tools.
 
 mod browsers;
 mod cdp;

@@ -50,7 +50,7 @@ impl BrowserProfile {
         );
         let lock_path = parent.join(format!("{name}{LOCK}"));
         let lock = lock_file(&lock_path)?;
-        lock.try_lock()?;
+        lock.lock()?;
         let path = parent.join(name);
         let profile = Self {
             path,

@@ -119,8 +119,8 @@ words! {
         Edit = "edit", Call, "the tool `edit`";
         Run = "run", Call, "the tool `bash`; of a person `!COMMAND`, fact `command_ran`";
         RunIpython = "run_ipython", Call, "the tool `bash` with `python3`";
-        Browse = "browse", Call, "browser_navigate, which opens a page and reads it; web_extract without scripts";
-        BrowseInteractive = "browse_interactive", Call, "browser_click, browser_type and the other tools of the browser";
+        Browse = "browse", Call, "`browser_navigate`, which opens a page and reads it; `web_extract` without scripts";
+        BrowseInteractive = "browse_interactive", Call, "`browser_click`, `browser_type` and the other tools of the browser";
         CallToolMcp = "call_tool_mcp", Call, "a tool of an MCP server";
         Delegate = "delegate", Call, "the tool `delegate`: `agent_spawned`, and the child's own run";
         Think = "think", Call, "reasoning: `thinking_chunk`; no tool";

@@ -1,4 +1,4 @@
-//! What tools keep for a session between calls and must not outlive it, such as a browser.
+//! Things that tools keep for a session between calls and that must not outlive it, such as a browser.
 
 use agentx_runtime::BoxFuture;
 use agentx_types::SessionId;

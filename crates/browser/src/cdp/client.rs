@@ -101,8 +101,8 @@ impl Drop for WaitingCommand<'_> {
     }
 }
 
-/// Takes each event and returns the commands that follow from it. It is called by the reading task, so it must
-/// not wait.
+/// Takes each event and returns the commands that follow from it. It is called by the reading task, so it
+/// must not wait.
 pub(crate) type EventHandler = Box<dyn Fn(&CdpEvent) -> Vec<CdpCommand> + Send>;
 
 /// A connection to a browser. Dropping it closes both pipes.

@@ -80,8 +80,8 @@ impl OpenBrowser {
         Ok(reading)
     }
 
-    /// Reads a page until a text is on it, or with `gone` until it is not. Returns the last reading, and whether
-    /// the wait was successful.
+    /// Reads a page until a text is on it, or with `gone` until it is not. Returns the last reading, and
+    /// whether the wait was successful.
     ///
     /// # Errors
     /// Returns a failure if the page cannot be read.

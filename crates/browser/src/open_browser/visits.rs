@@ -132,8 +132,8 @@ impl OpenBrowser {
         Ok(())
     }
 
-    /// Waits until what an act caused is over: a page that it began to load has loaded, or nothing begins within
-    /// a short time.
+    /// Waits until what an act caused is over: a page that it began to load has loaded, or nothing begins
+    /// within a short time.
     pub(crate) async fn settle(&self, number: u32) {
         let begun = self.tabs.wait_for(REACTING, |tabs| {
             let tab = tabs.tab(Some(number));
@@ -145,8 +145,8 @@ impl OpenBrowser {
         }
     }
 
-    /// Waits until a tab does not load, shows a dialog, or is closed. A page that never ends to load is shown as
-    /// it is then.
+    /// Waits until a tab does not load, shows a dialog, or is closed. A page that never ends to load is shown
+    /// as it is then.
     async fn loaded(&self, number: u32) {
         self.tabs
             .wait_for(LOADING, |tabs| {

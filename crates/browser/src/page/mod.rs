@@ -1,8 +1,8 @@
 //! Pages as the model reads them, and what it does on them.
 //!
-//! `frames` fetches the accessibility trees, `accessibility` reads their nodes, `outline` makes lines of them,
-//! `elements` gives elements numbers that last as long as their document, `scripts` are the functions that run
-//! in a page, and `actions` clicks, types and selects.
+//! `frames` fetches the accessibility trees, `accessibility` reads their nodes, `outline` makes lines of
+//! them, `elements` gives elements numbers that last as long as their document, `scripts` are the functions
+//! that run in a page, and `actions` clicks, types and selects.
 
 mod accessibility;
 mod actions;

@@ -1,5 +1,5 @@
-//! A page as lines: one for each element that a person would notice, indented as it is nested, with the number
-//! by which the model names it.
+//! A page as lines: one for each element that a person would notice, indented as it is nested, with the
+//! number by which the model names it.
 //!
 //! ```text
 //! heading 1 "Orders" [e3]

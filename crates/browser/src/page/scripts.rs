@@ -1,5 +1,5 @@
-//! The functions that run in a page, with an element as `this`. Their results are claims of the page: they are
-//! shown to the model, and decide nothing.
+//! The functions that run in a page, with an element as `this`. Their results are claims of the page: they
+//! are shown to the model, and decide nothing.
 
 /// Returns `null` if the middle of the element can be clicked, or a description of what lies above it.
 pub(super) const COVERED_BY: &str = r#"function() {

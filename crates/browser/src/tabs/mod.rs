@@ -1,5 +1,5 @@
-//! The tabs of a browser, as its events make them. No I/O: the connection gives events, gets the commands that
-//! follow from them, and tools wait for changes.
+//! The tabs of a browser, as its events make them. No I/O: the connection gives events, gets the commands
+//! that follow from them, and tools wait for changes.
 //!
 //! `events` folds the events, `tab` is one tab, `downloads` is the download that runs.
 

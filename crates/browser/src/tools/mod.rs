@@ -1,9 +1,9 @@
 //! The tools.
 //!
-//! `browser_navigate` opens pages, and rules and people decide about it by its host. What only looks at a page
-//! that is open (`reading`) needs no further approval. What acts on a page (`acting`, `downloading`) names the
-//! page, so that rules and people decide about it by its host too; the tool refuses the call if the element is
-//! on a page of another host. `report` has the form of all results.
+//! `browser_navigate` opens pages, and rules and people decide about it by its host. What only looks at a
+//! page that is open (`reading`) needs no further approval. What acts on a page (`acting`, `downloading`)
+//! names the page, so that rules and people decide about it by its host too; the tool refuses the call if the
+//! element is on a page of another host. `report` has the form of all results.
 
 mod acting;
 mod downloading;
