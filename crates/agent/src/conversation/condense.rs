@@ -123,7 +123,7 @@ impl Conversation {
     }
 
     /// Returns whether this percentage of the window is in use, or the next request would not fit.
-    fn is_full(&mut self, config: &AgentConfig, percent: u64) -> bool {
+    pub(super) fn is_full(&mut self, config: &AgentConfig, percent: u64) -> bool {
         let share = config.model.context_window.saturating_mul(percent) / 100;
         let room = self.room(config);
         self.in_use(config) >= share.min(room) || !self.fits(config)

@@ -16,13 +16,10 @@ use agentx_types::{AgentConfig, ContentPart, ContextCondensed, ContextRange, Mes
 use super::condense::Condensed;
 use super::{Conversation, Entry};
 use crate::token_estimate::estimate_message;
+use crate::tools::web_tools::is_web_tool;
 
 /// Results with fewer tokens are not masked: the text in their place is about as long.
 const LEAST_MASKED: u64 = 64;
-/// Tools that read pages of the web, by their names.
-const WEB_TOOLS: [&str; 2] = ["web_extract", "web_search"];
-/// The beginning of the names of tools that drive a browser: `browse`, `browser_click`.
-const BROWSER: &str = "browse";
 
 /// Results to mask.
 #[derive(Clone, Debug)]
@@ -148,13 +145,6 @@ fn names_in(message: &Message) -> impl Iterator<Item = &str> {
         ContentPart::ToolResult(result) => Some(result.name.as_str()),
         _ => None,
     })
-}
-
-/// Returns whether a tool reads web pages, by its name: that of a server stands behind its name
-/// (`mcp__playwright__browser_click`).
-fn is_web_tool(name: &str) -> bool {
-    let own = name.rsplit("__").next().unwrap_or(name);
-    WEB_TOOLS.contains(&own) || own.starts_with(BROWSER)
 }
 
 /// The message of an entry with the text of the fact in place of its results.

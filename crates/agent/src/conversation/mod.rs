@@ -362,9 +362,8 @@ impl Conversation {
     /// Estimates the tokens of the messages of a request, including those that stay from before the window.
     fn tokens_in_window(&mut self) -> u64 {
         let window = &self.entries[self.window_start..];
-        let in_window = *self
-            .window_tokens
-            .get_or(|| window.iter().map(|entry| entry.tokens).sum());
+        let sum = || window.iter().map(|entry| entry.tokens).sum::<u64>();
+        let in_window = *self.window_tokens.get_or(sum);
         in_window + self.stays.iter().map(|(_, tokens)| tokens).sum::<u64>()
     }
 

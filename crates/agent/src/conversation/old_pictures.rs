@@ -43,13 +43,11 @@ impl Conversation {
     }
 
     fn needs_room(&mut self, config: &AgentConfig) -> bool {
-        let percent = config
-            .condensing
-            .as_deref()
-            .map_or(0, |condensing| condensing.at_percent);
-        let share = config.model.context_window.saturating_mul(u64::from(percent)) / 100;
-        let is_due = percent > 0 && self.in_use(config) >= share;
-        is_due || !self.fits(config)
+        let condensing = config.condensing.as_deref();
+        match condensing.map_or(0, |condensing| condensing.at_percent) {
+            0 => !self.fits(config),
+            percent => self.is_full(config, u64::from(percent)),
+        }
     }
 }
 

@@ -315,9 +315,9 @@ impl ReactAgent {
     /// Calls the model again, unless a limit forbids it or a context is awaited. No other function calls the
     /// agent's model.
     ///
-    /// The order matters: notes and steering inputs join first, so that they are measured too; then results
-    /// are shortened; then a summary may be requested, for which the call waits; and only then the window is
-    /// set and the request made.
+    /// The order matters: notes and steering inputs join first, so that they are measured too; then old
+    /// pictures are left out and results shortened; then a summary may be requested, for which the call
+    /// waits; and only then the window is set and the request made.
     fn call_model(&mut self, step: &mut RunStep<'_>) {
         if self.awaits_context() {
             return;
@@ -366,9 +366,8 @@ impl ReactAgent {
             Api::OpenaiChat => self.config.rules_version >= since::REASONING_IS_MARKED,
             other => matches!(other, Api::Gemini | Api::GeminiInteractions),
         };
-        self.lifecycle
-            .assembler
-            .set_thinking_mark(marks.then(|| asked.as_str()));
+        let mark = marks.then(|| asked.as_str());
+        self.lifecycle.assembler.set_thinking_mark(mark);
         self.lifecycle
             .request_model_call(&self.config.model, request, step);
     }

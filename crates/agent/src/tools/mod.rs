@@ -12,3 +12,4 @@ pub(crate) mod recall;
 pub(crate) mod tool_ranking;
 pub mod tool_search;
 pub mod wait;
+pub(crate) mod web_tools;

@@ -10,6 +10,7 @@ use crate::commands::question_grade::{Grade, of_command};
 use crate::permissions::approval;
 use crate::react::ReactAgent;
 use crate::security::{OutsideText, injection_signs};
+use crate::tools::web_tools::is_web_tool;
 
 /// Maximum number of characters of the task that an analyzer reads.
 const TASK_CHARS: usize = 4_000;
@@ -90,9 +91,9 @@ impl ReactAgent {
             .collect()
     }
 
-    /// The origin of a result in words, if it comes from outside: of a tool that leaves the machine, of one
-    /// that the agent no longer has, of a command that reaches other machines, or of a file outside of the
-    /// workspace.
+    /// The origin of a result in words, if it comes from outside: of a tool that leaves the machine or shows
+    /// pages, of one that the agent no longer has, of a command that reaches other machines, or of a file
+    /// outside of the workspace.
     fn origin_of_result(&self, name: &str, input: &Value) -> Option<String> {
         let Some(tool) = self.tool(name) else {
             return self
@@ -103,7 +104,8 @@ impl ReactAgent {
         if let Some(server) = tool.reach.as_ref().and_then(|reach| reach.mcp.as_deref()) {
             return Some(format!("a result of the MCP tool {server}"));
         }
-        if tool.access == Access::Network {
+        // `browser_read` shows a page that another call has opened, and leaves the machine no more.
+        if tool.access == Access::Network || is_web_tool(name) {
             return Some(format!("a result of {name}"));
         }
         let line = tool
