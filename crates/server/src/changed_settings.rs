@@ -24,6 +24,7 @@ fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
         ("stuck", old.stuck != new.stuck),
         ("security", old.security != new.security),
         ("tools", old.tools != new.tools),
+        ("browser", old.browser != new.browser),
         ("models", old.catalog != new.catalog),
         (
             "providers",
