@@ -232,17 +232,30 @@ fn loops_are_counted_as_the_settings_say() {
 
 #[test]
 fn the_network_of_a_sandbox_follows_from_its_mode_and_a_folder_only_takes_it_away() {
+    use agentx_sandbox::SandboxNetwork::{Ask, Hosts, Off, On};
     for (user, folder, expected) in [
-        ("sandbox: {mode: everyday}\n", "", true),
-        ("sandbox: {mode: everyday, network: off}\n", "", false),
-        ("sandbox: {mode: everyday}\n", "sandbox: {network: off}\n", false),
-        ("sandbox: {mode: auto}\n", "", false),
-        ("sandbox: {mode: auto}\n", "sandbox: {network: on}\n", false),
-        ("sandbox: {mode: auto}\n", "sandbox: {mode: everyday}\n", false),
-        ("sandbox: {mode: auto, network: on}\n", "", true),
-        ("sandbox: {mode: everyday}\n", "sandbox: {mode: auto}\n", false),
-        ("sandbox: {mode: everyday}\n", "sandbox: {mode: none}\n", true),
-        ("sandbox: {mode: everyday}\n", "sandbox: {mode: landlock}\n", true),
+        ("sandbox: {mode: everyday}\n", "", On),
+        ("sandbox: {mode: everyday, network: off}\n", "", Off),
+        ("sandbox: {mode: everyday}\n", "sandbox: {network: off}\n", Off),
+        ("sandbox: {mode: auto}\n", "", Off),
+        ("sandbox: {mode: auto}\n", "sandbox: {network: on}\n", Off),
+        ("sandbox: {mode: auto}\n", "sandbox: {mode: everyday}\n", Off),
+        ("sandbox: {mode: auto, network: on}\n", "", On),
+        ("sandbox: {mode: auto, network: ask}\n", "", Ask),
+        (
+            "sandbox: {mode: auto, network: ask}\n",
+            "sandbox: {network: hosts}\n",
+            Hosts,
+        ),
+        (
+            "sandbox: {mode: auto, network: hosts}\n",
+            "sandbox: {network: ask}\n",
+            Hosts,
+        ),
+        ("sandbox: {mode: auto}\n", "sandbox: {network: hosts}\n", Off),
+        ("sandbox: {mode: everyday}\n", "sandbox: {mode: auto}\n", Off),
+        ("sandbox: {mode: everyday}\n", "sandbox: {mode: none}\n", On),
+        ("sandbox: {mode: everyday}\n", "sandbox: {mode: landlock}\n", On),
     ] {
         for trusted in ["", "1"] {
             let desk = Desk::new().user(user).workspace(folder);
@@ -254,10 +267,24 @@ fn the_network_of_a_sandbox_follows_from_its_mode_and_a_folder_only_takes_it_awa
     let desk = Desk::new()
         .user("sandbox: {mode: auto}\n")
         .env("AGENTX_SANDBOX", "everyday");
-    assert!(
-        desk.load().unwrap().settings.sandbox.network,
-        "the variable is the person's"
-    );
+    let network = desk.load().unwrap().settings.sandbox.network;
+    assert_eq!(network, On, "the variable is the person's");
+}
+
+#[test]
+fn hosts_of_a_sandbox_are_the_persons_and_have_to_be_hosts() {
+    let user = "sandbox: {mode: auto, network: hosts, hosts: [crates.io, '*.pypi.org']}\n";
+    let folder = "sandbox: {hosts: [evil.example]}\n";
+    for trusted in ["", "1"] {
+        let desk = Desk::new().user(user).workspace(folder);
+        let loaded = desk.env("AGENTX_TRUST_FOLDER", trusted).load().unwrap();
+        let hosts = loaded.settings.sandbox.hosts;
+        let allows = |host: &str| hosts.iter().any(|pattern| pattern.fits(host, 443));
+        assert!(allows("crates.io") && allows("files.pypi.org") && !allows("evil.example"));
+    }
+    let wrong = Desk::new().user("sandbox: {hosts: ['https://crates.io']}\n");
+    let said = wrong.said().join("\n");
+    assert!(said.contains("names no host"), "{said}");
 }
 
 #[test]

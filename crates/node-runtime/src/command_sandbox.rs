@@ -5,7 +5,7 @@
 //! | setting | part |
 //! | --- | --- |
 //! | `sandbox.mode` | the step, or the choice of one |
-//! | `sandbox.network` | whether commands have a network |
+//! | `sandbox.network`, `sandbox.hosts` | the network of commands, and the hosts behind a proxy |
 //! | `sandbox.read`, `sandbox.write` | what is let in besides the workspace, the system and the toolchains |
 //! | `sandbox.best_effort` | whether commands run although a step does not work |
 //! | `data_dir`, the folder of the person's configuration | never reached, wherever they lie |
@@ -42,6 +42,7 @@ pub fn command_sandbox(settings: &Settings, mode: SandboxMode) -> SandboxLaunche
             settings.configuration().to_owned(),
         ],
         network: sandbox.network,
+        hosts: sandbox.hosts.clone(),
         best_effort: sandbox.best_effort,
     };
     SandboxLauncher::of_this_program(mode, profile)

@@ -36,8 +36,8 @@ use agentx_runtime::{LogError, ModelInfo, SessionLog, SystemClock};
 use agentx_sandbox::SandboxMode;
 use agentx_sqlite_log::{Durability, LogOptions, SqliteLog};
 use agentx_tools::{
-    CommandRecords, DocumentReader, ProgramEnvironment, QueryOptions, QueryTool, QueryWriteTool, TestTool,
-    ToolOptions, Toolbox,
+    CommandRecords, CommandRewind, DocumentReader, ProgramEnvironment, QueryOptions, QueryTool,
+    QueryWriteTool, TestTool, ToolOptions, Toolbox,
 };
 use agentx_types::{ModelSpec, OwnerId, ToolSpec};
 use agentx_web::{
@@ -281,6 +281,7 @@ fn query_options(settings: &Settings) -> QueryOptions {
         ],
         ..QueryOptions::default()
     };
+    options.bash.rewind = command_rewind(settings);
     if let Some(timeout) = settings.tools.timeout_ms.map(Duration::from_millis) {
         options.timeout = options.timeout.min(timeout);
     }
@@ -315,6 +316,18 @@ fn tool_options(settings: &Settings) -> ToolOptions {
         (options.bash.head_bytes, options.bash.tail_bytes) = (half, half);
     }
     options
+}
+
+/// What is kept of the changes of commands; `None` if nothing is.
+fn command_rewind(settings: &Settings) -> Option<CommandRewind> {
+    let rewind = settings.rewind;
+    rewind.commands.then(|| CommandRewind {
+        directory: settings.data_dir.join("command-files"),
+        ignored_files: rewind.ignored_files,
+        max_files: usize::try_from(rewind.max_files).unwrap_or(usize::MAX),
+        max_file_bytes: rewind.max_file_bytes,
+        max_bytes: rewind.max_bytes,
+    })
 }
 
 /// The offline demo first, then the catalog. A model whose provider has no key names the variable to set, so

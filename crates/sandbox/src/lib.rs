@@ -18,10 +18,13 @@ mod landlock_version;
 mod launcher;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod linux;
+mod network;
 mod policy;
 mod probe;
 mod profile;
 mod promises;
+#[cfg(unix)]
+mod proxy_listener;
 mod refusal;
 mod repository;
 mod step;
@@ -32,10 +35,13 @@ pub use caches::caches_in_variables;
 pub use command_place::CommandPlace;
 pub use helper::{HELPER, act_as_helper};
 pub use launcher::{SandboxLauncher, SandboxedCommand};
+pub use network::{HostPattern, SandboxNetwork, normal_host};
 pub use policy::{SandboxLimits, SandboxPaths, SandboxPolicy, SymbolicLink};
 pub use probe::SandboxSupport;
 pub use profile::{SandboxProfile, hidden_variables};
 pub use promises::{Promise, promises};
+#[cfg(unix)]
+pub use proxy_listener::{ProxyListener, receive_listener, send_input};
 pub use refusal::SandboxRefusal;
 pub use step::{SandboxError, SandboxMode, SandboxStep};
 pub use temporary::remove_temporary_directories;

@@ -13,8 +13,13 @@ pub struct SandboxPolicy {
     pub step: SandboxStep,
     /// Whether to run the command even if parts of the step do not work on this machine.
     pub best_effort: bool,
-    /// Whether the command has a network.
+    /// Whether the command has the network of this machine.
     pub network: bool,
+    /// Whether it reaches other machines through a proxy of the program. The helper then gets a socket to the
+    /// program as its standard input (see [`send_input`](crate::send_input)) and sends a listening socket
+    /// over it ([`receive_listener`](crate::receive_listener)).
+    #[serde(default)]
+    pub proxy: bool,
     /// The files.
     pub paths: SandboxPaths,
     /// The resources.
@@ -145,6 +150,7 @@ mod tests {
             step,
             best_effort: false,
             network: false,
+            proxy: false,
             paths: SandboxPaths {
                 write: vec![write.into()],
                 hidden: vec!["/home/ada/.ssh".into(), "/srv/work/.agentx-data".into()],

@@ -8,7 +8,9 @@ use crate::caches::make_caches;
 use crate::found_paths::FoundPaths;
 use crate::repository::repository;
 use crate::tool_settings::{TOOL_SETTINGS, has_no_password};
-use crate::{SandboxError, SandboxLimits, SandboxPaths, SandboxPolicy, SandboxStep};
+use crate::{
+    HostPattern, SandboxError, SandboxLimits, SandboxNetwork, SandboxPaths, SandboxPolicy, SandboxStep,
+};
 
 /// Read and executed.
 const SYSTEM: &[&str] = &[
@@ -192,8 +194,7 @@ pub struct SandboxProfile {
     pub rustup_home: Option<PathBuf>,
     /// The directories in which programs are looked up: they can be read, and `../lib` beside each.
     pub program_directories: Vec<PathBuf>,
-    /// Caches of toolchains at another place than usual: see
-    /// [`caches_in_variables`](crate::caches_in_variables).
+    /// Caches at unusual places: see [`caches_in_variables`](crate::caches_in_variables).
     pub caches: Vec<PathBuf>,
     /// More files and directories that can be read.
     pub read: Vec<PathBuf>,
@@ -201,8 +202,10 @@ pub struct SandboxProfile {
     pub write: Vec<PathBuf>,
     /// More that is never reached: the program's own data and configuration.
     pub hidden: Vec<PathBuf>,
-    /// Whether commands have a network.
-    pub network: bool,
+    /// The network of commands.
+    pub network: SandboxNetwork,
+    /// The hosts that commands reach through the proxy, if the network is one by proxy.
+    pub hosts: Vec<HostPattern>,
     /// Whether commands run although parts of a step do not work.
     pub best_effort: bool,
 }
@@ -252,7 +255,8 @@ impl SandboxProfile {
         let policy = SandboxPolicy {
             step,
             best_effort: self.best_effort,
-            network: self.network,
+            network: self.network == SandboxNetwork::On,
+            proxy: self.network.is_by_proxy(),
             paths,
             limits: SandboxLimits::default(),
         };

@@ -108,6 +108,22 @@ const PROMISES: &[Promise] = &[
         None,
         None,
     ),
+    promise(
+        "reach a host that is not allowed, through the proxy",
+        Some("proxy"),
+        Some("proxy"),
+    ),
+    promise(
+        "reach a host past the proxy, at another port than that of the proxy",
+        Some("Landlock, system call filter"),
+        Some("net namespace"),
+    ),
+    promise(
+        "reach a host past the proxy, at the same port",
+        None,
+        Some("net namespace"),
+    ),
+    promise("send what it may read to a host that is allowed", None, None),
     promise("talk to daemons over sockets in the file system", FILTER, MOUNTS),
     promise(
         "talk to daemons over abstract sockets",

@@ -81,7 +81,7 @@ impl SandboxPolicy {
             for (words, kind) in WORDS.iter().filter(|(words, _)| line.contains(*words)) {
                 let words = *words;
                 let reason = match kind {
-                    RefusalKind::Network => (!self.network).then(|| "there is no network".to_owned()),
+                    RefusalKind::Network => self.why_no_network().map(str::to_owned),
                     kind => paths_in(line, self.paths.home.as_deref(), workspace)
                         .take_while(|_| {
                             paths += 1;
@@ -99,6 +99,15 @@ impl SandboxPolicy {
             }
         }
         bare
+    }
+
+    /// Says why a command does not reach another machine by itself; `None` if it does.
+    fn why_no_network(&self) -> Option<&'static str> {
+        match (self.network, self.proxy) {
+            (true, _) => None,
+            (false, false) => Some("there is no network"),
+            (false, true) => Some("other machines are reached only through the proxy that HTTPS_PROXY names"),
+        }
     }
 
     /// Says why a command cannot do at a path what this process can; `None` if it can, or if this process
@@ -203,6 +212,7 @@ mod tests {
             step,
             best_effort: false,
             network: false,
+            proxy: false,
             paths: SandboxPaths {
                 read: vec![root.join("lib")],
                 write: vec![root.join("work")],

@@ -101,7 +101,7 @@ impl World {
             .env_remove("CARGO_HOME")
             .env_remove("RUSTUP_HOME");
         if self.network {
-            command.env("HELD_NETWORK", "1");
+            command.env("HELD_NETWORK", "on");
         }
         command
     }

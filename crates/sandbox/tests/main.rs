@@ -12,3 +12,4 @@ mod escapes;
 mod everyday;
 mod held;
 mod lifetime;
+mod proxy;

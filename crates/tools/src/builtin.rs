@@ -14,6 +14,7 @@ use crate::bash::{
 };
 use crate::files::{EditLock, EditTool, ReadTool, WriteTool};
 use crate::finish::FinishTool;
+use crate::host_proxy::HostAnswers;
 use crate::options::ToolOptions;
 use crate::search::{GlobTool, GrepTool, SearchPermits};
 use crate::todo::TodoTool;
@@ -26,10 +27,12 @@ impl Toolbox {
     pub fn builtin(options: ToolOptions) -> Self {
         let jobs = JobTable::new(options.bash.clone());
         let shells = LastingShells::new(options.bash.clone());
+        let hosts = HostAnswers::default();
         let edit_lock = EditLock::default();
         let turns = SearchPermits::new(&options.search);
+        let bash = BashTool::new(options.bash, jobs.clone(), hosts.clone());
         let tools: [Arc<dyn Tool>; 12] = [
-            Arc::new(Typed::new(BashTool::new(options.bash, jobs.clone()))),
+            Arc::new(Typed::new(bash)),
             Arc::new(Typed::new(JobTool::new(jobs.clone()))),
             Arc::new(Typed::new(ReadTool::new(options.files.clone()))),
             Arc::new(Typed::new(WriteTool::new(
@@ -45,7 +48,7 @@ impl Toolbox {
             Arc::new(Typed::new(ShellInputTool(shells.clone()))),
             Arc::new(Typed::new(ShellWaitTool(shells.clone()))),
         ];
-        Self::from_tools(tools, Arc::new(Commands { jobs, shells }))
+        Self::from_tools(tools, Arc::new(Commands { jobs, shells, hosts }))
     }
 }
 
@@ -53,6 +56,8 @@ impl Toolbox {
 struct Commands {
     jobs: JobTable,
     shells: LastingShells,
+    /// Answers about the hosts that commands may reach.
+    hosts: HostAnswers,
 }
 
 impl Background for Commands {
@@ -89,6 +94,7 @@ impl Background for Commands {
     }
 
     fn shutdown<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, ()> {
+        self.hosts.forget(session);
         Box::pin(async move {
             self.shells.shutdown(session).await;
             self.jobs.shutdown(session).await;

@@ -26,6 +26,8 @@ mod blocking_work;
 #[cfg(feature = "builtin")]
 mod builtin;
 #[cfg(feature = "builtin")]
+mod command_changes;
+#[cfg(feature = "builtin")]
 mod document_reader;
 #[cfg(feature = "builtin")]
 mod environment;
@@ -34,6 +36,8 @@ mod failure;
 mod files;
 #[cfg(feature = "builtin")]
 mod finish;
+#[cfg(feature = "builtin")]
+mod host_proxy;
 #[cfg(feature = "builtin")]
 mod long_result;
 #[cfg(feature = "builtin")]
@@ -70,6 +74,8 @@ pub use bash::{
     is_in_a_call, kill_all_commands, own_command_mark, refused_link, refused_reading,
 };
 #[cfg(feature = "builtin")]
+pub use command_changes::CommandRewind;
+#[cfg(feature = "builtin")]
 pub use document_reader::DocumentReader;
 #[cfg(feature = "builtin")]
 pub use environment::{ProgramEnvironment, WithheldVariable};
@@ -78,6 +84,8 @@ pub use failure::ToolFailure;
 pub use files::{
     LARGEST_NOTEBOOK, LONGEST_PICTURE_SIDE, SavedFiles, is_named_as_notebook, notebook_markdown,
 };
+#[cfg(feature = "builtin")]
+pub use host_proxy::run_beside_proxy;
 #[cfg(feature = "builtin")]
 pub use long_result::shortened;
 #[cfg(feature = "builtin")]

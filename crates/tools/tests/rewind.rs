@@ -19,7 +19,7 @@ use agentx_runtime::{
     BoxFuture, FactRecorder, PlannedFile, RestoreConflict, RestoreEffect, RestorePlan, RestoreReport,
     RestoreRequest, RuntimeError,
 };
-use agentx_tools::{plan_restore, restore};
+use agentx_tools::{CommandRewind, ToolOptions, plan_restore, restore};
 use agentx_types::{Envelope, EnvironmentEvent, SessionId, ToolStatus};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -45,7 +45,11 @@ impl FactRecorder for Session {
 
 impl Session {
     fn new() -> Self {
-        let place = Place::new();
+        Self::with(ToolOptions::default())
+    }
+
+    fn with(options: ToolOptions) -> Self {
+        let place = Place::with(options);
         let session = Self {
             place,
             facts: Mutex::default(),
@@ -224,6 +228,81 @@ async fn what_the_agent_did_after_a_restore_is_not_undone_with_it_without_a_word
     }
     session.restore(&session.plan(restored).await, true).await;
     assert_eq!(session.on_disk("one").as_deref(), Some("after\n"));
+}
+
+/// A session whose commands are watched.
+fn watched() -> (Session, tempfile::TempDir) {
+    let shadow = tempfile::tempdir().unwrap();
+    let mut options = ToolOptions::default();
+    options.bash.rewind = Some(CommandRewind::new(shadow.path().to_owned()));
+    (Session::with(options), shadow)
+}
+
+#[tokio::test]
+async fn what_a_command_changed_goes_back_too() {
+    let (session, _shadow) = watched();
+    session.place.write("changed", "before\n");
+    session.place.write("removed", "before\n");
+    session.place.write("moved", "before\n");
+    let input = session.say();
+    let line =
+        "echo after > changed; rm removed; mkdir -p made/deep; echo new > made/deep/file; mv moved away";
+    session.call("bash", json!({"command": line})).await;
+    let plan = session.plan(input).await;
+    let names: Vec<&str> = plan.files.iter().map(|file| file.shown.as_str()).collect();
+    assert_eq!(names, ["away", "changed", "made/deep/file", "moved", "removed"]);
+    // Somebody else may have made the changes meanwhile, so that a person is asked.
+    let is_asked = |file: &PlannedFile| matches!(file.doubt, Some(RestoreConflict::DuringCommand { .. }));
+    assert!(plan.files.iter().all(is_asked), "{plan:?}");
+    let report = session.restore(&plan, true).await;
+    assert!(report.failed.is_empty(), "{report:?}");
+    for name in ["changed", "removed", "moved"] {
+        assert_eq!(session.on_disk(name).as_deref(), Some("before\n"), "{name}");
+    }
+    assert!(!session.path("away").exists() && !session.path("made").exists());
+    // The command is still told among what a rewind does not undo, with what becomes of its files.
+    let history = session.history();
+    let effect = history.irreversible_since(input).next().unwrap();
+    assert_eq!((effect.files, effect.files_not_kept), (Some(5), 0));
+    // The undo of the restore is the state that the command left.
+    session
+        .restore(&session.plan(report.seq.unwrap()).await, true)
+        .await;
+    assert_eq!(session.on_disk("changed").as_deref(), Some("after\n"));
+    assert_eq!(session.on_disk("removed"), None);
+}
+
+#[tokio::test]
+async fn what_somebody_else_changed_since_a_command_is_asked_about() {
+    let (session, _shadow) = watched();
+    session.place.write("file", "before\n");
+    let input = session.say();
+    session
+        .call("bash", json!({"command": "echo after > file"}))
+        .await;
+    session.outside("file", Some("theirs\n"));
+    let plan = session.plan(input).await;
+    assert!(matches!(
+        file(&plan, "file").doubt,
+        Some(RestoreConflict::ChangedSince { .. })
+    ));
+    session.restore(&plan, false).await;
+    assert_eq!(session.on_disk("file").as_deref(), Some("theirs\n"));
+}
+
+#[tokio::test]
+async fn commands_are_not_watched_unless_the_options_say_so() {
+    let session = Session::new();
+    session.place.write("file", "before\n");
+    let input = session.say();
+    session
+        .call("bash", json!({"command": "echo after > file"}))
+        .await;
+    assert!(session.plan(input).await.files.is_empty());
+    assert_eq!(
+        session.history().irreversible_since(input).next().unwrap().files,
+        None
+    );
 }
 
 /// A script's call of `write` leaves the same record as a call of the model.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use agentx::history::{PastInput, Restoring, SessionHistory};
+use agentx::history::{IrreversibleEffect, PastInput, Restoring, SessionHistory};
 use agentx::runtime::{PlannedFile, RestoreConflict, RestoreEffect, RestorePlan, RestoreReport};
 use agentx::types::{ContentPart, SessionId};
 
@@ -151,8 +151,9 @@ pub fn plan_of_files(
     }
     for done in beyond.iter().take(NAMED) {
         let what = format!(
-            "{}  {}",
+            "{}{}  {}",
             visible(&done.tool),
+            of_files(done),
             call_summary(&done.tool, &done.input)
         );
         text.push_str(&format!("  · {}\n", cut(&what, width.saturating_sub(5))));
@@ -161,6 +162,18 @@ pub fn plan_of_files(
         text.push_str(&format!("  · and {} more\n", beyond.len() - NAMED));
     }
     text
+}
+
+/// Says of a command whether its changes of files go back.
+fn of_files(done: &IrreversibleEffect) -> String {
+    match (done.files, done.files_not_kept) {
+        (None, _) => String::new(),
+        (Some(_), 0) => " (but its changes of files go back)".to_owned(),
+        (Some(_), left) => format!(
+            " (its changes of files go back, but not those of {} beyond a limit)",
+            counted(left, "file")
+        ),
+    }
 }
 
 fn one_file(file: &PlannedFile, style: AnsiStyle, width: usize) -> String {
@@ -198,6 +211,9 @@ pub fn in_words(doubt: &RestoreConflict) -> String {
             format!("somebody else also changed it before event {seq}; that change is lost too")
         }
         RestoreConflict::ChangedByAgent { seq } => format!("changed by the agent since, at event {seq}"),
+        RestoreConflict::DuringCommand { seq } => {
+            format!("changed while a command ran, at event {seq}: by it, or by somebody else meanwhile")
+        }
         RestoreConflict::NotKnown => "unknown whether it changed since the agent wrote it".to_owned(),
         RestoreConflict::Outside => "it is outside the workspace".to_owned(),
     }

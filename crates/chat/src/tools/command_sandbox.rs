@@ -7,9 +7,10 @@ use std::path::Path;
 use agentx::config::Settings;
 use agentx::node::{command_sandbox, program_environment};
 use agentx::sandbox::{
-    CommandPlace, SandboxError, SandboxLauncher, SandboxMode, SandboxPolicy, SandboxStep, hidden_variables,
-    promises,
+    CommandPlace, HostPattern, SandboxError, SandboxLauncher, SandboxMode, SandboxNetwork, SandboxPolicy,
+    SandboxStep, SandboxedCommand, hidden_variables, promises,
 };
+use agentx::tools::run_beside_proxy;
 use serde_json::{Value, json};
 
 use crate::error::ChatError;
@@ -108,10 +109,13 @@ pub(crate) fn summary(settings: &Settings, launcher: &SandboxLauncher) -> String
             Some(why) => format!("{step} does not work here: {why}"),
         })
         .collect();
-    let network = if settings.sandbox.network {
-        "with"
-    } else {
-        "without"
+    let network = match settings.sandbox.network {
+        SandboxNetwork::On => "with a network",
+        SandboxNetwork::Off => "without a network",
+        SandboxNetwork::Hosts => "with the hosts of `sandbox.hosts` as their network",
+        SandboxNetwork::Ask => {
+            "with the hosts of `sandbox.hosts`, and those that you allow, as their network"
+        }
     };
     let now = match (settings.sandbox.mode, launcher.step_in(&settings.workspace)) {
         (SandboxMode::None, _) => "none: commands run without a sandbox (`sandbox.mode` is none)".to_owned(),
@@ -124,7 +128,7 @@ pub(crate) fn summary(settings: &Settings, launcher: &SandboxLauncher) -> String
             "none: no step works on this machine, and `sandbox.best_effort` allows running without one"
                 .to_owned()
         }
-        (_, Ok(step)) => format!("{step}: commands of `bash` run in a sandbox, {network} a network"),
+        (_, Ok(step)) => format!("{step}: commands of `bash` run in a sandbox, {network}"),
         (_, Err(error)) => format!("commands do not run: {error}"),
     };
     format!("{now}\n{}", here.join("\n"))
@@ -196,22 +200,11 @@ pub fn run_held(
         .command(Path::new(program), &words, place)
         .map_err(|error| refused(&error))?;
     let is_held = held.is_some();
+    let has_proxy = held.as_ref().is_some_and(|held| held.policy.proxy);
     if !is_held && settings.sandbox.mode == SandboxMode::Everyday {
         console.say("it runs without a sandbox, because none works here: see `agentx sandbox show`\n");
     }
-    let mut command = match held {
-        Some(held) => {
-            let held = held.locked_by_itself();
-            let mut command = std::process::Command::new(held.program);
-            command.args(held.arguments);
-            command
-        }
-        None => {
-            let mut command = std::process::Command::new(program);
-            command.args(&words[1..]);
-            command
-        }
-    };
+    let mut command = started(held, program, &words[1..]);
     let variables = program_environment(settings);
     command
         .current_dir(&settings.workspace)
@@ -223,7 +216,53 @@ pub fn run_held(
         }
     }
     console.finish()?;
+    if has_proxy {
+        return run_by_proxy(command, launcher.profile().hosts.clone(), console);
+    }
     become_command(&mut command, &program.to_string_lossy())
+}
+
+/// Returns the process to start: the helper, or the program itself if nothing holds it.
+fn started(held: Option<SandboxedCommand>, program: &OsStr, words: &[&OsStr]) -> std::process::Command {
+    match held {
+        Some(held) => {
+            let held = held.locked_by_itself();
+            let mut command = std::process::Command::new(held.program);
+            command.args(held.arguments);
+            command
+        }
+        None => {
+            let mut command = std::process::Command::new(program);
+            command.args(words);
+            command
+        }
+    }
+}
+
+/// Runs a command whose network is a proxy in this process, which therefore stays. This process ends as the
+/// command does.
+#[cfg(unix)]
+fn run_by_proxy(
+    command: std::process::Command,
+    hosts: Vec<HostPattern>,
+    console: &mut Console,
+) -> Result<Exit, ChatError> {
+    use std::os::unix::process::ExitStatusExt as _;
+    let ran = run_beside_proxy(command, hosts);
+    let (status, refused) = ran.map_err(|error| ChatError::usage(format!("the command: {error}"), HINT))?;
+    if let Some(host) = refused {
+        console.say(&format!(
+            "the sandbox let it not reach {}: `sandbox.hosts` has to name it\n",
+            visible(&host)
+        ));
+    }
+    let by_signal = status.signal().map(|signal| 128 + signal);
+    std::process::exit(status.code().or(by_signal).unwrap_or(1))
+}
+
+#[cfg(not(unix))]
+fn run_by_proxy(_: std::process::Command, _: Vec<HostPattern>, _: &mut Console) -> Result<Exit, ChatError> {
+    Err(ChatError::usage("the sandbox works only on Linux", ""))
 }
 
 #[cfg(unix)]

@@ -4,7 +4,7 @@
 
 use crate::layers::choices::{
     APPROVALS, ASK_USER, AUTHS, CACHE_TTLS, DURABILITIES, EDIT_KEYS, JUDGES, LEVELS, LINKS, MEMORY_ACCEPTS,
-    NOTICES, ON_OR_OFF, READING_COMMANDS, REASONING_FIELDS, RISK_POLICIES, RISKS, SANDBOXES, SEARCH_ENGINES,
+    NETWORKS, NOTICES, READING_COMMANDS, REASONING_FIELDS, RISK_POLICIES, RISKS, SANDBOXES, SEARCH_ENGINES,
     STUCK_MODES, THEMES, THINKING, UNKNOWN_RISKS, YES_OR_NO,
 };
 use crate::layers::former_keys::FORMER_KEYS;
@@ -139,9 +139,15 @@ pub const KEYS: &[SettingSpec] = &[
     key("tools.browser", ValueKind::Choice(YES_OR_NO), Never, Some("false"), "whether to offer the tools `browser_*`, which drive Chromium; docs/BROWSER.md has them"),
     key("sandbox.mode", ValueKind::Choice(SANDBOXES), Tighten, Some("none"), "the sandbox for commands of `bash`: none, Landlock or namespaces; `auto` takes the strongest one that works, `everyday` takes namespaces if they work and otherwise none"),
     key("sandbox.best_effort", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether to run commands even if the sandbox does not fully work on this machine"),
-    key("sandbox.network", ValueKind::Choice(ON_OR_OFF), Tighten, None, "whether commands in the sandbox have a network; `on` by default with `sandbox.mode: everyday`, otherwise `off`"),
+    key("sandbox.network", ValueKind::Choice(NETWORKS), Tighten, None, "whether commands in the sandbox have a network: `on`; `hosts` for those of `sandbox.hosts` alone; `ask` to be asked about others; or `off`. `on` by default with `sandbox.mode: everyday`, otherwise `off`"),
+    key("sandbox.hosts", ValueKind::Names("crates.io, *.crates.io"), Never, None, "hosts that commands in the sandbox reach with `sandbox.network: hosts` or `ask`: `crates.io`, `*.crates.io`, `localhost:8080`, `10.0.0.1`; an address that is not of the public internet has to be named itself"),
     key("sandbox.read", ValueKind::Names("~/notes"), Never, None, "files and directories that commands in the sandbox can read, besides the system and the toolchains"),
     key("sandbox.write", ValueKind::Names("~/build"), Never, None, "files and directories that commands in the sandbox can write, besides the workspace"),
+    key("rewind.commands", ValueKind::Choice(YES_OR_NO), Never, Some("false"), "whether a rewind also restores the files of the workspace that commands of `bash` changed; their contents are then kept in `data_dir`"),
+    key("rewind.ignored_files", ValueKind::Choice(YES_OR_NO), Never, Some("false"), "whether that includes files that Git ignores"),
+    key("rewind.max_files", ValueKind::Count, Never, Some("20000"), "maximum number of files of a workspace that are kept for that; of a workspace with more than twice as many none is"),
+    key("rewind.max_file_bytes", ValueKind::Count, Never, Some("1048576"), "maximum size of such a file, in bytes"),
+    key("rewind.max_bytes", ValueKind::Count, Never, Some("268435456"), "maximum size of all such files of a workspace, in bytes"),
     key("secrets.redact", ValueKind::Choice(YES_OR_NO), Never, Some("true"), "whether to replace secrets, and keys in their published form, before anything is recorded, shown or sent to a model"),
     key("secrets.names", ValueKind::Names("SIGNING_SEED"), Never, None, "additional variables of the environment or of `.env` files to treat as secrets"),
     key("secrets.ignore", ValueKind::Names("PUBLIC_KEY"), Never, None, "variables that are not secrets although their names look like secrets"),

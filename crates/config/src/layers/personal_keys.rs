@@ -6,6 +6,7 @@
 use crate::layers::keys::{SettingPath, WorkspaceMay};
 
 const SANDBOX: &str = "only your own settings may let the sandbox reach more";
+const REWIND: &str = "only your own settings may say which files are kept for a rewind";
 const ANALYZERS: &str = "only your own settings may name analyzers of risk, or let one allow calls";
 const SECRETS: &str = "only your own settings may say what is replaced as a secret";
 const ELSEWHERE: &str = "only your own settings may set where sessions and logs are kept";
@@ -29,6 +30,7 @@ pub(crate) fn why_personal(path: &SettingPath) -> Option<&'static str> {
         .is_some_and(|spec| spec.workspace_may == WorkspaceMay::Never);
     let why = match path.0.first().map(String::as_str) {
         Some("mcp") => SERVERS,
+        Some("rewind") => REWIND,
         Some("sandbox") => SANDBOX,
         Some("security" | "analyzers") => ANALYZERS,
         Some("secrets") => SECRETS,

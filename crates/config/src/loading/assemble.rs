@@ -25,6 +25,7 @@ use crate::settings::condense;
 use crate::settings::day_limit;
 use crate::settings::memory;
 use crate::settings::quotas;
+use crate::settings::rewind;
 use crate::settings::sandbox;
 use crate::settings::security;
 use crate::settings::stuck;
@@ -71,7 +72,8 @@ pub(crate) fn settings(
         approval: get.approval(),
         rules: get.rules(trust_dir),
         tools: get.tools(),
-        sandbox: sandbox::settings(&get),
+        rewind: rewind::settings(&get),
+        sandbox: sandbox::settings(&get, mistakes),
         secrets: secrets(&get),
         memory: memory::settings(&get),
         mcp: mcp::servers(&get, lookup, mistakes),

@@ -10,6 +10,7 @@ pub(crate) mod day_limit;
 pub(crate) mod guarded_files;
 pub(crate) mod memory;
 pub(crate) mod quotas;
+pub(crate) mod rewind;
 pub(crate) mod sandbox;
 pub(crate) mod security;
 pub(crate) mod stuck;
@@ -20,7 +21,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use agentx_llm::Catalog;
-use agentx_sandbox::SandboxMode;
+use agentx_sandbox::{HostPattern, SandboxMode, SandboxNetwork};
 use agentx_types::{
     ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, ScriptedAnswer,
     SecuritySettings, StuckSettings, ToolSearch,
@@ -78,6 +79,8 @@ pub struct Settings {
     pub rules: Vec<Rule>,
     /// The offered tools, and their limits.
     pub tools: ToolSettings,
+    /// The changes of commands that a rewind restores.
+    pub rewind: RewindSettings,
     /// The sandbox for commands.
     pub sandbox: SandboxSettings,
     /// The settings of secrets: the values to replace.
@@ -209,6 +212,33 @@ pub struct SecretSettings {
     pub ignore: Vec<String>,
 }
 
+/// The changes of commands that a rewind restores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RewindSettings {
+    /// Whether it restores any. `false` by default.
+    pub commands: bool,
+    /// Whether files that Git ignores are included. `false` by default.
+    pub ignored_files: bool,
+    /// The most files of a workspace: 20,000.
+    pub max_files: u64,
+    /// The largest file, in bytes: 1 MiB.
+    pub max_file_bytes: u64,
+    /// The most bytes of all files of a workspace: 256 MiB.
+    pub max_bytes: u64,
+}
+
+impl Default for RewindSettings {
+    fn default() -> Self {
+        Self {
+            commands: false,
+            ignored_files: false,
+            max_files: 20_000,
+            max_file_bytes: 1 << 20,
+            max_bytes: 256 << 20,
+        }
+    }
+}
+
 /// The sandbox of `bash` and `job`, and the files and hosts that their commands may reach.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SandboxSettings {
@@ -216,8 +246,10 @@ pub struct SandboxSettings {
     pub mode: SandboxMode,
     /// Whether commands run although the step, or a part of it, does not work here. `false` by default.
     pub best_effort: bool,
-    /// Whether commands have a network. By default only in the mode `everyday`.
-    pub network: bool,
+    /// The network of commands. By default that of this machine in the mode `everyday`, otherwise none.
+    pub network: SandboxNetwork,
+    /// The hosts that commands reach if a proxy decides host by host.
+    pub hosts: Vec<HostPattern>,
     /// Files and directories, absolute, that can be read besides the system and the toolchains.
     pub read: Vec<PathBuf>,
     /// Files and directories, absolute, that can be written besides the workspace.

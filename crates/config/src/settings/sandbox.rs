@@ -3,29 +3,52 @@
 
 use std::path::PathBuf;
 
-use agentx_sandbox::SandboxMode;
+use agentx_sandbox::{HostPattern, SandboxMode, SandboxNetwork};
 
-use crate::layers::getter::SettingsGetter;
+use crate::layers::getter::{SettingsGetter, mistake};
 use crate::layers::keys::SettingPath;
+use crate::mistake::ConfigMistake;
 use crate::settings::SandboxSettings;
 
 /// The settings of all layers.
-pub(crate) fn settings(get: &SettingsGetter<'_>) -> SandboxSettings {
+pub(crate) fn settings(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) -> SandboxSettings {
     let text = |key: &str| get.text(key);
     let mode = text("sandbox.mode").and_then(|word| SandboxMode::parse(&word));
     let mode = mode.unwrap_or_default();
     // A sandbox that somebody chose has no network unless they want one.
-    let network = match text("sandbox.network").as_deref() {
-        Some(word) => word == "on",
-        None => mode == SandboxMode::Everyday,
-    };
+    let network = text("sandbox.network").and_then(|word| SandboxNetwork::parse(&word));
+    let network = network.unwrap_or(match mode {
+        SandboxMode::Everyday => SandboxNetwork::On,
+        SandboxMode::None | SandboxMode::Auto | SandboxMode::Step(_) => SandboxNetwork::Off,
+    });
     SandboxSettings {
         mode,
         best_effort: text("sandbox.best_effort").as_deref() == Some("true"),
         network,
+        hosts: hosts(get, mistakes),
         read: paths(get, "sandbox.read"),
         write: paths(get, "sandbox.write"),
     }
+}
+
+/// The hosts that commands reach through the proxy. An entry that names no host is a mistake.
+fn hosts(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Vec<HostPattern> {
+    let path = SettingPath::dotted("sandbox.hosts");
+    let mut hosts = Vec::new();
+    for name in get.names(&path).unwrap_or_default() {
+        match HostPattern::parse(&name) {
+            Some(pattern) => hosts.push(pattern),
+            None => {
+                let what = format!(
+                    "sandbox.hosts: {name:?} names no host; write crates.io, *.crates.io, localhost:8080 or 10.0.0.1"
+                );
+                if let Some(origin) = get.merged.origin(&path) {
+                    mistakes.push(mistake(origin, "sandbox.hosts", what, None));
+                }
+            }
+        }
+    }
+    hosts
 }
 
 fn paths(get: &SettingsGetter<'_>, key: &str) -> Vec<PathBuf> {

@@ -1,7 +1,7 @@
 //! Finds the stricter of two values of a setting, because a folder that is not trusted may only make things
 //! stricter.
 
-use agentx_sandbox::SandboxMode;
+use agentx_sandbox::{SandboxMode, SandboxNetwork};
 
 use crate::layers::MergedSettings;
 use crate::layers::keys::SettingPath;
@@ -114,7 +114,7 @@ fn is_stricter_sandbox(path: &SettingPath, new: &str, old: &str) -> bool {
     let strictness = |word: &str| match key {
         Some("mode") => SandboxMode::WORDS.iter().position(|known| *known == word),
         Some("best_effort") => ["true", "false"].iter().position(|known| *known == word),
-        Some("network") => ["on", "off"].iter().position(|known| *known == word),
+        Some("network") => SandboxNetwork::WORDS.iter().position(|known| *known == word),
         _ => None,
     };
     strictness(new)
@@ -192,7 +192,9 @@ mod tests {
         let network = SettingPath::dotted("sandbox.network");
         let word = |word: &str| Value::Text(word.into());
         assert!(is_stricter_than_unset(&network, &word("off")));
-        assert!(!is_stricter_than_unset(&network, &word("on")));
+        for looser in ["hosts", "ask", "on"] {
+            assert!(!is_stricter_than_unset(&network, &word(looser)), "{looser}");
+        }
     }
 
     #[test]
@@ -201,7 +203,7 @@ mod tests {
             |key: &str, new: &str, old: &str| is_stricter_sandbox(&SettingPath::dotted(key), new, old);
         for (key, words) in [
             ("sandbox.mode", SandboxMode::WORDS),
-            ("sandbox.network", &["on", "off"]),
+            ("sandbox.network", SandboxNetwork::WORDS),
             ("sandbox.best_effort", &["true", "false"]),
         ] {
             for (at, new) in words.iter().enumerate() {

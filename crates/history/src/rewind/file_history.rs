@@ -9,6 +9,9 @@ use serde_json::Value;
 /// Says of a change that a restore made it, and no tool.
 pub(super) const RESTORE: &str = "rewind";
 
+/// The tool whose outcome lists the files that its command changed, as far as they are kept.
+pub(super) const COMMANDS: &str = "bash";
+
 /// The state of a path at some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileVersion {
@@ -123,6 +126,13 @@ impl FileHistory {
         changes.any(|change| events.contains(&change.seq) && change.by != RESTORE)
     }
 
+    /// The first change since this event that was found after a command. Somebody else may have made it while
+    /// the command ran.
+    pub fn change_by_command_since(&self, seq: u64) -> Option<&FileChange> {
+        let mut changes = self.changes.iter();
+        changes.find(|change| change.seq >= seq && change.by == COMMANDS)
+    }
+
     /// The first change since this event that found another version than the previous change had left:
     /// somebody else changed the file in between.
     pub fn foreign_since(&self, seq: u64) -> Option<&FileChange> {
@@ -144,7 +154,7 @@ impl FileHistory {
     }
 }
 
-/// Returns the file and its change, from the outcome of `write` or `edit`.
+/// Returns the file and its change, from the outcome of `write` or `edit`, or an entry of that of `bash`.
 pub(super) fn change_of(
     details: &Value,
     tool: &str,
@@ -152,9 +162,13 @@ pub(super) fn change_of(
 ) -> Option<(String, FileChange)> {
     let path = details.get("path")?.as_str()?;
     let created = details.get("created")?.as_bool()?;
+    let removed = details
+        .get("removed")
+        .and_then(Value::as_bool)
+        .unwrap_or_default();
     let number = |key: &str| details.get(key).and_then(Value::as_u64);
-    let mode = number("mode").and_then(|mode| u32::try_from(mode).ok());
-    let file = |key: &str| match details.get(key).and_then(Value::as_str) {
+    let mode = |key: &str| number(key).and_then(|mode| u32::try_from(mode).ok());
+    let file = |key: &str, mode: Option<u32>| match details.get(key).and_then(Value::as_str) {
         Some(blob) => FileVersion::File(FileImage {
             blob: BlobId::new(blob),
             mode,
@@ -168,9 +182,13 @@ pub(super) fn change_of(
         before: if created {
             FileVersion::Absent
         } else {
-            file("pre_image")
+            file("pre_image", mode("pre_mode").or(mode("mode")))
         },
-        after: file("post_image"),
+        after: if removed {
+            FileVersion::Absent
+        } else {
+            file("post_image", mode("mode"))
+        },
         confirmed: true,
         made: texts(details.get("directories")),
     };

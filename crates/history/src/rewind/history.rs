@@ -9,10 +9,10 @@ use agentx_types::{
     EnvironmentEvent, FileFailed, FileImage, FilesRestoring, MessageId, SessionId, Source, Timestamp,
     ToolCallId, ToolResult, ToolStatus,
 };
-use serde::Serialize;
 use serde_json::Value;
 
-use super::file_history::{FileChange, FileHistory, FileVersion, RESTORE, change_of};
+use super::file_history::{COMMANDS, FileChange, FileHistory, FileVersion, RESTORE, change_of};
+use super::past::{IrreversibleEffect, IrreversibleEffects, PastInput};
 use super::restorings::Restoring;
 
 /// The tools whose outcome describes their changes of files. Names of tools are unique, so no other tool can
@@ -28,60 +28,6 @@ const OF_MACHINE: [&str; 6] = [
     "recall",
     "wait",
 ];
-
-/// A message of a person.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PastInput {
-    /// The number of the input, from 1.
-    pub number: usize,
-    /// The `seq` of the event that recorded it.
-    pub seq: u64,
-    /// The message.
-    pub message_id: MessageId,
-    /// The time.
-    pub at: Timestamp,
-    /// The texts of the message.
-    pub texts: Vec<String>,
-    /// Whether it has no content: after a run that failed, such an input calls the model again, as `/retry`
-    /// does.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub retry: bool,
-    /// Whether the agent was working when it was sent. Going back to before it keeps the part of that answer
-    /// that had come by then.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub amid: bool,
-    /// Whether a part of that answer had come by then.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub received: bool,
-}
-
-/// An effect that a rewind does not undo.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct IrreversibleEffect {
-    /// The event that records its end.
-    pub seq: u64,
-    /// The tool.
-    pub tool: String,
-    /// The arguments.
-    pub input: Value,
-    /// The time of its beginning.
-    pub from: Timestamp,
-    /// The time of its end.
-    pub until: Timestamp,
-}
-
-/// The effects that a rewind to before an event would not undo.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct IrreversibleEffects {
-    /// Inputs, that one included.
-    pub inputs: usize,
-    /// Messages of people and of the model.
-    pub messages: usize,
-    /// Files that were changed.
-    pub files: Vec<String>,
-    /// The number of effects that cannot be undone.
-    pub beyond: usize,
-}
 
 /// A call that runs.
 struct StartedCall {
@@ -218,6 +164,9 @@ impl SessionHistory {
             }
             return;
         }
+        if let (COMMANDS, Some(details)) = (call.name.as_str(), &result.details) {
+            self.changed_by_command(details, fact);
+        }
         let was_run = !matches!(
             result.status,
             ToolStatus::Denied | ToolStatus::Refused | ToolStatus::Invalid
@@ -227,12 +176,17 @@ impl SessionHistory {
             None => OF_MACHINE.contains(&call.name.as_str()),
         };
         if was_run && !harmless {
+            let watched = result.details.as_ref().filter(|_| call.name == COMMANDS);
             self.beyond.push(IrreversibleEffect {
                 seq: fact.seq,
                 tool: call.name,
                 input: call.input,
                 from: call.from,
                 until: fact.at,
+                files: watched.and_then(|details| Some(details.get("changes")?.as_array()?.len())),
+                files_not_kept: watched
+                    .and_then(|details| details.get("changes_not_kept")?.as_u64())
+                    .unwrap_or_default(),
             });
         }
     }
@@ -245,6 +199,29 @@ impl SessionHistory {
         let tool = details.get("tool").and_then(Value::as_str).unwrap_or_default();
         if CHANGERS.contains(&tool) {
             self.changed(details, tool, fact);
+        }
+        if tool == COMMANDS {
+            self.changed_by_command(details, fact);
+        }
+    }
+
+    /// The files that a command changed. One that is as the latest change left it was changed by that: a tool
+    /// that ran at the same time.
+    fn changed_by_command(&mut self, details: &Value, fact: &Envelope<EnvironmentEvent>) {
+        let changes = details.get("changes").and_then(Value::as_array);
+        for details in changes.into_iter().flatten() {
+            let Some((path, change)) = change_of(details, COMMANDS, fact) else {
+                continue;
+            };
+            let trail = self.files.entry(path).or_default();
+            let is_known = trail.changes.last().is_some_and(|last| {
+                last.confirmed
+                    && ![&last.after, &change.after].contains(&&FileVersion::Unknown)
+                    && last.after.blob() == change.after.blob()
+            });
+            if !is_known {
+                trail.changes.push(change);
+            }
         }
     }
 

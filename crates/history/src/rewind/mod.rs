@@ -6,10 +6,12 @@ mod branches;
 mod file_history;
 mod history;
 mod latest_restoring;
+mod past;
 mod restorings;
 
 pub use branches::{BranchFile, BranchSide, BranchTurn, Branches, branches_of, changes_of};
 pub use file_history::{FileChange, FileHistory, FileVersion};
-pub use history::{IrreversibleEffect, IrreversibleEffects, PastInput, SessionHistory, history_of};
+pub use history::{SessionHistory, history_of};
 pub use latest_restoring::{latest_restoring, plan_undo};
+pub use past::{IrreversibleEffect, IrreversibleEffects, PastInput};
 pub use restorings::Restoring;

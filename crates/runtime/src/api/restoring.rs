@@ -52,6 +52,11 @@ pub enum RestoreConflict {
         /// The event of the latest such change.
         seq: u64,
     },
+    /// It changed while a command of the session ran, which may have been the command or somebody else.
+    DuringCommand {
+        /// The event of the first such change.
+        seq: u64,
+    },
     /// The session does not record the file's last state.
     NotKnown,
     /// The file is outside the workspace.

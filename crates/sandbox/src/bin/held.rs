@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use agentx_sandbox::{CommandPlace, SandboxLauncher, SandboxMode, SandboxProfile};
+use agentx_sandbox::{CommandPlace, SandboxLauncher, SandboxMode, SandboxNetwork, SandboxProfile};
 
 fn main() -> ExitCode {
     if let Some(ended) = agentx_sandbox::act_as_helper() {
@@ -39,7 +39,10 @@ fn held(words: &[OsString]) -> Result<Command, String> {
         cargo_home: variable("CARGO_HOME"),
         rustup_home: variable("RUSTUP_HOME"),
         program_directories: std::env::split_paths(&path).collect(),
-        network: variable("HELD_NETWORK").is_some(),
+        network: match std::env::var("HELD_NETWORK") {
+            Ok(word) => SandboxNetwork::parse(&word).ok_or("no such network")?,
+            Err(_) => SandboxNetwork::Off,
+        },
         ..SandboxProfile::default()
     };
     let place = CommandPlace {

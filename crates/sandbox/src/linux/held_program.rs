@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
+use super::proxy_door::ProxyDoor;
 use crate::{HELPER_FAILED, SandboxError, SandboxPolicy, SandboxStep, hidden_variables};
 
 /// The program that the helper executes.
@@ -44,8 +45,12 @@ fn temporary_of(policy: &SandboxPolicy) -> &Path {
     }
 }
 
-/// Executes the program. Returns why that failed.
-pub(super) fn execute(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxError {
+/// Executes the program, with the variables of its proxy if it has one. Returns why that failed.
+pub(super) fn execute(
+    program: &HeldProgram,
+    policy: &SandboxPolicy,
+    door: Option<&ProxyDoor>,
+) -> SandboxError {
     let in_environment = |command: &mut Command| {
         for name in hidden_variables() {
             command.env_remove(name);
@@ -53,6 +58,9 @@ pub(super) fn execute(program: &HeldProgram, policy: &SandboxPolicy) -> SandboxE
         let temporary = temporary_of(policy);
         for name in ["TMPDIR", "TEMP", "TMP"] {
             command.env(name, temporary);
+        }
+        if let Some(door) = door {
+            door.set_variables(command);
         }
     };
     let mut command = Command::new(&program.file);

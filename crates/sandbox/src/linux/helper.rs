@@ -14,6 +14,8 @@ use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
 use super::held_program::{DEVICES, HeldProgram, execute, fail};
 use super::landlock::LandlockRules;
+use super::proxy_door::{ProxyDoor, take_control};
+use super::seccomp::InternetSockets;
 use super::{namespace, restrictions};
 use crate::helper_words::{RUN, RUN_LOCKED};
 use crate::{SandboxError, SandboxPolicy, SandboxStep, temporary};
@@ -61,16 +63,23 @@ fn run(mut arguments: impl Iterator<Item = OsString>, is_locked: bool) -> Result
         arg0,
         arguments: arguments.collect(),
     };
+    let control = policy.proxy.then(take_control).transpose()?;
     let temporary = &policy.paths.temporary;
     temporary::make(temporary)?;
     let lock = is_locked.then(|| temporary::locked(temporary)).transpose()?;
     match policy.step {
         SandboxStep::None => {
             keep_open(lock.as_ref())?;
-            Err(execute(&program, &policy))
+            Err(execute(&program, &policy, None))
         }
-        SandboxStep::Landlock => Err(by_landlock(&program, &policy, lock.as_ref())),
-        SandboxStep::Namespace => Err(namespace::enter(&program, &policy, lock)),
+        SandboxStep::Landlock => {
+            // Other programs of this machine reach the door, too.
+            let door = control
+                .map(|control| ProxyDoor::open(control, true))
+                .transpose()?;
+            Err(by_landlock(&program, &policy, lock.as_ref(), door.as_ref()))
+        }
+        SandboxStep::Namespace => Err(namespace::enter(&program, &policy, lock, control)),
     }
 }
 
@@ -84,11 +93,22 @@ fn keep_open(lock: Option<&File>) -> Result<(), SandboxError> {
 }
 
 /// The step `landlock`: this process becomes the command.
-fn by_landlock(program: &HeldProgram, policy: &SandboxPolicy, lock: Option<&File>) -> SandboxError {
+fn by_landlock(
+    program: &HeldProgram,
+    policy: &SandboxPolicy,
+    lock: Option<&File>,
+    door: Option<&ProxyDoor>,
+) -> SandboxError {
+    let internet = match (policy.network, door) {
+        (true, _) => InternetSockets::All,
+        (false, Some(_)) => InternetSockets::Tcp,
+        (false, None) => InternetSockets::None,
+    };
     let held = || {
         restrictions::limit(&policy.limits, policy.step)?;
         restrictions::give_up_privileges()?;
         keep_open(lock)?;
+        door.map(ProxyDoor::keep_open).transpose()?;
         let paths = &policy.paths;
         let devices = DEVICES.iter().map(Path::new);
         let write = paths.write.iter().map(AsRef::as_ref);
@@ -97,12 +117,13 @@ fn by_landlock(program: &HeldProgram, policy: &SandboxPolicy, lock: Option<&File
             write: write.chain(devices).chain([paths.temporary.as_path()]).collect(),
             hidden: &paths.hidden,
             network: policy.network,
+            port: door.map(|door| door.port),
         };
         restrictions::hold_by_landlock(&rules, policy.step, !policy.best_effort)?;
-        restrictions::hold_by_filter(policy.step, policy.network)
+        restrictions::hold_by_filter(policy.step, internet)
     };
     match held() {
-        Ok(()) => execute(program, policy),
+        Ok(()) => execute(program, policy, door),
         Err(error) => error,
     }
 }

@@ -3,8 +3,8 @@
 //!
 //! Each function takes borrowed values whose lengths the compiler knows, makes one system call (or the few
 //! that belong together), and returns its error. Nothing here makes decisions: safe code computes the
-//! permissions as data. Only the helper calls these functions; it has one thread and ends with `exec` or
-//! `exit`.
+//! permissions as data. Only the helper calls them, which has one thread and ends with `exec` or `exit`; the
+//! program itself calls those that send and receive a descriptor.
 #![allow(
     unsafe_code,
     reason = "these system calls have no safe function; each use says why it is sound"
@@ -32,6 +32,25 @@ struct PathBeneathAttr {
     allowed_access: u64,
     parent_fd: c_int,
 }
+
+/// `struct landlock_net_port_attr` of `linux/landlock.h`.
+#[repr(C)]
+struct NetPortAttr {
+    allowed_access: u64,
+    port: u64,
+}
+
+/// `struct cmsghdr` with one descriptor, as `SCM_RIGHTS` carries it.
+#[repr(C)]
+struct DescriptorMessage {
+    length: usize,
+    level: c_int,
+    kind: c_int,
+    descriptor: c_int,
+}
+
+/// Its size without the padding at its end.
+const DESCRIPTOR_MESSAGE_BYTES: usize = size_of::<usize>() + 3 * size_of::<c_int>();
 
 /// `struct sock_filter` of `linux/filter.h`.
 #[repr(C)]
@@ -63,6 +82,7 @@ struct CapabilityData {
 
 const LANDLOCK_CREATE_RULESET_VERSION: u32 = 1;
 const LANDLOCK_RULE_PATH_BENEATH: c_int = 1;
+const LANDLOCK_RULE_NET_PORT: c_int = 2;
 const CAPABILITY_VERSION_3: u32 = 0x2008_0522;
 /// The highest capability that a kernel may know.
 const LAST_CAPABILITY: u32 = 63;
@@ -114,6 +134,26 @@ pub(crate) fn landlock_rule(ruleset: &OwnedFd, rights: u64, beneath: impl AsFd) 
             libc::SYS_landlock_add_rule,
             ruleset.as_raw_fd(),
             LANDLOCK_RULE_PATH_BENEATH,
+            from,
+            0_u32,
+        )
+    };
+    checked(done).map(|_| ())
+}
+
+/// Adds a rule: these rights for a TCP port.
+pub(crate) fn landlock_port_rule(ruleset: &OwnedFd, rights: u64, port: u16) -> Result<()> {
+    let attr = NetPortAttr {
+        allowed_access: rights,
+        port: port.into(),
+    };
+    let from: *const NetPortAttr = &raw const attr;
+    // SAFETY: the kernel reads one structure, which lives during the call; the descriptor is open.
+    let done = unsafe {
+        libc::syscall(
+            libc::SYS_landlock_add_rule,
+            ruleset.as_raw_fd(),
+            LANDLOCK_RULE_NET_PORT,
             from,
             0_u32,
         )
@@ -242,4 +282,68 @@ pub(crate) fn loopback_up() -> Result<()> {
     // SAFETY: the request takes this structure, which lives during the call.
     let done = unsafe { libc::ioctl(socket.as_raw_fd(), libc::SIOCSIFFLAGS, &raw const request) };
     checked(done.into()).map(|_| ())
+}
+
+/// The header of a message of one part with one control message.
+fn message_header(part: &mut libc::iovec, control: &mut DescriptorMessage) -> libc::msghdr {
+    // SAFETY: a structure of numbers and pointers, for which zero is a value.
+    let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+    header.msg_iov = part;
+    header.msg_iovlen = 1;
+    header.msg_control = std::ptr::from_mut(control).cast();
+    header.msg_controllen = DESCRIPTOR_MESSAGE_BYTES;
+    header
+}
+
+/// Sends bytes over a socket without waiting for the other side to read them.
+pub(crate) fn send_bytes(socket: impl AsFd, bytes: &[u8]) -> Result<()> {
+    let socket = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel reads the bytes, which live during the call; the descriptor is open.
+    let sent = unsafe { libc::send(socket, bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+    checked(c_long::try_from(sent).map_err(Error::other)?).map(|_| ())
+}
+
+/// Sends bytes over a Unix socket, with a descriptor of which the other side gets a copy.
+pub(crate) fn send_descriptor(socket: impl AsFd, descriptor: impl AsFd, bytes: &[u8]) -> Result<()> {
+    let mut control = DescriptorMessage {
+        length: DESCRIPTOR_MESSAGE_BYTES,
+        level: libc::SOL_SOCKET,
+        kind: libc::SCM_RIGHTS,
+        descriptor: descriptor.as_fd().as_raw_fd(),
+    };
+    let mut part = libc::iovec {
+        iov_base: bytes.as_ptr().cast_mut().cast(),
+        iov_len: bytes.len(),
+    };
+    let header = message_header(&mut part, &mut control);
+    let socket = socket.as_fd().as_raw_fd();
+    // SAFETY: the header names structures and bytes that live during the call, which the kernel only reads.
+    let sent = unsafe { libc::sendmsg(socket, &raw const header, libc::MSG_NOSIGNAL) };
+    checked(c_long::try_from(sent).map_err(Error::other)?).map(|_| ())
+}
+
+/// Receives bytes from a Unix socket, and the descriptor that came with them. No child inherits it.
+pub(crate) fn receive_descriptor(socket: impl AsFd, bytes: &mut [u8]) -> Result<(usize, Option<OwnedFd>)> {
+    let mut control = DescriptorMessage {
+        length: 0,
+        level: 0,
+        kind: 0,
+        descriptor: -1,
+    };
+    let mut part = libc::iovec {
+        iov_base: bytes.as_mut_ptr().cast(),
+        iov_len: bytes.len(),
+    };
+    let mut header = message_header(&mut part, &mut control);
+    let socket = socket.as_fd().as_raw_fd();
+    // SAFETY: the header names structures and bytes that live during the call, with their sizes.
+    let read = unsafe { libc::recvmsg(socket, &raw mut header, libc::MSG_CMSG_CLOEXEC) };
+    let read = checked(c_long::try_from(read).map_err(Error::other)?)?;
+    let has_descriptor = control.length == DESCRIPTOR_MESSAGE_BYTES
+        && control.level == libc::SOL_SOCKET
+        && control.kind == libc::SCM_RIGHTS
+        && control.descriptor >= 0;
+    // SAFETY: the kernel made this descriptor just now, and nothing else owns it.
+    let descriptor = has_descriptor.then(|| unsafe { OwnedFd::from_raw_fd(control.descriptor) });
+    Ok((usize::try_from(read).map_err(Error::other)?, descriptor))
 }

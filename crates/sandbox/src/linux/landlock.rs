@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use nix::fcntl::{AT_FDCWD, OFlag, OpenHow, ResolveFlag, openat2};
 
-use super::kernel::{RulesetAttr, landlock_restrict, landlock_rule, landlock_ruleset};
+use super::kernel::{RulesetAttr, landlock_port_rule, landlock_restrict, landlock_rule, landlock_ruleset};
 use crate::SandboxError;
 
 /// Rights of `linux/landlock.h`.
@@ -26,8 +26,9 @@ const READ: u64 = EXECUTE | READ_FILE | READ_DIR;
 /// The rights that a file can have.
 const OF_FILES: u64 = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV;
 
-/// Binding and connecting TCP sockets.
-const NETWORK: u64 = 1 | 1 << 1;
+const BIND_TCP: u64 = 1;
+const CONNECT_TCP: u64 = 1 << 1;
+const NETWORK: u64 = BIND_TCP | CONNECT_TCP;
 /// Abstract sockets, and signals.
 const SCOPES: u64 = 1 | 1 << 1;
 
@@ -38,6 +39,8 @@ pub(crate) struct LandlockRules<'a> {
     pub(crate) hidden: &'a [PathBuf],
     /// Whether TCP is unrestricted.
     pub(crate) network: bool,
+    /// The only port to which TCP sockets may connect otherwise, at any host.
+    pub(crate) port: Option<u16>,
 }
 
 /// Returns the rights that this version of the interface knows.
@@ -75,6 +78,9 @@ pub(crate) fn restrict(rules: &LandlockRules<'_>, abi: u32) -> Result<(), Sandbo
     }
     for path in &rules.read {
         set.allow_reading(path, rules.hidden)?;
+    }
+    if let (Some(port), true) = (rules.port, attr.handled_access_net != 0) {
+        landlock_port_rule(&set.ruleset, CONNECT_TCP, port).map_err(failed)?;
     }
     landlock_restrict(&set.ruleset).map_err(failed)
 }

@@ -1,13 +1,15 @@
 //! The helper on Linux: it applies a policy to itself and executes the command.
 
+mod bpf;
 mod held_program;
 mod helper;
 mod kernel;
 mod landlock;
 mod mounts;
 mod namespace;
+mod proxy_door;
 mod restrictions;
 mod seccomp;
 
 pub(crate) use helper::helper_main;
-pub(crate) use kernel::landlock_abi;
+pub(crate) use kernel::{landlock_abi, receive_descriptor, send_bytes, send_descriptor};

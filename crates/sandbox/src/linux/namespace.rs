@@ -28,6 +28,8 @@ use nix::unistd::{
 
 use super::held_program::{HeldProgram, execute, fail};
 use super::landlock::LandlockRules;
+use super::proxy_door::ProxyDoor;
+use super::seccomp::InternetSockets;
 use super::{kernel, mounts, restrictions};
 use crate::{HELPER_FAILED, SandboxError, SandboxPolicy};
 
@@ -69,17 +71,25 @@ impl InitReport {
 /// Starts the command in new namespaces and exits as it did. Returns only if that failed. This process keeps
 /// `lock` until then. No process inside may have it: an open directory of the machine would lead out of the
 /// new root.
-pub(super) fn enter(program: &HeldProgram, policy: &SandboxPolicy, lock: Option<File>) -> SandboxError {
+pub(super) fn enter(
+    program: &HeldProgram,
+    policy: &SandboxPolicy,
+    lock: Option<File>,
+    control: Option<OwnedFd>,
+) -> SandboxError {
     let failed = |error: std::io::Error| SandboxError::set_up("another process", error);
     // Signals for the group are for the command; this process ends when that does.
     if let Err(error) = SigSet::all().thread_block() {
         return failed(error.into());
     }
     match kernel::fork() {
-        Ok(ForkResult::Parent { child }) => end_as(wait_for(child)),
+        Ok(ForkResult::Parent { child }) => {
+            drop(control);
+            end_as(wait_for(child))
+        }
         Ok(ForkResult::Child) => {
             drop(lock);
-            match keep(program, policy) {
+            match keep(program, policy, control) {
                 Ok(ended) => end_as(ended),
                 Err(error) => {
                     fail(&error);
@@ -127,7 +137,11 @@ fn try_a_root() -> i32 {
 }
 
 /// The keeper: makes the namespaces, starts `init`, and returns how the command ended.
-fn keep(program: &HeldProgram, policy: &SandboxPolicy) -> Result<Ended, SandboxError> {
+fn keep(
+    program: &HeldProgram,
+    policy: &SandboxPolicy,
+    control: Option<OwnedFd>,
+) -> Result<Ended, SandboxError> {
     let directory = getcwd().map_err(|error| SandboxError::set_up("the working directory", error))?;
     new_namespaces(policy.network).map_err(|error| SandboxError::Unsupported {
         step: policy.step,
@@ -137,7 +151,7 @@ fn keep(program: &HeldProgram, policy: &SandboxPolicy) -> Result<Ended, SandboxE
     let (from_init, to_keeper) = pipe2(OFlag::O_CLOEXEC).map_err(|error| failed(error.into()))?;
     match kernel::fork().map_err(failed)? {
         ForkResult::Parent { child } => {
-            drop(to_keeper);
+            drop((to_keeper, control));
             let mut report = [0; 3];
             if File::from(from_init).read_exact(&mut report).is_err() {
                 return Ok(wait_for(child));
@@ -150,7 +164,7 @@ fn keep(program: &HeldProgram, policy: &SandboxPolicy) -> Result<Ended, SandboxE
         }
         ForkResult::Child => {
             drop(from_init);
-            let Err(error) = init(program, policy, &directory, to_keeper);
+            let Err(error) = init(program, policy, &directory, to_keeper, control);
             fail(&error);
             end_as(Ended::Code(HELPER_FAILED))
         }
@@ -196,11 +210,16 @@ fn init(
     policy: &SandboxPolicy,
     directory: &Path,
     to_keeper: OwnedFd,
+    control: Option<OwnedFd>,
 ) -> Result<Infallible, SandboxError> {
     let failed = |error: Errno| SandboxError::set_up("another process", error);
     if !policy.network {
         kernel::loopback_up().map_err(|error| SandboxError::set_up("the loopback device", error))?;
     }
+    // Its network is its own, so no other program reaches the door.
+    let door = control
+        .map(|control| ProxyDoor::open(control, false))
+        .transpose()?;
     mounts::enter_new_root(&policy.paths)?;
     chdir(directory).map_err(|error| SandboxError::path(directory, error))?;
     hold(policy)?;
@@ -219,7 +238,7 @@ fn init(
         ForkResult::Child => {
             drop(to_keeper);
             SigSet::all().thread_unblock().map_err(failed)?;
-            let error = execute(program, policy);
+            let error = execute(program, policy, door.as_ref());
             fail(&error);
             end_as(Ended::Code(HELPER_FAILED))
         }
@@ -240,11 +259,12 @@ fn hold(policy: &SandboxPolicy) -> Result<(), SandboxError> {
         hidden: &[],
         // A new network namespace contains no other machine.
         network: true,
+        port: None,
     };
     // On the network of the machine there are abstract sockets, which only Landlock holds.
     let is_needed = policy.network && !policy.best_effort;
     restrictions::hold_by_landlock(&rules, policy.step, is_needed)?;
-    restrictions::hold_by_filter(policy.step, policy.network)
+    restrictions::hold_by_filter(policy.step, InternetSockets::All)
 }
 
 /// Reaps until nothing is left inside. Says once how the command ended.

@@ -4,7 +4,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
 use super::kernel;
 use super::landlock::{self, LandlockRules};
-use super::seccomp::{FilterRules, filter};
+use super::seccomp::{FilterRules, InternetSockets, filter};
 use crate::landlock_version::NEEDED_ABI;
 use crate::{SandboxError, SandboxLimits, SandboxStep};
 
@@ -59,18 +59,19 @@ pub(super) fn hold_by_landlock(
     landlock::restrict(rules, abi)
 }
 
-/// Installs the filter of system calls, the last step before the program.
-pub(super) fn hold_by_filter(step: SandboxStep, network: bool) -> Result<(), SandboxError> {
+/// Installs the filter of system calls, the last step before the program. `internet` counts in the step
+/// `landlock`.
+pub(super) fn hold_by_filter(step: SandboxStep, internet: InternetSockets) -> Result<(), SandboxError> {
     let rules = match step {
         // In a namespace without a network there is only the loopback device of the command itself, and only
         // sockets of paths that it may reach.
         SandboxStep::Namespace => FilterRules {
-            internet: true,
+            internet: InternetSockets::All,
             unix: true,
             system_v: true,
         },
         SandboxStep::None | SandboxStep::Landlock => FilterRules {
-            internet: network,
+            internet,
             unix: false,
             system_v: false,
         },

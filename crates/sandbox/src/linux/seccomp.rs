@@ -6,13 +6,17 @@
 
 use nix::libc::{self, c_long};
 
+use super::bpf::{
+    ALLOW, ARCHITECTURE, JUMP_BITS, JUMP_EQUAL, JUMP_GREATER_OR_EQUAL, MASK, NUMBER, REFUSE, UNKNOWN,
+    argument, constant, jump, load, result, word,
+};
 use super::kernel::Instruction;
 
 /// The system calls that the filter permits, depending on the step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FilterRules {
     /// `AF_INET` and `AF_INET6`.
-    pub(crate) internet: bool,
+    pub(crate) internet: InternetSockets,
     /// `AF_UNIX`. Landlock cannot tell the paths of sockets apart, so without its own root a command could
     /// talk to any daemon.
     pub(crate) unix: bool,
@@ -20,20 +24,16 @@ pub(crate) struct FilterRules {
     pub(crate) system_v: bool,
 }
 
-const LOAD: u16 = 0x20;
-const JUMP_EQUAL: u16 = 0x15;
-const JUMP_GREATER_OR_EQUAL: u16 = 0x35;
-const JUMP_BITS: u16 = 0x45;
-const MASK: u16 = 0x54;
-const RETURN: u16 = 0x06;
-
-/// Offsets in `struct seccomp_data`.
-const NUMBER: u32 = 0;
-const ARCHITECTURE: u32 = 4;
-
-const ALLOW: u32 = libc::SECCOMP_RET_ALLOW;
-const REFUSE: u32 = libc::SECCOMP_RET_ERRNO | 1;
-const UNKNOWN: u32 = libc::SECCOMP_RET_ERRNO | 38;
+/// Sockets of the internet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InternetSockets {
+    /// None.
+    None,
+    /// Those of TCP, whose connections Landlock holds to a port.
+    Tcp,
+    /// All.
+    All,
+}
 
 #[cfg(target_arch = "x86_64")]
 const OWN_ARCHITECTURE: u32 = 0xC000_003E;
@@ -148,6 +148,9 @@ pub(crate) fn filter(rules: FilterRules) -> Vec<Instruction> {
     ioctl.push(result(ALLOW));
     add_decision(&mut program, libc::SYS_ioctl, &ioctl);
     add_decision(&mut program, libc::SYS_socket, &families(rules));
+    if rules.internet == InternetSockets::Tcp {
+        add_fast_open(&mut program);
+    }
     // `socketpair` reaches no other process.
     add_decision(
         &mut program,
@@ -171,16 +174,68 @@ pub(crate) fn filter(rules: FilterRules) -> Vec<Instruction> {
 
 /// Lets sockets of these families through.
 fn families(rules: FilterRules) -> Vec<Instruction> {
-    let internet = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
-    let allowed = internet.into_iter().filter(|_| rules.internet);
-    let allowed = allowed.chain([libc::AF_UNIX].into_iter().filter(|_| rules.unix));
+    let mut allowed = Vec::new();
+    if rules.unix {
+        allowed.push(libc::AF_UNIX);
+    }
+    match rules.internet {
+        InternetSockets::None => {}
+        // Addresses and names are looked up with it.
+        InternetSockets::Tcp => allowed.push(libc::AF_NETLINK),
+        InternetSockets::All => allowed.extend([libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK]),
+    }
     let mut part = vec![load(argument(0))];
     for family in allowed {
-        let family = u32::try_from(family).unwrap_or(u32::MAX);
-        part.extend([jump(JUMP_EQUAL, family, 0, 1), result(ALLOW)]);
+        part.extend([jump(JUMP_EQUAL, constant(family), 0, 1), result(ALLOW)]);
+    }
+    if rules.internet == InternetSockets::Tcp {
+        part.extend(only_tcp());
     }
     part.push(result(REFUSE));
     part
+}
+
+/// Lets sockets of the internet through that speak TCP. Those of other protocols (UDP, MPTCP, SCTP) would not
+/// be held by Landlock's rules for ports. The family is loaded already.
+fn only_tcp() -> Vec<Instruction> {
+    /// The kind of a socket without its flags.
+    const KIND: u32 = 0xf;
+    vec![
+        jump(JUMP_EQUAL, constant(libc::AF_INET), 2, 0),
+        jump(JUMP_EQUAL, constant(libc::AF_INET6), 1, 0),
+        result(REFUSE),
+        load(argument(1)),
+        Instruction {
+            code: MASK,
+            jump_true: 0,
+            jump_false: 0,
+            value: KIND,
+        },
+        jump(JUMP_EQUAL, constant(libc::SOCK_STREAM), 1, 0),
+        result(REFUSE),
+        load(argument(2)),
+        jump(JUMP_EQUAL, 0, 1, 0),
+        jump(JUMP_EQUAL, constant(libc::IPPROTO_TCP), 0, 1),
+        result(ALLOW),
+    ]
+}
+
+/// Refuses to connect by sending (`MSG_FASTOPEN`), where Landlock does not look at the port.
+fn add_fast_open(program: &mut Vec<Instruction>) {
+    const FAST_OPEN: u32 = 0x2000_0000;
+    for (number, flags) in [
+        (libc::SYS_sendto, 3),
+        (libc::SYS_sendmsg, 2),
+        (libc::SYS_sendmmsg, 3),
+    ] {
+        let part = [
+            load(argument(flags)),
+            jump(JUMP_BITS, FAST_OPEN, 0, 1),
+            result(REFUSE),
+            result(ALLOW),
+        ];
+        add_decision(program, number, &part);
+    }
 }
 
 /// Refuses to make a device, in a call whose argument at this place is the kind of the file.
@@ -210,47 +265,10 @@ fn add_decision(program: &mut Vec<Instruction>, number: c_long, part: &[Instruct
     program.extend_from_slice(part);
 }
 
-/// The lower half of an argument, which is all that the kernel reads of these.
-fn argument(at: u32) -> u32 {
-    const FIRST: u32 = 16;
-    let half = if cfg!(target_endian = "little") { 0 } else { 4 };
-    FIRST + 8 * at + half
-}
-
-fn word(number: c_long) -> u32 {
-    u32::try_from(number).unwrap_or(u32::MAX)
-}
-
-fn load(offset: u32) -> Instruction {
-    Instruction {
-        code: LOAD,
-        jump_true: 0,
-        jump_false: 0,
-        value: offset,
-    }
-}
-
-fn jump(code: u16, value: u32, jump_true: u8, jump_false: u8) -> Instruction {
-    Instruction {
-        code,
-        jump_true,
-        jump_false,
-        value,
-    }
-}
-
-fn result(value: u32) -> Instruction {
-    Instruction {
-        code: RETURN,
-        jump_true: 0,
-        jump_false: 0,
-        value,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linux::bpf::{LOAD, RETURN};
 
     /// Returns the result of the kernel's BPF machine for a call, for the part of BPF that the filter uses.
     fn run(program: &[Instruction], architecture: u32, number: c_long, arguments: [u32; 6]) -> u32 {
@@ -293,14 +311,18 @@ mod tests {
     #[test]
     fn calls_are_decided_by_their_number_and_arguments() {
         let closed = FilterRules {
-            internet: false,
+            internet: InternetSockets::None,
             unix: false,
             system_v: false,
         };
         let open = FilterRules {
-            internet: true,
+            internet: InternetSockets::All,
             unix: true,
             system_v: true,
+        };
+        let tcp = FilterRules {
+            internet: InternetSockets::Tcp,
+            ..closed
         };
         let table: &[(FilterRules, c_long, &[u32], u32)] = &[
             (closed, libc::SYS_read, &[], ALLOW),
@@ -326,6 +348,18 @@ mod tests {
             (open, libc::SYS_socket, &[38], REFUSE),
             (open, libc::SYS_mknodat, &[0, 0, libc::S_IFIFO | 0o600], ALLOW),
             (open, libc::SYS_mknodat, &[0, 0, libc::S_IFCHR | 0o600], REFUSE),
+            (tcp, libc::SYS_socket, &[2, 1, 0], ALLOW),
+            (tcp, libc::SYS_socket, &[10, 0x8_0801, 6], ALLOW),
+            (tcp, libc::SYS_socket, &[2, 2, 0], REFUSE),
+            (tcp, libc::SYS_socket, &[2, 1, 262], REFUSE),
+            (tcp, libc::SYS_socket, &[2, 3, 6], REFUSE),
+            (tcp, libc::SYS_socket, &[1, 1, 0], REFUSE),
+            (tcp, libc::SYS_socket, &[16, 3, 0], ALLOW),
+            (tcp, libc::SYS_sendto, &[3, 0, 1, 0x2000_0000], REFUSE),
+            (tcp, libc::SYS_sendmsg, &[3, 0, 0x2000_0000], REFUSE),
+            (tcp, libc::SYS_sendmmsg, &[3, 0, 1, 0x2000_0000], REFUSE),
+            (tcp, libc::SYS_sendto, &[3, 0, 1, 0x4000], ALLOW),
+            (open, libc::SYS_sendto, &[3, 0, 1, 0x2000_0000], ALLOW),
             (open, 0x4000_0000, &[], UNKNOWN),
         ];
         for (sockets, number, arguments, expected) in table {

@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::backlog::OutputBacklog;
 use super::command_end::CommandEnd;
+use super::command_sandbox::CommandSandbox;
 use super::group::ProcessGroup;
 use crate::bash::options::BashOptions;
 
@@ -22,6 +23,8 @@ pub(super) struct BackgroundJob {
     /// Whether the person has ended it, which neither the agent nor the log knows yet.
     pub(super) stopped: AtomicBool,
     pub(super) group: Arc<ProcessGroup>,
+    /// The sandbox that holds it, if any.
+    sandbox: Option<CommandSandbox>,
     state: Mutex<JobState>,
     news: Notify,
 }
@@ -44,9 +47,20 @@ impl BackgroundJob {
             cancel: CancellationToken::new(),
             stopped: AtomicBool::new(false),
             group,
+            sandbox: None,
             state: Mutex::new(state),
             news: Notify::new(),
         }
+    }
+
+    /// Notes what holds it.
+    pub(super) fn held_by(self, sandbox: Option<CommandSandbox>) -> Self {
+        Self { sandbox, ..self }
+    }
+
+    /// The sandbox that holds it, if any.
+    pub(super) fn sandbox(&self) -> Option<&CommandSandbox> {
+        self.sandbox.as_ref()
     }
 
     pub(super) fn id(&self) -> &str {

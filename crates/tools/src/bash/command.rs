@@ -19,6 +19,7 @@ use super::running_command::RunningCommand;
 use crate::bash::options::BashOptions;
 use crate::environment::ProgramEnvironment;
 use crate::failure::ToolFailure;
+use crate::host_proxy::{HostGate, HostProxy, ProxyWay};
 use crate::workspace::explain;
 
 /// Variables that commands get in addition to the process's environment: plain output, no pager, no prompts.
@@ -36,6 +37,16 @@ const SETTINGS: &[(&str, &str)] = &[
 
 /// Settings that would bring colour back.
 const REMOVED: &[&str] = &["CLICOLOR_FORCE", "FORCE_COLOR"];
+
+/// A command line, and how it is started.
+pub(super) struct StartedLine<'a> {
+    pub(super) line: &'a str,
+    pub(super) workspace: &'a Path,
+    pub(super) options: &'a BashOptions,
+    pub(super) mark: ProcessMark,
+    /// Decides about hosts, if the sandbox of the command has a proxy.
+    pub(super) gate: Option<HostGate>,
+}
 
 /// A process that was started, and the pipe with its output.
 struct StartedChild {
@@ -82,20 +93,20 @@ impl Shell {
         self.program.file_name().and_then(OsStr::to_str).unwrap_or("sh")
     }
 
-    /// Starts `command` in a process group of its own.
+    /// Starts a line in a process group of its own.
     pub(super) fn spawn(
         &self,
-        command: &str,
-        workspace: &Path,
-        options: &BashOptions,
-        mark: ProcessMark,
-        (record, events): (OutputDestination, OutputEvents),
+        mut started: StartedLine<'_>,
+        record: OutputDestination,
+        events: OutputEvents,
     ) -> Result<RunningCommand, ToolFailure> {
+        let options = started.options;
         if let Some(records) = &options.records {
             records.prepare();
         }
-        let (started, sandbox) = self.start(command, workspace, options, &mark)?;
-        let StartedChild { child, output } = started;
+        let (child, sandbox) = self.start(&mut started)?;
+        let StartedChild { child, output } = child;
+        let mark = started.mark;
         let leader = child
             .id()
             .and_then(|id| i32::try_from(id).ok())
@@ -117,20 +128,31 @@ impl Shell {
     /// Starts the line as the options say. Returns the sandbox that holds it.
     fn start(
         &self,
-        line: &str,
-        workspace: &Path,
-        options: &BashOptions,
-        mark: &ProcessMark,
+        started: &mut StartedLine<'_>,
     ) -> Result<(StartedChild, Option<CommandSandbox>), ToolFailure> {
+        let gate = started.gate.take();
+        let StartedLine {
+            line,
+            workspace,
+            options,
+            ref mark,
+            ..
+        } = *started;
         let held = self.held(line, workspace, options, mark);
         if let Some((mut command, sandbox)) = held.map_err(|error| ToolFailure::failed(error.to_string()))? {
             prepare(&mut command, workspace, options, &mark.to_string()).env("PWD", workspace);
             for name in hidden_variables() {
                 command.env_remove(name);
             }
-            let started = StartedChild::spawn(&mut command);
-            let started = started.map_err(|error| spawn_failure(line, workspace, &error))?;
-            return Ok((started, Some(sandbox)));
+            let failed = |error: std::io::Error| spawn_failure(line, workspace, &error);
+            let Some(gate) = gate.filter(|_| sandbox.has_proxy()) else {
+                let started = StartedChild::spawn(&mut command).map_err(failed)?;
+                return Ok((started, Some(sandbox)));
+            };
+            let (theirs, ours) = ProxyWay::new(None).map_err(failed)?.split();
+            let started = StartedChild::spawn(command.stdin(theirs)).map_err(failed)?;
+            let proxy = HostProxy::start(ours, gate).map_err(failed)?;
+            return Ok((started, Some(sandbox.with_proxy(proxy))));
         }
         let started = self.start_bare(line, workspace, options, &mark.to_string());
         let started = started.map_err(|error| spawn_failure(line, workspace, &error))?;

@@ -12,6 +12,8 @@ use std::sync::Arc;
 use agentx_sandbox::{SandboxPolicy, SandboxRefusal, SandboxStep};
 use serde_json::{Value, json};
 
+use crate::host_proxy::HostProxy;
+
 /// Returns the field `sandbox` in the details of a command that ran without a sandbox, because none works
 /// here and the settings allow that.
 pub(super) fn unheld() -> Value {
@@ -33,6 +35,8 @@ pub(super) struct CommandSandbox {
     /// The files that were in the directory for temporary files before; `None` if there were too many to
     /// compare.
     before: Option<Arc<BTreeSet<OsString>>>,
+    /// The proxy through which the command reaches single hosts.
+    proxy: Option<Arc<HostProxy>>,
 }
 
 impl CommandSandbox {
@@ -41,7 +45,21 @@ impl CommandSandbox {
             before: temporary_files(&policy).map(Arc::new),
             policy: Arc::new(policy),
             workspace: workspace.to_owned(),
+            proxy: None,
         }
+    }
+
+    /// Notes the proxy, which serves the command as long as something holds this value.
+    pub(super) fn with_proxy(self, proxy: HostProxy) -> Self {
+        Self {
+            proxy: Some(Arc::new(proxy)),
+            ..self
+        }
+    }
+
+    /// Returns whether the policy wants a proxy.
+    pub(super) fn has_proxy(&self) -> bool {
+        self.policy.proxy
     }
 
     /// The step that held the command.
@@ -49,8 +67,17 @@ impl CommandSandbox {
         self.policy.step
     }
 
-    /// Finds a refusal in the output of a failed command.
+    /// Finds what a failed command was refused: a host by the proxy, or what its output names.
     pub(super) async fn refusal(&self, output: &str) -> Option<SandboxRefusal> {
+        if let Some((host, is_by_person)) = self.proxy.as_ref().and_then(|proxy| proxy.contacts().refused()) {
+            // A person who has just said no is not asked for more.
+            let reason =
+                (!is_by_person).then(|| format!("{host} is no host that it may reach (`sandbox.hosts`)"));
+            return Some(SandboxRefusal {
+                words: "403 of the proxy",
+                reason,
+            });
+        }
         let (held, output) = (self.clone(), output.to_owned());
         // Looks up the paths that the output names.
         let found = tokio::task::spawn_blocking(move || held.policy.refusal(&output, &held.workspace));
@@ -86,6 +113,9 @@ impl CommandSandbox {
     /// The field `sandbox` in the details of an outcome.
     pub(super) fn details(&self, refused: Option<&SandboxRefusal>) -> Value {
         let mut details = json!({ "step": self.step().as_str(), "network": self.policy.network });
+        if let Some(proxy) = &self.proxy {
+            details["hosts"] = proxy.contacts().details();
+        }
         if let Some(refused) = refused {
             details["may_have_refused"] = json!(refused.words);
             if let Some(reason) = &refused.reason {
@@ -100,10 +130,10 @@ impl CommandSandbox {
         if let Some(reason) = &refused.reason {
             return format!("\n[the sandbox {} refused it: {reason}]", self.step());
         }
-        let network = if self.policy.network {
-            ""
-        } else {
-            ", and there is no network"
+        let network = match (self.policy.network, self.policy.proxy) {
+            (true, _) => "",
+            (false, true) => ", and only allowed hosts can be reached",
+            (false, false) => ", and there is no network",
         };
         format!(
             "\n[it ran in the sandbox {}, which may be the cause: only the working directory, caches of toolchains and $TMPDIR can be written{network}]",
@@ -168,6 +198,7 @@ mod tests {
             step,
             best_effort: false,
             network: false,
+            proxy: false,
             paths: SandboxPaths {
                 write: vec!["/tmp/project/work".into()],
                 temporary: temporary.to_owned(),

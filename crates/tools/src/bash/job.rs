@@ -117,6 +117,9 @@ impl JobTool {
         details["job"] = json!(job.id());
         details["running"] = json!(end.is_none());
         details["blob"] = blob;
+        if let Some(sandbox) = job.sandbox() {
+            details["sandbox"] = sandbox.details(None);
+        }
         ToolOutcome::success(format!("{before}{shown}{border}[{} {state}]", job.id())).with_details(details)
     }
 }

@@ -94,12 +94,9 @@ impl JobTable {
         let own = sessions.entry(session.clone()).or_default();
         own.forget(self.table.options.max_jobs);
         own.last += 1;
-        let job = Arc::new(BackgroundJob::new(
-            format!("job_{}", own.last),
-            command,
-            running.group(),
-            &self.table.options,
-        ));
+        let id = format!("job_{}", own.last);
+        let job = BackgroundJob::new(id, command, running.group(), &self.table.options);
+        let job = Arc::new(job.held_by(running.sandbox()));
         own.jobs.push(Arc::clone(&job));
         drop(sessions);
         running.record(OutputDestination::Job(Arc::clone(&job)));

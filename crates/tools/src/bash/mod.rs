@@ -17,6 +17,7 @@ mod command_sandbox;
 mod direct_command;
 mod events;
 mod group;
+mod host_question;
 mod job;
 mod jobs;
 mod lasting_shell;
@@ -35,20 +36,21 @@ mod unasked_reading;
 use std::time::{Duration, Instant};
 
 use agentx_runtime::{ToolContext, ToolOutcome};
-use agentx_sandbox::SandboxStep;
+use agentx_sandbox::{SandboxNetwork, SandboxStep};
 use agentx_types::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 pub use budget::OutputBudget;
 use capture::Capture;
-use command::Shell;
+use command::{Shell, StartedLine};
 pub use command_records::CommandRecords;
 use command_report::{CommandReport, LeftProcesses};
 use command_sandbox::CommandSandbox;
 use events::OutputEvents;
 pub use group::kill_all_commands;
+use host_question::HostQuestion;
 pub(crate) use job::JobTool;
 pub(crate) use jobs::JobTable;
 pub(crate) use lasting_shell::{LastingShells, ShellInputTool, ShellTool, ShellWaitTool};
@@ -65,7 +67,9 @@ use pump::OutputDestination;
 use running_command::RunningCommand;
 pub use unasked_reading::refused_reading;
 
+use crate::command_changes::CommandChanges;
 use crate::failure::ToolFailure;
+use crate::host_proxy::{AskAboutHost, HostAnswers, HostGate};
 use crate::typed::{ToolAbout, TypedTool};
 
 /// The arguments of `bash`.
@@ -87,14 +91,18 @@ pub(crate) struct BashTool {
     options: BashOptions,
     shell: Shell,
     jobs: JobTable,
+    hosts: HostAnswers,
+    changes: Option<CommandChanges>,
 }
 
 impl BashTool {
-    pub(crate) fn new(options: BashOptions, jobs: JobTable) -> Self {
+    pub(crate) fn new(options: BashOptions, jobs: JobTable, hosts: HostAnswers) -> Self {
         Self {
+            changes: options.rewind.clone().map(CommandChanges::new),
             options,
             shell: Shell::find(),
             jobs,
+            hosts,
         }
     }
 
@@ -119,14 +127,28 @@ impl BashTool {
         record: OutputDestination,
         events: OutputEvents,
     ) -> Result<RunningCommand, ToolFailure> {
-        let mark = ProcessMark::new(&context.session_id, &context.tool_call_id);
-        self.shell.spawn(
-            &input.command,
-            &context.workspace,
+        let started = StartedLine {
+            line: &input.command,
+            workspace: &context.workspace,
             options,
-            mark,
-            (record, events),
-        )
+            mark: ProcessMark::new(&context.session_id, &context.tool_call_id),
+            gate: self.gate(options, input, context),
+        };
+        self.shell.spawn(started, record, events)
+    }
+
+    /// Returns what decides about the hosts of a command; `None` if no proxy does.
+    fn gate(&self, options: &BashOptions, input: &BashInput, context: &ToolContext) -> Option<HostGate> {
+        let profile = options.sandbox.as_ref()?.profile();
+        if !profile.network.is_by_proxy() {
+            return None;
+        }
+        let asking = (profile.network == SandboxNetwork::Ask).then(|| {
+            let asking: Box<dyn AskAboutHost> = Box::new(HostQuestion::new(context, &input.command));
+            asking
+        });
+        let (hosts, session) = (profile.hosts.clone(), context.session_id.clone());
+        Some(HostGate::new(hosts, asking, session, self.hosts.clone()))
     }
 }
 
@@ -140,6 +162,17 @@ struct FinishedCommand {
     outcome: ToolOutcome,
     /// The step of the sandbox that refused something, and the evidence of it.
     refused: Option<(SandboxStep, String)>,
+}
+
+/// Adds the changes of files of a first attempt to those of the second, whose outcome is the one that is told.
+fn add_changes(first: Option<&Value>, second: Option<&mut Value>) {
+    let (Some(first), Some(second)) = (first.and_then(|first| first.get("changes")?.as_array()), second)
+    else {
+        return;
+    };
+    let later = second.get("changes").and_then(Value::as_array);
+    let all: Vec<Value> = first.iter().chain(later.into_iter().flatten()).cloned().collect();
+    second["changes"] = Value::Array(all);
 }
 
 impl TypedTool for BashTool {
@@ -242,7 +275,8 @@ impl BashTool {
                     sandbox: None,
                     ..self.options.clone()
                 };
-                let again = self.attempt(&outside, input, context, timeout).await?;
+                let mut again = self.attempt(&outside, input, context, timeout).await?;
+                add_changes(held.outcome.details.as_ref(), again.outcome.details.as_mut());
                 Ok(offer.ran(again.outcome))
             }
         }
@@ -258,6 +292,10 @@ impl BashTool {
         let started = Instant::now();
         let record = OutputDestination::Call(Capture::new(&self.options));
         let events = OutputEvents::new(context.output.clone(), &self.options);
+        let watched = match &self.changes {
+            Some(changes) => changes.begin(&input.command, &context.workspace).await,
+            None => None,
+        };
         let mut running = self.spawn(options, input, context, record, events)?;
         let end = running.run(&context.cancel, Some(timeout)).await;
         let (capture, duration) = (running.take_capture(), started.elapsed());
@@ -278,6 +316,9 @@ impl BashTool {
         let (mut outcome, refused) = report.outcome(capture, &context.blobs).await;
         if let (None, Some(_), Some(details)) = (step, &options.sandbox, &mut outcome.details) {
             details["sandbox"] = command_sandbox::unheld();
+        }
+        if let (Some(watched), Some(details)) = (watched, &mut outcome.details) {
+            watched.end(details, &*context.blobs).await;
         }
         // A command that was stopped is not known to have failed.
         let refused = step

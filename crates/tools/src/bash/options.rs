@@ -6,6 +6,7 @@ use agentx_sandbox::SandboxLauncher;
 
 use super::budget::OutputBudget;
 use super::command_records::CommandRecords;
+use crate::command_changes::CommandRewind;
 use crate::environment::ProgramEnvironment;
 
 /// Limits of `bash` and `job`.
@@ -50,6 +51,8 @@ pub struct BashOptions {
     pub records: Option<CommandRecords>,
     /// Starts commands in a sandbox. By default `None`: they can do what this process can.
     pub sandbox: Option<SandboxLauncher>,
+    /// Keeps the changes of commands to the files of the workspace for a rewind. By default `None`.
+    pub rewind: Option<CommandRewind>,
 }
 
 impl Default for BashOptions {
@@ -73,6 +76,7 @@ impl Default for BashOptions {
             environment: ProgramEnvironment::default(),
             records: None,
             sandbox: None,
+            rewind: None,
         }
     }
 }

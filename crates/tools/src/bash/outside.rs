@@ -18,11 +18,11 @@ use agentx_types::{
 };
 use serde_json::json;
 
-/// The number of the question among the steps of the call, which has no others.
+/// The number of the question among the steps of the call; questions about hosts have the numbers behind it.
 const QUESTION: u64 = 1;
 
 /// The name under which the question is put.
-const ASKS: &str = "sandbox";
+pub(super) const ASKS: &str = "sandbox";
 
 /// A command that failed in a sandbox.
 pub(super) struct OutsideOffer<'a> {
@@ -109,7 +109,7 @@ impl OutsideOffer<'_> {
 }
 
 /// Returns whether a person of a session is asked about its sandbox.
-fn asks_about_sandbox(approval: ApprovalMode, server: Option<&ServerRules>) -> bool {
+pub(super) fn asks_about_sandbox(approval: ApprovalMode, server: Option<&ServerRules>) -> bool {
     let is_of_member = server.is_some_and(|rules| rules.member_directory.is_some());
     approval.asks() && !is_of_member
 }

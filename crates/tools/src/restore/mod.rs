@@ -156,6 +156,9 @@ fn doubt(
     if let Some(change) = trail.work_since(to_seq).filter(|_| undoes) {
         return Some(RestoreConflict::ChangedByAgent { seq: change.seq });
     }
+    if let Some(change) = trail.change_by_command_since(to_seq) {
+        return Some(RestoreConflict::DuringCommand { seq: change.seq });
+    }
     // The path in the log's form: a workspace that is reached through a link has another name there.
     let root = std::fs::canonicalize(history.workspace());
     let inside = root.is_ok_and(|root| Path::new(path).starts_with(root));

@@ -1,6 +1,5 @@
 //! A shell that stays: its process, its terminal, and the task that reads what it shows.
 
-use std::process::Stdio;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -15,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::screen::ShellScreen;
 use super::script;
+use super::shell_input::{ShellInput, with_proxy};
 use super::terminal::ShellTerminal;
 use crate::bash::command::Shell;
 use crate::bash::command_end::CommandEnd;
@@ -69,12 +69,14 @@ impl RunningShell {
         let failed =
             |error: std::io::Error| ToolFailure::failed(format!("The shell could not be started: {error}."));
         let opened = ShellTerminal::open().map_err(failed)?;
-        let mut child = pty_process::Command::from(command)
-            .stdin(Stdio::piped())
+        let ShellInput { lines, theirs, way } = ShellInput::open(sandbox.as_ref()).map_err(failed)?;
+        let child = pty_process::Command::from(command)
+            .stdin(theirs)
             .spawn(opened.inside)
             .map_err(|error| failed(std::io::Error::other(error)))?;
+        let sandbox = with_proxy(sandbox, way, options, context).map_err(failed)?;
         let leader = child.id().and_then(|id| i32::try_from(id).ok());
-        let (Some(leader), Some(lines)) = (leader.map(Pid::from_raw), child.stdin.take()) else {
+        let Some(leader) = leader.map(Pid::from_raw) else {
             return Err(ToolFailure::failed("The shell could not be started."));
         };
         let recorded = options

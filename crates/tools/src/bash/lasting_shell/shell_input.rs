@@ -1,0 +1,66 @@
+//! The pipe through which a shell that stays gets its lines, and the proxy of its sandbox, if it has one: the
+//! helper then gets the pipe over its way to the proxy.
+
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use agentx_runtime::ToolContext;
+use tokio::process::ChildStdin;
+
+use crate::bash::command_sandbox::CommandSandbox;
+use crate::bash::options::BashOptions;
+use crate::host_proxy::{HostAnswers, HostGate, HostProxy, ProxyWay};
+
+/// The ends of the pipe.
+pub(super) struct ShellInput {
+    /// Takes the lines.
+    pub(super) lines: ChildStdin,
+    /// The standard input of the process to start.
+    pub(super) theirs: OwnedFd,
+    /// The way to the proxy.
+    pub(super) way: Option<UnixStream>,
+}
+
+impl ShellInput {
+    /// Opens the pipe for a shell in this sandbox.
+    pub(super) fn open(sandbox: Option<&CommandSandbox>) -> io::Result<Self> {
+        let (reader, writer) = io::pipe()?;
+        let lines = ChildStdin::from_std(OwnedFd::from(writer).into())?;
+        if !sandbox.is_some_and(CommandSandbox::has_proxy) {
+            let theirs = reader.into();
+            return Ok(Self {
+                lines,
+                theirs,
+                way: None,
+            });
+        }
+        let (theirs, ours) = ProxyWay::new(Some(reader.as_fd()))?.split();
+        Ok(Self {
+            lines,
+            theirs,
+            way: Some(ours),
+        })
+    }
+}
+
+/// Starts the proxy of a shell's sandbox. A shell outlives the call that started it, so nobody is asked about
+/// hosts: those that the settings name are reached.
+pub(super) fn with_proxy(
+    sandbox: Option<CommandSandbox>,
+    way: Option<UnixStream>,
+    options: &BashOptions,
+    context: &ToolContext,
+) -> io::Result<Option<CommandSandbox>> {
+    let (Some(held), Some(way)) = (&sandbox, way) else {
+        return Ok(sandbox);
+    };
+    let hosts = options
+        .sandbox
+        .as_ref()
+        .map(|launcher| launcher.profile().hosts.clone());
+    let (hosts, session) = (hosts.unwrap_or_default(), context.session_id.clone());
+    let gate = HostGate::new(hosts, None, session, HostAnswers::default());
+    let proxy = HostProxy::start(way, gate)?;
+    Ok(Some(held.clone().with_proxy(proxy)))
+}
