@@ -115,7 +115,7 @@ const MAY_DETACH: &[(&str, usize, &str)] = &[
 
 /// Parameters that are tuples. The number may only fall: a tuple of two things that belong together is a
 /// struct with a name.
-const TUPLE_PARAMETERS: usize = 73;
+const TUPLE_PARAMETERS: usize = 72;
 
 /// Calls that start a task or a thread and give a handle of it.
 const SPAWNS: &[&str] = &["spawn(", "spawn_blocking("];

@@ -9,7 +9,7 @@ use agentx_exec_server::{ExecKey, ExecServerAddress, RemoteTools, RemoteToolsErr
 use agentx_runtime::{
     BlobStore, BoxFuture, Journal, LogError, Tool, ToolContext, ToolOutcome, ToolOutputSink, blob_id,
 };
-use agentx_tools::{ToolOptions, Toolbox};
+use agentx_tools::{CommandRewind, ToolOptions, Toolbox};
 use agentx_types::{BlobId, ContentPart, SessionId, ToolCallId, ToolStatus};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -116,6 +116,30 @@ async fn tools_run_in_the_directory_of_the_server() {
     );
     let outside = call(&tools, "read", json!({"path": "/etc/hostname"})).await;
     assert_eq!(outside.status, ToolStatus::Denied, "{}", text(&outside));
+}
+
+/// A rewind would restore files of this machine that have the names of the server's.
+#[tokio::test]
+async fn changes_that_a_server_names_are_no_changes_of_files_here() {
+    let kept = tempfile::tempdir().unwrap();
+    let rewind = CommandRewind::new(kept.path().to_owned());
+    let server = Running::with(|mut options| {
+        options.tools.bash.rewind = Some(rewind);
+        options
+    })
+    .await;
+    let tools = tools_at(server.address).await;
+    let ran = call(&tools, "bash", json!({"command": "echo one > a.txt"})).await;
+    assert_eq!(ran.status, ToolStatus::Success, "{}", text(&ran));
+    let details = ran.details.unwrap();
+    assert!(
+        details.get("exec_server").is_some() && details.get("changes").is_none(),
+        "{details}"
+    );
+    assert!(
+        kept.path().read_dir().unwrap().next().is_some(),
+        "the server looked at its files"
+    );
 }
 
 /// The target of a relay, and the connections that it cuts off.

@@ -281,7 +281,6 @@ fn query_options(settings: &Settings) -> QueryOptions {
         ],
         ..QueryOptions::default()
     };
-    options.bash.rewind = command_rewind(settings);
     if let Some(timeout) = settings.tools.timeout_ms.map(Duration::from_millis) {
         options.timeout = options.timeout.min(timeout);
     }
@@ -305,6 +304,7 @@ fn tool_options(settings: &Settings) -> ToolOptions {
     if settings.sandbox.mode != SandboxMode::None {
         options.bash.sandbox = Some(command_sandbox(settings, settings.sandbox.mode));
     }
+    options.bash.rewind = command_rewind(settings);
     if let Some(timeout) = settings.tools.timeout_ms.map(Duration::from_millis) {
         options.bash.timeout = options.bash.timeout.min(timeout);
         options.bash.max_timeout = timeout;
@@ -318,7 +318,7 @@ fn tool_options(settings: &Settings) -> ToolOptions {
     options
 }
 
-/// What is kept of the changes of commands; `None` if nothing is.
+/// The options for keeping the changes of commands; `None` if none are kept.
 fn command_rewind(settings: &Settings) -> Option<CommandRewind> {
     let rewind = settings.rewind;
     rewind.commands.then(|| CommandRewind {

@@ -102,7 +102,8 @@ fn the_socket_is_closed_when_nothing_is_left_inside() {
         command.env("HELD_NETWORK", "hosts").stdin(OwnedFd::from(theirs));
         let mut child = command.spawn().unwrap();
         drop(command);
-        drop(receive_listener(&ours).unwrap());
+        let listener = receive_listener(&ours).unwrap();
+        drop(listener);
         child.wait().unwrap();
         let mut rest = Vec::new();
         ours.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -111,7 +112,7 @@ fn the_socket_is_closed_when_nothing_is_left_inside() {
     }
 }
 
-/// What the program sends becomes the standard input of the command.
+/// The file that the program sends becomes the standard input of the command.
 #[test]
 fn a_command_reads_what_the_program_sent() {
     for step in steps() {

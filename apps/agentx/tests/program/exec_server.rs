@@ -78,3 +78,31 @@ fn an_exec_server_needs_a_key_that_cannot_be_guessed() {
     assert_eq!(ended.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&ended.stderr).contains("at least 16"));
 }
+
+/// Commands there have no sandbox, so they would reach every host.
+#[test]
+fn single_hosts_are_refused_where_no_sandbox_would_hold_them() {
+    let sandbox = Sandbox::new();
+    for network in ["hosts", "ask"] {
+        let expected = format!("`sandbox.network: {network}` would not hold them");
+        sandbox.config(&format!(
+            "sandbox: {{mode: auto, network: {network}}}\n\
+             exec_server: {{url: \"http://127.0.0.1:9\", key: \"${{MADE_UP_EXEC}}\"}}\n"
+        ));
+        // No machine has this address, so that no server stays.
+        let server = [
+            "exec-server",
+            "--listen",
+            "192.0.2.1:9",
+            "--key-env",
+            "MADE_UP_EXEC",
+        ];
+        for words in [&server[..], &["run", "--model", "demo", "hello"]] {
+            let mut command = sandbox.command(words);
+            let ended = command.env("MADE_UP_EXEC", KEY).output().unwrap();
+            let said = String::from_utf8_lossy(&ended.stderr);
+            assert_eq!(ended.status.code(), Some(2), "{words:?}: {said}");
+            assert!(said.replace('\n', " ").contains(&expected), "{words:?}: {said}");
+        }
+    }
+}

@@ -8,6 +8,7 @@ use agentx::config::Settings;
 use agentx::exec_server::{ExecKey, ExecServer, ExecServerAddress, ExecServerOptions, RemoteTools};
 use agentx::node::program_environment;
 use agentx::runtime::ToolEnvironment;
+use agentx::sandbox::SandboxMode;
 use agentx::tools::{CommandRecords, ToolOptions, Toolbox};
 use clap::Args;
 use serde_json::json;
@@ -40,7 +41,8 @@ pub struct ExecServerArgs {
 /// Answers requests until the process receives Ctrl-C or SIGTERM.
 ///
 /// # Errors
-/// Returns an error if no key is set, or if the address cannot be bound.
+/// Returns an error if no key is set, if the settings want a sandbox with single hosts, or if the address
+/// cannot be bound.
 pub fn run(args: &ExecServerArgs, settings: &Settings, console: &mut Console) -> Result<Exit, ChatError> {
     let options = options(args, settings)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
@@ -64,7 +66,24 @@ pub fn run(args: &ExecServerArgs, settings: &Settings, console: &mut Console) ->
     })
 }
 
+/// Refuses settings that let commands reach single hosts: commands at an exec server have no sandbox, and
+/// would reach all hosts.
+fn refuse_single_hosts(settings: &Settings) -> Result<(), ChatError> {
+    let (mode, network) = (settings.sandbox.mode, settings.sandbox.network);
+    if mode == SandboxMode::None || !network.is_by_proxy() {
+        return Ok(());
+    }
+    let what = format!(
+        "commands at an exec server have no sandbox, so `sandbox.network: {}` would not hold them",
+        network.as_str()
+    );
+    let hint =
+        "limit the network of the machine or container of the exec server, and set AGENTX_SANDBOX=none";
+    Err(ChatError::usage(what, hint))
+}
+
 fn options(args: &ExecServerArgs, settings: &Settings) -> Result<ExecServerOptions, ChatError> {
+    refuse_single_hosts(settings)?;
     let name = &args.key_env;
     let hint = "`openssl rand -hex 32` makes one; clients send it as X-Session-API-Key";
     let key = std::env::var(name).map_err(|_| ChatError::usage(format!("set {name} to a key"), hint))?;
@@ -94,11 +113,12 @@ fn failed(error: &dyn std::error::Error) -> ChatError {
 /// Returns the tools that run at the exec server of the settings; `None` if they name none. Sends nothing.
 ///
 /// # Errors
-/// Returns an error if the address or the key does not fit.
+/// Returns an error if the address, the key or the network of the sandbox does not fit.
 pub async fn remote_tools(settings: &Settings) -> Result<Option<ToolEnvironment>, ChatError> {
     let Some(server) = &settings.exec_server else {
         return Ok(None);
     };
+    refuse_single_hosts(settings)?;
     let usage = |what: String| ChatError::usage(what, "see `exec_server` in docs/CONFIG.md");
     let key = server.key.value().map(|key| key.expose().to_owned());
     let key = key.ok_or_else(|| usage("`exec_server.key` has no value".to_owned()))?;

@@ -22,8 +22,15 @@ const LOST: Duration = Duration::from_secs(60);
 const AGAIN: Duration = Duration::from_millis(500);
 /// The time in which a cancelled action has to end.
 const ENDING: Duration = Duration::from_secs(10);
-/// Fields of details that name states of files for going back, which is not possible at a server.
-const IMAGES: [&str; 2] = ["pre_image", "post_image"];
+/// Fields of details that name states of files for going back, which is not possible at a server. Those of a
+/// command name files by paths of the server, which a rewind would take for files of this machine.
+const IMAGES: [&str; 5] = [
+    "changes",
+    "changes_not_kept",
+    "changes_unknown",
+    "pre_image",
+    "post_image",
+];
 
 /// A tool that runs at an exec server.
 pub(super) struct RemoteTool {

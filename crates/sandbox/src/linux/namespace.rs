@@ -151,7 +151,8 @@ fn keep(
     let (from_init, to_keeper) = pipe2(OFlag::O_CLOEXEC).map_err(|error| failed(error.into()))?;
     match kernel::fork().map_err(failed)? {
         ForkResult::Parent { child } => {
-            drop((to_keeper, control));
+            drop(to_keeper);
+            drop(control);
             let mut report = [0; 3];
             if File::from(from_init).read_exact(&mut report).is_err() {
                 return Ok(wait_for(child));

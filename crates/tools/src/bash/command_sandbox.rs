@@ -67,9 +67,19 @@ impl CommandSandbox {
         self.policy.step
     }
 
+    /// The first host that the proxy has refused since this was last asked, and whether a person refused it.
+    fn newly_refused_host(&self) -> Option<(String, bool)> {
+        self.proxy.as_ref()?.contacts().take_refused()
+    }
+
+    /// Forgets which hosts were refused until now: they do not explain why the next command of a shell fails.
+    pub(super) fn forget_refused_hosts(&self) {
+        let _ = self.newly_refused_host();
+    }
+
     /// Finds what a failed command was refused: a host by the proxy, or what its output names.
     pub(super) async fn refusal(&self, output: &str) -> Option<SandboxRefusal> {
-        if let Some((host, is_by_person)) = self.proxy.as_ref().and_then(|proxy| proxy.contacts().refused()) {
+        if let Some((host, is_by_person)) = self.newly_refused_host() {
             // A person who has just said no is not asked for more.
             let reason =
                 (!is_by_person).then(|| format!("{host} is no host that it may reach (`sandbox.hosts`)"));

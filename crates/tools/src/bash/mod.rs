@@ -164,7 +164,7 @@ struct FinishedCommand {
     refused: Option<(SandboxStep, String)>,
 }
 
-/// Adds the changes of files of a first attempt to those of the second, whose outcome is the one that is told.
+/// Adds the changes of files of a first attempt to those of the second, whose outcome is told.
 fn add_changes(first: Option<&Value>, second: Option<&mut Value>) {
     let (Some(first), Some(second)) = (first.and_then(|first| first.get("changes")?.as_array()), second)
     else {

@@ -34,7 +34,7 @@ pub fn run_beside_proxy(
         // It has the other end, whose last copy says by its end that nothing is left.
         drop(command);
         let status = child.wait()?;
-        Ok((status, proxy.contacts().refused().map(|(host, _)| host)))
+        Ok((status, proxy.contacts().take_refused().map(|(host, _)| host)))
     });
     let broken = |_| io::Error::other("the thread of the proxy broke");
     running.join().map_err(broken)?

@@ -26,6 +26,8 @@ struct ContactList {
 struct HostContact {
     decision: HostDecision,
     connections: u64,
+    /// Whether its refusal was told since its last connection.
+    told: bool,
 }
 
 impl HostContacts {
@@ -40,9 +42,11 @@ impl HostContacts {
         let contact = state.hosts.entry(name).or_insert(HostContact {
             decision,
             connections: 0,
+            told: false,
         });
         contact.decision = decision;
         contact.connections += 1;
+        contact.told = false;
     }
 
     /// The field `hosts` in the details of a call.
@@ -65,15 +69,20 @@ impl HostContacts {
         Value::Array(list)
     }
 
-    /// The first host that was refused, and whether a person refused it.
-    pub(crate) fn refused(&self) -> Option<(String, bool)> {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut refused = state
-            .hosts
-            .iter()
-            .filter(|(_, contact)| !contact.decision.is_allowed());
-        let (host, contact) = refused.next()?;
-        Some((host.clone(), contact.decision == HostDecision::PersonRefused))
+    /// Takes the hosts that were refused since the last time. Returns the first of them, and whether a person
+    /// refused it.
+    pub(crate) fn take_refused(&self) -> Option<(String, bool)> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = None;
+        for (host, contact) in &mut state.hosts {
+            if contact.told || contact.decision.is_allowed() {
+                continue;
+            }
+            contact.told = true;
+            let is_by_person = contact.decision == HostDecision::PersonRefused;
+            first.get_or_insert_with(|| (host.clone(), is_by_person));
+        }
+        first
     }
 }
 
@@ -93,7 +102,7 @@ mod tests {
     #[test]
     fn hosts_are_listed_once_and_within_a_bound() {
         let contacts = HostContacts::default();
-        assert_eq!((contacts.details(), contacts.refused()), (json!([]), None));
+        assert_eq!((contacts.details(), contacts.take_refused()), (json!([]), None));
         contacts.add("crates.io", 443, HostDecision::Named);
         contacts.add("crates.io", 443, HostDecision::Named);
         contacts.add("::1", 80, HostDecision::Refused);
@@ -102,12 +111,24 @@ mod tests {
             {"host": "crates.io:443", "decision": "named", "connections": 2},
         ]);
         assert_eq!(contacts.details(), expected);
-        assert_eq!(contacts.refused(), Some(("[::1]:80".to_owned(), false)));
+        assert_eq!(contacts.take_refused(), Some(("[::1]:80".to_owned(), false)));
         for number in 0..100 {
             contacts.add(&format!("host{number}.example"), 443, HostDecision::Refused);
         }
         let list = contacts.details();
         assert_eq!(list.as_array().map(Vec::len), Some(MOST + 1));
         assert_eq!(list[MOST], json!({"others": 38}));
+    }
+    /// A shell that stays runs many commands, and a refusal explains the failure of one of them.
+    #[test]
+    fn a_refusal_is_told_once_until_the_host_is_wanted_again() {
+        let contacts = HostContacts::default();
+        let refused = Some(("a.example:443".to_owned(), true));
+        for _ in 0..2 {
+            contacts.add("a.example", 443, HostDecision::PersonRefused);
+            assert_eq!(contacts.take_refused(), refused);
+            assert_eq!(contacts.take_refused(), None);
+        }
+        assert_eq!(contacts.details()[0]["connections"], 2);
     }
 }

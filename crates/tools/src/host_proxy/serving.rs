@@ -199,7 +199,7 @@ mod tests {
         let tunnel = format!("CONNECT 127.0.0.1:{port} HTTP/1.1\r\n\r\nabcd");
         let (said, contacts) = answer(gate(&hosts), None, &tunnel).await;
         assert_eq!(said, "HTTP/1.1 200 Connection established\r\n\r\nHELLO");
-        assert_eq!(contacts.refused(), None);
+        assert_eq!(contacts.take_refused(), None);
         assert_eq!(contacts.details()[0]["decision"], "named");
         let request = format!("GET http://127.0.0.1:{port}/x HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\n\r\n");
         let (said, _) = answer(gate(&hosts), None, &request).await;

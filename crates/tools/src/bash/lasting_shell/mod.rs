@@ -10,7 +10,7 @@ mod prompt_scanner;
 mod running_shell;
 mod screen;
 mod script;
-mod shell_input;
+mod shell_pipe;
 mod shell_report;
 mod shells;
 mod standing_place;

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::screen::ShellScreen;
 use super::script;
-use super::shell_input::{ShellInput, with_proxy};
+use super::shell_pipe::{ShellPipe, with_proxy};
 use super::terminal::ShellTerminal;
 use crate::bash::command::Shell;
 use crate::bash::command_end::CommandEnd;
@@ -69,7 +69,7 @@ impl RunningShell {
         let failed =
             |error: std::io::Error| ToolFailure::failed(format!("The shell could not be started: {error}."));
         let opened = ShellTerminal::open().map_err(failed)?;
-        let ShellInput { lines, theirs, way } = ShellInput::open(sandbox.as_ref()).map_err(failed)?;
+        let ShellPipe { lines, theirs, way } = ShellPipe::open(sandbox.as_ref()).map_err(failed)?;
         let child = pty_process::Command::from(command)
             .stdin(theirs)
             .spawn(opened.inside)
@@ -134,6 +134,9 @@ impl RunningShell {
         self.began = Instant::now();
         self.terminal.reset();
         self.screen.begin(self.number);
+        if let Some(sandbox) = &self.sandbox {
+            sandbox.forget_refused_hosts();
+        }
         let line = script::command(self.number, line);
         self.send(&line).await
     }

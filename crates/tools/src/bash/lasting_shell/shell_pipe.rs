@@ -13,7 +13,7 @@ use crate::bash::options::BashOptions;
 use crate::host_proxy::{HostAnswers, HostGate, HostProxy, ProxyWay};
 
 /// The ends of the pipe.
-pub(super) struct ShellInput {
+pub(super) struct ShellPipe {
     /// Takes the lines.
     pub(super) lines: ChildStdin,
     /// The standard input of the process to start.
@@ -22,16 +22,15 @@ pub(super) struct ShellInput {
     pub(super) way: Option<UnixStream>,
 }
 
-impl ShellInput {
+impl ShellPipe {
     /// Opens the pipe for a shell in this sandbox.
     pub(super) fn open(sandbox: Option<&CommandSandbox>) -> io::Result<Self> {
         let (reader, writer) = io::pipe()?;
         let lines = ChildStdin::from_std(OwnedFd::from(writer).into())?;
         if !sandbox.is_some_and(CommandSandbox::has_proxy) {
-            let theirs = reader.into();
             return Ok(Self {
                 lines,
-                theirs,
+                theirs: reader.into(),
                 way: None,
             });
         }
@@ -52,15 +51,14 @@ pub(super) fn with_proxy(
     options: &BashOptions,
     context: &ToolContext,
 ) -> io::Result<Option<CommandSandbox>> {
-    let (Some(held), Some(way)) = (&sandbox, way) else {
-        return Ok(sandbox);
+    let (held, way) = match (sandbox, way) {
+        (Some(held), Some(way)) => (held, way),
+        (sandbox, _) => return Ok(sandbox),
     };
-    let hosts = options
-        .sandbox
-        .as_ref()
-        .map(|launcher| launcher.profile().hosts.clone());
+    let launcher = options.sandbox.as_ref();
+    let hosts = launcher.map(|launcher| launcher.profile().hosts.clone());
     let (hosts, session) = (hosts.unwrap_or_default(), context.session_id.clone());
     let gate = HostGate::new(hosts, None, session, HostAnswers::default());
     let proxy = HostProxy::start(way, gate)?;
-    Ok(Some(held.clone().with_proxy(proxy)))
+    Ok(Some(held.with_proxy(proxy)))
 }
