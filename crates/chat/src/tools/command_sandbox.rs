@@ -252,7 +252,7 @@ fn run_by_proxy(
     let (status, refused) = ran.map_err(|error| ChatError::usage(format!("the command: {error}"), HINT))?;
     if let Some(host) = refused {
         console.say(&format!(
-            "the sandbox let it not reach {}: `sandbox.hosts` has to name it\n",
+            "the sandbox did not let it reach {}: `sandbox.hosts` has to name it\n",
             visible(&host)
         ));
     }

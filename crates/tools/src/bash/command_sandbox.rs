@@ -81,8 +81,8 @@ impl CommandSandbox {
     pub(super) async fn refusal(&self, output: &str) -> Option<SandboxRefusal> {
         if let Some((host, is_by_person)) = self.newly_refused_host() {
             // A person who has just said no is not asked for more.
-            let reason =
-                (!is_by_person).then(|| format!("{host} is no host that it may reach (`sandbox.hosts`)"));
+            let reason = (!is_by_person)
+                .then(|| format!("{host} is not among the hosts that it may reach (`sandbox.hosts`)"));
             return Some(SandboxRefusal {
                 words: "403 of the proxy",
                 reason,

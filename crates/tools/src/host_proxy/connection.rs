@@ -126,12 +126,12 @@ async fn relay(client: &mut TcpStream, server: &mut TcpStream, head: &RequestHea
 async fn refuse(client: &mut TcpStream, head: &RequestHead, decision: HostDecision) -> io::Result<()> {
     let host = address(&head.host, head.port);
     let why = match decision {
-        HostDecision::PersonRefused => format!("a person refused this command {host}"),
+        HostDecision::PersonRefused => format!("a person did not let this command reach {host}"),
         HostDecision::LocalAddress => format!(
             "{host} leads to an address that is not of the public internet; `sandbox.hosts` has to name that address"
         ),
         HostDecision::Named | HostDecision::PersonAllowed | HostDecision::Refused => {
-            format!("the sandbox lets this command not reach {host}; `sandbox.hosts` has to name it")
+            format!("the sandbox does not let this command reach {host}; `sandbox.hosts` has to name it")
         }
     };
     say(client, "403 Forbidden", "", &why).await
