@@ -108,7 +108,7 @@ pub use settings::quotas::Quotas;
 pub use settings::security::{AnalyzerSettings, AnalyzerTarget};
 pub use settings::webhooks::WebhookSettings;
 pub use settings::{
-    BrowserSettings,     CallSettings, DatabaseSettings, DurabilitySetting, ExecServerSettings, MemoryAccept, MemorySettings,
-    RewindSettings, SandboxSettings, SearchSettings, SecretSettings, Settings, ToolSettings,
+    BrowserSettings, CallSettings, DatabaseSettings, DurabilitySetting, ExecServerSettings, MemoryAccept,
+    MemorySettings, RewindSettings, SandboxSettings, SearchSettings, SecretSettings, Settings, ToolSettings,
 };
 pub use symlinks::{leads_out, refuse_links};

@@ -145,8 +145,8 @@ fn loading_frames_and_dialogs_are_known() {
     );
     let tab = table.tab(None).unwrap();
     assert_eq!(
-        (tab.frames.len(), tab.dialog, tab.url()),
-        (1, None, "https://a.example/2")
+        (tab.frames.len(), tab.dialog.is_none(), tab.url()),
+        (1, true, "https://a.example/2")
     );
 }
 

@@ -368,7 +368,7 @@ mod tests {
     fn an_unchanged_file_is_not_read_again() {
         let mut desk = Desk::with(|_| {});
         desk.write("a", "1");
-        let old = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+        let old = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
         let path = desk.shadow.workspace.join("a");
         fs::File::options()
             .write(true)
