@@ -1031,6 +1031,12 @@ export interface ToolReach {
   variables?: string[];
   /** Tools that it calls, by name; `*` for all. */
   tools?: string[];
+  /** Models that it asks, by name; `*` for all. */
+  models?: string[];
+  /** Key spaces in which it keeps values, by name. */
+  key_spaces?: string[];
+  /** Agents that it creates, by name; `*` for all. */
+  agents?: string[];
   /**
    * If the file belongs to a folder, or a server describes the tool: the beginning of a hash of everything
    * that describes it. A rule for this file alone names the tool as `NAME@HASH`.

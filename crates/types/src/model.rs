@@ -311,7 +311,7 @@ impl ToolSpec {
         self
     }
 
-    /// Sets the hosts, variables and tools that the tool may reach.
+    /// Sets what the tool may reach beyond its arguments: hosts, variables, tools, models, key spaces, agents.
     #[must_use]
     pub fn with_reach(mut self, reach: ToolReach) -> Self {
         self.reach = Some(Box::new(reach));
@@ -332,6 +332,15 @@ pub struct ToolReach {
     /// Tools that it calls, by name; `*` for all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
+    /// Models that it asks, by name; `*` for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<String>,
+    /// Key spaces in which it keeps values, by name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub key_spaces: Vec<String>,
+    /// Agents that it creates, by name; `*` for all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub agents: Vec<String>,
     /// If the file belongs to a folder, or a server describes the tool: the beginning of a hash of everything
     /// that describes it. A rule for this file alone names the tool as `NAME@HASH`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -792,3 +792,23 @@ fn decisions_of_several_programs_at_the_same_time_are_all_kept() {
     assert_eq!(text.matches("made-up-").count(), 6, "{text}");
     assert!(!sandbox.path("home/.config/agentx/config.yaml.lock").exists());
 }
+
+#[test]
+fn every_grant_of_a_script_is_shown_before_the_folder_is_trusted_and_in_the_question() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    sandbox.write(
+        "ws/.agentx/tools/keeps.yaml",
+        "name: keeps\ntype: luau\ncapabilities: {kv: [notes], agents: ['*']}\nlua: 'return function() end'\n",
+    );
+    let shown = sandbox.run(&["config", "trust", "--show"]).stdout;
+    assert!(
+        shown.contains("→ tool keeps: a script; keeps values in notes; creates agents: *\n"),
+        "{shown}"
+    );
+    assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
+    let asked = sandbox.run(&["approvals", "test", "keeps: {}"]).stdout;
+    assert!(
+        asked.contains("it keeps values in the key spaces notes, creates agents: any"),
+        "{asked}"
+    );
+}

@@ -458,6 +458,12 @@ export interface components {
             variables?: string[];
             /** @description Tools that it calls, by name; `*` for all. */
             tools?: string[];
+            /** @description Models that it asks, by name; `*` for all. */
+            models?: string[];
+            /** @description Key spaces in which it keeps values, by name. */
+            key_spaces?: string[];
+            /** @description Agents that it creates, by name; `*` for all. */
+            agents?: string[];
             /**
              * @description If the file belongs to a folder, or a server describes the tool: the beginning of a hash of everything
              *     that describes it. A rule for this file alone names the tool as `NAME@HASH`.

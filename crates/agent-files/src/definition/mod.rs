@@ -16,6 +16,7 @@ pub use agent::{
     AgentDefinition, AgentLimits, AgentUse, Approval, ContextLayer, Generator, MachineKind, Reference,
     RouteDefinition, RuleUse, ToolUse,
 };
+pub use reach::GrantedNames;
 pub use rule::{Example, Pattern, RuleDefinition, RuleTest, Variable, VariableType};
 pub use state::{Matched, SavedMessage, SavedRole, SavedState, SavedToolResult};
 pub use tool::{

@@ -1,6 +1,8 @@
 //! Computes what a tool from a file can reach. Its kind and its grants determine that, not the claims of the
 //! file.
 
+use std::collections::BTreeSet;
+
 use agentx_types::Access;
 
 use super::{Capabilities, Composite, ContextLayer, GeneratorTool, ToolBody, ToolDefinition, ToolUse};
@@ -39,51 +41,155 @@ impl ToolDefinition {
         }
     }
 
+    /// Returns everything that its file grants, each name once, including the grants of the tools that are
+    /// written inside it.
+    pub fn grants(&self) -> GrantedNames<'_> {
+        let mut grants = match &self.body {
+            ToolBody::BuiltIn => GrantedNames::default(),
+            ToolBody::Luau(luau) => luau.capabilities.grants(),
+            ToolBody::Http(http) => GrantedNames {
+                hosts: vec![http.endpoint.as_str()],
+                variables: http.variables(),
+                ..GrantedNames::default()
+            },
+            ToolBody::Generator(generator) => GrantedNames {
+                variables: generator.variables().collect(),
+                models: generator.model.iter().map(String::as_str).collect(),
+                ..GrantedNames::default()
+            },
+            ToolBody::TextProcessor(processor) => GrantedNames {
+                models: processor.model.iter().map(String::as_str).collect(),
+                ..GrantedNames::default()
+            },
+            ToolBody::Composite(row) => row.grants(),
+        };
+        grants
+            .hosts
+            .extend(self.known.models_at.iter().map(String::as_str));
+        grants.each_once()
+    }
+
     /// Names of the environment variables that it can read, each once; those of tools that are written inside
     /// it too.
     pub fn variables(&self) -> Vec<&str> {
-        let mut names = match &self.body {
-            ToolBody::Http(http) => http.variables(),
-            ToolBody::Luau(luau) => luau.capabilities.env.iter().map(String::as_str).collect(),
-            ToolBody::Generator(generator) => generator.variables().collect(),
-            ToolBody::Composite(row) => row.inline().flat_map(Self::variables).collect(),
-            ToolBody::TextProcessor(_) | ToolBody::BuiltIn => Vec::new(),
-        };
-        names.sort_unstable();
-        names.dedup();
-        names
+        self.grants().variables
     }
 
     /// Returns the hosts and addresses to which it can send data, as its file names them, including those of
     /// its inline tools.
     pub fn hosts(&self) -> Vec<&str> {
-        let mut hosts = match &self.body {
-            ToolBody::Http(http) => vec![http.endpoint.as_str()],
-            ToolBody::Luau(luau) => luau.capabilities.http.iter().map(String::as_str).collect(),
-            ToolBody::Composite(row) => row.inline().flat_map(Self::hosts).collect(),
-            ToolBody::Generator(_) | ToolBody::TextProcessor(_) | ToolBody::BuiltIn => Vec::new(),
-        };
-        hosts.extend(self.known.models_at.iter().map(String::as_str));
-        hosts.sort_unstable();
-        hosts.dedup();
-        hosts
+        self.grants().hosts
     }
 
-    /// Names of other tools that it calls without asking, unless a rule says otherwise; `*` for all.
+    /// Names of other tools that it calls without asking, unless a rule says otherwise; `*` for all. Those of
+    /// tools that are written inside it too.
     pub fn calls(&self) -> Vec<&str> {
-        match &self.body {
-            ToolBody::Luau(luau) => luau.capabilities.tools.iter().map(String::as_str).collect(),
-            ToolBody::Composite(row) => row.steps.iter().map(|step| step.tool.name()).collect(),
-            _ => Vec::new(),
+        self.grants().tools
+    }
+
+    /// Names of the models that it asks for; `*` for all. Not those of tools that it calls.
+    pub fn models(&self) -> Vec<&str> {
+        self.grants().models
+    }
+}
+
+/// Everything that the file of a tool grants. Code that shows grants takes this apart by all of its fields, so
+/// that it does not compile if it leaves out a new one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GrantedNames<'a> {
+    /// Hosts and addresses to which it can send data, sorted.
+    pub hosts: Vec<&'a str>,
+    /// Environment variables that it can read, sorted.
+    pub variables: Vec<&'a str>,
+    /// Tools that it calls without asking, unless a rule says otherwise; `*` for all.
+    pub tools: Vec<&'a str>,
+    /// Models that it asks for; `*` for all.
+    pub models: Vec<&'a str>,
+    /// Key spaces in which it keeps values.
+    pub key_spaces: Vec<&'a str>,
+    /// Agents that it creates; `*` for all.
+    pub agents: Vec<&'a str>,
+}
+
+impl<'a> GrantedNames<'a> {
+    /// Returns whether the file grants nothing.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn add(&mut self, other: Self) {
+        let Self {
+            hosts,
+            variables,
+            tools,
+            models,
+            key_spaces,
+            agents,
+        } = other;
+        self.hosts.extend(hosts);
+        self.variables.extend(variables);
+        self.tools.extend(tools);
+        self.models.extend(models);
+        self.key_spaces.extend(key_spaces);
+        self.agents.extend(agents);
+    }
+
+    fn each_once(mut self) -> Self {
+        self.hosts.sort_unstable();
+        self.variables.sort_unstable();
+        let Self {
+            hosts,
+            variables,
+            tools,
+            models,
+            key_spaces,
+            agents,
+        } = &mut self;
+        for names in [hosts, variables, tools, models, key_spaces, agents] {
+            let mut seen: BTreeSet<&'a str> = BTreeSet::new();
+            names.retain(|name| seen.insert(*name));
         }
+        self
     }
 }
 
 impl Capabilities {
-    /// Returns whether it reads the environment, or makes tools and agents do something.
-    fn acts(&self) -> bool {
-        !(self.env.is_empty() && self.tools.is_empty() && self.agents.is_empty())
+    fn grants(&self) -> GrantedNames<'_> {
+        let Self {
+            http,
+            env,
+            models,
+            tools,
+            kv,
+            agents,
+        } = self;
+        GrantedNames {
+            hosts: names(http),
+            variables: names(env),
+            tools: names(tools),
+            models: names(models),
+            key_spaces: names(kv),
+            agents: names(agents),
+        }
     }
+
+    /// Returns whether it reads the environment, or makes tools and agents do something. Requests, prompts
+    /// and values that it keeps for itself do neither.
+    fn acts(&self) -> bool {
+        let Self {
+            env,
+            tools,
+            agents,
+            http: _,
+            models: _,
+            kv: _,
+        } = self;
+        !(env.is_empty() && tools.is_empty() && agents.is_empty())
+    }
+}
+
+fn names(granted: &[String]) -> Vec<&str> {
+    granted.iter().map(String::as_str).collect()
 }
 
 impl GeneratorTool {
@@ -100,6 +206,17 @@ impl GeneratorTool {
 }
 
 impl Composite {
+    fn grants(&self) -> GrantedNames<'_> {
+        let mut all = GrantedNames::default();
+        for step in &self.steps {
+            all.tools.push(step.tool.name());
+        }
+        for tool in self.inline() {
+            all.add(tool.grants());
+        }
+        all
+    }
+
     /// Returns the tools that are written inside it.
     pub fn inline(&self) -> impl Iterator<Item = &ToolDefinition> {
         self.steps.iter().filter_map(|step| match &step.tool {

@@ -71,17 +71,6 @@ pub struct LoaderFacts {
 }
 
 impl ToolDefinition {
-    /// Names of the models that it asks for; `*` for all. Not those of tools that it calls.
-    pub fn models(&self) -> Vec<&str> {
-        match &self.body {
-            ToolBody::Generator(generator) => generator.model.iter().map(String::as_str).collect(),
-            ToolBody::TextProcessor(processor) => processor.model.iter().map(String::as_str).collect(),
-            ToolBody::Luau(luau) => luau.capabilities.models.iter().map(String::as_str).collect(),
-            ToolBody::Composite(row) => row.inline().flat_map(Self::models).collect(),
-            ToolBody::Http(_) | ToolBody::BuiltIn => Vec::new(),
-        }
-    }
-
     /// JSON Schema of the arguments, for the model.
     pub fn input_schema(&self) -> Value {
         self.params

@@ -40,7 +40,8 @@ pub fn never_about(rule: &Rule, tool: &ToolSpec) -> Option<&'static str> {
     }
     // All its arguments are one object of JSON; of a tool that sends, the pattern may name a host.
     let is_object = |pattern: &String| pattern.starts_with(['*', '{']);
-    let is_by_object = !runs_commands && tool.reach.is_none() && tool.address_argument.is_none();
+    let sends = tool.reach.as_ref().is_some_and(|reach| !reach.hosts.is_empty());
+    let is_by_object = !runs_commands && !sends && tool.address_argument.is_none();
     let never = is_by_object && rule.argument.as_ref().is_some_and(|pattern| !is_object(pattern));
     never.then_some("`argument` is matched against its arguments as JSON, which start with `{`")
 }

@@ -76,3 +76,52 @@ fn a_kept_rule_for_a_folders_tool_ends_when_its_file_changes() {
     ));
     assert!(matches!(decide(&config, &after, &json!({})), Verdict::Ask(_)));
 }
+
+#[test]
+fn a_question_about_a_tool_names_every_grant_of_its_file() {
+    let names = |name: &str| vec![name.to_owned()];
+    let mut tool = weather("aaaa", false);
+    let granted = ToolReach {
+        variables: names("TOKEN"),
+        tools: names("read"),
+        models: names("*"),
+        key_spaces: names("notes"),
+        agents: vec!["helper".into(), "*".into()],
+        ..ToolReach::clone(tool.reach.as_deref().unwrap())
+    };
+    tool.reach = Some(Box::new(granted));
+    let why = |rules: &[&str]| explain_decision(&with_rules(rules), &tool, &json!({})).reason;
+    let all = "it sends to api.example, gets the variables TOKEN, calls read, asks models: any, keeps values \
+               in the key spaces notes, creates agents: helper, any";
+    assert_eq!(why(&[]), all);
+    assert_eq!(
+        why(&["ask weather"]),
+        format!("the rule \"ask weather\" asks; {all}")
+    );
+    let mut before = with_rules(&[]);
+    before.rules_version = RULES_VERSION - 1;
+    assert_eq!(
+        explain_decision(&before, &tool, &json!({})).reason,
+        "it sends to api.example, gets the variables TOKEN, calls read"
+    );
+    // Each kind of grant alone is named, too.
+    tool.reach = Some(Box::new(ToolReach {
+        key_spaces: names("notes"),
+        ..ToolReach::default()
+    }));
+    let why = explain_decision(&with_rules(&[]), &tool, &json!({})).reason;
+    assert_eq!(why, "it keeps values in the key spaces notes");
+}
+
+#[test]
+fn a_rule_about_a_host_does_not_allow_a_tool_that_also_creates_agents() {
+    let mut tool = weather("aaaa", false);
+    let to_host = "allow weather: to api.example";
+    assert_eq!(word(&[to_host], &tool), "allow");
+    let kept = suggested(&with_rules(&[]), &tool, &json!({}));
+    assert_eq!(kept.argument.as_deref(), Some("to api.example"));
+    tool.reach.as_mut().unwrap().agents = vec!["helper".into()];
+    assert_eq!(word(&[to_host], &tool), "ask");
+    let kept = suggested(&with_rules(&[]), &tool, &json!({}));
+    assert_eq!(kept.argument.as_deref(), Some("{}"));
+}

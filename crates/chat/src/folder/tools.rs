@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use agentx::agent_files::definition::{ToolBody, ToolDefinition};
+use agentx::agent_files::definition::{GrantedNames, ToolBody, ToolDefinition};
 use agentx::assembly::FolderContents;
 use agentx::types::{Access, host_name};
 
@@ -24,19 +24,20 @@ enum ToolAccess {
     Network,
     /// The tool calls other tools or agents.
     Tools,
-    /// The tool computes, or calls one of the user's models.
+    /// The tool computes, keeps values, or calls one of the user's models.
     Nothing,
 }
 
 fn reach_of(tool: &ToolDefinition) -> ToolAccess {
-    let (sends, calls) = (!tool.hosts().is_empty(), tool.calls());
-    let gets = !tool.variables().is_empty();
-    let runs = calls.iter().any(|name| RUN_ANYTHING.contains(name));
+    let grants = tool.grants();
+    let (sends, gets) = (!grants.hosts.is_empty(), !grants.variables.is_empty());
+    let acts = !grants.tools.is_empty() || !grants.agents.is_empty();
+    let runs = grants.tools.iter().any(|name| RUN_ANYTHING.contains(name));
     match () {
         () if tool.known.replaces || (gets && (sends || runs)) => ToolAccess::Credentials,
         () if runs || gets => ToolAccess::Programs,
         () if sends => ToolAccess::Network,
-        () if !calls.is_empty() => ToolAccess::Tools,
+        () if acts => ToolAccess::Tools,
         () => ToolAccess::Nothing,
     }
 }
@@ -51,7 +52,7 @@ pub(super) struct ToolRow {
 /// Returns whether a tool does more than compute.
 fn reaches_out(tool: &ToolDefinition) -> bool {
     reach_of(tool) != ToolAccess::Nothing
-        || !tool.models().is_empty()
+        || !tool.grants().is_empty()
         || matches!(tool.access(), Some(Access::Internal | Access::Read))
 }
 
@@ -123,38 +124,45 @@ fn with_name(host: &str) -> String {
     }
 }
 
-/// Describes what these tools reach.
+/// Describes everything that the files of these tools grant. The grants are taken apart by all of their
+/// fields, so that no new one is left out.
 fn reaches(tools: &[&ToolDefinition], brings: &FolderContents) -> Vec<String> {
-    let all = |of: fn(&ToolDefinition) -> Vec<&str>| -> BTreeSet<&str> {
-        tools.iter().flat_map(|tool| of(tool)).collect()
-    };
     let of_models = tools.iter().flat_map(|tool| &tool.known.models_at);
     let of_models: BTreeSet<&str> = of_models.map(String::as_str).collect();
-    let hosts = all(ToolDefinition::hosts);
+    let mut all: [BTreeSet<&str>; 6] = Default::default();
+    for tool in tools {
+        let GrantedNames {
+            hosts,
+            variables,
+            tools: calls,
+            models,
+            key_spaces,
+            agents,
+        } = tool.grants();
+        let granted = [hosts, variables, calls, models, key_spaces, agents];
+        for (all, granted) in all.iter_mut().zip(granted) {
+            all.extend(granted);
+        }
+    }
+    let [hosts, variables, calls, asked, key_spaces, agents] = all;
     let hosts: Vec<String> = hosts.difference(&of_models).map(|host| with_name(host)).collect();
-    let (variables, calls) = (all(ToolDefinition::variables), all(ToolDefinition::calls));
-    let models = all(ToolDefinition::models)
-        .into_iter()
-        .map(|name| model(name, brings));
-    let mut models: Vec<String> = models.collect();
-    if all(ToolDefinition::models).contains("*") {
+    let mut models: Vec<String> = asked.iter().map(|name| model(name, brings)).collect();
+    if asked.contains("*") {
         models.extend(of_models.iter().map(|address| format!("a model at {address}")));
     }
-    let listed = |names: BTreeSet<&str>| names.into_iter().collect::<Vec<_>>().join(", ");
-    let mut says = Vec::new();
-    if !hosts.is_empty() {
-        says.push(format!("to {}", hosts.join(", ")));
-    }
-    if !models.is_empty() {
-        says.push(format!("sends to {}", models.join(", ")));
-    }
-    if !variables.is_empty() {
-        says.push(format!("with {}", listed(variables)));
-    }
-    if !calls.is_empty() {
-        says.push(format!("uses {}", listed(calls)));
-    }
-    says
+    let plain = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let kinds = [
+        ("to", hosts),
+        ("sends to", models),
+        ("with", plain(variables)),
+        ("uses", plain(calls)),
+        ("keeps values in", plain(key_spaces)),
+        ("creates agents:", plain(agents)),
+    ];
+    let granted = kinds.into_iter().filter(|(_, names)| !names.is_empty());
+    granted
+        .map(|(verb, names)| format!("{verb} {}", names.join(", ")))
+        .collect()
 }
 
 #[cfg(test)]
@@ -217,5 +225,41 @@ mod tests {
             two[2].text
         );
         assert_eq!(all.iter().filter(|row| row.reaches).count(), 4);
+    }
+
+    #[test]
+    fn every_grant_has_a_place_in_the_row_of_its_tool_and_of_a_tool_around_it() {
+        let capabilities = json!({
+            "http": ["api.example"], "env": ["TOKEN"], "models": ["big"], "tools": ["bash"],
+            "kv": ["notes"], "agents": ["helper"],
+        });
+        let script = json!({"name": "all", "type": "luau", "lua": "return 1", "capabilities": capabilities});
+        let row = json!({"name": "row", "type": "composite", "steps": [{"id": "one", "tool": script}]});
+        let keeps =
+            json!({"name": "keeps", "type": "luau", "lua": "return 1", "capabilities": {"kv": ["notes"]}});
+        let makes =
+            json!({"name": "makes", "type": "luau", "lua": "return 1", "capabilities": {"agents": ["*"]}});
+        let brings = FolderContents {
+            tools: [keeps, makes, script, row].map(tool).into(),
+            ..FolderContents::default()
+        };
+        let rows = rows(&brings, usize::MAX, &|_| false);
+        let texts: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
+        let granted = |uses: &str| {
+            format!(
+                "to api.example; sends to the model big of this folder; with TOKEN; uses {uses}; \
+                 keeps values in notes; creates agents: helper"
+            )
+        };
+        assert_eq!(
+            texts,
+            [
+                format!("tool all: a script; {}", granted("bash")),
+                format!("tool row: tools in a row; {}", granted("all, bash")),
+                "tool makes: a script; creates agents: *".to_owned(),
+                "tool keeps: a script; keeps values in notes".to_owned(),
+            ]
+        );
+        assert!(rows.iter().all(|row| row.reaches));
     }
 }

@@ -200,7 +200,8 @@ fn judge_by(
     // The question includes the hosts that the call names, or the reach that the tool's file grants.
     let told = subject.named_hosts().or(tool.reach.as_deref());
     let told = told.filter(|_| version >= since::REACH_IS_SAID);
-    let asking = asking.map(|(reason, rules)| match told.and_then(describe_reach) {
+    let told = told.and_then(|reach| describe_reach(reach, version));
+    let asking = asking.map(|(reason, rules)| match told {
         Some(told) => (format!("{reason}; {told}"), rules),
         None => (reason, rules),
     });

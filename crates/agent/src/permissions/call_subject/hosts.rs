@@ -23,8 +23,8 @@ use crate::pattern::fits;
 const TO: &str = "to ";
 
 impl CallSubject<'_> {
-    /// The hosts that the call names, or the hosts, variables and tools that the tool's file allows; `None`
-    /// for a tool that runs command lines, and before version 3 of the rules.
+    /// The hosts that the call names, or everything that the tool's file grants; `None` for a tool that runs
+    /// command lines, and before version 3 of the rules.
     pub(crate) fn reach(&self) -> Option<&ToolReach> {
         let reach = self.named_hosts.as_ref().or(self.tool.reach.as_deref());
         reach.filter(|_| self.version >= since::RULES_NAME_HOSTS && self.tool.command_argument.is_none())
@@ -37,7 +37,7 @@ impl CallSubject<'_> {
 
     /// Describes the reach of the tool; `None` if it reaches nothing.
     pub(crate) fn reach_description(&self) -> Option<String> {
-        self.reach().and_then(describe_reach)
+        self.reach().and_then(|reach| describe_reach(reach, self.version))
     }
 
     /// Returns whether the pattern names a host that the tool may reach.
@@ -58,7 +58,8 @@ impl CallSubject<'_> {
         reach.hosts.iter().any(may)
     }
 
-    /// Returns whether the pattern covers everything that the tool may reach: every host, and no other tools.
+    /// Returns whether the pattern covers everything that the tool may reach: every host, and no other tools
+    /// or agents.
     pub(crate) fn reaches_only(&self, pattern: &str) -> bool {
         let Some((wanted, reach)) = pattern.strip_prefix(TO).zip(self.reach()) else {
             return false;
@@ -68,16 +69,22 @@ impl CallSubject<'_> {
             let host = self.compared(host);
             wanted == "*" || (!host.contains('*') && fits(&wanted, &host))
         };
-        !reach.hosts.is_empty() && reach.tools.is_empty() && reach.hosts.iter().all(known)
+        !reach.hosts.is_empty() && !self.acts_through_others(reach) && reach.hosts.iter().all(known)
     }
 
     /// The one host that the tool reaches, if it is known and the tool does nothing else.
     pub(crate) fn only_host(&self) -> Option<String> {
         let reach = self.reach()?;
         match &reach.hosts[..] {
-            [host] if !host.contains('*') && reach.tools.is_empty() => Some(self.compared(host)),
+            [host] if !host.contains('*') && !self.acts_through_others(reach) => Some(self.compared(host)),
             _ => None,
         }
+    }
+
+    /// Returns whether it also makes other tools or agents do something, about which no host says anything.
+    fn acts_through_others(&self, reach: &ToolReach) -> bool {
+        let makes_agents = !reach.agents.is_empty() && self.version >= since::ALL_GRANTS_ARE_SAID;
+        makes_agents || !reach.tools.is_empty()
     }
 
     /// A host of a tool in the form for comparisons. One without such a form may be any host.
@@ -137,39 +144,56 @@ fn pattern_of_hosts(pattern: &str) -> String {
     read.unwrap_or_else(|| pattern.trim_end_matches('.').to_lowercase())
 }
 
-/// Describes the reach of a tool for a question: hosts, variables, tools, and a replaced name. `None` if it
-/// reaches nothing.
-pub(crate) fn describe_reach(reach: &ToolReach) -> Option<String> {
-    let open = |host: &String| match host.as_str() {
-        "*" => "any host".to_owned(),
-        host => host.to_owned(),
-    };
-    let hosts: Vec<String> = reach.hosts.iter().map(open).collect();
+/// Describes the reach of a tool for a question: everything that its file grants, and a replaced name. `None`
+/// if it reaches nothing. The reach is taken apart by all of its fields, so that no new one is left out.
+pub(crate) fn describe_reach(reach: &ToolReach, version: u32) -> Option<String> {
+    let ToolReach {
+        hosts,
+        variables,
+        tools,
+        models,
+        key_spaces,
+        agents,
+        file: _,
+        replaces,
+        mcp,
+        of_folder,
+        changed,
+    } = reach;
     let mut says = Vec::new();
-    if let Some(name) = &reach.mcp {
+    if let Some(name) = mcp {
         let (server, tool) = name.split_once('/').unwrap_or((name, ""));
-        let whose = if reach.of_folder { "this folder's" } else { "the" };
+        let whose = if *of_folder { "this folder's" } else { "the" };
         says.push(format!("is `{tool}` of {whose} MCP server {server}"));
     }
-    if !hosts.is_empty() {
-        says.push(format!("sends to {}", hosts.join(", ")));
+    says.extend(granted("sends to", hosts, Some("any host")));
+    says.extend(granted("gets the variables", variables, None));
+    says.extend(granted("calls", tools, None));
+    if version >= since::ALL_GRANTS_ARE_SAID {
+        says.extend(granted("asks models:", models, Some("any")));
+        says.extend(granted("keeps values in the key spaces", key_spaces, None));
+        says.extend(granted("creates agents:", agents, Some("any")));
     }
-    if !reach.variables.is_empty() {
-        says.push(format!("gets the variables {}", reach.variables.join(", ")));
-    }
-    if !reach.tools.is_empty() {
-        says.push(format!("calls {}", reach.tools.join(", ")));
-    }
-    if reach.replaces {
+    if *replaces {
         says.push("replaces a tool of the same name that is not this folder's".to_owned());
     }
-    let changed = reach.changed.as_ref().map(|difference| {
-        let server = reach.mcp.as_deref().and_then(|name| name.split('/').next()).unwrap_or_default();
+    let changed = changed.as_ref().map(|difference| {
+        let server = mcp.as_deref().and_then(|name| name.split('/').next()).unwrap_or_default();
         format!(
             "; the server describes it in another way than the one that was accepted (`agentx mcp show {server}` shows how, `agentx mcp try {server} --accept` accepts it):\n{difference}"
         )
     });
     (!says.is_empty()).then(|| format!("it {}{}", says.join(", "), changed.unwrap_or_default()))
+}
+
+/// Describes one kind of grant; `None` if nothing of that kind is granted. `any` stands for the name `*`.
+fn granted(verb: &str, names: &[String], any: Option<&str>) -> Option<String> {
+    let name = |name: &String| match any {
+        Some(any) if name == "*" => any.to_owned(),
+        _ => name.clone(),
+    };
+    let names: Vec<String> = names.iter().map(name).collect();
+    (!names.is_empty()).then(|| format!("{verb} {}", names.join(", ")))
 }
 
 #[cfg(test)]
