@@ -346,6 +346,34 @@ async fn one_address_does_not_take_the_places_of_others() {
 }
 
 #[tokio::test]
+async fn everybody_beyond_the_bound_of_an_address_reads_why() {
+    let world = world(|options| options.limits.connections_per_address = 1).await;
+    let mut held = dial(&world, "127.0.0.2").await;
+    held.send(HEALTH).await;
+    assert_eq!(held.status().await, 200);
+    // Refused clients that say nothing, more of them than the server waits for at the same time.
+    let mut silent = Vec::new();
+    for _ in 0..260 {
+        silent.push(dial(&world, "127.0.0.2").await);
+    }
+    let mut asking = Vec::new();
+    for _ in 0..20 {
+        let mut bare = dial(&world, "127.0.0.2").await;
+        bare.send(HEALTH).await;
+        asking.push(bare);
+    }
+    for mut bare in asking.into_iter().chain(silent) {
+        let (head, body) = bare.answer().await;
+        assert!(
+            head.starts_with("http/1.1 429") && body.contains("too_many"),
+            "{head} {body}"
+        );
+        assert_eq!(bare.rest().await, "");
+    }
+    world.end().await;
+}
+
+#[tokio::test]
 async fn a_token_over_http_makes_a_connection_known() {
     let world = world(|options| options.limits.connections_per_address = 2).await;
     let auth = world.state.auth();

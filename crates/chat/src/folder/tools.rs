@@ -235,10 +235,9 @@ mod tests {
         });
         let script = json!({"name": "all", "type": "luau", "lua": "return 1", "capabilities": capabilities});
         let row = json!({"name": "row", "type": "composite", "steps": [{"id": "one", "tool": script}]});
-        let keeps =
-            json!({"name": "keeps", "type": "luau", "lua": "return 1", "capabilities": {"kv": ["notes"]}});
-        let makes =
-            json!({"name": "makes", "type": "luau", "lua": "return 1", "capabilities": {"agents": ["*"]}});
+        let granting = |name: &str, capabilities: serde_json::Value| json!({"name": name, "type": "luau", "lua": "return 1", "capabilities": capabilities});
+        let keeps = granting("keeps", json!({"kv": ["notes"]}));
+        let makes = granting("makes", json!({"agents": ["*"]}));
         let brings = FolderContents {
             tools: [keeps, makes, script, row].map(tool).into(),
             ..FolderContents::default()

@@ -21,7 +21,7 @@ use crate::limits::size_limits::HEAD_BYTES;
 use crate::server_error::ServerError;
 
 /// The first byte of a TLS handshake.
-const HANDSHAKE: u8 = 0x16;
+pub(crate) const HANDSHAKE: u8 = 0x16;
 
 /// The kind of a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
