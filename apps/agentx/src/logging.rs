@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agentx::config::{Loaded, SettingOrigin, SettingRow, Settings, make_private_directory};
+use agentx::config::{Loaded, SettingOrigin, SettingRow, Settings, make_private_directory, private_options};
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 
@@ -70,7 +70,7 @@ pub(crate) fn start_server(loaded: &Loaded) -> Result<(), ChatError> {
 fn open(path: &Path) -> Result<std::fs::File, ChatError> {
     let folder = path.parent().map_or(Ok(()), make_private_directory);
     folder
-        .and_then(|()| std::fs::OpenOptions::new().create(true).append(true).open(path))
+        .and_then(|()| private_options().create(true).append(true).open(path))
         .map_err(|error| ChatError::File {
             path: path.display().to_string(),
             what: error.to_string(),

@@ -202,7 +202,8 @@ impl AgentBuilder {
     }
 
     /// Keeps sessions on disk, in this directory, where [`AgentBuilder::resume`] finds them in a later
-    /// process.
+    /// process. The directory is closed to other users of the machine; one that contains the workspace or the
+    /// home keeps its mode, and is refused if others can change files in it.
     #[cfg(feature = "sqlite")]
     pub fn data_dir(mut self, directory: impl Into<PathBuf>) -> Self {
         self.place.data_dir = Some(directory.into());

@@ -39,9 +39,11 @@ impl WorkDirs {
         }
         #[cfg(feature = "sqlite")]
         if let Some(directory) = &self.data_dir {
-            let file = std::path::absolute(directory)
-                .map_err(AgentError::Storage)?
-                .join(agentx_node_runtime::DATABASE);
+            let directory = std::path::absolute(directory).map_err(AgentError::Storage)?;
+            let (workspace, home) = (self.workspace().ok(), std::env::home_dir());
+            let used: Vec<&Path> = workspace.iter().chain(&home).map(PathBuf::as_path).collect();
+            agentx_sqlite_log::make_own_directory(&directory, &used).map_err(AgentError::Storage)?;
+            let file = directory.join(agentx_node_runtime::DATABASE);
             return Ok(agentx_sqlite_log::SqliteLog::open(file, Default::default())?);
         }
         Ok(Arc::new(MemoryLog::new()))

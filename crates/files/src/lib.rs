@@ -8,18 +8,23 @@
 //! | delete a file for good, also what a killed writer left of it | [`FileLock`], then [`remove_leftovers`] |
 //! | find what killed writers left of a file, or in a directory | [`leftovers`], [`leftovers_in`] |
 //! | create a file or a directory for its owner alone | [`private_options`], [`create_private`], [`make_private_directory`] |
-//! | take the access to an existing file from other users | [`close_to_others`] |
+//! | make the data directory, or take the access to an existing one from other users | [`make_own_directory`] |
+//! | take the access to an existing file from other users | [`close_to_others`], [`close_database_to_others`] |
 //!
 //! Files of a *person's project* are changed by `agentx-tools` (`temporary`): they keep their owner and
 //! group, may be reached only through an open directory, and every tool ignores the names of their temporary
 //! files.
 
 mod lock;
+mod own_directory;
 mod private;
 mod replace;
 
 pub use lock::FileLock;
-pub use private::{close_to_others, create_private, make_private_directory, private_options};
+pub use own_directory::make_own_directory;
+pub use private::{
+    close_database_to_others, close_to_others, create_private, make_private_directory, private_options,
+};
 pub use replace::{
     Leftover, ReplaceOptions, leftovers, leftovers_in, remove_leftovers, replace, replace_locked,
 };

@@ -77,6 +77,25 @@ pub fn close_to_others(_: &Path) -> io::Result<Option<u32>> {
     Ok(None)
 }
 
+/// Removes the access of other users to an SQLite database and to SQLite's files next to it. Returns the mode
+/// before the change, or `None` if nothing was changed.
+///
+/// # Errors
+/// Returns the error of the system, for example for a file of another owner, after the other files were
+/// closed.
+pub fn close_database_to_others(path: &Path) -> io::Result<Option<u32>> {
+    let (mut before, mut failed) = (None, None);
+    for end in ["", "-wal", "-shm", "-journal"] {
+        let mut file = path.as_os_str().to_owned();
+        file.push(end);
+        match close_to_others(Path::new(&file)) {
+            Ok(mode) => before = before.or(mode),
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(before), Err)
+}
+
 #[cfg(all(test, unix))]
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
@@ -120,5 +139,19 @@ mod tests {
             (0o600, b"kept".to_vec())
         );
         assert_eq!(close_to_others(&place.path().join("none")).unwrap(), None);
+    }
+
+    #[test]
+    fn a_database_is_closed_with_the_files_next_to_it() {
+        let place = tempfile::tempdir().unwrap();
+        let file = |end: &str| place.path().join(format!("sessions.db{end}"));
+        for end in ["", "-wal", "-shm"] {
+            std::fs::write(file(end), "rows").unwrap();
+            std::fs::set_permissions(file(end), std::fs::Permissions::from_mode(0o644)).unwrap();
+        }
+        assert_eq!(close_database_to_others(&file("")).unwrap(), Some(0o644));
+        let modes = ["", "-wal", "-shm"].map(|end| mode(&file(end)));
+        assert_eq!(modes, [0o600; 3]);
+        assert_eq!(close_database_to_others(&file("")).unwrap(), None);
     }
 }

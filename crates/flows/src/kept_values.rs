@@ -73,11 +73,7 @@ fn write_ahead(database: &Connection) -> rusqlite::Result<()> {
 /// files next to it. If that fails, opening it reports SQLite's error.
 fn close_to_others(path: &Path) {
     let _ = agentx_files::create_private(path);
-    for end in ["", "-wal", "-shm"] {
-        let mut file = path.as_os_str().to_owned();
-        file.push(end);
-        let _ = agentx_files::close_to_others(Path::new(&file));
-    }
+    let _ = agentx_files::close_database_to_others(path);
 }
 
 /// Returns the name under which the current folder at a path stores its values; records a new one if it has

@@ -53,6 +53,8 @@ impl MemoryStore {
         };
         agentx_files::make_private_directory(data_dir).map_err(|error| unusable(error.to_string()))?;
         agentx_files::create_private(&path).map_err(|error| unusable(error.to_string()))?;
+        // An existing file may have been readable. Who cannot change that can still use it.
+        let _ = agentx_files::close_database_to_others(&path);
         let connection = set_up(&path).map_err(|error| failure(&path, &error))?;
         let format: u32 = connection
             .pragma_query_value(None, "user_version", |row| row.get(0))

@@ -273,12 +273,15 @@ fn a_file_that_is_no_database_is_named() {
 #[test]
 fn other_users_cannot_read_it() {
     use std::os::unix::fs::PermissionsExt as _;
-    let (directory, _store) = store();
-    let mode = std::fs::metadata(directory.path().join("memory.db"))
-        .unwrap()
-        .permissions()
-        .mode();
-    assert_eq!(mode & 0o777, 0o600);
+    let (directory, store) = store();
+    let file = directory.path().join("memory.db");
+    let mode = || std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(), 0o600);
+    // Something else made it readable for everybody.
+    drop(store);
+    std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let _store = open(&directory, "own_me");
+    assert_eq!(mode(), 0o600);
 }
 
 #[test]

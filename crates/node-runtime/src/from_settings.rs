@@ -48,6 +48,7 @@ use agentx_web::{
 use crate::analyzers::analyzers_of;
 use crate::browser::{with_browser, with_browser_descriptions};
 use crate::command_sandbox::command_sandbox;
+use crate::data_dir::make_data_dir;
 use crate::databases::with_databases;
 use crate::day_limit::within_day_limit;
 use crate::folder_instructions::telling_instructions;
@@ -210,6 +211,10 @@ fn open(settings: &Settings) -> Result<Arc<SqliteLog>, LogError> {
         },
         ..LogOptions::default()
     };
+    make_data_dir(settings).map_err(|error| LogError::Store {
+        path: settings.data_dir.display().to_string(),
+        what: error.to_string(),
+    })?;
     SqliteLog::open(settings.data_dir.join(DATABASE), options)
 }
 

@@ -62,6 +62,8 @@ mod client_blobs;
 #[cfg(feature = "settings")]
 mod command_sandbox;
 #[cfg(feature = "settings")]
+mod data_dir;
+#[cfg(feature = "settings")]
 mod databases;
 #[cfg(feature = "settings")]
 mod day_limit;
@@ -108,6 +110,8 @@ pub use browser::browser_program;
 pub use client_blobs::{BlobCounter, ClientBlobs};
 #[cfg(feature = "settings")]
 pub use command_sandbox::command_sandbox;
+#[cfg(feature = "settings")]
+pub use data_dir::make_data_dir;
 #[cfg(feature = "settings")]
 pub use from_settings::{built_in_tools, open_log, program_environment};
 #[cfg(feature = "settings")]

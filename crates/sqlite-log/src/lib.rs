@@ -39,6 +39,7 @@ mod search;
 pub mod search_words;
 mod write;
 
+pub use agentx_files::make_own_directory;
 pub use database::examine::{Examined, examine};
 pub use database::options::{Durability, LogOptions};
 pub use database::schema::FORMAT;

@@ -174,12 +174,18 @@ fn nobody_else_can_read_what_is_made() {
         for name in ["log.db", "log.db-wal", "locks/ses_1.lock"] {
             assert_eq!(mode(&home.path().with_file_name(name)), 0o600, "{name}");
         }
-        // Others can no longer read files that they could read before.
+        // Others can no longer read files that they could read before: a copy of a killed program's files.
         let other = Home::new();
-        drop(other.open());
-        std::fs::set_permissions(other.path(), std::fs::Permissions::from_mode(0o644)).unwrap();
-        drop(other.open());
-        assert_eq!(mode(&other.path()), 0o600);
+        std::fs::create_dir_all(other.path().parent().unwrap()).unwrap();
+        for name in ["log.db", "log.db-wal"] {
+            let copy = other.path().with_file_name(name);
+            std::fs::copy(home.path().with_file_name(name), &copy).unwrap();
+            std::fs::set_permissions(&copy, std::fs::Permissions::from_mode(0o644)).unwrap();
+        }
+        let _open = other.open();
+        for name in ["log.db", "log.db-wal"] {
+            assert_eq!(mode(&other.path().with_file_name(name)), 0o600, "{name}");
+        }
     });
 }
 

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_files::{FileLock, ReplaceOptions, leftovers, private_options, remove_leftovers, replace_locked};
+use agentx_files::{
+    FileLock, ReplaceOptions, close_to_others, leftovers, private_options, remove_leftovers, replace_locked,
+};
 
 const FILE: &str = "history";
 /// Maximum time to wait for another process that writes the file. Nobody holds its lock for longer than a
@@ -116,6 +118,8 @@ impl HistoryFile {
     /// because it was killed or the disk was full, stays a line of its own.
     pub(crate) fn append(&self, line: &str) -> io::Result<()> {
         let _lock = self.lock()?;
+        // An existing file may be readable for others. Who cannot change that still has a history.
+        let _ = close_to_others(&self.path);
         let mut options = private_options();
         let mut file = options.read(true).append(true).create(true).open(&self.path)?;
         let start = if ends_within_line(&mut file)? { "\n" } else { "" };
@@ -216,6 +220,20 @@ mod tests {
         file.append("last").unwrap();
         let text = std::fs::read_to_string(file.path()).unwrap();
         assert_eq!(text, "first\ncut sho\nnext\nlast\n");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_reads_what_was_typed() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let history = HistoryFile::of(folder.path());
+        let mode = || history.path().metadata().unwrap().permissions().mode() & 0o777;
+        history.append("first").unwrap();
+        assert_eq!(mode(), 0o600);
+        std::fs::set_permissions(history.path(), std::fs::Permissions::from_mode(0o644)).unwrap();
+        history.append("second").unwrap();
+        assert_eq!((mode(), history.read().unwrap().len()), (0o600, 2));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::time::Duration;
 use agentx::ToolServer;
 use agentx::agent_files::{DefinitionMistake, Library};
 use agentx::assembly::{WithFiles, runtime_with_files};
-use agentx::config::{Settings, make_private_directory};
+use agentx::config::Settings;
 use agentx::identity::{Keyring, OPERATOR, owner_of};
 use agentx::mcp::McpEnvironment;
 use agentx::node::NodeRuntime;
@@ -271,7 +271,7 @@ fn attacher(runtime: Arc<NodeRuntime>) -> place::ServerAttacher {
 }
 
 fn make_data_dir(settings: &Settings) -> Result<(), ChatError> {
-    make_private_directory(&settings.data_dir).map_err(|error| ChatError::DataDir {
+    agentx::node::make_data_dir(settings).map_err(|error| ChatError::DataDir {
         path: settings.data_dir.display().to_string(),
         what: error.to_string(),
     })

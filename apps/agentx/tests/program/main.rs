@@ -16,6 +16,7 @@ mod chat;
 mod clouds;
 mod config;
 mod damaged;
+mod data_directory;
 mod databases;
 mod day_limit;
 mod debug;

@@ -235,7 +235,7 @@ mod tests {
         });
         let script = json!({"name": "all", "type": "luau", "lua": "return 1", "capabilities": capabilities});
         let row = json!({"name": "row", "type": "composite", "steps": [{"id": "one", "tool": script}]});
-        let granting = |name: &str, capabilities: serde_json::Value| json!({"name": name, "type": "luau", "lua": "return 1", "capabilities": capabilities});
+        let granting = |name: &str, granted: serde_json::Value| json!({"name": name, "type": "luau", "lua": "", "capabilities": granted});
         let keeps = granting("keeps", json!({"kv": ["notes"]}));
         let makes = granting("makes", json!({"agents": ["*"]}));
         let brings = FolderContents {

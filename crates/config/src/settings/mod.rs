@@ -17,9 +17,11 @@ pub(crate) mod stuck;
 pub(crate) mod webhooks;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentx_files::make_own_directory;
 use agentx_llm::Catalog;
 use agentx_sandbox::{HostPattern, SandboxMode, SandboxNetwork};
 use agentx_types::{
@@ -361,6 +363,20 @@ impl Settings {
     pub fn holds_key(&self, value: &str) -> bool {
         let mut keys = self.keys.iter().filter_map(ApiKeySource::value);
         keys.any(|key| key.is_in(value))
+    }
+
+    /// Makes the data directory, for its owner alone. If others had access to an existing one, it is taken
+    /// from them, and the mode before is returned. A directory that contains the home or the workspace keeps
+    /// its mode.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be made, or if other users can change files in it and its mode has to
+    /// stay.
+    pub fn make_data_dir(&self) -> io::Result<Option<u32>> {
+        let home = etcetera::home_dir().ok();
+        let here = [self.workspace.as_path(), self.workspace_root.as_path()];
+        let used: Vec<&Path> = here.into_iter().chain(home.as_deref()).collect();
+        make_own_directory(&self.data_dir, &used)
     }
 
     /// Returns the provider with this name; `None` if there is none.

@@ -209,9 +209,10 @@ fn make_file(path: &Path) -> std::io::Result<()> {
     create_private(path).map(drop)
 }
 
-/// Removes the rights of other users. A file with another owner stays unchanged.
+/// Removes the rights of other users, also on SQLite's files next to it. A file with another owner stays
+/// unchanged.
 fn close_to_others(path: &Path) {
-    match agentx_files::close_to_others(path) {
+    match agentx_files::close_database_to_others(path) {
         Ok(None) => {}
         Ok(Some(mode)) => tracing::warn!(
             path = %path.display(),
