@@ -185,9 +185,7 @@ mod tests {
 
     #[test]
     fn the_tools_that_reach_farthest_stand_first_and_the_rest_is_said_together() {
-        let script = |name: &str, capabilities: serde_json::Value| {
-            tool(json!({"name": name, "type": "luau", "lua": "return 1", "capabilities": capabilities}))
-        };
+        let script = |name: &str, capabilities| tool(granting(name, capabilities));
         let tools = [
             script("adds", json!({})),
             script("asks", json!({"http": ["api.example"]})),
@@ -227,15 +225,18 @@ mod tests {
         assert_eq!(all.iter().filter(|row| row.reaches).count(), 4);
     }
 
+    fn granting(name: &str, capabilities: serde_json::Value) -> serde_json::Value {
+        json!({"name": name, "type": "luau", "lua": "return 1", "capabilities": capabilities})
+    }
+
     #[test]
     fn every_grant_has_a_place_in_the_row_of_its_tool_and_of_a_tool_around_it() {
-        let capabilities = json!({
+        let everything = json!({
             "http": ["api.example"], "env": ["TOKEN"], "models": ["big"], "tools": ["bash"],
             "kv": ["notes"], "agents": ["helper"],
         });
-        let script = json!({"name": "all", "type": "luau", "lua": "return 1", "capabilities": capabilities});
+        let script = granting("all", everything);
         let row = json!({"name": "row", "type": "composite", "steps": [{"id": "one", "tool": script}]});
-        let granting = |name: &str, granted: serde_json::Value| json!({"name": name, "type": "luau", "lua": "", "capabilities": granted});
         let keeps = granting("keeps", json!({"kv": ["notes"]}));
         let makes = granting("makes", json!({"agents": ["*"]}));
         let brings = FolderContents {
