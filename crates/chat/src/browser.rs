@@ -1,9 +1,11 @@
 //! The browser of the person, on the machine where the program runs.
 
 use std::ffi::OsStr;
-use std::io::Write as _;
+use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
+
+use agentx_files::{ReplaceOptions, replace};
 
 use crate::error::ChatError;
 
@@ -41,16 +43,17 @@ pub fn open_in_browser(address: &OsStr) {
 /// Returns an error if the file cannot be written.
 pub fn open_privately(address: &str, directory: &Path) -> Result<(), ChatError> {
     let path = directory.join(PRIVATE_FILE);
-    let written = agentx_files::create_private(&path).and_then(|mut file| {
-        file.set_len(0)?;
-        file.write_all(leading_to(address).as_bytes())
-    });
-    written.map_err(|error| ChatError::File {
+    write_privately(address, &path).map_err(|error| ChatError::File {
         path: path.display().to_string(),
         what: error.to_string(),
     })?;
     open_in_browser(path.as_os_str());
     Ok(())
+}
+
+/// Writes a page that leads to an address. It is a new file, whoever could read an old one.
+fn write_privately(address: &str, path: &Path) -> io::Result<()> {
+    replace(path, leading_to(address).as_bytes(), ReplaceOptions::default())
 }
 
 /// Returns a page that leads to an address.
@@ -64,7 +67,23 @@ fn leading_to(address: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::leading_to;
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn nobody_else_reads_the_address_in_a_file_that_was_readable() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join(PRIVATE_FILE);
+        std::fs::write(&path, "an older page").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o644)).unwrap();
+        write_privately("http://127.0.0.1:1/#code=made-up", &path).unwrap();
+        assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        let page = std::fs::read_to_string(&path).unwrap();
+        assert!(page.contains("#code=made-up"), "{page}");
+    }
 
     #[test]
     fn an_address_stays_inside_its_attribute() {
