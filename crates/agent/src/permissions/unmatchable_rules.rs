@@ -38,10 +38,12 @@ pub fn never_about(rule: &Rule, tool: &ToolSpec) -> Option<&'static str> {
             (true, _) => {}
         }
     }
-    // All its arguments are one object of JSON; of a tool that sends, the pattern may name a host.
+    // All its arguments are one object of JSON; of a tool that sends, the pattern may name a host, and of a
+    // server's tool, the server.
     let is_object = |pattern: &String| pattern.starts_with(['*', '{']);
-    let sends = tool.reach.as_ref().is_some_and(|reach| !reach.hosts.is_empty());
-    let is_by_object = !runs_commands && !sends && tool.address_argument.is_none();
+    let reach = tool.reach.as_ref();
+    let has_names = reach.is_some_and(|reach| !reach.hosts.is_empty() || reach.mcp.is_some());
+    let is_by_object = !runs_commands && !has_names && tool.address_argument.is_none();
     let never = is_by_object && rule.argument.as_ref().is_some_and(|pattern| !is_object(pattern));
     never.then_some("`argument` is matched against its arguments as JSON, which start with `{`")
 }
