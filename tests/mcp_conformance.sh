@@ -5,6 +5,7 @@
 # result that differs from the table of docs/MCP.md: at the end it prints the rows of that table.
 #
 #   tests/mcp_conformance.sh [client|server, by default both] [versions, by default all that the suite has]
+#   tests/mcp_conformance.sh install    installs the suite and runs nothing of it
 #
 # Builds target/debug/agentx where it is missing (AGENTX names another one), and installs the suite below target, with a Node
 # of its own, because it needs 22. Where that cannot be done it says so and ends well. It takes a minute, most of it for the
@@ -27,12 +28,6 @@ skip() {
   exit 0
 }
 
-AGENTX=${AGENTX:-${AGENTX_TEST_PROGRAM:-}}
-if [ -z "$AGENTX" ]; then
-  AGENTX=$PWD/target/debug/agentx
-  [ -x "$AGENTX" ] || cargo build --locked --package agentx-cli || exit 1
-fi
-export AGENTX
 command -v script >/dev/null || skip "there is no script(1), which makes terminals"
 if [ ! -x "$NODE" ]; then
   command -v npm >/dev/null || skip "there is no npm"
@@ -41,6 +36,14 @@ if [ ! -x "$NODE" ]; then
     @modelcontextprotocol/conformance@0.2.0-alpha.12 || skip "npm reaches no registry, or not in time"
   [ -x "$NODE" ] || skip "npm installs no Node"
 fi
+[ "${1:-}" != install ] || exit 0
+
+AGENTX=${AGENTX:-${AGENTX_TEST_PROGRAM:-}}
+if [ -z "$AGENTX" ]; then
+  AGENTX=$PWD/target/debug/agentx
+  [ -x "$AGENTX" ] || cargo build --locked --package agentx-cli || exit 1
+fi
+export AGENTX
 
 # Waits until the file $1 has a line that matches $2.
 await() {

@@ -37,22 +37,27 @@ step() {
 
 has() { command -v "$1" >/dev/null 2>&1; }
 
-# A Debian package for a tool that some tests drive; they say so and pass by where it is missing.
-want_tool() {
-  local tool=$1 package=$2
-  has "$tool" && return
-  if has apt-get && [ "$(id -u)" = 0 ]; then
+# Debian packages for tools that some tests drive, as `tool=package`; tests say so and pass by where a tool is missing.
+want_tools() {
+  local pair packages=()
+  for pair in "$@"; do has "${pair%=*}" || packages+=("${pair#*=}"); done
+  if [ ${#packages[@]} -gt 0 ] && has apt-get && [ "$(id -u)" = 0 ]; then
     apt-get update -qq >/dev/null 2>&1
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package" >/dev/null 2>&1
+    # One that is not to be had must not keep the others away.
+    install_packages "${packages[@]}" || for pair in "${packages[@]}"; do install_packages "$pair"; done
   fi
-  has "$tool" || note "$tool is not installed: tests that compare with it or drive it are passed by"
+  for pair in "$@"; do
+    has "${pair%=*}" || note "${pair%=*} is not installed: tests that compare with it or drive it are passed by"
+  done
 }
+
+install_packages() { DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null 2>&1; }
 
 # Debian has the part of Python that makes environments of their own in a package of its own.
 want_venv() {
   python3 -c 'import ensurepip, venv' >/dev/null 2>&1 && return
   if has apt-get && [ "$(id -u)" = 0 ]; then
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv >/dev/null 2>&1
+    install_packages python3-venv
   fi
   python3 -c 'import ensurepip, venv' >/dev/null 2>&1 || note "python3 makes no environments: the client in Python is not run"
 }
@@ -65,8 +70,7 @@ want_component() {
 }
 
 # AGENTX_TEST_OFFLINE tells the tests that what is missing could not be installed.
-look_for_registry() {
-  timeout 600 cargo fetch --locked >"$LOGS/fetch.log" 2>&1 && return
+go_offline() {
   export AGENTX_TEST_OFFLINE=1
   note "the package registry cannot be reached ($(tail -n 1 "$LOGS/fetch.log" | sed 's/^ *//')): tests that need rg, wasm32 or a client in Python are passed by where these are not installed"
 }
@@ -78,16 +82,10 @@ has_crate() {
 
 set_up() {
   has cargo || { echo "cargo is not installed: see https://rustup.rs" >&2; exit 1; }
-  look_for_registry
-  want_tool tmux tmux
-  want_tool rg ripgrep
-  want_tool python3 python3
-  want_tool git git
-  want_tool curl curl
-  want_tool openssl openssl
-  want_tool ip iproute2
-  want_tool ssh-keygen openssh-client
-  want_tool chromium chromium
+  timeout 600 cargo fetch --locked >"$LOGS/fetch.log" 2>&1 &
+  local fetch=$!
+  want_tools tmux=tmux rg=ripgrep python3=python3 git=git curl=curl openssl=openssl ip=iproute2 ssh-keygen=openssh-client chromium=chromium
+  wait "$fetch" || go_offline
   has tsc || note "tsc is not installed: the types for TypeScript (the_typescript_types_can_be_used) are not compiled"
   [ "$(id -u)" = 0 ] || note "this takes root: hosts with networks of their own (tests/remote/netns.rs), and the attempts that only root makes without a sandbox"
   look_for_sandbox

@@ -3,6 +3,7 @@
 # forbids; no answer may be an error of the server, or one that the description does not have.
 #
 #   tests/schemathesis.sh [examples an operation, by default 40] [phases, by default examples,coverage,fuzzing]
+#   tests/schemathesis.sh install    installs the tester and asks nothing
 #
 # The phase `coverage` sends 22,000 requests for the boundary values of every field, so the test command leaves it out.
 #
@@ -27,15 +28,17 @@ skip() {
   exit 0
 }
 
-if [ -z "${AGENTX:-}" ]; then
-  AGENTX=$PWD/target/debug/agentx
-  [ -x "$AGENTX" ] || cargo build --locked --package agentx-cli || exit 1
-fi
 if [ ! -x "$VENV/bin/schemathesis" ]; then
   command -v python3 >/dev/null || skip "there is no python3"
   python3 -m venv --clear "$VENV" || skip "python3 makes no virtual environment"
   timeout 100 "$VENV/bin/pip" install --quiet --disable-pip-version-check --retries 1 'schemathesis==4.32.5' 'cryptography>=42' ||
     skip "schemathesis cannot be installed: pip reaches no index, or not in time"
+fi
+[ "${1:-}" != install ] || exit 0
+
+if [ -z "${AGENTX:-}" ]; then
+  AGENTX=$PWD/target/debug/agentx
+  [ -x "$AGENTX" ] || cargo build --locked --package agentx-cli || exit 1
 fi
 
 # Starts a server with its data in $1 and more flags; leaves its address in URL.

@@ -3,6 +3,7 @@
 #
 #   tests/fuzz/run.sh 60             each target for 60 s, as many at once as there are processors
 #   tests/fuzz/run.sh 60 sse shell   only these
+#   tests/fuzz/run.sh build          builds them and runs none
 #   tests/fuzz/run.sh keep           takes what reached new code into the kept corpus, and makes that as small as it can be
 #
 # What a target found anew lies in target/fuzz/corpus/TARGET, what made it fail in target/fuzz/found/TARGET-*.
@@ -16,7 +17,7 @@ export OUT=$PWD/target/fuzz
 export BIN=$OUT/$HOST/debug KEPT=$PWD/tests/fuzz/corpus
 export CARGO_INCREMENTAL=0
 
-seconds=${1:?how many seconds, or keep}
+seconds=${1:?how many seconds, build, or keep}
 shift
 targets=("${@:-${ALL[@]}}")
 
@@ -27,6 +28,8 @@ cp Cargo.lock tests/fuzz/Cargo.lock
 RUSTFLAGS="-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-inline-8bit-counters \
 -Cllvm-args=-sanitizer-coverage-pc-table -Cllvm-args=-sanitizer-coverage-trace-compares" \
   cargo build --quiet --manifest-path tests/fuzz/Cargo.toml --target "$HOST" --target-dir "$OUT" --bins
+
+[ "$seconds" != build ] || exit 0
 
 if [ "$seconds" = keep ]; then
   for target in "${targets[@]}"; do
