@@ -147,14 +147,34 @@ run_tests() {
   # builds nothing twice.
   local features=agentx-types/schema
   if cargo nextest --version >/dev/null 2>&1; then
+    step test_build cargo nextest run --workspace --features $features --locked --no-run
+    await_prepared
     # Many tests wait for a time limit or a process, so there are two for each processor.
     step test cargo nextest run --workspace --features $features --locked --no-fail-fast --test-threads "$(($(nproc) * 2))"
     step doctest cargo test --workspace --features $features --locked --doc
   else
+    step test_build cargo test --workspace --features $features --locked --no-run
+    await_prepared
     step test cargo test --workspace --features $features --locked --no-fail-fast
   fi
-  schemathesis
+  tests_from_elsewhere
+}
+
+# Both wait for answers most of the time, so they wait together.
+tests_from_elsewhere() {
+  "${SCHEMATHESIS[@]}" >"$LOGS/schemathesis.said" 2>&1 &
+  local beside=$! ended
   mcp_conformance
+  wait "$beside"
+  ended=$?
+  step schemathesis ended "$ended" "$LOGS/schemathesis.said"
+  schemathesis_note
+}
+
+# Says what a command said that has ended, and ends as it did.
+ended() {
+  cat "$2"
+  return "$1"
 }
 
 # The crates whose tests need no program, no terminal and no network, in threads of few processes. Random tests try fewer cases, and
@@ -175,8 +195,12 @@ quick() {
 
 # The HTTP of a server under a tester that sends what its description allows, and much that it forbids. A minute, and one more
 # where the tester has to be installed.
+SCHEMATHESIS=(timeout 300 tests/schemathesis.sh 10 examples,fuzzing)
 schemathesis() {
-  step schemathesis timeout 300 tests/schemathesis.sh 10 examples,fuzzing
+  step schemathesis "${SCHEMATHESIS[@]}"
+  schemathesis_note
+}
+schemathesis_note() {
   local why
   why=$(sed -n 's/^skipped: //p' "$LOGS/schemathesis.log" | head -n 1)
   [ -z "$why" ] || note "schemathesis: $why"
@@ -200,11 +224,12 @@ docs() {
 
 # The bus on loom's primitives: every interleaving of send, lag, drop and close within the bound. Linking the small test as the
 # program is linked would take longer than it saves.
+LOOM=(env RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 CARGO_TARGET_DIR=target/loom
+  CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+  cargo test -p agentx-bus --release --locked --test loom_bus)
 model() {
   if ! has_crate loom; then note "loom cannot be fetched: the bus is not tried in every interleaving"; return; fi
-  step loom env RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 CARGO_TARGET_DIR=target/loom \
-    CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16 \
-    cargo test -p agentx-bus --release --locked --test loom_bus
+  step loom "${LOOM[@]}"
 }
 
 deny() {
@@ -222,18 +247,49 @@ fuzz() {
 }
 
 # The one file with `unsafe` under the address sanitizer. RUSTC_BOOTSTRAP lets a stable compiler take the flag; it brings the library for it.
-ASAN=x86_64-unknown-linux-gnu
+ASAN_TARGET=x86_64-unknown-linux-gnu
+ASAN=(env AGENTX_FUZZ_SECONDS="${AGENTX_FUZZ_SECONDS:-10}" RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address
+  RUST_MIN_STACK=134217728 ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0
+  cargo test -p agentx-luau-tools --locked --target "$ASAN_TARGET" --target-dir target/asan --lib value::)
+has_asan() {
+  [ -e "$(rustc --print target-libdir)/librustc-stable_rt.asan.a" ] && [ "$(rustc -vV | sed -n 's/^host: //p')" = "$ASAN_TARGET" ]
+}
 asan() {
-  if [ ! -e "$(rustc --print target-libdir)/librustc-stable_rt.asan.a" ] || [ "$(rustc -vV | sed -n 's/^host: //p')" != $ASAN ]; then
-    note "this toolchain has no address sanitizer for $ASAN: values of scripts are tried without it"
-    return
-  fi
-  step asan env AGENTX_FUZZ_SECONDS="${AGENTX_FUZZ_SECONDS:-10}" RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address \
-    RUST_MIN_STACK=134217728 ASAN_OPTIONS=detect_leaks=0:detect_odr_violation=0 \
-    cargo test -p agentx-luau-tools --locked --target $ASAN --target-dir target/asan --lib value::
+  if ! has_asan; then note "this toolchain has no address sanitizer for $ASAN_TARGET: values of scripts are tried without it"; return; fi
+  step asan "${ASAN[@]}"
+}
+
+# What the last steps need and share with no other is built beside the first ones, which check one crate after the other and leave a
+# processor idle much of the time. It yields to them, and has ended before a test runs, because tests have time limits. What fails
+# here fails again in its own step, which says so.
+prepared=
+prepare() {
+  renice -n 19 -p "$BASHPID" >/dev/null 2>&1 || return
+  timeout --foreground 400 tests/schemathesis.sh install
+  timeout --foreground 400 tests/mcp_conformance.sh install
+  if has_crate libfuzzer-sys; then timeout --foreground 1200 tests/fuzz/run.sh build; fi
+  if has_asan; then timeout --foreground 1200 "${ASAN[@]}" --no-run; fi
+  if has_crate loom; then timeout --foreground 1200 "${LOOM[@]}" --no-run; fi
+}
+begin_to_prepare() {
+  # A group of processes of its own, which an interruption ends as a whole.
+  set -m
+  prepare >"$LOGS/prepare.log" 2>&1 </dev/null &
+  prepared=$!
+  set +m
+  trap 'end_preparing' EXIT
+}
+end_preparing() { [ -z "$prepared" ] || kill -- "-$prepared" 2>/dev/null; }
+await_prepared() {
+  [ -n "$prepared" ] || return 0
+  local began=$SECONDS
+  wait "$prepared"
+  prepared=
+  printf '\n== what later steps need is built, %s s waited\n' "$((SECONDS - began))"
 }
 
 [ "$*" = quick ] || set_up
+[ $# -gt 0 ] || begin_to_prepare
 for name in ${*:-fmt lint build features test docs loom deny fuzz asan}; do
   case $name in
     fmt | lint | quick | build | features | docs | deny | fuzz | asan | schemathesis | mcp_conformance) "$name" ;;
