@@ -168,22 +168,39 @@ fn body_length(lines: &[&str]) -> Option<usize> {
 }
 
 /// The code of a source and its comments, each with the other blanked, and literals in neither.
+///
+/// What lies between two comments or literals is copied as a whole: each test of the architecture splits all
+/// sources, and most tokens are neither.
 pub(crate) fn split(text: &str) -> (String, String) {
     let (mut code, mut comments) = (String::new(), String::new());
-    let mut rest = text;
+    let (mut copied, mut end) = (0, 0);
     for token in tokenize(text, FrontmatterAllowed::No) {
-        let (part, after) = rest.split_at(token.len as usize);
-        rest = after;
+        let begin = end;
+        end += token.len as usize;
         let is_comment = matches!(
             token.kind,
             TokenKind::LineComment { .. } | TokenKind::BlockComment { .. }
         );
         let is_text = matches!(token.kind, TokenKind::Literal { kind, .. } if !is_number(kind));
-        let blank: String = part.chars().map(|c| if c == '\n' { c } else { ' ' }).collect();
-        code.push_str(if is_comment || is_text { &blank } else { part });
-        comments.push_str(if is_comment { part } else { &blank });
+        if is_comment || is_text {
+            let (plain, part) = (&text[copied..begin], &text[begin..end]);
+            let blanked = blank(part);
+            code.push_str(plain);
+            code.push_str(&blanked);
+            comments.push_str(&blank(plain));
+            comments.push_str(if is_comment { part } else { &blanked });
+            copied = end;
+        }
     }
+    code.push_str(&text[copied..end]);
+    comments.push_str(&blank(&text[copied..end]));
     (code, comments)
+}
+
+/// As many spaces as the text has characters, with its line breaks.
+fn blank(text: &str) -> String {
+    let lines = text.split('\n').map(|line| " ".repeat(line.chars().count()));
+    lines.collect::<Vec<String>>().join("\n")
 }
 
 fn is_number(literal: LiteralKind) -> bool {
