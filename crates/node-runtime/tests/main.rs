@@ -1,0 +1,10 @@
+//! The tests of this crate as one binary, because each binary links all dependencies.
+
+mod call_slots;
+mod come_and_go;
+mod deep_arguments;
+mod memories;
+mod repeated_ids;
+mod scripted;
+mod skills;
+mod told_to_models;
