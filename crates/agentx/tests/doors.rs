@@ -346,7 +346,7 @@ async fn nothing_of_the_person_is_read_unless_asked() {
     std::fs::write(home.path().join(".agentx/config.yaml"), "model: [sesame").unwrap();
     std::fs::write(home.path().join(".agentx/agents/own.yaml"), "prompt: [sesame").unwrap();
     let output = tokio::process::Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "nothing_of_the_person_is_read_unless_asked"])
+        .args(["--exact", "doors::nothing_of_the_person_is_read_unless_asked"])
         .env(CHILD, "1")
         .current_dir(home.path())
         .env("ANTHROPIC_API_KEY", "sk-of-the-person")
@@ -355,11 +355,8 @@ async fn nothing_of_the_person_is_read_unless_asked() {
         .output()
         .await
         .unwrap();
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stdout)
-    );
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
 }
 
 #[tokio::test]

@@ -1,13 +1,10 @@
 //! Each example is short, and prints the promised output on the scripted environment, without a key.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/mod.rs"]
-mod support;
-
 use std::path::PathBuf;
 use std::time::Duration;
 
-use support::{build_folder, cargo, printed, run, workspace};
+use crate::support::{build_folder, cargo, printed, run, workspace};
 use tokio::process::Command;
 use tokio::sync::OnceCell;
 

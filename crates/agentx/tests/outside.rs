@@ -2,12 +2,9 @@
 //! else of it, with the default features of the facade. The crate is `tests/outside`.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-#[path = "support/mod.rs"]
-mod support;
-
 use std::time::Duration;
 
-use support::{build_folder, cargo, printed, workspace};
+use crate::support::{build_folder, cargo, printed, workspace};
 
 /// Its dependencies are built again if their features differ from those of the workspace.
 const BOUND: Duration = Duration::from_secs(580);
