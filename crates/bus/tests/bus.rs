@@ -2,16 +2,14 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod support;
-
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
 
+use crate::support::{Event, event, on_topic, poll, read_all};
 use agentx_bus::{
     Bus, BusDelivery, Closed, Filter, PublishError, Queue, Routed, SubscriptionEnd, TopicPattern,
 };
-use support::{Event, event, on_topic, poll, read_all};
 
 fn publish(bus: &Bus<Event>, numbers: impl IntoIterator<Item = u32>) {
     for number in numbers {

@@ -2,14 +2,12 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod support;
-
+use crate::support::{Event, read_all};
 use agentx_bus::{Bus, Filter, Queue, TopicPattern};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
-use support::{Event, read_all};
 
 const TYPES: [&str; 3] = ["text_delta", "tool_call", "error"];
 const IDS: [&str; 3] = ["one", "two", "three"];

@@ -6,21 +6,19 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod support;
-
 use std::collections::VecDeque;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use crate::support::{Event, Flag, event, on_topic, poll, read_all};
 use agentx_bus::{
     Bus, BusDelivery, BusSubscription, Filter, OverflowPolicy, PublishError, Queue, SubscriptionEnd,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
-use support::{Event, Flag, event, on_topic, poll, read_all};
 
 #[derive(Clone, Debug)]
 enum Step {

@@ -3,17 +3,15 @@
 #![cfg(not(loom))]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-mod support;
-
 use std::future::pending;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use crate::support::{Event, event};
 use agentx_bus::{
     Bus, BusDelivery, Filter, Listener, Queue, Reactor, ReactorChange, ReactorError, ReactorFailure,
     ReactorList, ReactorReport, ReactorStatus, ReactorTask, Reactors, Restart, StopHandle,
 };
-use support::{Event, event};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 const LIMIT: Duration = Duration::from_secs(5);
@@ -439,5 +437,5 @@ async fn a_reactor_stops_its_own_subscription() {
     }
     let mut totals = bus.subscribe("totals", Filter::all(), Queue::lag(8)).unwrap();
     reactors.shutdown(LIMIT).await;
-    assert_eq!(support::read_all(&mut totals), "5");
+    assert_eq!(crate::support::read_all(&mut totals), "5");
 }

@@ -1,0 +1,10 @@
+//! The tests of this crate as one binary, because each binary links all dependencies.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod bus;
+mod filters;
+mod model;
+mod reactors;
+mod serve;
+
+mod support;
