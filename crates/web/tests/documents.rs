@@ -2,8 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(feature = "documents")]
 
-mod common;
-
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -16,7 +14,7 @@ use flate2::{Compress, Compression, FlushCompress, Status};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use common::helper;
+use crate::common::helper;
 
 fn pdf_text(bytes: Vec<u8>) -> Result<String, String> {
     helper().pdf_text(bytes, &CancellationToken::new())

@@ -2,8 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(feature = "documents")]
 
-mod common;
-
 use std::io::Write as _;
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,7 +16,7 @@ use agentx_web::{WebExtractOptions, WebExtractTool};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use common::helper;
+use crate::common::helper;
 
 fn context(cancel: CancellationToken) -> ToolContext {
     ToolContext {

@@ -3,8 +3,6 @@
 #![allow(clippy::print_stdout, reason = "a test says what it did not run")]
 #![cfg(feature = "documents")]
 
-mod common;
-
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
@@ -89,7 +87,7 @@ fn the_main_text_of_saved_pages_is_found() {
         let expected = std::fs::read_to_string(page.join("expected.html")).unwrap();
         let expected = dom_smoothie::Readability::new(expected, None, None).unwrap();
         let expected = expected.doc.select("body").formatted_text();
-        let found = common::helper()
+        let found = crate::common::helper()
             .read(
                 DocumentFormat::Html,
                 html,

@@ -2,8 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 #![cfg(feature = "documents")]
 
-mod common;
-
 use std::io::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -13,7 +11,7 @@ use agentx_tools::Typed;
 use agentx_web::{WebExtractOptions, WebExtractTool};
 use serde_json::json;
 
-use common::helper;
+use crate::common::helper;
 
 fn tool(robots_txt: bool) -> Typed<WebExtractTool> {
     Typed::new(WebExtractTool::new(WebExtractOptions {

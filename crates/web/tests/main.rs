@@ -1,0 +1,11 @@
+//! The tests of this crate as one binary, because each binary links all dependencies.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod documents;
+mod extract;
+mod readability;
+mod robots;
+mod search;
+
+#[cfg(feature = "documents")]
+mod common;
