@@ -1,0 +1,5 @@
+//! The tests of this crate as one binary, because each binary links all dependencies.
+
+mod http;
+mod offers;
+mod serving;
