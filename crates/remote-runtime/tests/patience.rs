@@ -2,8 +2,6 @@
 //! waits for long at an address where no AgentX server answers.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod fake;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -16,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::timeout;
 
-use fake::{Fake, Relay, options, session};
+use crate::fake::{Fake, Relay, options, session};
 
 /// Nothing here takes longer.
 const BOUND: Duration = Duration::from_secs(60);

@@ -2,8 +2,6 @@
 //! and a failure is reported plainly.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod fake;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,7 +17,7 @@ use agentx_testing::{LogBuilder, fixture, refusing_address};
 use agentx_types::{Envelope, RuntimeEvent, SessionId, TextChunk};
 use tokio::time::timeout;
 
-use fake::{Fake, Faults, Relay, options, session};
+use crate::fake::{Fake, Faults, Relay, options, session};
 
 /// Nothing here takes longer.
 const BOUND: Duration = Duration::from_secs(60);

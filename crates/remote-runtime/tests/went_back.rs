@@ -3,8 +3,6 @@
 //! present log.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-mod fake;
-
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +14,7 @@ use agentx_runtime::{
 use agentx_testing::{LogBuilder, fixture};
 use tokio::time::timeout;
 
-use fake::{Fake, Relay, session};
+use crate::fake::{Fake, Relay, session};
 
 /// Nothing here takes longer.
 const BOUND: Duration = Duration::from_secs(60);
