@@ -1,0 +1,4 @@
+//! The tests of this crate as one binary, because each binary links all dependencies.
+
+mod fixtures;
+mod recorded;
