@@ -75,6 +75,7 @@ pub(crate) fn restrict_imported(config: &mut AgentConfig, workspace: Option<&str
         security,
         built_in_agents: _,
         built_in: _,
+        history_messages: _,
     } = config;
     fallbacks.clear();
     context_sources.clear();

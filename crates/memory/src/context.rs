@@ -110,9 +110,9 @@ fn answer(request: &BuildContext, built: Result<Selection, String>) -> ContextBu
         Err(problem) => (Selection::default(), Some(problem)),
     };
     ContextBuilt {
-        source: request.source.name.clone(),
         text: selection.text,
         items: selection.items,
         problem,
+        ..ContextBuilt::nothing(&request.source.name)
     }
 }

@@ -13,7 +13,7 @@ use agentx_runtime::{
 };
 use agentx_tools::Typed;
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentConfig, Api, Approval, ApprovalDecision, BuildContext, CommandRan,
+    Action, ActionBody, ActionId, AgentConfig, Api, Approval, ApprovalDecision, AskingAgent, BuildContext, CommandRan,
     CondenseRequested, ContentPart, ContextBuilt, ContextSource, EnvironmentEvent, EventDraft, InputMode,
     Instructions, MessageId, ModelSpec, OwnerId, Prices, SessionId, SessionOpened, Source, Timestamp,
     ToolCall, ToolCallId, ToolStatus, UserMessage,
@@ -102,6 +102,7 @@ impl Desk {
             by: None,
             workspace: "/work".into(),
             known: Vec::new(),
+            agent: AskingAgent::default(),
         };
         change(&mut request);
         let action = Arc::new(Action {
@@ -199,10 +200,8 @@ fn condensed_by(person: &str) -> EnvironmentEvent {
 
 fn built_by(source: &str, text: &str) -> EnvironmentEvent {
     ContextBuilt {
-        source: source.into(),
         text: text.into(),
-        items: Vec::new(),
-        problem: None,
+        ..ContextBuilt::nothing(source)
     }
     .into()
 }

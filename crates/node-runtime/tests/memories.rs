@@ -123,13 +123,12 @@ impl Effector for OtherService {
     fn perform(&self, _: Arc<Action>, events: EventSink, _: CancellationToken) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             let built = ContextBuilt {
-                source: MEMORY_SOURCE.into(),
                 text: "from another service".into(),
                 items: vec![ContextItem {
                     id: "other".into(),
                     origin: None,
                 }],
-                problem: None,
+                ..ContextBuilt::nothing(MEMORY_SOURCE)
             };
             events.emit(built).await;
         })

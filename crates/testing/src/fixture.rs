@@ -116,6 +116,7 @@ pub fn config() -> AgentConfig {
         security: None,
         built_in_agents: Vec::new(),
         built_in: None,
+        history_messages: None,
     }
 }
 

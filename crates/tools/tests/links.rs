@@ -92,6 +92,7 @@ fn guarded(
         security: None,
         built_in_agents: Vec::new(),
         built_in: None,
+        history_messages: None,
         answer_schema: None,
     };
     let caller = CallingAgent {

@@ -4,11 +4,19 @@
 //! with the name of the source as its key. The service answers with one fact, and only then the model is
 //! called. So the log has the context before the request that it shapes, and a replay, a fork or a mirror
 //! needs no service.
+//!
+//! | field of the answer | what the agent does with it |
+//! | --- | --- |
+//! | `text` | a message after the input, for this run and all later requests |
+//! | `instructions` | a part of the standing instructions, in place of the one that the source gave before |
+//! | `wrapping` | text around the input, as the model reads it; people see the input unchanged |
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::OwnerId;
 use crate::vocabulary::payloads;
+use crate::{AgentConfig, NanoUsd, OwnerId, Usage};
 
 /// A source of context of an agent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,7 +29,7 @@ pub struct ContextSource {
 }
 
 /// Build the context of one source for a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BuildContext {
     /// The source.
     pub source: ContextSource,
@@ -35,6 +43,31 @@ pub struct BuildContext {
     /// The ids of items that the conversation has already: they are not given again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<String>,
+    /// The agent that asks. It is known from the log, so it is not written again.
+    #[serde(skip)]
+    pub agent: AskingAgent,
+}
+
+/// The agent that asks for a context, as it is when it asks.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AskingAgent {
+    /// The configuration; `None` outside of a session.
+    pub config: Option<Arc<AgentConfig>>,
+    /// The tokens of all its model calls so far, and of the agents below it.
+    pub usage: Usage,
+    /// The money of these calls.
+    pub cost: NanoUsd,
+}
+
+/// Text around an input, as the model reads it. A closing tag in `after` is made harmless where the input has
+/// it, so that no pasted text can end the wrapping early.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InputWrapping {
+    /// The text before the input.
+    pub before: String,
+    /// The text after it.
+    pub after: String,
 }
 
 /// An item of a built context.
@@ -59,8 +92,37 @@ payloads! {
         /// The items in the text.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         items: Vec<ContextItem>,
+        /// A part of the standing instructions from now on, in place of the one that this source gave before;
+        /// empty to remove that, absent to leave it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        instructions: Option<String>,
+        /// Text around the input of the run.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        wrapping: Option<InputWrapping>,
         /// The reason why nothing could be built, for people. The run continues without it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,
+    }
+}
+
+impl ContextBuilt {
+    /// An answer of the source `name` with nothing in it.
+    pub fn nothing(name: impl Into<String>) -> Self {
+        Self {
+            source: name.into(),
+            text: String::new(),
+            items: Vec::new(),
+            instructions: None,
+            wrapping: None,
+            problem: None,
+        }
+    }
+
+    /// The answer of a source that could not build its context, with the reason for people.
+    pub fn failed(name: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self {
+            problem: Some(problem.into()),
+            ..Self::nothing(name)
+        }
     }
 }

@@ -6,6 +6,8 @@ mod condense;
 mod content_sizes;
 mod declined_turns;
 mod dropped_beginning;
+mod given_context;
+mod history_window;
 mod masking;
 mod max_tokens;
 mod media_limit;
@@ -20,6 +22,7 @@ mod repairs;
 mod repeated_refusals;
 mod request_prefix;
 mod selection;
+mod sent_messages;
 mod shorten;
 mod token_budget;
 mod window_growth;
@@ -35,11 +38,11 @@ use agentx_types::{
 use serde::{Deserialize, Serialize};
 
 use crate::cache::CachedValue;
-use crate::other_authors;
 use crate::token_estimate::estimate_message;
 use condense::Condensed;
 pub(crate) use condense::Part;
 use dropped_beginning::ServerCounts;
+use given_context::GivenContext;
 use pinned_messages::Landmarks;
 pub(crate) use repair::Refusal;
 use repairs::Repairs;
@@ -127,6 +130,9 @@ pub(crate) struct Conversation {
     /// The number of declined turns in a row since a model last answered.
     #[serde(default, skip_serializing_if = "agentx_types::is_default")]
     declined_in_a_row: u32,
+    /// Context from services that is not a message.
+    #[serde(default, skip_serializing_if = "GivenContext::is_empty")]
+    given: GivenContext,
     /// The parts that requests leave out.
     #[serde(default, skip_serializing_if = "Repairs::is_nothing")]
     repairs: Repairs,
@@ -153,8 +159,6 @@ const KEEP_PERCENT: u64 = 70;
 const TELLING_TOKENS: u64 = 2_000;
 /// Estimates are not corrected by more than this.
 const MAX_EXTRA_PERCENT: u64 = 300;
-/// The text that replaces older messages.
-const LEFT_OUT: &str = "[Earlier parts of this conversation are left out because they no longer fit.]";
 
 impl Conversation {
     /// Adds a message that the event `seq` completed.
@@ -270,7 +274,8 @@ impl Conversation {
     pub(crate) fn prepare_window(&mut self, config: &AgentConfig, input: Option<&MessageId>) {
         let prefix = self.prefix(config).tokens;
         let budget = self.budget(config);
-        let moved = self.fit(budget) | self.leave_out_oversized_input(budget, config, input);
+        let latest = self.keep_latest(config, input);
+        let moved = latest | self.fit(budget) | self.leave_out_oversized_input(budget, config, input);
         let mut changed = moved;
         if moved || (self.window_start > 0 && config.condensing.is_some()) {
             let stays = self.staying(config, budget, input);
@@ -307,32 +312,7 @@ impl Conversation {
         let condensed = !self.condensed.is_empty();
         let left_out = &self.repairs.tools;
         self.prefix
-            .get_or(|| RequestPrefix::of(config, condensed, left_out, &self.found))
-    }
-
-    /// The messages of a request.
-    fn window(&self) -> Vec<Arc<Message>> {
-        let mut messages = Vec::with_capacity(self.entries.len() - self.window_start + 2);
-        if self.window_start > 0 {
-            messages.push(Arc::new(Message {
-                message_id: MessageId::new("msg_left_out"),
-                role: Role::User,
-                content: vec![ContentPart::text(LEFT_OUT)],
-                by: None,
-            }));
-            // Pinned messages are older than anything that was left out since.
-            messages.extend(
-                self.stays
-                    .iter()
-                    .filter_map(|(message, _)| self.repairs.sent(1, message)),
-            );
-        }
-        let entries = self.entries[self.window_start..].iter();
-        messages.extend(entries.filter_map(|entry| self.repairs.sent(entry.seq, &entry.message)));
-        if let Some(most) = self.repairs.most_media {
-            media_limit::keep_newest(&mut messages, most);
-        }
-        messages.into_iter().map(other_authors::marked).collect()
+            .get_or(|| RequestPrefix::of(config, condensed, left_out, (&self.found, &self.given)))
     }
 
     /// Moves the window on until the messages are well below `budget`, once they are above. Returns whether

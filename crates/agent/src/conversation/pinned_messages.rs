@@ -102,7 +102,8 @@ impl Conversation {
             reasons.entry(at).or_insert(reason);
         };
         to_do.for_each(|at| note(at, StayReason::ToDo));
-        landmarks.goal.iter().for_each(|at| note(*at, StayReason::Goal));
+        let goal = landmarks.goal.filter(|_| config.history_messages.is_none());
+        goal.iter().for_each(|at| note(*at, StayReason::Goal));
         let pinned = self.kept_inputs.iter().flat_map(|id| landmarks.with_id(id));
         pinned.for_each(|at| note(at, StayReason::Pinned));
         landmarks

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use agentx_types::{AgentConfig, Api, ToolSpec, since};
 
+use super::given_context::GivenContext;
 use crate::built_in_agents;
 use crate::token_estimate::{estimate_text, estimate_tool};
 use crate::tools::{ask_user, plan_mode, recall, tool_search, wait};
@@ -21,9 +22,14 @@ pub(super) struct RequestPrefix {
 impl RequestPrefix {
     /// Makes the beginning of requests; `ask_user`, `delegate`, `present_plan`, `recall`, `find_tools` and
     /// `wait` are among the tools if they are offered. `found` are tools of MCP servers that the model has
-    /// found.
-    pub(super) fn of(config: &AgentConfig, condensed: bool, left_out: &[String], found: &[String]) -> Self {
-        let system = system_parts(config);
+    /// found, `given` the instructions of services.
+    pub(super) fn of(
+        config: &AgentConfig,
+        condensed: bool,
+        left_out: &[String],
+        (found, given): (&[String], &GivenContext),
+    ) -> Self {
+        let system = system_parts(config, given);
         let recall = recall::offered(config, condensed);
         let find = tool_search::offered(config);
         let ask = ask_user::offered(config);
@@ -60,9 +66,10 @@ impl RequestPrefix {
     }
 }
 
-/// Standing instructions: the same in every call of a session.
-fn system_parts(config: &AgentConfig) -> Vec<Arc<str>> {
+/// Standing instructions: the same in every call of a session, unless a service gives other ones.
+fn system_parts(config: &AgentConfig, given: &GivenContext) -> Vec<Arc<str>> {
     let mut parts = vec![config.system_prompt.clone()];
+    parts.extend(given.instructions(config));
     let is_new = config.rules_version >= since::ENVIRONMENT_IS_TOLD;
     parts.extend(config.instructions.iter().filter_map(|file| {
         if is_new && file.is_environment_context() {

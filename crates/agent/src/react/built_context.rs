@@ -11,8 +11,9 @@
 use std::sync::Arc;
 
 use agentx_types::{
-    ActionBody, BuildContext, ContentPart, ContextBuilt, ContextChange, Envelope, EnvironmentEvent, Message,
-    MessageId, Role, RunStatus, StateOutput, without_author_tags,
+    ActionBody, AskingAgent, BuildContext, ContentPart, ContextBuilt, ContextChange, Envelope,
+    EnvironmentEvent, InputWrapping, Message, MessageId, Role, RunStatus, StateOutput, since,
+    without_author_tags,
 };
 use serde::{Deserialize, Serialize};
 
@@ -70,11 +71,13 @@ impl ReactAgent {
     /// there is none.
     ///
     /// Agents that another agent made request nothing: their maker gives them what they need. An input
-    /// without text requests nothing either, because there is nothing to search for.
+    /// without content, which only asks again, requests nothing either; before version 9 of the rules, neither
+    /// did one without text.
     pub(super) fn build_context(&mut self, input: &Message, step: &mut RunStep<'_>) {
         let text = input.text();
-        let has_sources = step.context.depth == 0 && !text.trim().is_empty();
-        if has_sources && !self.config.context_sources.is_empty() {
+        let takes_media = self.config.rules_version >= since::INPUTS_WITHOUT_TEXT_HAVE_CONTEXT;
+        let is_new = !text.trim().is_empty() || (takes_media && !input.content.is_empty());
+        if step.context.depth == 0 && is_new && !self.config.context_sources.is_empty() {
             self.lifecycle.set_status(RunStatus::BuildingContext, step);
             for source in self.config.context_sources.clone() {
                 let request = BuildContext {
@@ -83,6 +86,7 @@ impl ReactAgent {
                     text: text.clone(),
                     by: input.by.clone(),
                     workspace: self.config.workspace.clone(),
+                    agent: AskingAgent::default(),
                 };
                 self.request_context(request, step);
             }
@@ -90,12 +94,23 @@ impl ReactAgent {
         self.call_model(step);
     }
 
-    /// Requests one context; the run waits for its answer, which names the action as its cause.
+    /// Requests one context; the run waits for its answer, which names the action as its cause. The service
+    /// gets the agent as it is now; the run keeps the request without it.
     fn request_context(&mut self, request: BuildContext, step: &mut RunStep<'_>) {
+        let totals = self.lifecycle.totals;
+        let agent = AskingAgent {
+            config: Some(self.config.clone()),
+            usage: totals.usage,
+            cost: totals.cost,
+        };
         let Some(run) = self.lifecycle.active() else {
             return;
         };
-        let action_id = step.request_action(&run.id, ActionBody::BuildContext(request.clone()));
+        let asked = BuildContext {
+            agent,
+            ..request.clone()
+        };
+        let action_id = step.request_action(&run.id, ActionBody::BuildContext(asked));
         run.pending.context.push(PendingContext { action_id, request });
     }
 
@@ -113,8 +128,8 @@ impl ReactAgent {
     /// Adds a built context to the conversation; the model is called once none is awaited any more. A fact
     /// that nobody waits for is ignored.
     ///
-    /// The text follows the input, so the first message of the conversation stays that of the person. It
-    /// cannot pretend to be of another person: the tags that mark their words are taken out.
+    /// The text follows the input, so the first message of the conversation stays that of the person. Nothing
+    /// in it can pretend to be of another person: the tags that mark their words are taken out.
     pub(super) fn on_context_built(
         &mut self,
         fact: &Envelope<EnvironmentEvent>,
@@ -129,6 +144,16 @@ impl ReactAgent {
             return;
         };
         run.pending.context.remove(place);
+        let input = run.input_id.clone();
+        if let Some(text) = &built.instructions {
+            let text = without_author_tags(text);
+            self.conversation.instruct(&built.source, &text, &self.config);
+        }
+        if let Some(InputWrapping { before, after }) = &built.wrapping {
+            let [before, after] = [before, after].map(|text| without_author_tags(text).into_owned());
+            self.conversation
+                .wrap_input(&input, InputWrapping { before, after });
+        }
         self.given_items.add(step.seq, built);
         if !built.text.is_empty() {
             let message = Message {

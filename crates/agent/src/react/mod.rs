@@ -344,6 +344,8 @@ impl ReactAgent {
         }
         self.conversation.leave_out_old_pictures(&self.config);
         self.conversation.shorten_new_results(&self.config);
+        let input = self.lifecycle.active().map(|run| run.input_id.clone());
+        self.conversation.keep_latest(&self.config, input.as_ref());
         if self.condense_first(step) {
             return;
         }

@@ -141,7 +141,7 @@ pub struct PendingRun {
 }
 
 /// A context that is being built for a run.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PendingContext {
     /// The action that builds the context.
     pub action_id: ActionId,

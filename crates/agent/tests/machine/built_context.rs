@@ -4,7 +4,7 @@ use agentx_types::*;
 
 use crate::harness::*;
 
-fn source(name: &str) -> ContextSource {
+pub(crate) fn source(name: &str) -> ContextSource {
     ContextSource {
         name: name.into(),
         max_tokens: 500,
@@ -17,27 +17,22 @@ fn remembering() -> Session {
 
 fn built(id: &str) -> ContextBuilt {
     ContextBuilt {
-        source: "memory".into(),
         text: format!("Memory: tea {id}"),
         items: vec![ContextItem {
             id: id.into(),
             origin: None,
         }],
-        problem: None,
+        ..nothing()
     }
 }
 
 fn nothing() -> ContextBuilt {
-    ContextBuilt {
-        text: String::new(),
-        items: Vec::new(),
-        ..built("0")
-    }
+    ContextBuilt::nothing("memory")
 }
 
 impl Session {
     /// The contexts that are requested and not answered.
-    fn contexts(&self) -> Vec<(ActionId, BuildContext)> {
+    pub(crate) fn contexts(&self) -> Vec<(ActionId, BuildContext)> {
         let context = |action: &Action| match &action.body {
             ActionBody::BuildContext(request) => Some((action.action_id.clone(), request.clone())),
             _ => None,
@@ -45,7 +40,7 @@ impl Session {
         self.open.iter().filter_map(context).collect()
     }
 
-    fn builds(&mut self, built: ContextBuilt) {
+    pub(crate) fn builds(&mut self, built: ContextBuilt) {
         let (id, _) = self.contexts().remove(0);
         self.open.retain(|open| open.action_id != id);
         self.fact(Some(&id), None, built);

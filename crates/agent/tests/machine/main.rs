@@ -72,6 +72,8 @@ mod rules;
 #[cfg(test)]
 mod secrets;
 #[cfg(test)]
+mod service_context;
+#[cfg(test)]
 mod settings;
 mod signatures;
 #[cfg(test)]

@@ -248,17 +248,11 @@ pub(super) fn outcome_of(action: &Action, end: &ActionEnd) -> Option<EventDraft<
             bill: None,
         }
         .into(),
-        ActionBody::BuildContext(request) => ContextBuilt {
-            source: request.source.name.clone(),
-            text: String::new(),
-            items: Vec::new(),
-            problem: Some(why(
-                end,
-                &format!("the service of {}", request.source.name),
-                "a context",
-            )),
+        ActionBody::BuildContext(request) => {
+            let source = &request.source.name;
+            let problem = why(end, &format!("the service of {source}"), "a context");
+            ContextBuilt::failed(source, problem).into()
         }
-        .into(),
         ActionBody::AssessRisk(assess) => {
             let analyzer = &assess.analyzer.name;
             let why = why(end, &format!("the analyzer {analyzer}"), "a verdict");

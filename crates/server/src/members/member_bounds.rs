@@ -182,6 +182,7 @@ impl MemberBounds {
             // These agents are never freer than this one.
             built_in_agents: _,
             built_in: _,
+            history_messages: _,
         } = after;
         let summarizer = condensing
             .as_deref()

@@ -89,6 +89,7 @@ pub(super) fn config() -> AgentConfig {
         security: None,
         built_in_agents: Vec::new(),
         built_in: None,
+        history_messages: None,
         answer_schema: None,
     }
 }

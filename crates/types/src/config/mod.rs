@@ -131,6 +131,10 @@ pub struct AgentConfig {
     /// for every other agent, and in older logs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built_in: Option<String>,
+    /// The number of earlier messages that a request has besides those of its run; `None` for as many as fit,
+    /// and in older logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history_messages: Option<u32>,
 }
 
 impl AgentConfig {
@@ -170,6 +174,7 @@ impl AgentConfig {
             security: None,
             built_in_agents: Vec::new(),
             built_in: None,
+            history_messages: None,
         }
     }
 }

@@ -120,6 +120,9 @@ pub const WRITTEN_FILES_ARE_NAMED: u32 = 9;
 /// A tool that a refusal of a schema names without quotes is left out.
 pub const REFUSED_TOOLS_ARE_NAMED_BY_WORD: u32 = 9;
 
+/// Sources of context are also asked about an input without text, such as a picture.
+pub const INPUTS_WITHOUT_TEXT_HAVE_CONTEXT: u32 = 9;
+
 /// No pattern covers files by which services of continuous integration run commands, nor hooks of a bare
 /// repository.
 pub const CI_FILES_ARE_GUARDED: u32 = 9;

@@ -658,17 +658,23 @@ fn built_and_checked() -> Vec<EnvironmentEvent> {
         }
         .into(),
         ContextBuilt {
-            source: "memory".into(),
             text: "- The person likes tea.".into(),
             items: vec![super::condensing::context_item()],
-            problem: None,
+            ..ContextBuilt::nothing("memory")
         }
         .into(),
         ContextBuilt {
-            source: "memory".into(),
-            text: String::new(),
-            items: Vec::new(),
             problem: Some("the store is locked".into()),
+            ..ContextBuilt::nothing("memory")
+        }
+        .into(),
+        ContextBuilt {
+            instructions: Some("You are Ada.".into()),
+            wrapping: Some(InputWrapping {
+                before: "<Context>".into(),
+                after: "</Context>".into(),
+            }),
+            ..ContextBuilt::nothing("moment")
         }
         .into(),
         RiskAssessed {

@@ -342,6 +342,7 @@ pub(crate) fn bodies() -> Vec<ActionBody> {
         by: None,
         workspace: "/work".into(),
         known: vec!["11".into()],
+        agent: AskingAgent::default(),
     }));
     bodies.push(ActionBody::AssessRisk(assess_risk()));
     bodies.extend(of_agents());

@@ -378,6 +378,7 @@ fn childless() -> AgentConfig {
         })),
         built_in_agents: vec!["general".into()],
         built_in: None,
+        history_messages: None,
     }
 }
 
@@ -415,6 +416,7 @@ pub(crate) fn small_config() -> AgentConfig {
         security: None,
         built_in_agents: Vec::new(),
         built_in: None,
+        history_messages: None,
         answer_schema: None,
         ..childless()
     }
