@@ -37,6 +37,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
         "memory",
         &["types", "files", "agent", "runtime", "sqlite-log", "tools"],
     ),
+    // Services of a personal agent: the context of its runs, settings of persons, the list of commands.
+    ("services", &["types", "files", "bus", "runtime"]),
     // The search engine that the person chose and pages of the web, as tools; the helper that reads
     // documents.
     ("web", &["types", "http", "runtime", "tools"]),
@@ -58,6 +60,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "http",
             "llm",
             "memory",
+            "services",
             "sandbox",
             "secrets",
             "sqlite-log",
@@ -88,6 +91,7 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "mcp",
             "identity",
             "schedule",
+            "services",
         ],
     ),
     ("luau-tools", &[]),
@@ -137,6 +141,7 @@ const LIBRARIES: &[&str] = &[
     "mcp",
     "openhands",
     "memory",
+    "services",
     "web",
     "exec-server",
     "identity",

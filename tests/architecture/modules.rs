@@ -32,6 +32,7 @@ const LAYERED: &[&str] = &[
     "sandbox",
     "secrets",
     "server",
+    "services",
     "session",
     "sqlite-log",
     "terminal",

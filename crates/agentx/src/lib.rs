@@ -47,6 +47,7 @@
 //! | bring a model of its own | [`Provider`], [`AgentBuilder::scripted`] | |
 //! | ask a model once | [`model`](fn@model) | |
 //! | have models and tools come and go | [`AgentHandle::attach`], [`ScriptedEnvironment`] | `examples/reactor.rs` |
+//! | replace a service of a personal agent | [`services`] | `examples/replaced_service.rs` |
 //! | serve agents inside a program | `server::open` | `examples/embedded_server.rs` |
 //! | branch a session | [`AgentHandle::fork`], [`AgentHandle::fork_at`] | `examples/fork.rs` |
 //!
@@ -89,6 +90,7 @@
 //! | [`exec_server`] | a process that executes for sessions elsewhere, and tools that run there: feature `exec-server` |
 //! | [`openhands`] | logs of OpenHands as sessions: feature `openhands` |
 //! | [`web`] | the tools of the web, and the helper that reads HTML and PDF: feature `web` |
+//! | [`services`] | services of a personal agent: context of runs, settings of persons, the list of commands: feature `config` |
 //! | [`tools`] | tools whose arguments are a type; the built-in ones: feature `tools` |
 //! | [`sqlite_log`], [`config`], [`server`], `testing` | by their features: sessions on disk, the configuration, a server, what tests share |
 
@@ -151,6 +153,8 @@ pub use agentx_sandbox as sandbox;
 pub use agentx_secrets as secrets;
 #[cfg(feature = "server")]
 pub use agentx_server as server;
+#[cfg(feature = "config")]
+pub use agentx_services as services;
 #[cfg(feature = "sqlite")]
 pub use agentx_sqlite_log as sqlite_log;
 #[cfg(feature = "testing")]

@@ -66,7 +66,7 @@ fn examples_are_short() {
         assert!(lines < MOST_LINES, "{} has {lines} lines", path.display());
         seen += 1;
     }
-    assert_eq!(seen, 12, "each of them has a test here");
+    assert_eq!(seen, 13, "each of them has a test here");
 }
 
 #[tokio::test]
@@ -231,6 +231,19 @@ async fn reactor_brings_a_tool_replaces_the_model_and_watches_while_the_agent_ru
             "```",
             "The ticket office is closed.",
             "1 call of a tool was heard",
+        ],
+    );
+}
+
+#[tokio::test]
+async fn replaced_service_gives_another_persona_from_the_next_run_on() {
+    let home = tempfile::tempdir().unwrap();
+    let printed = printed(&mut example("replaced_service", &home).await, BOUND).await;
+    same(
+        &printed,
+        &[
+            "You are the personal assistant of the person you talk to. Answer in their language, directly and briefly, and",
+            "You are a pirate who hears: ahoy",
         ],
     );
 }

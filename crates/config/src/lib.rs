@@ -103,6 +103,7 @@ pub use settings::agent::{DEFAULT_AGENT_NAME, DEFAULT_SYSTEM_PROMPT, ModelOffer,
 pub use settings::bounds::{check_condensing, check_params};
 pub use settings::chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, ThinkingDisplay};
 pub use settings::condensers::choose_condensers;
+pub use settings::context::ContextSettings;
 pub use settings::day_limit::{DayLimit, DayRaise, raise_day_limit, raised_lately};
 pub use settings::quotas::Quotas;
 pub use settings::security::{AnalyzerSettings, AnalyzerTarget};

@@ -11,8 +11,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use agentx_config::{
-    CommandLineSetting, ConfigError, ConfigPaths, FolderTrust, LoadRequest, Loaded, MemoryAccept,
-    SettingOrigin, load, trust_folder, workspace_bytes,
+    CommandLineSetting, ConfigError, ConfigPaths, ContextSettings, FolderTrust, LoadRequest, Loaded,
+    MemoryAccept, SettingOrigin, load, trust_folder, workspace_bytes,
 };
 use agentx_types::{AgentConfig, ApprovalMode, NanoUsd, RuleEffect, StuckMode, StuckSettings};
 
@@ -311,6 +311,65 @@ fn a_folder_turns_memory_off_and_never_on() {
         memory("memory: {accept: always}\n", "", "").accept,
         MemoryAccept::Always
     );
+}
+
+#[test]
+fn a_profile_changes_defaults_and_every_layer_overrides_them() {
+    let load = |user: &str| Desk::new().user(user).load().unwrap();
+    let coding = load("").settings;
+    assert_eq!(coding.limits.max_iterations, Some(50));
+    assert!(coding.context.modules.is_empty() && coding.context.history_context_size.is_none());
+    let personal = load("profile: personal\n");
+    assert_eq!(personal.settings.limits.max_iterations, Some(5));
+    assert_eq!(personal.settings.context.history_context_size, Some(20));
+    assert_eq!(
+        personal.settings.context.modules,
+        ["persona", "system", "tools", "moment"]
+    );
+    assert_eq!(origin_of(&personal, "limits.max_iterations"), "default");
+    let own = load("profile: personal\nlimits: {max_iterations: 9}\ncontext: {history_context_size: none}\n");
+    assert_eq!(own.settings.limits.max_iterations, Some(9));
+    assert_eq!(own.settings.context.history_context_size, None);
+}
+
+#[test]
+fn a_folder_says_nothing_about_who_the_agent_is() {
+    for trusted in ["", "1"] {
+        for folder in [
+            "profile: personal\n",
+            "context: {modules: [persona], persona_file: evil.md}\n",
+        ] {
+            let desk = Desk::new().workspace(folder).env("AGENTX_TRUST_FOLDER", trusted);
+            let context = desk.load().map(|loaded| loaded.settings.context);
+            assert!(
+                context.is_ok_and(|context| context == ContextSettings::default()),
+                "{folder}"
+            );
+        }
+    }
+    // Nor does it widen a limit beyond that of the profile.
+    let desk = Desk::new()
+        .user("profile: personal\n")
+        .workspace("limits: {max_iterations: 30}\n");
+    assert_eq!(desk.load().unwrap().settings.limits.max_iterations, Some(5));
+}
+
+#[test]
+fn files_of_contexts_are_beside_the_configuration_and_zones_exist() {
+    let desk = Desk::new().user("context: {persona_file: ada.md, time_zone: Europe/Berlin}\n");
+    let context = desk.load().unwrap().settings.context;
+    let file = &context.files["persona"];
+    assert!(
+        file.is_absolute() && file.ends_with("home/ada.md"),
+        "{}",
+        file.display()
+    );
+    assert_eq!(context.time_zone.as_deref(), Some("Europe/Berlin"));
+    let said = Desk::new()
+        .user("context: {time_zone: Mars/Base}\n")
+        .said()
+        .join("\n");
+    assert!(said.contains("there is no time zone \"Mars/Base\""), "{said}");
 }
 
 #[test]

@@ -13,10 +13,10 @@ use agentx_runtime::{
 };
 use agentx_tools::Typed;
 use agentx_types::{
-    Action, ActionBody, ActionId, AgentConfig, Api, Approval, ApprovalDecision, AskingAgent, BuildContext, CommandRan,
-    CondenseRequested, ContentPart, ContextBuilt, ContextSource, EnvironmentEvent, EventDraft, InputMode,
-    Instructions, MessageId, ModelSpec, OwnerId, Prices, SessionId, SessionOpened, Source, Timestamp,
-    ToolCall, ToolCallId, ToolStatus, UserMessage,
+    Action, ActionBody, ActionId, AgentConfig, Api, Approval, ApprovalDecision, AskingAgent, BuildContext,
+    CommandRan, CondenseRequested, ContentPart, ContextBuilt, ContextSource, EnvironmentEvent, EventDraft,
+    InputMode, Instructions, MessageId, ModelSpec, OwnerId, Prices, SessionId, SessionOpened, Source,
+    Timestamp, ToolCall, ToolCallId, ToolStatus, UserMessage,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -16,6 +16,7 @@
 //! | `web_extract.*` | the tool `web_extract`, if this program can be its own helper for documents |
 //! | `tools.timeout`, `tools.max_output_bytes` | the limits of `bash`, `job`, `glob` and `grep` |
 //! | `secrets.*` | the redactor, with the values that it knows |
+//! | `context.*` | the service of the contexts `persona`, `system`, `tools` and `moment` |
 //! | `memory.*` | the service of memories and their tools, if memory is on |
 //! | commands and skills in files | the tool `skill`, if there is a skill |
 //! | `analyzers.*` | the analyzers of risk that are programs or servers |
@@ -32,7 +33,7 @@ use std::time::Duration;
 
 use agentx_config::{ApiKeySource, CallSettings, ProviderSettings, Settings};
 use agentx_llm::Catalog;
-use agentx_runtime::{LogError, ModelInfo, SessionLog, SystemClock};
+use agentx_runtime::{Clock, LogError, ModelInfo, SessionLog, SystemClock};
 use agentx_sandbox::SandboxMode;
 use agentx_sqlite_log::{Durability, LogOptions, SqliteLog};
 use agentx_tools::{
@@ -48,6 +49,7 @@ use agentx_web::{
 use crate::analyzers::analyzers_of;
 use crate::browser::{with_browser, with_browser_descriptions};
 use crate::command_sandbox::command_sandbox;
+use crate::context_services::add_context_services;
 use crate::data_dir::make_data_dir;
 use crate::databases::with_databases;
 use crate::day_limit::within_day_limit;
@@ -82,11 +84,10 @@ impl NodeParts {
         options.bash.records = Some(records);
         let log: Arc<dyn SessionLog> = open(settings)?;
         let mut tools = all_tools(options, settings);
-        let context = with_memory(&mut tools, settings, &log);
-        Ok(Self {
-            context,
-            ..Self::of(settings, program, (log, tools))
-        })
+        let memory = with_memory(&mut tools, settings, &log);
+        let mut parts = Self::of(settings, program, (log, tools));
+        parts.context.extend(memory);
+        Ok(parts)
     }
 
     /// Makes the parts with `log` in place of the log in the data directory, if nothing is written then: no
@@ -116,8 +117,11 @@ impl NodeParts {
         });
         let owner = OwnerId::new(LOCAL_OWNER);
         let network = within_day_limit(Arc::new(network), settings, &log, owner.clone());
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let mut context = without_memory();
+        add_context_services(&mut context, settings, program, (log.clone(), clock.clone()));
         Self {
-            context: without_memory(),
+            context,
             analyzers: analyzers_of(settings, &program_environment(settings)),
             log,
             owner,
@@ -130,7 +134,7 @@ impl NodeParts {
                 .give_to_all_agents(|name| settings.tools.asks_for(name))
                 .ask_about_unknown(|name| settings.tools.asks_unknown(name))
                 .wrapped(telling_instructions(settings)),
-            clock: Arc::new(SystemClock),
+            clock,
             program: program.to_owned(),
             data_dir: settings.data_dir.clone(),
             guard: Some(settings.guard()),

@@ -62,6 +62,8 @@ mod client_blobs;
 #[cfg(feature = "settings")]
 mod command_sandbox;
 #[cfg(feature = "settings")]
+mod context_services;
+#[cfg(feature = "settings")]
 mod data_dir;
 #[cfg(feature = "settings")]
 mod databases;

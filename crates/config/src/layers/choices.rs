@@ -1,5 +1,7 @@
 //! The words that settings with a choice may have, in the order in which documents list them.
 
+/// The kinds of agents for which other keys have other defaults.
+pub(super) const PROFILES: &[&str] = &["coding", "personal"];
 /// The engines of `web_search`.
 pub(super) const SEARCH_ENGINES: &[&str] = &["brave", "tavily", "exa", "searxng"];
 pub(super) const AUTHS: &[&str] = &["x-api-key", "x-goog-api-key", "api-key", "bearer", "none"];

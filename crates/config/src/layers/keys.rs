@@ -4,8 +4,8 @@
 
 use crate::layers::choices::{
     APPROVALS, ASK_USER, AUTHS, CACHE_TTLS, DURABILITIES, EDIT_KEYS, JUDGES, LEVELS, LINKS, MEMORY_ACCEPTS,
-    NETWORKS, NOTICES, READING_COMMANDS, REASONING_FIELDS, RISK_POLICIES, RISKS, SANDBOXES, SEARCH_ENGINES,
-    STUCK_MODES, THEMES, THINKING, UNKNOWN_RISKS, YES_OR_NO,
+    NETWORKS, NOTICES, PROFILES, READING_COMMANDS, REASONING_FIELDS, RISK_POLICIES, RISKS, SANDBOXES,
+    SEARCH_ENGINES, STUCK_MODES, THEMES, THINKING, UNKNOWN_RISKS, YES_OR_NO,
 };
 use crate::layers::former_keys::FORMER_KEYS;
 use crate::layers::value::ValueKind;
@@ -90,6 +90,7 @@ use WorkspaceMay::{Never, Set, SetIfTrusted, Tighten};
 pub const KEYS: &[SettingSpec] = &[
     key("model", ValueKind::Text, SetIfTrusted, None, "the model: an id, an alias, or `provider/id`"),
     key("fallbacks", ValueKind::Names("gpt-6.1-terra, ollama/qwen3"), SetIfTrusted, None, "models to ask in this order, within a run, if the model is down, limited or refuses; the next run begins with the model again"),
+    key("profile", ValueKind::Choice(PROFILES), Never, Some("coding"), "the kind of agent: `personal` changes the defaults of `limits.max_iterations` to 5, of `context.history_context_size` to 20, and of `context.modules` to all of them"),
     key("system_prompt", ValueKind::Text, SetIfTrusted, None, "system prompt, instead of the built-in one"),
     key("system_prompt_file", ValueKind::Path, SetIfTrusted, None, "a file with the system prompt; relative paths start at the configuration file"),
     key("scripted_answers", ValueKind::Path, SetIfTrusted, None, "a file with answers for the scripted environment; relative paths start at the configuration file"),
@@ -104,6 +105,12 @@ pub const KEYS: &[SettingSpec] = &[
     key("limits.day_cost", ValueKind::OrNone(&ValueKind::Money), Never, None, "maximum cost of all your sessions on this machine within 24 hours, in US dollars; at this limit no model is called until `agentx usage --raise-day 5` raises it for a day"),
     key("limits.day_tokens", ValueKind::OrNone(&ValueKind::Count), Never, None, "maximum number of tokens of all your sessions on this machine within 24 hours, input and output; `agentx usage --raise-day 50000t` raises it for a day"),
     key("context.environment", ValueKind::Choice(YES_OR_NO), Tighten, Some("true"), "whether the model gets the directory, the state of Git, the date, the system and the shell at the start of a session"),
+    key("context.modules", ValueKind::Names("persona, system, tools, moment"), Never, None, "contexts that services build before each run: `persona`, `system`, `tools`, `moment`, or the name of one that a reactor serves; `persona` replaces the built-in system prompt"),
+    key("context.persona_file", ValueKind::Path, Never, None, "a file with the text of `persona`, instead of the built-in one; relative paths start at the configuration file"),
+    key("context.system_file", ValueKind::Path, Never, None, "a file with the text of `system`; `{facts}` in it stands for the facts"),
+    key("context.tools_file", ValueKind::Path, Never, None, "a file with the text of `tools`; `{tools}` in it stands for the list of tools"),
+    key("context.time_zone", ValueKind::Text, Never, None, "the time zone of `moment`, such as `Europe/Berlin`; that of this machine by default"),
+    key("context.history_context_size", ValueKind::OrNone(&ValueKind::Count), Never, None, "number of earlier messages that a request has besides those of its run; as many as fit by default"),
     key("condense.at", ValueKind::OrNone(&ValueKind::Count), SetIfTrusted, Some("80"), "how full the model's context window may get, in percent, before the older part of the conversation is condensed; `none` to condense only on request"),
     key("condense.keep", ValueKind::Count, SetIfTrusted, Some("8"), "number of latest exchanges that are never condensed, as long as they fit into a quarter of the window and a third of what instructions and tools leave of it"),
     key("condense.model", ValueKind::Text, SetIfTrusted, None, "the model that writes summaries; the session's model by default"),

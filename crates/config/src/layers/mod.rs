@@ -10,6 +10,7 @@ pub(crate) mod getter;
 pub(crate) mod keys;
 pub(crate) mod ollama;
 pub(crate) mod personal_keys;
+pub(crate) mod profile;
 pub(crate) mod read;
 pub(crate) mod read_file;
 pub(crate) mod scalar;
@@ -78,6 +79,11 @@ impl MergedSettings {
             Some(Value::Rules(rules)) => rules,
             _ => &[],
         }
+    }
+
+    /// Replaces the value at a path.
+    pub(crate) fn set(&mut self, path: SettingPath, value: Sourced<Value>) {
+        self.values.insert(path, value);
     }
 
     /// The value at a path.

@@ -21,6 +21,7 @@ const OPTIONAL: &str = "only your own settings may offer tools that are off by d
 const DAY: &str = "only your own settings may limit what all your sessions spend";
 const WEBHOOKS: &str = "only your own settings may name webhooks";
 const ASKING: &str = "only your own settings may say about which calls you are asked";
+const PERSONA: &str = "only your own settings may say who the agent is and what it gets of a conversation";
 const PLAIN: &str = "only your own settings may name servers that are reached without encryption";
 
 /// Returns why no file of a folder may set this key, trusted or not; `None` if a trusted one may.
@@ -44,6 +45,7 @@ pub(crate) fn why_personal(path: &SettingPath) -> Option<&'static str> {
         Some("tools") => OPTIONAL,
         Some("quotas" | "server" | "members_dir") => SERVING,
         Some("allow_plain_http") => PLAIN,
+        Some("profile" | "context") => PERSONA,
         _ => ELSEWHERE,
     };
     (never || why == SERVERS).then_some(why)

@@ -22,6 +22,7 @@ use crate::paths::ConfigPaths;
 use crate::settings::addresses;
 use crate::settings::bounds;
 use crate::settings::condense;
+use crate::settings::context;
 use crate::settings::day_limit;
 use crate::settings::memory;
 use crate::settings::quotas;
@@ -63,6 +64,7 @@ pub(crate) fn settings(
         day_limit: day_limit::settings(&get),
         asks_at_limits: get.text("limits.ask").as_deref() != Some("false"),
         environment_context: get.text("context.environment").as_deref() != Some("false"),
+        context: context::settings(&get, mistakes),
         condensing: condense::condensing(&get, &catalog, mistakes),
         stuck: stuck::settings(&get),
         security: security::settings(&get, &catalog, mistakes),

@@ -14,6 +14,7 @@ use crate::models::provider_settings::ProviderSettings;
 use crate::origin::{SettingOrigin, Sourced};
 use crate::paths::WORKSPACE_FOLDER;
 use crate::settings::Settings;
+use crate::settings::context::ContextSettings;
 
 /// The name of the agent that the settings define without a file.
 pub const DEFAULT_AGENT_NAME: &str = "agentx";
@@ -156,7 +157,7 @@ impl Settings {
             system_prompt: self
                 .system_prompt
                 .clone()
-                .unwrap_or_else(|| Arc::from(DEFAULT_SYSTEM_PROMPT.trim_end())),
+                .unwrap_or_else(|| default_prompt(&self.context)),
             instructions: self.instructions_at(&self.workspace, model.context_window),
             workspace: self.workspace.to_string_lossy().into_owned(),
             tools: Arc::from(tools),
@@ -171,7 +172,8 @@ impl Settings {
             stuck: Some(self.stuck),
             security: self.security.clone().map(Box::new),
             plan_mode: None,
-            context_sources: self.memory.context_sources(),
+            context_sources: [self.context.sources(), self.memory.context_sources()].concat(),
+            history_messages: self.context.history_context_size,
             ask_user: self.ask_user.filter(|_| self.tools.offers(ASK_USER)),
             built_in_agents: self.built_in_agents(),
             wait: self.tools.asks_for(WAIT) && self.tools.offers(WAIT),
@@ -185,6 +187,15 @@ impl Settings {
     fn built_in_agents(&self) -> Vec<String> {
         let offered = BUILT_IN_AGENTS.iter().filter(|_| self.tools.offers(DELEGATE));
         offered.map(|name| (*name).to_owned()).collect()
+    }
+}
+
+/// The system prompt of an agent whose settings have none; nothing if a service says who the agent is.
+fn default_prompt(context: &ContextSettings) -> Arc<str> {
+    if context.has_persona() {
+        Arc::default()
+    } else {
+        Arc::from(DEFAULT_SYSTEM_PROMPT.trim_end())
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod bounds;
 pub(crate) mod chat;
 pub(crate) mod condense;
 pub(crate) mod condensers;
+pub(crate) mod context;
 pub(crate) mod day_limit;
 pub(crate) mod guarded_files;
 pub(crate) mod memory;
@@ -37,6 +38,7 @@ use crate::mcp::McpServerSettings;
 use crate::models::provider_settings::ProviderSettings;
 use crate::origin::Sourced;
 use crate::settings::chat::ChatSettings;
+use crate::settings::context::ContextSettings;
 use crate::settings::day_limit::DayLimit;
 use crate::settings::quotas::Quotas;
 use crate::settings::security::AnalyzerSettings;
@@ -63,6 +65,8 @@ pub struct Settings {
     pub day_limit: DayLimit,
     /// Whether the model gets the facts of its environment.
     pub environment_context: bool,
+    /// The contexts that services build before each run.
+    pub context: ContextSettings,
     /// The settings of condensing.
     pub condensing: Condensing,
     /// The analyzers that assess calls, and what follows from their verdicts; `None` if there are none.

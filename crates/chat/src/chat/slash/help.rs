@@ -1,6 +1,7 @@
 //! The text of `/help` for a terminal of any width: an overview in 24 rows, each command, and the keys.
 
 use agentx::config::nearest;
+use agentx::services::COMMAND_GROUPS;
 use agentx_terminal::Line;
 
 use crate::slash_names::NAMES;
@@ -20,10 +21,11 @@ pub(crate) fn help(topic: Option<&str>, width: usize) -> String {
         return in_rows(KEYS, width);
     }
     if matches!(topic, "all" | "commands") {
-        return in_rows(COMMANDS, width);
+        return in_rows(&commands(), width);
     }
     let name = topic.split(char::is_whitespace).next().unwrap_or_default();
-    let lines: Vec<&str> = COMMANDS.lines().filter(|line| is_about(line, name)).collect();
+    let commands = commands();
+    let lines: Vec<&str> = commands.lines().filter(|line| is_about(line, name)).collect();
     if !lines.is_empty() {
         return in_rows(&lines.join("\n"), width);
     }
@@ -67,8 +69,20 @@ pub(super) fn in_rows(text: &str, width: usize) -> String {
 
 /// Returns a short description of a command.
 pub(crate) fn about(name: &str) -> Option<&'static str> {
-    let line = COMMANDS.lines().find(|line| is_about(line, name))?;
-    line.split_once("  ").map(|(_, does)| does.trim())
+    let mut rows = COMMAND_GROUPS.iter().flat_map(|(_, rows)| rows.iter());
+    rows.find(|(usage, _)| is_about(usage, name))
+        .map(|(_, does)| *does)
+}
+
+/// The commands in their groups, a line for each form.
+fn commands() -> String {
+    let line = |(usage, does): &(&str, &str)| format!("{usage:<24}  {does}\n");
+    let group = |(name, rows): &(&str, &[(&str, &str)])| {
+        let lines: String = rows.iter().map(line).collect();
+        format!("{name}\n{lines}")
+    };
+    let groups: Vec<String> = COMMAND_GROUPS.iter().map(group).collect();
+    groups.join("\n")
 }
 
 /// Returns whether a line is about the command of this name.
@@ -105,63 +119,6 @@ Answer a question with y, s, a or n and Enter, or with Alt and the letter.
 Esc or Ctrl-C stops the agent, Ctrl-D leaves.
 ";
 
-/// The descriptions of the commands.
-const COMMANDS: &str = "\
-Session
-/new, /clear              start a new session in this chat; the current one is kept
-/resume [ID|all]          continue a session of this directory; all: choose from all directories
-/retry                    ask again: after an error, while the model is away, or for another answer
-/rewind [N]               go back to before a message: conversation, files or both; shows the changes first
-/rewind undo              undo the last restore of files
-/fork [EVENT]             continue in a copy of this session, from here or from an earlier event
-/diff                     show what this session changed in files
-/diff SESSION             compare this session with another branch of it
-/compact [WORDS]          condense all but the latest exchanges now; WORDS say what matters
-/compact undo             undo the latest condensing
-/pin [N], /unpin [N]      keep your last or Nth message when condensing, or no longer
-/copy [N]                 copy the last answer to the clipboard, or its Nth code block
-/export [FILE]            write the session to a file: .md, .html or .json
-/title TEXT               set the title of this session
-/sessions                 list the latest sessions
-
-Model
-/model [NAME]             switch to another model; without a name, list the models
-/effort [LEVEL]           set how much the model reasons: default, low, medium, high; without a level, list them
-/status                   show the model, session, workspace and context window
-/usage                    show the cost of this session; ~ marks an estimate, $? and +? a price that is not known
-/usage [session|day|model|cause]  show the cost of all sessions by session, day, model or cause
-/context [exact]          show the use of the context window, or the exact last request
-
-Permission
-/plan [TASK|off]          plan mode: nothing is changed or run until you accept a plan
-/approve-mode [MODE]      choose what happens to calls that no rule covers: ask, accept-edits, plan, auto, deny (Shift-Tab)
-/approvals [test CALL|remove N|overrule]  list the approval rules; test a call; remove a rule; allow a call that a judge refused
-
-While it works
-/steer TEXT               send a message to the agent while it works (Ctrl-S)
-/queue [edit|remove|steer N]  list queued messages; edit, remove or send one now
-/jobs [stop N]            list agents at work and background commands; stop a command by number or name
-/output [N|AGENT]         show the full output of the last tool, the Nth from the end, or an agent's answer
-/thinking [N]             show the last reasoning in full, or the Nth from the end
-/todo                     show the to-do list of the agent
-
-Setup
-/init                     ask the agent to write an AGENTS.md for this project, or to improve it
-/config                   show the changed settings and where each comes from
-/config all               show the defaults, too
-/doctor                   check the settings, the model and this machine for problems
-/mcp [try NAME]           list the MCP servers, how they stand and their number of tools; start one and offer its tools
-/memory [accept N|refuse N]  show what the agent proposes to remember, and decide
-/memory edit N TEXT       reword a proposal or a memory
-/memory [list|show N|search WORDS]  show memories
-/memory [add TEXT|delete N]  add or delete a memory
-/secret [NAME|remove NAME]  mark a value as secret, typed unseen, so that it is replaced from now on; or list them
-/who                      list who is in this session of a server
-/wheel [take|ask|give WHO|release]  show who may send messages; take, ask for, give or release that role
-/help [COMMAND|keys|all]  explain a command, list the keys, or show everything
-/quit, /exit              leave (or type exit, press Ctrl-D, or press Ctrl-C twice)
-";
-
 /// The descriptions of the keys.
 const KEYS: &str = "\
 Enter sends, Alt-Enter or a \\ at the end starts a new line, // sends a message that begins with /.
@@ -191,7 +148,12 @@ mod tests {
     #[test]
     fn help_fits_wherever_it_is_read() {
         for width in [40, 80, 200] {
-            for (topic, whole) in [(None, OVERVIEW), (Some("keys"), KEYS), (Some("all"), COMMANDS)] {
+            let all = commands();
+            for (topic, whole) in [
+                (None, OVERVIEW),
+                (Some("keys"), KEYS),
+                (Some("all"), all.as_str()),
+            ] {
                 let text = help(topic, width);
                 assert!(
                     text.lines().all(|line| agentx_terminal::width(line) <= width),

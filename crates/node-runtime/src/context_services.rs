@@ -1,0 +1,51 @@
+//! The service of context that follows from the settings: it serves every module under its own name.
+
+use std::sync::Arc;
+
+use agentx_config::Settings;
+use agentx_runtime::{Clock, Effector, SessionLog};
+use agentx_sandbox::SandboxMode;
+use agentx_services::{ContextModule, ContextOptions, ContextService, PersonStore};
+use agentx_types::OwnerId;
+
+use crate::local_owner::LOCAL_OWNER;
+use crate::node_parts::ContextServices;
+
+/// Adds the service of the modules `persona`, `system`, `tools` and `moment`.
+pub(crate) fn add_context_services(
+    services: &mut ContextServices,
+    settings: &Settings,
+    program: &str,
+    (log, clock): (Arc<dyn SessionLog>, Arc<dyn Clock>),
+) {
+    let options = ContextOptions {
+        program: program.to_owned(),
+        sandbox: sandbox_words(settings),
+        files: settings.context.files.clone(),
+        time_zone: settings.context.time_zone.clone(),
+    };
+    let people = PersonStore::new(&settings.data_dir);
+    let owner = OwnerId::new(LOCAL_OWNER);
+    let service: Arc<dyn Effector> = Arc::new(ContextService::new((log, clock), people, owner, options));
+    for module in ContextModule::ALL {
+        services.insert(module.name().to_owned(), service.clone());
+    }
+}
+
+/// What holds the commands of tools, in words.
+fn sandbox_words(settings: &Settings) -> String {
+    let sandbox = &settings.sandbox;
+    let mode = match sandbox.mode {
+        SandboxMode::None => return "none; a command can do what the person can".to_owned(),
+        SandboxMode::Everyday => "namespaces where they work, otherwise none",
+        SandboxMode::Step(step) => step.as_str(),
+        SandboxMode::Auto => "the strongest one that works here",
+    };
+    let network = if sandbox.network { "with" } else { "without" };
+    let weaker = if sandbox.best_effort {
+        ", or less where it does not work"
+    } else {
+        ""
+    };
+    format!("{mode}, {network} a network{weaker}")
+}
