@@ -139,6 +139,49 @@ async fn a_simple_client_is_told_what_came_of_its_command() {
 }
 
 #[tokio::test]
+async fn a_client_pings_and_asks_for_the_commands_over_its_connection() {
+    let world = World::new().await;
+    let (session, mut desk) = world.desk(ApprovalMode::Auto).await;
+    desk.subscribe(&session, 0, "ui").await;
+    let ask = |command: &str| json!({"session_id": session, "command": command, "args": {}});
+    let pong = desk.accepted("system_command", ask("ping")).await;
+    assert_eq!(pong["result"], json!({"pong": true}));
+    let help = desk.accepted("system_command", ask("help")).await;
+    let commands = help["result"].as_array().unwrap();
+    assert!(
+        commands.iter().any(|command| command["name"] == "config"),
+        "{help}"
+    );
+    let results = desk
+        .aside
+        .iter()
+        .filter(|frame| frame["event"] == "command_result");
+    assert_eq!(results.count(), 2, "each is an event too");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn nexus_7_two_tabs_of_one_person_hear_the_same_session() {
+    let world = World::new().await;
+    let (session, mut first) = world.desk(ApprovalMode::Auto).await;
+    let mut second = world.client_of(&world.operator, "second tab").await;
+    for tab in [&mut first, &mut second] {
+        tab.subscribe(&session, 0, "ui").await;
+    }
+    first.say(&session, "hello").await;
+    let mut heard = Vec::new();
+    for tab in [&mut first, &mut second] {
+        let events = tab.events_until("run_finished").await;
+        let tags = tags(&events).join(" ");
+        let (run, _) = tags.split_once("run_finished").unwrap();
+        heard.push(run.to_owned());
+    }
+    assert!(heard[0].contains("text_chunk"), "{heard:?}");
+    assert_eq!(heard[0], heard[1], "neither takes it from the other");
+    world.end().await;
+}
+
+#[tokio::test]
 async fn files_go_back_by_a_command_and_what_came_of_it_is_told() {
     let world = World::new().await;
     let notes = world.data.path().join("notes.txt");

@@ -117,7 +117,7 @@ async fn a_workspace_that_is_gone_is_named() {
 }
 
 #[tokio::test]
-async fn a_hanging_command_is_stopped_when_its_time_is_up() {
+async fn nexus_6_a_hanging_command_is_stopped_when_its_time_is_up() {
     let place = Place::new();
     let command = "echo $$; trap '' TERM; sleep 1000 & wait; sleep 1000";
     let said = place

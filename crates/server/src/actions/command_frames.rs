@@ -3,19 +3,25 @@
 use std::sync::Arc;
 
 use agentx_runtime::{ContextRequest, RestoreRequest, RuntimeError};
-use agentx_types::wire::CommandFrame;
-use agentx_types::{ConfigChange, InputMode, MessageId, OwnerId, SessionRole};
+use agentx_services::definitions;
+use agentx_types::wire::{CommandFrame, UserInputFrame};
+use agentx_types::{ConfigChange, ContentPart, InputMode, MessageId, OwnerId, SessionRole};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::actions::file_commands::{definitions_of_files, input_of_file};
 use crate::actions::request_terms::RequestTerms;
 use crate::actions::sent_change::SentChange;
 use crate::auth::caller::Caller;
 use crate::known_fields::check_fields;
 use crate::problems::remote;
 use crate::state::ServerState;
+
+/// The words about a command that does not exist.
+const UNKNOWN: &str = "unknown command; the commands are rename, change, revise, context, restore, retry, ran, share, \
+    ping, help, and those of files that `GET /v1/commands` lists";
 
 /// The arguments of the command `rename`.
 #[derive(Deserialize, JsonSchema)]
@@ -74,8 +80,8 @@ fn settings<T: DeserializeOwned + JsonSchema>(command: &str, args: Value) -> Res
 
 impl ServerState {
     /// Carries out a command: `rename {title}`, `change {change}`, `revise {message_id, mode?}`, `context
-    /// {wish}`, `restore {wish}`, `retry`, `ran {command, output, how}`, `share {person, role}`. Returns the
-    /// `seq` of the event, and the outcome.
+    /// {wish}`, `restore {wish}`, `retry`, `ran {command, output, how}`, `share {person, role}`, and those of
+    /// [`Self::other_command`]. Returns the `seq` of the event, if there is one, and the outcome.
     ///
     /// # Errors
     /// Returns an error if the command does not exist, its arguments make no sense, or the caller may not.
@@ -129,12 +135,45 @@ impl ServerState {
             _ => {
                 // A person who may not see the session learns nothing about it.
                 self.access(caller, session).await?;
-                Err(remote(
-                    "unknown_command",
-                    "unknown command; the commands are rename, change, revise, context, restore, retry, ran and share",
-                ))
+                let frame = CommandFrame {
+                    idempotency_key: terms.key,
+                    ..frame
+                };
+                return self.other_command(caller, frame).await;
             }
         };
         Ok((Some(seq?), Value::Null))
+    }
+
+    /// Carries out a command that changes nothing by itself: `ping`, `help`, or the name of a command in a
+    /// file, whose text becomes an input.
+    async fn other_command(
+        self: &Arc<Self>,
+        caller: &Caller,
+        frame: CommandFrame,
+    ) -> Result<(Option<u64>, Value), RuntimeError> {
+        match frame.command.as_str() {
+            "ping" => return Ok((None, json!({"pong": true}))),
+            "help" => {
+                let mut commands = definitions();
+                commands.extend(definitions_of_files(self, caller));
+                return Ok((None, serde_json::to_value(&commands).unwrap_or_default()));
+            }
+            _ => {}
+        }
+        let Some(text) = input_of_file(self, caller, (&frame.command, &frame.args)) else {
+            return Err(remote("unknown_command", UNKNOWN));
+        };
+        let input = UserInputFrame {
+            session_id: frame.session_id,
+            content: vec![ContentPart::text(text)],
+            mode: InputMode::default(),
+            idempotency_key: frame.idempotency_key,
+            client_timestamp_utc: None,
+            client_timezone_offset: None,
+            wheel_epoch: frame.wheel_epoch,
+            answer_schema: None,
+        };
+        Ok((Some(self.say(caller, input).await?), Value::Null))
     }
 }

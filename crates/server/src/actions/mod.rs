@@ -6,6 +6,7 @@ pub(crate) mod call_decisions;
 pub(crate) mod client_time;
 pub(crate) mod command_frames;
 pub(crate) mod earlier_restore;
+pub(crate) mod file_commands;
 pub(crate) mod files;
 pub(crate) mod keyed_requests;
 pub(crate) mod media;

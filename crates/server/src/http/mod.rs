@@ -31,8 +31,8 @@ pub use crate::http::description::describe::Needs;
 use crate::http::description::describe::{HandlerInput, Operation};
 use crate::http::description::route::HttpRoute;
 use crate::http::handlers::{
-    agents, blobs, health, history, inspect, messages, session_actions, session_lookup, sessions, sign_in,
-    tokens, upkeep, webhooks,
+    agents, blobs, commands, health, history, inspect, messages, person_config, session_actions,
+    session_lookup, sessions, sign_in, tokens, upkeep, webhooks,
 };
 use crate::http::openapi::OpenApiBytes;
 use crate::http::responses::failure::ApiError;
@@ -103,6 +103,21 @@ fn table() -> Vec<HttpRoute> {
             "/v1/agents/{id}",
             "One agent by name, as a new session gets it.",
             agents::get,
+        ),
+        HttpRoute::get(
+            "/v1/commands",
+            "The commands that a page may offer.",
+            commands::list,
+        ),
+        HttpRoute::get(
+            "/v1/config",
+            "The caller's own settings and their bounds.",
+            person_config::get,
+        ),
+        HttpRoute::post(
+            "/v1/config",
+            "Changes the caller's own settings.",
+            person_config::set,
         ),
         HttpRoute::get(
             "/v1/search",

@@ -2,5 +2,6 @@
 
 pub(crate) mod limit_bounds;
 pub mod member_bounds;
+pub(crate) mod person_settings;
 pub(crate) mod trust;
 pub(crate) mod waiting_calls;

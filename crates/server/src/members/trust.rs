@@ -16,6 +16,7 @@ use agentx_types::{
 use crate::auth::caller::Caller;
 use crate::limits::size_limits::{NAME_CHARS, bounded};
 use crate::members::member_bounds::{MemberBounds, too_wide};
+use crate::members::person_settings::own_values;
 use crate::settings::member_settings::{directory, make_directory};
 use crate::state::{ServerState, SessionAccess};
 
@@ -99,14 +100,17 @@ fn bounds(state: &ServerState, owner: &OwnerId, owns: bool, workspace: String) -
     }
 }
 
-/// Returns the default agent of new sessions, as the caller may see it.
+/// Returns the default agent of new sessions, as the caller may see it, with what they set for themselves.
 ///
 /// # Errors
 /// Returns an error if the model of the settings is not known.
 pub(crate) fn default_agent(state: &ServerState, caller: &Caller) -> Result<AgentConfig, RuntimeError> {
     let (settings, runtime) = (&*state.settings(), state.runtime_of(&caller.person));
-    let model = choose(settings, &runtime.models(), &settings.model_or_default().value)?;
-    let agent = settings.agent(model, runtime.tools());
+    let own = own_values(state, caller);
+    let usual = settings.model_or_default().value;
+    let model = choose(settings, &runtime.models(), own.model().unwrap_or(&usual))?;
+    let mut agent = settings.agent(model, runtime.tools());
+    own.apply(&mut agent);
     if caller.operator {
         return Ok(agent);
     }

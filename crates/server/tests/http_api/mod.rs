@@ -21,6 +21,7 @@ mod mcp_tokens;
 mod members;
 mod pages;
 mod parts;
+mod person_config;
 mod quotas;
 mod schemas;
 mod sequences;

@@ -83,6 +83,7 @@ fn sample(route: &ListedRoute, agent: &Value, session: &str) -> (Value, String) 
             "created_at": 1, "hash": "", "blobs": [], "events": [],
         }),
         ("POST", "/v1/hooks/{id}") => json!({"action": "opened"}),
+        ("POST", "/v1/config") => json!({"config": {"name": "Ada"}}),
         ("POST", "/v1/gc" | "/v1/sessions/{id}/verify" | "/v1/sessions/{id}/replay") => none,
         ("GET" | "DELETE", _) => none,
         (method, path) => panic!("say what {method} {path} is asked with"),

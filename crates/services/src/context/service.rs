@@ -1,8 +1,7 @@
 //! The service itself: it answers `build_context` on the topic `context.build.request` with one
 //! `context_built` each.
 
-use std::io::Read as _;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,8 +20,6 @@ use crate::people::store::PersonStore;
 
 /// The maximum time for an answer.
 const TIME: Duration = Duration::from_secs(2);
-/// The largest file with the text of a module.
-const MOST_BYTES: u64 = 256 << 10;
 /// Bytes of a text for each token that it may have: no text of that size has more.
 const BYTES_OF_A_TOKEN: usize = 8;
 
@@ -118,16 +115,9 @@ impl ContextService {
         request: &BuildContext,
         persons: &Persons,
     ) -> Result<String, String> {
-        let own = persons
-            .owner
-            .prompts
-            .get(module.name())
-            .filter(|_| module.is_editable());
-        let template = match (own, self.options.files.get(module.name())) {
-            (Some(own), _) => own.clone(),
-            (None, Some(file)) => read_text(file).map_err(|what| format!("{}: {what}", file.display()))?,
-            (None, None) => module.default_text().unwrap_or_default().to_owned(),
-        };
+        let own = persons.owner.prompts.get(module.name());
+        let file = self.options.files.get(module.name());
+        let template = module.template(own.map(String::as_str), file.map(PathBuf::as_path))?;
         let Some(config) = &request.agent.config else {
             return Err("nobody says which agent asks".to_owned());
         };
@@ -169,18 +159,5 @@ impl Effector for ContextService {
                 .emit(built.unwrap_or_else(|what| ContextBuilt::failed(name, what)))
                 .await;
         })
-    }
-}
-
-/// Reads a file of text that is not too large.
-fn read_text(file: &Path) -> Result<String, String> {
-    let opened = std::fs::File::open(file).map_err(|error| error.to_string())?;
-    let mut text = String::new();
-    let read = opened.take(MOST_BYTES + 1).read_to_string(&mut text);
-    let size = read.map_err(|error| error.to_string())?;
-    if u64::try_from(size).is_ok_and(|size| size <= MOST_BYTES) {
-        Ok(text)
-    } else {
-        Err(format!("it has more than {MOST_BYTES} bytes"))
     }
 }

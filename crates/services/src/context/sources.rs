@@ -1,5 +1,11 @@
 //! The names of the contexts, and the parts that files and persons may change.
 
+use std::io::Read as _;
+use std::path::Path;
+
+/// The largest file with the text of a module.
+const MOST_BYTES: u64 = 256 << 10;
+
 /// The built-in persona.
 pub const DEFAULT_PERSONA: &str = include_str!("persona.md");
 
@@ -49,5 +55,31 @@ impl ContextModule {
     /// person's to change.
     pub fn is_editable(self) -> bool {
         matches!(self, Self::Persona | Self::Tools)
+    }
+
+    /// The text of the module before its names are filled in: a person's own, if they may have one, that of a
+    /// file, or the built-in one.
+    ///
+    /// # Errors
+    /// Returns an error with the path if the file cannot be read.
+    pub fn template(self, own: Option<&str>, file: Option<&Path>) -> Result<String, String> {
+        match (own.filter(|_| self.is_editable()), file) {
+            (Some(own), _) => Ok(own.to_owned()),
+            (None, Some(file)) => read_text(file).map_err(|what| format!("{}: {what}", file.display())),
+            (None, None) => Ok(self.default_text().unwrap_or_default().to_owned()),
+        }
+    }
+}
+
+/// Reads a file of text that is not too large.
+fn read_text(file: &Path) -> Result<String, String> {
+    let opened = std::fs::File::open(file).map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    let read = opened.take(MOST_BYTES + 1).read_to_string(&mut text);
+    let size = read.map_err(|error| error.to_string())?;
+    if u64::try_from(size).is_ok_and(|size| size <= MOST_BYTES) {
+        Ok(text)
+    } else {
+        Err(format!("it has more than {MOST_BYTES} bytes"))
     }
 }

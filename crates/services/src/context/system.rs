@@ -1,6 +1,6 @@
 //! The module `system`: facts about the agent, from its configuration and the running program. They change
-//! only if those do, so the beginning of requests stays in the provider's cache; what changes with each run is
-//! in the module `moment`.
+//! only if those do, so the beginning of requests stays in the provider's cache; the module `moment` has what
+//! changes with each run.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use agentx_types::{AgentConfig, ApprovalMode, show_time};
 use super::options::ContextOptions;
 
 /// The advice that ends the facts.
-const ADVICE: &str = "If someone asks what you are, what you can do or how you work, answer from these facts. Say \
-    that you do not know if they do not have the answer.";
+const ADVICE: &str = "If someone asks what you are, what you can do or how you work, answer from these facts. \
+    Say that you do not know if they do not have the answer.";
 
 /// The facts about an agent, a line each.
 pub(super) fn facts_text(config: &AgentConfig, options: &ContextOptions) -> String {

@@ -2,12 +2,14 @@
 
 pub(crate) mod agents;
 pub(crate) mod blobs;
+pub(crate) mod commands;
 pub(crate) mod events_query;
 pub(crate) mod health;
 pub(crate) mod history;
 pub(crate) mod inspect;
 pub(crate) mod lists;
 pub(crate) mod messages;
+pub(crate) mod person_config;
 pub(crate) mod session_actions;
 pub(crate) mod session_lookup;
 pub(crate) mod sessions;
