@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use agentx_bus::{Reactor, ReactorFailure, ReactorId, ResponderInfo, Restart};
-use agentx_runtime::{BusModels, ReactorInfo, SystemBus, event_logger, logs_events};
+use agentx_runtime::{BusModels, CommandDispatcher, ReactorInfo, SystemBus, event_logger, logs_events};
 use agentx_types::{ActionKind, topic};
 
 use crate::NodeRuntime;
@@ -66,6 +66,11 @@ impl NodeRuntime {
     /// Lets the responders of this runtime answer the calls of `models`, which tools of the runtime may hold.
     pub fn connect_models(&self, models: &BusModels) {
         models.connect(&self.driver.actions);
+    }
+
+    /// Returns the commands of persons that attached reactors serve.
+    pub fn commands(&self) -> &CommandDispatcher {
+        self.driver.actions.commands()
     }
 
     /// Returns the responders, their topics and their load, in the order in which they were attached.

@@ -68,6 +68,7 @@ pub use driver::{DriverParts, ServerRulesSource, StandingRules, halt_sessions};
 pub use effects::actions::{ActionDispatcher, ActionRequest};
 pub use effects::call_slots::{CallSlot, CallSlots};
 pub use effects::captured_effect::CapturedEffect;
+pub use effects::commands::{CommandCall, CommandDispatcher, CommandService, ServedCommand, ServingCommand};
 pub use effects::condenser::Condenser;
 pub use effects::effect::{CommitResult, Effector, EventSink, FactBatch, SessionScope};
 pub use effects::nested_calls::{DecisionPause, Pauses};

@@ -254,3 +254,29 @@ fn an_input_without_words_has_a_context_too_and_before_version_9_it_had_none() {
         assert_eq!(session.contexts().len(), requested, "version {version}");
     }
 }
+
+#[test]
+fn three_people_in_one_session_are_told_apart() {
+    let mut session = Session::with(|config| config.rules_version = RULES_VERSION);
+    session.say("mine");
+    session.answer("yes");
+    for (person, mode) in [("own_bo", InputMode::Queue), ("own_cy", InputMode::Steer)] {
+        session.happens(UserMessage {
+            message_id: MessageId::with_suffix(person),
+            content: vec![ContentPart::text("hello")],
+            mode,
+            idempotency_key: None,
+            by: Some(person.into()),
+            answer_schema: None,
+        });
+    }
+    session.looks("c1");
+    session.result("c1", "found");
+    let sent = session.sent();
+    let of = |person: &str| format!("<said_by_another_person person=\"{person}\">");
+    assert_eq!(sent[0], "user: mine", "words of the owner have no mark");
+    for person in ["own_bo", "own_cy"] {
+        let said = sent.iter().filter(|line| line.contains(&of(person)));
+        assert_eq!(said.count(), 1, "{person}: {sent:?}");
+    }
+}

@@ -21,6 +21,7 @@ use agentx_types::{Action, ActionBody, ActionKind, LeftRunning, SessionId, Timer
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use crate::effects::commands::CommandDispatcher;
 use crate::effects::effect::{Effector, EventSink};
 use crate::future::BoxFuture;
 
@@ -111,6 +112,8 @@ struct ActionsInner {
     requests: Dispatcher<ActionRequest>,
     /// The effectors that are notified when sessions come and go.
     effectors: Mutex<BTreeMap<ResponderId, AttachedEffector>>,
+    /// The commands that reactors serve.
+    commands: CommandDispatcher,
 }
 
 /// An effector that is attached.
@@ -127,6 +130,7 @@ impl ActionDispatcher {
         let actions = Self(Arc::new(ActionsInner {
             requests: Dispatcher::new(),
             effectors: Mutex::new(BTreeMap::new()),
+            commands: CommandDispatcher::default(),
         }));
         actions.serve(ActionKind::StartTimer, Arc::new(Timers));
         actions
@@ -189,6 +193,11 @@ impl ActionDispatcher {
             gone.work.close();
             gone.work.wait().await;
         }
+    }
+
+    /// The commands that reactors serve.
+    pub fn commands(&self) -> &CommandDispatcher {
+        &self.0.commands
     }
 
     /// The responders, with the requests that they serve and how many of them.

@@ -4,6 +4,7 @@
 pub(crate) mod actions;
 pub(crate) mod call_slots;
 pub(crate) mod captured_effect;
+pub(crate) mod commands;
 pub(crate) mod condenser;
 pub(crate) mod effect;
 pub(crate) mod nested_calls;

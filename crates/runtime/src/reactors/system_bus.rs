@@ -9,6 +9,7 @@ use agentx_types::{ActionKind, topic};
 
 use crate::driver::DriverParts;
 use crate::effects::actions::ActionDispatcher;
+use crate::effects::commands::{CommandService, ServingCommand};
 use crate::effects::effect::Effector;
 use crate::ingress::{Ingress, InvalidEnvironmentName, OpenSessions};
 use crate::log::SessionLog;
@@ -169,6 +170,12 @@ impl SystemBus {
         let keys = KeyPattern::prefix(&format!("{provider}/"));
         let calls = Serve::new(provider).on(topic::of_action(ActionKind::CallModel), keys);
         self.serve(calls, models)
+    }
+
+    /// Serves a command of persons, until the returned value is dropped. It is listed with the commands of
+    /// the program, whose names it cannot take. Must be called inside a tokio runtime.
+    pub fn serve_command(&self, service: Arc<dyn CommandService>) -> ServingCommand {
+        self.actions.commands().serve(service)
     }
 
     /// Performs model calls of a reactor: the responder for the model's provider answers them, like those of

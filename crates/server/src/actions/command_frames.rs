@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_runtime::{ContextRequest, RestoreRequest, RuntimeError};
-use agentx_services::definitions;
+use agentx_runtime::{CommandCall, ContextRequest, RestoreRequest, RuntimeError, ServedCommand};
 use agentx_types::wire::{CommandFrame, UserInputFrame};
 use agentx_types::{ConfigChange, ContentPart, InputMode, MessageId, OwnerId, SessionRole};
 use schemars::JsonSchema;
@@ -11,7 +10,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::actions::file_commands::{definitions_of_files, input_of_file};
+use crate::actions::file_commands::{all_definitions, input_of_file};
 use crate::actions::request_terms::RequestTerms;
 use crate::actions::sent_change::SentChange;
 use crate::auth::caller::Caller;
@@ -21,7 +20,7 @@ use crate::state::ServerState;
 
 /// The words about a command that does not exist.
 const UNKNOWN: &str = "unknown command; the commands are rename, change, revise, context, restore, retry, ran, share, \
-    ping, help, and those of files that `GET /v1/commands` lists";
+    ping, help, and those of files and reactors that `GET /v1/commands` lists";
 
 /// The arguments of the command `rename`.
 #[derive(Deserialize, JsonSchema)]
@@ -145,8 +144,8 @@ impl ServerState {
         Ok((Some(seq?), Value::Null))
     }
 
-    /// Carries out a command that changes nothing by itself: `ping`, `help`, or the name of a command in a
-    /// file, whose text becomes an input.
+    /// Carries out a command that is no request of its own: `ping`, `help`, the name of a command in a file,
+    /// whose text becomes an input, or one that a reactor serves.
     async fn other_command(
         self: &Arc<Self>,
         caller: &Caller,
@@ -155,14 +154,13 @@ impl ServerState {
         match frame.command.as_str() {
             "ping" => return Ok((None, json!({"pong": true}))),
             "help" => {
-                let mut commands = definitions();
-                commands.extend(definitions_of_files(self, caller));
+                let commands = all_definitions(self, caller);
                 return Ok((None, serde_json::to_value(&commands).unwrap_or_default()));
             }
             _ => {}
         }
         let Some(text) = input_of_file(self, caller, (&frame.command, &frame.args)) else {
-            return Err(remote("unknown_command", UNKNOWN));
+            return self.served_command(caller, frame).await;
         };
         let input = UserInputFrame {
             session_id: frame.session_id,
@@ -175,5 +173,32 @@ impl ServerState {
             answer_schema: None,
         };
         Ok((Some(self.say(caller, input).await?), Value::Null))
+    }
+
+    /// Has a command carried out by the attached reactor that serves it, for a caller who may drive.
+    async fn served_command(
+        self: &Arc<Self>,
+        caller: &Caller,
+        frame: CommandFrame,
+    ) -> Result<(Option<u64>, Value), RuntimeError> {
+        let unknown = || remote("unknown_command", UNKNOWN);
+        let role = self.role_of(caller, &frame.session_id).await?;
+        let call = CommandCall {
+            session: frame.session_id,
+            name: frame.command,
+            args: frame.args,
+            by: caller.person.clone(),
+        };
+        let runtime = self.runtime();
+        let is_served = |command: &ServedCommand| command.name == call.name;
+        if !runtime.commands().served().iter().any(is_served) {
+            return Err(unknown());
+        }
+        if role < SessionRole::Drive {
+            return Err(remote("denied", "only a person who may drive gives this command"));
+        }
+        let answered = runtime.commands().run(call).await.ok_or_else(unknown)?;
+        let value = answered.map_err(|what| remote("refused", &what))?;
+        Ok((None, value))
     }
 }

@@ -1,15 +1,33 @@
-//! Commands that files of the operator describe: listed for the operator, and sent as an input if they name
-//! one. Members neither see nor call them, because the files are the operator's own.
+//! Commands that do not belong to the program: those that files of the operator describe, which become
+//! inputs, and those that attached reactors serve.
+//!
+//! Members neither see nor call those of files, because the files are the operator's own.
 
 use agentx_config::PromptFile;
-use agentx_services::{COMMAND_NAMES, CommandDefinition};
+use agentx_services::{COMMAND_NAMES, CommandDefinition, definitions};
 use serde_json::Value;
 
 use crate::auth::caller::Caller;
 use crate::state::ServerState;
 
+/// Returns the definitions of all commands that the caller may use: the program's first, then those of files
+/// and reactors.
+pub(crate) fn all_definitions(state: &ServerState, caller: &Caller) -> Vec<CommandDefinition> {
+    let mut all = definitions();
+    let served = state.runtime().commands().served();
+    let of_reactors = served.iter().map(|command| {
+        CommandDefinition::of_reactor(&command.name, &command.description, &command.argument_hint)
+    });
+    for command in definitions_of_files(state, caller).into_iter().chain(of_reactors) {
+        if all.iter().all(|known| known.name != command.name) {
+            all.push(command);
+        }
+    }
+    all
+}
+
 /// Returns the definitions of the commands in files that the caller may use.
-pub(crate) fn definitions_of_files(state: &ServerState, caller: &Caller) -> Vec<CommandDefinition> {
+fn definitions_of_files(state: &ServerState, caller: &Caller) -> Vec<CommandDefinition> {
     with_files(state, caller, |files| {
         let define = |file: &&PromptFile| {
             CommandDefinition::of_file(&file.name, &file.description, &file.argument_hint)

@@ -31,6 +31,8 @@ pub enum CommandOrigin {
     BuiltIn,
     /// A file of the person or of the folder.
     File,
+    /// A reactor that is attached to the runtime.
+    Reactor,
 }
 
 /// A command, for programs that show and call it.
@@ -77,6 +79,15 @@ impl CommandDefinition {
             in_chat: true,
             examples: Vec::new(),
             origin: CommandOrigin::File,
+        }
+    }
+
+    /// A command that an attached reactor serves.
+    pub fn of_reactor(name: &str, description: &str, argument_hint: &str) -> Self {
+        Self {
+            in_chat: false,
+            origin: CommandOrigin::Reactor,
+            ..Self::of_file(name, description, argument_hint)
         }
     }
 

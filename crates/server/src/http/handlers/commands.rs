@@ -1,8 +1,8 @@
 //! The commands that a page or a program may offer.
 
-use agentx_services::{CommandDefinition, definitions};
+use agentx_services::CommandDefinition;
 
-use crate::actions::file_commands::definitions_of_files;
+use crate::actions::file_commands::all_definitions;
 use crate::http::requests::extract::TokenOrVisitor;
 use crate::http::responses::Tagged;
 use crate::http::{ApiError, HandlerState};
@@ -11,7 +11,5 @@ pub(crate) async fn list(
     app: HandlerState,
     TokenOrVisitor(caller): TokenOrVisitor,
 ) -> Result<Tagged<Vec<CommandDefinition>>, ApiError> {
-    let mut commands = definitions();
-    commands.extend(definitions_of_files(&app.state, &caller));
-    Ok(Tagged(commands))
+    Ok(Tagged(all_definitions(&app.state, &caller)))
 }
