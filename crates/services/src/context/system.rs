@@ -88,6 +88,7 @@ fn conversation(config: &AgentConfig) -> String {
 fn approval(mode: ApprovalMode) -> &'static str {
     match mode {
         ApprovalMode::Ask => "a person is asked",
+        ApprovalMode::AcceptEdits => "files of the workspace are changed, and a person is asked about others",
         ApprovalMode::Auto => "they run",
         ApprovalMode::Deny => "they are refused",
     }

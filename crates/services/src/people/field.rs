@@ -1,5 +1,7 @@
 //! The fields that a person may set, as data for pages: their kinds, their bounds, and the check of a value.
 
+use std::ops::RangeInclusive;
+
 use agentx_types::ApprovalMode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -74,13 +76,14 @@ impl SettingField {
     fn slider(
         key: &'static str,
         about: &'static str,
-        (min, max, step): (f64, f64, f64),
+        range: RangeInclusive<f64>,
+        step: f64,
         default: Value,
     ) -> Self {
         Self {
             kind: FieldKind::Slider,
-            min: Some(min),
-            max: Some(max),
+            min: Some(*range.start()),
+            max: Some(*range.end()),
             step: Some(step),
             ..Self::select(key, about, Vec::new(), default)
         }
@@ -167,25 +170,29 @@ pub fn fields(operator: &OperatorBounds) -> Vec<SettingField> {
         SettingField::slider(
             "temperature",
             "how varied answers are",
-            (0.0, MOST_TEMPERATURE, 0.1),
+            0.0..=MOST_TEMPERATURE,
+            0.1,
             json!(operator.temperature),
         ),
         SettingField::slider(
             "max_tokens",
             "the longest answer, in tokens",
-            (1.0, most_tokens, 1.0),
+            1.0..=most_tokens,
+            1.0,
             json!(operator.max_tokens),
         ),
         SettingField::slider(
             "history_context_size",
             "how many earlier messages the model gets",
-            (0.0, MOST_MESSAGES, 1.0),
+            0.0..=MOST_MESSAGES,
+            1.0,
             json!(operator.history_context_size),
         ),
         SettingField::slider(
             "max_iterations",
             "how many rounds of tools a run may have",
-            (1.0, most_rounds, 1.0),
+            1.0..=most_rounds,
+            1.0,
             json!(operator.limits.max_iterations),
         ),
         SettingField::select(
@@ -202,6 +209,7 @@ pub fn fields(operator: &OperatorBounds) -> Vec<SettingField> {
 fn modes(operator: ApprovalMode) -> Vec<String> {
     let all = [
         (ApprovalMode::Auto, "auto"),
+        (ApprovalMode::AcceptEdits, "accept_edits"),
         (ApprovalMode::Ask, "ask"),
         (ApprovalMode::Deny, "deny"),
     ];
@@ -270,6 +278,19 @@ mod tests {
         ] {
             let refused = check(key, value.clone()).unwrap_err();
             assert!(refused.contains(key) || key == "time_zone", "{refused}");
+        }
+    }
+
+    #[test]
+    fn modes_are_those_that_are_as_strict_as_the_operators() {
+        for (mode, words) in [
+            (ApprovalMode::Auto, &["auto", "accept_edits", "ask", "deny"][..]),
+            (ApprovalMode::AcceptEdits, &["accept_edits", "ask", "deny"]),
+            (ApprovalMode::Ask, &["ask", "deny"]),
+            (ApprovalMode::Deny, &["deny"]),
+        ] {
+            assert_eq!(modes(mode), words, "{mode:?}");
+            assert_eq!(json!(mode), words[0], "the operator's own is the freest");
         }
     }
 
