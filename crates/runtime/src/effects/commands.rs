@@ -13,6 +13,7 @@ use agentx_types::{OwnerId, SessionId};
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 
 use crate::future::BoxFuture;
 
@@ -26,7 +27,7 @@ const TIME: Duration = Duration::from_secs(30);
 pub struct ServedCommand {
     /// The name, without a slash.
     pub name: String,
-    /// What it does.
+    /// The description.
     pub description: String,
     /// The words that it takes.
     pub argument_hint: String,
@@ -87,9 +88,11 @@ impl CommandDispatcher {
         let command = service.command();
         let serve = Serve::new(&command.name).on(TOPIC, KeyPattern::exact(&command.name));
         let late = || Err(format!("it was not done within {TIME:?}"));
+        let work = TaskTracker::new();
+        let tasks = work.clone();
         let carry_out = move |claim: Claim<CommandRequest>| {
             let service = service.clone();
-            tokio::spawn(async move {
+            tasks.spawn(async move {
                 let work = tokio::time::timeout(TIME, service.run(claim.request().call.clone()));
                 let result = tokio::select! {
                     biased;
@@ -107,6 +110,7 @@ impl CommandDispatcher {
         ServingCommand {
             commands: self.clone(),
             responder,
+            work,
         }
     }
 
@@ -155,14 +159,20 @@ impl fmt::Debug for CommandDispatcher {
 pub struct ServingCommand {
     commands: CommandDispatcher,
     responder: ResponderId,
+    /// The calls that it carries out.
+    work: TaskTracker,
 }
 
 impl ServingCommand {
-    /// Serves until `stop` fires: the task of a reactor that only serves the command.
+    /// Serves until `stop` fires, and then carries out what it has begun: the task of a reactor that only
+    /// serves the command.
     pub fn run_until(self, stop: CancellationToken) -> ReactorTask {
         ReactorTask::new(async move {
             stop.cancelled().await;
+            let work = self.work.clone();
             drop(self);
+            work.close();
+            work.wait().await;
             Ok(())
         })
     }
