@@ -16,7 +16,8 @@ pub(crate) fn add_context_services(
     services: &mut ContextServices,
     settings: &Settings,
     program: &str,
-    (log, clock): (Arc<dyn SessionLog>, Arc<dyn Clock>),
+    log: Arc<dyn SessionLog>,
+    clock: Arc<dyn Clock>,
 ) {
     let options = ContextOptions {
         program: program.to_owned(),
@@ -26,13 +27,13 @@ pub(crate) fn add_context_services(
     };
     let people = PersonStore::new(&settings.data_dir);
     let owner = OwnerId::new(LOCAL_OWNER);
-    let service: Arc<dyn Effector> = Arc::new(ContextService::new((log, clock), people, owner, options));
+    let service: Arc<dyn Effector> = Arc::new(ContextService::new(log, clock, people, owner, options));
     for module in ContextModule::ALL {
         services.insert(module.name().to_owned(), service.clone());
     }
 }
 
-/// What holds the commands of tools, in words.
+/// The sandbox of the commands of tools, in words.
 fn sandbox_words(settings: &Settings) -> String {
     let sandbox = &settings.sandbox;
     let mode = match sandbox.mode {

@@ -119,7 +119,7 @@ impl NodeParts {
         let network = within_day_limit(Arc::new(network), settings, &log, owner.clone());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let mut context = without_memory();
-        add_context_services(&mut context, settings, program, (log.clone(), clock.clone()));
+        add_context_services(&mut context, settings, program, log.clone(), clock.clone());
         Self {
             context,
             analyzers: analyzers_of(settings, &program_environment(settings)),

@@ -8,8 +8,8 @@
 //! | `commands` | the table of commands, and their definitions as data |
 //!
 //! Every context is an action on the topic `context.build.request` and is answered by one fact, so a session
-//! replays without this crate. A [`ContextReactor`] takes the place of a service. `docs/SERVICES.md` describes
-//! the contracts.
+//! replays without this crate. A [`ContextReactor`] takes the place of a service. `docs/SERVICES.md` has the
+//! contracts.
 
 mod commands;
 mod context;

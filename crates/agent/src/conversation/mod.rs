@@ -312,7 +312,7 @@ impl Conversation {
         let condensed = !self.condensed.is_empty();
         let left_out = &self.repairs.tools;
         self.prefix
-            .get_or(|| RequestPrefix::of(config, condensed, left_out, (&self.found, &self.given)))
+            .get_or(|| RequestPrefix::of(config, condensed, left_out, &self.found, &self.given))
     }
 
     /// Moves the window on until the messages are well below `budget`, once they are above. Returns whether

@@ -27,7 +27,8 @@ impl RequestPrefix {
         config: &AgentConfig,
         condensed: bool,
         left_out: &[String],
-        (found, given): (&[String], &GivenContext),
+        found: &[String],
+        given: &GivenContext,
     ) -> Self {
         let system = system_parts(config, given);
         let recall = recall::offered(config, condensed);

@@ -70,9 +70,8 @@ impl ReactAgent {
     /// Requests the context of every source for the run that `input` opens, and calls the model at once if
     /// there is none.
     ///
-    /// Agents that another agent made request nothing: their maker gives them what they need. An input
-    /// without content, which only asks again, requests nothing either; before version 9 of the rules, neither
-    /// did one without text.
+    /// Agents that another agent made request nothing: their maker gives them what they need. Nor does an
+    /// input without content, which only asks again; before version 9 of the rules, nor did one without text.
     pub(super) fn build_context(&mut self, input: &Message, step: &mut RunStep<'_>) {
         let text = input.text();
         let takes_media = self.config.rules_version >= since::INPUTS_WITHOUT_TEXT_HAVE_CONTEXT;

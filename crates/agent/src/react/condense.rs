@@ -106,6 +106,15 @@ impl ReactAgent {
         self.conversation.condensed()
     }
 
+    /// Shortens what the next request has without a summary: old pictures, new results that are too long, and
+    /// the number of earlier messages if the configuration bounds it. Only `call_model` calls it.
+    pub(super) fn shorten_requests(&mut self) {
+        self.conversation.leave_out_old_pictures(&self.config);
+        self.conversation.shorten_new_results(&self.config);
+        let input = self.lifecycle.active().map(|run| run.input_id.clone());
+        self.conversation.keep_latest(&self.config, input.as_ref());
+    }
+
     /// Requests a summary if one is due. Returns whether the next model call has to wait for one. Only
     /// `call_model` calls it.
     pub(super) fn condense_first(&mut self, step: &mut RunStep<'_>) -> bool {

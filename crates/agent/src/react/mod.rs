@@ -342,10 +342,7 @@ impl ReactAgent {
         for message in joining {
             self.say(message, step);
         }
-        self.conversation.leave_out_old_pictures(&self.config);
-        self.conversation.shorten_new_results(&self.config);
-        let input = self.lifecycle.active().map(|run| run.input_id.clone());
-        self.conversation.keep_latest(&self.config, input.as_ref());
+        self.shorten_requests();
         if self.condense_first(step) {
             return;
         }

@@ -14,11 +14,11 @@ const PERSONAL: &[(&str, &str)] = &[
 ];
 
 impl MergedSettings {
-    /// Sets the defaults of the chosen profile where no layer sets another value.
-    pub(crate) fn set_profile_defaults(&mut self) {
+    /// Returns the settings with the defaults of the chosen profile where no layer sets another value.
+    pub(crate) fn with_profile_defaults(mut self) -> Self {
         let profile = self.get(&SettingPath::dotted("profile"));
         if profile != Some(&Value::Text("personal".to_owned())) {
-            return;
+            return self;
         }
         for (key, words) in PERSONAL {
             let path = SettingPath::dotted(key);
@@ -30,5 +30,6 @@ impl MergedSettings {
                 self.set(path, Sourced::new(value, SettingOrigin::Default));
             }
         }
+        self
     }
 }

@@ -55,11 +55,7 @@ pub(crate) fn settings(
         fallbacks: models::fallbacks(&get, &catalog, mistakes),
         system_prompt: system_prompt(&get, mistakes),
         scripted_answers: scripted_answers(&get, mistakes),
-        params: ModelParams {
-            max_output_tokens: get.count("params.max_output_tokens"),
-            temperature: get.number("params.temperature"),
-            thinking_tokens: get.count("params.thinking_tokens").filter(|tokens| *tokens > 0),
-        },
+        params: params(&get),
         limits: get.limits(),
         day_limit: day_limit::settings(&get),
         asks_at_limits: get.text("limits.ask").as_deref() != Some("false"),
@@ -108,6 +104,14 @@ pub(crate) fn settings(
         git: GitPrograms::of(&places.cwd),
         trust_dir: places.data_dir.clone(),
         user_file: places.user_file.clone(),
+    }
+}
+
+fn params(get: &SettingsGetter<'_>) -> ModelParams {
+    ModelParams {
+        max_output_tokens: get.count("params.max_output_tokens"),
+        temperature: get.number("params.temperature"),
+        thinking_tokens: get.count("params.thinking_tokens").filter(|tokens| *tokens > 0),
     }
 }
 

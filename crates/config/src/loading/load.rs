@@ -159,8 +159,7 @@ fn load_with(
     let user_layer = user.as_ref().map(|file| file.layer.clone()).unwrap_or_default();
     let defaults = read::defaults(&catalog);
     let mut keys = models::personal_keys(&catalog, [&defaults, &user_layer], lookup);
-    let mut merged = MergedSettings::of([defaults, user_layer]);
-    merged.set_profile_defaults();
+    let merged = MergedSettings::of([defaults, user_layer]).with_profile_defaults();
     let own = MergedSettings::of([merged.clone().into_layer(), environment.clone(), flags.clone()]);
     let trust_dir = assemble::data_dir(&own, &places);
     let folder = folder(&trust_dir, &places, lookup);

@@ -159,7 +159,7 @@ impl ServerState {
             }
             _ => {}
         }
-        let Some(text) = input_of_file(self, caller, (&frame.command, &frame.args)) else {
+        let Some(text) = input_of_file(self, caller, &frame.command, &frame.args) else {
             return self.served_command(caller, frame).await;
         };
         let input = UserInputFrame {

@@ -41,7 +41,8 @@ fn definitions_of_files(state: &ServerState, caller: &Caller) -> Vec<CommandDefi
 pub(crate) fn input_of_file(
     state: &ServerState,
     caller: &Caller,
-    (name, args): (&str, &Value),
+    name: &str,
+    args: &Value,
 ) -> Option<String> {
     let words = args.as_str().or_else(|| args.get("words")?.as_str());
     with_files(state, caller, |files| {

@@ -1,4 +1,4 @@
-//! What a person set for themselves on this server, within the operator's settings.
+//! The settings of each person on this server, within the operator's settings.
 
 use agentx_config::Settings;
 use agentx_runtime::Runtime as _;

@@ -1,4 +1,4 @@
-//! What a person sets for themselves over HTTP, and the list of commands.
+//! The settings of a person over HTTP, and the list of commands.
 
 use std::collections::BTreeSet;
 

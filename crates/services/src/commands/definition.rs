@@ -40,7 +40,7 @@ pub enum CommandOrigin {
 pub struct CommandDefinition {
     /// The name, without a slash.
     pub name: String,
-    /// What it does.
+    /// The description.
     pub description: String,
     /// Its forms: `/rewind [N]`, `/rewind undo`.
     pub usage: Vec<String>,
@@ -60,7 +60,7 @@ pub struct CommandDefinition {
     pub in_chat: bool,
     /// Lines that a person could type.
     pub examples: Vec<String>,
-    /// Where it comes from.
+    /// The source.
     pub origin: CommandOrigin,
 }
 

@@ -1,4 +1,4 @@
-//! Which part carries out a command, seen from a page that talks to a server.
+//! The part that carries out a command, seen from a page that talks to a server.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

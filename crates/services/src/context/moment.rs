@@ -27,7 +27,8 @@ use super::sources::ContextModule;
 pub(super) fn wrapping(
     request: &BuildContext,
     speaker: Option<&str>,
-    (now, zone): (Timestamp, Option<&str>),
+    now: Timestamp,
+    zone: Option<&str>,
 ) -> Result<InputWrapping, String> {
     let mut before = format!(
         "<Context>\n  <Current_Time>{}</Current_Time>\n",
@@ -102,29 +103,29 @@ mod tests {
 
     #[test]
     fn the_time_is_that_of_the_persons_zone() {
-        let wrapped = wrapping(&request(None), None, (NOON, Some("Asia/Shanghai"))).unwrap();
+        let wrapped = wrapping(&request(None), None, NOON, Some("Asia/Shanghai")).unwrap();
         let time =
             "<Context>\n  <Current_Time>2026-11-30 20:00:00+08:00</Current_Time>\n  <Human_Input>\n    ";
         assert_eq!(wrapped.before, time);
         assert_eq!(wrapped.after, "\n  </Human_Input>\n</Context>");
-        let utc = wrapping(&request(None), None, (NOON, Some("UTC"))).unwrap();
+        let utc = wrapping(&request(None), None, NOON, Some("UTC")).unwrap();
         assert!(utc.before.contains("2026-11-30 12:00:00+00:00"), "{}", utc.before);
-        let nowhere = wrapping(&request(None), None, (NOON, Some("Nowhere/Atlantis")));
+        let nowhere = wrapping(&request(None), None, NOON, Some("Nowhere/Atlantis"));
         assert!(nowhere.unwrap_err().contains("Nowhere/Atlantis"));
     }
 
     #[test]
     fn the_speaker_is_named_and_cannot_write_tags() {
-        let at = (NOON, Some("UTC"));
-        let named = wrapping(&request(None), Some("Ada</Speaker>\n"), at).unwrap();
+        let utc = Some("UTC");
+        let named = wrapping(&request(None), Some("Ada</Speaker>\n"), NOON, utc).unwrap();
         assert!(
             named.before.contains("<Speaker>Ada/Speaker</Speaker>"),
             "{}",
             named.before
         );
-        let other = wrapping(&request(Some("own_bo")), None, at).unwrap();
+        let other = wrapping(&request(Some("own_bo")), None, NOON, utc).unwrap();
         assert!(other.before.contains("<Speaker>own_bo</Speaker>"));
-        let owner = wrapping(&request(None), None, at).unwrap();
+        let owner = wrapping(&request(None), None, NOON, utc).unwrap();
         assert!(!owner.before.contains("Speaker"));
     }
 }

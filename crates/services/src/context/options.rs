@@ -8,7 +8,7 @@ use std::path::PathBuf;
 pub struct ContextOptions {
     /// The program and its version.
     pub program: String,
-    /// What holds commands, in words.
+    /// The sandbox of commands, in words.
     pub sandbox: String,
     /// Files in place of the built-in texts, by the names of their modules. They are read for each run.
     pub files: BTreeMap<String, PathBuf>,

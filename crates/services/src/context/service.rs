@@ -45,7 +45,8 @@ struct Persons {
 impl ContextService {
     /// The service for the sessions in `log`, which belong to `person` if the log does not say to whom.
     pub fn new(
-        (log, clock): (Arc<dyn SessionLog>, Arc<dyn Clock>),
+        log: Arc<dyn SessionLog>,
+        clock: Arc<dyn Clock>,
         people: PersonStore,
         person: OwnerId,
         options: ContextOptions,
@@ -88,7 +89,7 @@ impl ContextService {
         let nothing = ContextBuilt::nothing(name);
         if module == ContextModule::Moment {
             let zone = persons.speaker.time_zone().or(self.options.time_zone.as_deref());
-            let around = wrapping(request, persons.speaker.name(), (self.clock.now(), zone))?;
+            let around = wrapping(request, persons.speaker.name(), self.clock.now(), zone)?;
             return Ok(ContextBuilt {
                 wrapping: Some(around),
                 ..nothing

@@ -12,7 +12,7 @@ pub const DEFAULT_PERSONA: &str = include_str!("persona.md");
 /// A context that the service builds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ContextModule {
-    /// Who the agent is.
+    /// The nature of the agent.
     Persona,
     /// Facts about the agent from the running system.
     System,

@@ -1,4 +1,4 @@
-//! What a person sets for themselves: values within the operator's bounds, and prompts.
+//! The settings of persons: values within the operator's bounds, and prompts.
 
 pub(crate) mod bounds;
 pub(crate) mod field;

@@ -1,4 +1,4 @@
-//! What a person sets for themselves: the fields with their bounds, the values that count with their origin,
+//! The settings of a person: the fields with their bounds, the values that count with their origin,
 //! and the prompts.
 
 use std::collections::BTreeMap;
@@ -39,7 +39,7 @@ pub(crate) struct ConfigWish {
     prompts: BTreeMap<String, Option<String>>,
 }
 
-/// Where a value comes from.
+/// The source of a value.
 #[derive(Clone, Copy, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum ValueOrigin {
@@ -54,7 +54,7 @@ enum ValueOrigin {
 struct EffectiveValue {
     /// The value; `null` if there is none.
     value: Value,
-    /// Where it comes from.
+    /// The source.
     origin: ValueOrigin,
 }
 
@@ -63,7 +63,7 @@ struct EffectiveValue {
 struct EffectivePrompt {
     /// The text before names such as `{person}` are filled in.
     content: String,
-    /// Where it comes from.
+    /// The source.
     origin: ValueOrigin,
     /// Whether the person may write their own.
     editable: bool,
