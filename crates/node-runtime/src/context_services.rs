@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use agentx_config::Settings;
 use agentx_runtime::{Clock, Effector, SessionLog};
-use agentx_sandbox::SandboxMode;
+use agentx_sandbox::{SandboxMode, SandboxNetwork};
 use agentx_services::{ContextModule, ContextOptions, ContextService, PersonStore};
 use agentx_types::OwnerId;
 
@@ -42,11 +42,16 @@ fn sandbox_words(settings: &Settings) -> String {
         SandboxMode::Step(step) => step.as_str(),
         SandboxMode::Auto => "the strongest one that works here",
     };
-    let network = if sandbox.network { "with" } else { "without" };
+    let network = match sandbox.network {
+        SandboxNetwork::On => "with a network",
+        SandboxNetwork::Off => "without a network",
+        SandboxNetwork::Hosts => "with the hosts that the person named as its network",
+        SandboxNetwork::Ask => "with the hosts that the person named or allows as its network",
+    };
     let weaker = if sandbox.best_effort {
         ", or less where it does not work"
     } else {
         ""
     };
-    format!("{mode}, {network} a network{weaker}")
+    format!("{mode}, {network}{weaker}")
 }

@@ -19,6 +19,7 @@ fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
         ("system_prompt", old.system_prompt != new.system_prompt),
         ("scripted_answers", old.scripted_answers != new.scripted_answers),
         ("params", old.params != new.params),
+        ("context", old.context != new.context),
         ("limits.ask", old.asks_at_limits != new.asks_at_limits),
         ("condense", old.condensing != new.condensing),
         ("stuck", old.stuck != new.stuck),
