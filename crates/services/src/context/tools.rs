@@ -31,6 +31,9 @@ fn touches(tool: &ToolSpec) -> String {
         ("hosts", &reach.hosts),
         ("variables", &reach.variables),
         ("other tools", &reach.tools),
+        ("models", &reach.models),
+        ("key spaces", &reach.key_spaces),
+        ("agents", &reach.agents),
     ];
     for (what, names) in lists {
         if !names.is_empty() {
@@ -45,6 +48,7 @@ fn touches(tool: &ToolSpec) -> String {
 
 #[cfg(test)]
 mod tests {
+    use agentx_types::ToolReach;
     use serde_json::json;
 
     use super::*;
@@ -54,5 +58,21 @@ mod tests {
         let said = |access| touches(&ToolSpec::new("t", "", json!({}), access));
         assert_eq!(said(Access::Run), "runs programs");
         assert_eq!(said(Access::Network), "leaves this machine");
+    }
+
+    #[test]
+    fn every_grant_of_a_file_is_said() {
+        let reach = ToolReach {
+            hosts: vec!["api.example.com".into()],
+            models: vec!["*".into()],
+            key_spaces: vec!["notes".into()],
+            agents: vec!["scout".into()],
+            ..ToolReach::default()
+        };
+        let tool = ToolSpec::new("t", "", json!({}), Access::Network).with_reach(reach);
+        assert_eq!(
+            touches(&tool),
+            "leaves this machine; hosts api.example.com; models *; key spaces notes; agents scout"
+        );
     }
 }
