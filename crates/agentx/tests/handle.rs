@@ -264,7 +264,7 @@ async fn who_serves_what_is_listed_with_what_came_of_it() {
         [("fragile".to_owned(), 0, 1, 0), ("weather".to_owned(), 1, 0, 0)]
     );
     assert_eq!(listed[6].serves[1].on[0].key, "weather");
-    assert!(listed[4].serves.is_empty());
+    assert!(listed[7].serves.is_empty());
 
     assert!(agent.detach(house, BOUND).await);
     let left = agent.runtime().reactors().await.unwrap();

@@ -103,7 +103,7 @@ fn an_exchange_with_a_tool_is_not_divided_by_the_number_of_messages() {
     assert!(sent[0].contains("only its latest messages"), "{sent:?}");
     assert_eq!(sent[1..2], ["assistant: done"]);
     assert_eq!(sent.len(), 3);
-    crate::facts::check_request(&session.request());
+    check_request(&session.request());
     session.looks("c2");
     session.result("c2", "found");
     assert_eq!(session.sent()[..3], sent[..], "the same after a tool");

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::host_gate::HostGate;
+use super::host_gate::PageHostGate;
 
 /// The maximum number of connections at once; Chromium makes 32 through one proxy.
 const MOST_CONNECTIONS: usize = 256;
@@ -40,7 +40,7 @@ impl GuardedProxy {
     ///
     /// # Errors
     /// Returns an error if no port can be opened.
-    pub(crate) async fn start(gate: Arc<HostGate>, lookup: Arc<dyn NameLookup>) -> io::Result<Self> {
+    pub(crate) async fn start(gate: Arc<PageHostGate>, lookup: Arc<dyn NameLookup>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let port = listener.local_addr()?.port();
         let accepting = tokio::spawn(accept_connections(listener, gate, lookup));
@@ -57,7 +57,7 @@ impl GuardedProxy {
 }
 
 /// Serves connections. All of them end when the future is dropped.
-async fn accept_connections(listener: TcpListener, gate: Arc<HostGate>, lookup: Arc<dyn NameLookup>) {
+async fn accept_connections(listener: TcpListener, gate: Arc<PageHostGate>, lookup: Arc<dyn NameLookup>) {
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -75,7 +75,7 @@ async fn accept_connections(listener: TcpListener, gate: Arc<HostGate>, lookup: 
 }
 
 /// Serves one connection until either side ends it.
-async fn serve(mut client: TcpStream, gate: Arc<HostGate>, lookup: Arc<dyn NameLookup>) {
+async fn serve(mut client: TcpStream, gate: Arc<PageHostGate>, lookup: Arc<dyn NameLookup>) {
     let Ok(Some((host, port))) = read_request(&mut client).await else {
         return;
     };
@@ -157,7 +157,7 @@ enum ConnectFailure {
 async fn connect(
     host: &str,
     port: u16,
-    gate: &HostGate,
+    gate: &PageHostGate,
     lookup: &dyn NameLookup,
 ) -> Result<TcpStream, ConnectFailure> {
     gate.check_connection(host, port)
@@ -197,7 +197,7 @@ mod tests {
     }
 
     /// Asks a proxy for a connection. Returns the code of its reply, and the connection.
-    async fn ask(gate: &Arc<HostGate>, host: &str, port: u16) -> (u8, TcpStream, GuardedProxy) {
+    async fn ask(gate: &Arc<PageHostGate>, host: &str, port: u16) -> (u8, TcpStream, GuardedProxy) {
         let proxy = GuardedProxy::start(gate.clone(), Arc::new(ToThisMachine))
             .await
             .unwrap();
@@ -222,7 +222,7 @@ mod tests {
     async fn bytes_go_both_ways_to_a_host_that_is_named() {
         let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
         let port = server.local_addr().unwrap().port();
-        let gate = Arc::new(HostGate::new(&["wiki.intra".to_owned()]));
+        let gate = Arc::new(PageHostGate::new(&["wiki.intra".to_owned()]));
         let (code, mut stream, _proxy) = ask(&gate, "wiki.intra", port).await;
         assert_eq!(code, 0);
         let (mut accepted, _) = server.accept().await.unwrap();
@@ -237,7 +237,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_that_leads_to_this_machine_is_refused_and_noted() {
-        let gate = Arc::new(HostGate::new(&[]));
+        let gate = Arc::new(PageHostGate::new(&[]));
         for host in ["rebound.example", "127.0.0.1", "localhost", "[::1]"] {
             let (code, ..) = ask(&gate, host, 80).await;
             assert_eq!(code, REFUSED, "{host}");
@@ -251,7 +251,7 @@ mod tests {
 
     #[tokio::test]
     async fn another_protocol_is_hung_up_on() {
-        let gate = Arc::new(HostGate::new(&[]));
+        let gate = Arc::new(PageHostGate::new(&[]));
         let proxy = GuardedProxy::start(gate, Arc::new(ToThisMachine)).await.unwrap();
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, proxy.port()))
             .await

@@ -32,7 +32,7 @@ const OF_CHROMIUM: [&str; 7] = [
 ];
 
 /// Decides about hosts. The proxy, the tabs and the tools share it.
-pub(crate) struct HostGate {
+pub(crate) struct PageHostGate {
     local: LocalHosts,
     state: Mutex<GateState>,
 }
@@ -75,7 +75,7 @@ impl NavigationRules {
     }
 }
 
-impl HostGate {
+impl PageHostGate {
     /// A gate that permits these local hosts.
     pub(crate) fn new(local_hosts: &[String]) -> Self {
         Self {
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn a_page_needs_an_approved_host_or_a_rule() {
-        let gate = HostGate::new(&[]);
+        let gate = PageHostGate::new(&[]);
         assert!(gate.check_page("https://a.example/").is_err());
         gate.approve("https://a.example/x").unwrap();
         assert!(gate.check_page("https://a.example/y?z").is_ok());
@@ -241,7 +241,7 @@ mod tests {
 
     #[test]
     fn the_vendor_of_the_browser_is_not_asked_and_refusals_are_kept_in_bound() {
-        let gate = HostGate::new(&[]);
+        let gate = PageHostGate::new(&[]);
         assert!(gate.check_connection("update.googleapis.com", 443).is_err());
         gate.note_refusal("update.googleapis.com", "no");
         assert!(gate.take_refusals().is_empty());
@@ -257,7 +257,7 @@ mod tests {
 
     #[test]
     fn local_addresses_are_refused_unless_a_setting_names_the_host() {
-        let gate = HostGate::new(&["127.0.0.1:8080".to_owned()]);
+        let gate = PageHostGate::new(&["127.0.0.1:8080".to_owned()]);
         let address = "127.0.0.1".parse().unwrap();
         assert!(gate.check_address("127.0.0.1", address).is_ok());
         let refused = gate.check_address("rebound.example", address).unwrap_err();

@@ -7,4 +7,4 @@ mod guarded_proxy;
 mod host_gate;
 
 pub(crate) use guarded_proxy::GuardedProxy;
-pub(crate) use host_gate::{HostGate, NavigationRules};
+pub(crate) use host_gate::{NavigationRules, PageHostGate};

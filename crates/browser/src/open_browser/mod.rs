@@ -18,7 +18,7 @@ use agentx_tools::ToolFailure;
 
 use crate::cdp::CdpClient;
 use crate::chromium::ChromiumProgram;
-use crate::network::{GuardedProxy, HostGate};
+use crate::network::{GuardedProxy, PageHostGate};
 use crate::page::{PageActions, PageElement, PageElements};
 use crate::profile::BrowserProfile;
 use crate::tabs::{OpenTab, TabTable};
@@ -31,7 +31,7 @@ pub(crate) struct OpenBrowser {
     _proxy: GuardedProxy,
     profile: BrowserProfile,
     tabs: Arc<TabTable>,
-    gate: Arc<HostGate>,
+    gate: Arc<PageHostGate>,
     elements: PageElements,
     /// The last reading of each tab.
     read: HashMap<u32, PageReading>,
@@ -44,7 +44,7 @@ impl OpenBrowser {
     }
 
     /// The gate that decides about hosts.
-    pub(crate) fn gate(&self) -> &HostGate {
+    pub(crate) fn gate(&self) -> &PageHostGate {
         &self.gate
     }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::OpenBrowser;
 use crate::cdp::{CdpClient, CdpCommand, CdpEvent, CdpFailure};
 use crate::chromium::ChromiumProgram;
-use crate::network::{GuardedProxy, HostGate};
+use crate::network::{GuardedProxy, PageHostGate};
 use crate::options::{BrowserOptions, STARTING};
 use crate::page::PageElements;
 use crate::profile::BrowserProfile;
@@ -21,7 +21,7 @@ impl OpenBrowser {
     /// # Errors
     /// Returns why it does not start, and what to do.
     pub(crate) async fn start(options: &BrowserOptions, lookup: Arc<dyn NameLookup>) -> Result<Self, String> {
-        let gate = Arc::new(HostGate::new(&options.local_hosts));
+        let gate = Arc::new(PageHostGate::new(&options.local_hosts));
         let proxy = GuardedProxy::start(gate.clone(), lookup)
             .await
             .map_err(|error| format!("its proxy cannot be started: {error}"))?;

@@ -7,14 +7,14 @@ use super::TabsState;
 use super::downloads::{DownloadState, PageDownload};
 use super::tab::{MOST_FRAMES, OpenDialog, OpenTab, PageFrame};
 use crate::cdp::{CdpCommand, CdpEvent};
-use crate::network::HostGate;
+use crate::network::PageHostGate;
 use crate::options::{LARGEST_DOWNLOAD, MOST_TABS};
 
 /// The longest words of a page in a note, in characters.
 const SHOWN: usize = 500;
 
 /// Takes an event. Returns the commands that follow from it.
-pub(super) fn apply(state: &mut TabsState, gate: &HostGate, event: &CdpEvent) -> Vec<CdpCommand> {
+pub(super) fn apply(state: &mut TabsState, gate: &PageHostGate, event: &CdpEvent) -> Vec<CdpCommand> {
     let (params, session) = (&event.params, event.session.as_deref());
     match event.method.as_str() {
         "Target.attachedToTarget" => return attached(state, params),
@@ -107,7 +107,12 @@ fn detached(state: &mut TabsState, session: &str) {
 
 /// A document is requested. That of the main frame is what the tab will show, so its host has to be approved;
 /// frames inside a page are parts of it.
-fn paused(state: &mut TabsState, gate: &HostGate, session: Option<&str>, params: &Value) -> Vec<CdpCommand> {
+fn paused(
+    state: &mut TabsState,
+    gate: &PageHostGate,
+    session: Option<&str>,
+    params: &Value,
+) -> Vec<CdpCommand> {
     let (Some(session), request) = (session, text(params, "requestId")) else {
         return Vec::new();
     };

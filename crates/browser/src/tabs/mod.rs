@@ -16,14 +16,14 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 use crate::cdp::{CdpCommand, CdpEvent};
-use crate::network::HostGate;
+use crate::network::PageHostGate;
 
 /// The maximum number of notes that are kept for the result of a call.
 const MOST_NOTES: usize = 20;
 
 /// The tabs of one browser.
 pub(crate) struct TabTable {
-    gate: Arc<HostGate>,
+    gate: Arc<PageHostGate>,
     state: Mutex<TabsState>,
     /// The number of changes, for those who wait for one.
     changes: watch::Sender<u64>,
@@ -54,7 +54,7 @@ impl TabsState {
 
 impl TabTable {
     /// A table without tabs.
-    pub(crate) fn new(gate: Arc<HostGate>) -> Self {
+    pub(crate) fn new(gate: Arc<PageHostGate>) -> Self {
         Self {
             gate,
             state: Mutex::default(),

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::*;
 
 fn table() -> TabTable {
-    TabTable::new(Arc::new(HostGate::new(&[])))
+    TabTable::new(Arc::new(PageHostGate::new(&[])))
 }
 
 fn event(method: &str, session: Option<&str>, params: Value) -> CdpEvent {

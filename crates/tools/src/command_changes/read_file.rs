@@ -10,7 +10,7 @@ use nix::fcntl::OFlag;
 use super::entry_stamp::EntryStamp;
 
 /// A file that was read.
-pub(super) struct ReadFile {
+pub(super) struct StampedContent {
     pub(super) bytes: Vec<u8>,
     pub(super) stamp: EntryStamp,
     /// When it was made, if the file system says so.
@@ -18,7 +18,7 @@ pub(super) struct ReadFile {
 }
 
 /// Reads a file that is no link.
-pub(super) fn read(path: &str, most: u64) -> Option<ReadFile> {
+pub(super) fn read(path: &str, most: u64) -> Option<StampedContent> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     let file = fs::OpenOptions::new()
         .read(true)
@@ -29,7 +29,7 @@ pub(super) fn read(path: &str, most: u64) -> Option<ReadFile> {
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1)).read_to_end(&mut bytes).ok()?;
     let is_whole = u64::try_from(bytes.len()).is_ok_and(|read| read <= most);
-    is_whole.then(|| ReadFile {
+    is_whole.then(|| StampedContent {
         bytes,
         stamp: EntryStamp::of(&metadata),
         born: metadata.created().ok(),

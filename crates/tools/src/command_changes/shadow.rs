@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::entry_stamp::EntryStamp;
 use super::found_change::{FileState, FoundChange, FoundChanges};
 use super::options::CommandRewind;
-use super::read_file::{ReadFile, read};
+use super::read_file::{StampedContent, read};
 use super::scan::{WorkspaceScan, scan};
 use super::store::{ContentStore, KeptFile, KeptFiles};
 
@@ -91,7 +91,7 @@ impl WorkspaceShadow {
                 continue;
             }
             // It is gone, or cannot be read: the next look tells.
-            let Some(ReadFile { bytes, stamp, born }) = read(path, self.options.max_file_bytes) else {
+            let Some(StampedContent { bytes, stamp, born }) = read(path, self.options.max_file_bytes) else {
                 continue;
             };
             let hash = self.store.put(&bytes)?;
