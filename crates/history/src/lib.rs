@@ -2,10 +2,12 @@
 //!
 //! A session as people read it ([`transcript`]), its changes of files and the differences of its branches
 //! ([`SessionHistory`], [`branches_of`]), its figures ([`stats_of`]), a trial of another rule ([`try_rule`]),
-//! and the session as one document ([`portable`]) or as a test ([`fixture`]). All of it uses only facts and
-//! [`agentx_runtime::Runtime`], so it is the same for a local session and one of a server.
+//! the reach of its commands ([`CommandTraces`]), and the session as one document ([`portable`]) or as a test
+//! ([`fixture`]). All of it uses only facts and [`agentx_runtime::Runtime`], so it is the same for a local
+//! session and one of a server.
 
 pub mod cache;
+mod command_traces;
 mod escaped_json;
 pub mod fixture;
 mod judge_score;
@@ -15,6 +17,9 @@ mod rule_trial;
 mod stats;
 pub mod transcript;
 
+pub use command_traces::{
+    CommandFate, CommandTrace, CommandTraces, CommandTracing, TracedHost, TracedPath, command_traces,
+};
 pub use escaped_json::plain_json;
 pub use judge_score::{AnalyzerScore, JudgeDisagreement, JudgeScore, JudgeScoring, judge_score};
 pub use portable::{export, import};

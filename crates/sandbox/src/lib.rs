@@ -19,6 +19,7 @@ mod launcher;
 #[cfg(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod linux;
 mod network;
+mod path_access;
 mod policy;
 mod probe;
 mod profile;
@@ -35,7 +36,8 @@ pub use caches::caches_in_variables;
 pub use command_place::CommandPlace;
 pub use helper::{HELPER, act_as_helper};
 pub use launcher::{SandboxLauncher, SandboxedCommand};
-pub use network::{HostPattern, SandboxNetwork, normal_host};
+pub use network::{HostPattern, SandboxNetwork, host_and_port, normal_host};
+pub use path_access::{PathAccess, RefusedPath};
 pub use policy::{SandboxLimits, SandboxPaths, SandboxPolicy, SymbolicLink};
 pub use probe::SandboxSupport;
 pub use profile::{SandboxProfile, hidden_variables};

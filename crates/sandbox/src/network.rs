@@ -135,6 +135,13 @@ fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
+/// Splits a host from its port, as the details of a call name it: `crates.io:443`, `[::1]:80`. The host has the
+/// form of [`normal_host`].
+pub fn host_and_port(text: &str) -> Option<(String, u16)> {
+    let (host, port) = split_port(text)?;
+    Some((normal_host(host), port?))
+}
+
 /// Returns a host in lower case, without the brackets of IPv6 and without the dot of a whole name.
 pub fn normal_host(host: &str) -> String {
     host.trim_matches(['[', ']'])
@@ -195,6 +202,19 @@ mod tests {
         assert!(names("localhost", "localhost", "127.0.0.1") && names("10.0.0.1", "10.0.0.1", "10.0.0.1"));
         assert!(!names("intern.example", "intern.example", "10.0.0.1"));
         assert!(!names("*.example", "a.example", "127.0.0.1"));
+    }
+
+    #[test]
+    fn a_host_is_split_from_its_port() {
+        for (text, expected) in [
+            ("crates.io:443", Some(("crates.io", 443))),
+            ("[::1]:80", Some(("::1", 80))),
+            ("crates.io", None),
+            ("crates.io:made-up", None),
+        ] {
+            let expected = expected.map(|(host, port): (&str, u16)| (host.to_owned(), port));
+            assert_eq!(host_and_port(text), expected, "{text}");
+        }
     }
 
     #[test]

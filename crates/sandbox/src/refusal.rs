@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use crate::{SandboxPolicy, SandboxStep};
+use crate::{PathAccess, RefusedPath, SandboxPolicy, SandboxStep};
 
 /// A refusal that the output of a command names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,6 +14,8 @@ pub struct SandboxRefusal {
     pub words: &'static str,
     /// The reason to attribute the refusal to the sandbox; `None` if only the output says so.
     pub reason: Option<String>,
+    /// The path, if the reason is one.
+    pub path: Option<RefusedPath>,
 }
 
 /// The kind of a refusal.
@@ -65,6 +67,17 @@ const AROUND: &[char] = &[
     ' ', '\t', '\'', '"', '`', ',', ';', '(', ')', '[', ']', '<', '>', '=', ':',
 ];
 
+impl SandboxRefusal {
+    /// A refusal of which only the output speaks.
+    fn of_words(words: &'static str) -> Self {
+        Self {
+            words,
+            reason: None,
+            path: None,
+        }
+    }
+}
+
 impl SandboxPolicy {
     /// Finds what the sandbox refused a command that ran in `workspace`, failed, and said `output`. Looks up
     /// files that the output names, so it may block.
@@ -80,21 +93,23 @@ impl SandboxPolicy {
         for line in end_of(output).lines() {
             for (words, kind) in WORDS.iter().filter(|(words, _)| line.contains(*words)) {
                 let words = *words;
-                let reason = match kind {
-                    RefusalKind::Network => self.why_no_network().map(str::to_owned),
+                let found = match kind {
+                    RefusalKind::Network => self.why_no_network().map(|why| (why.to_owned(), None)),
                     kind => paths_in(line, self.paths.home.as_deref(), workspace)
                         .take_while(|_| {
                             paths += 1;
                             paths <= MOST_PATHS
                         })
-                        .find_map(|path| self.refuses(&path, *kind)),
+                        .find_map(|path| self.refuses(&path, *kind))
+                        .map(|(why, path)| (why, Some(path))),
                 };
-                if reason.is_some() {
-                    return Some(SandboxRefusal { words, reason });
+                if let Some((why, path)) = found {
+                    let reason = Some(why);
+                    return Some(SandboxRefusal { words, reason, path });
                 }
                 let alone = *kind != RefusalKind::Missing && !(*kind == RefusalKind::Network && self.network);
                 if alone && bare.is_none() {
-                    bare = Some(SandboxRefusal { words, reason: None });
+                    bare = Some(SandboxRefusal::of_words(words));
                 }
             }
         }
@@ -112,11 +127,15 @@ impl SandboxPolicy {
 
     /// Says why a command cannot do at a path what this process can; `None` if it can, or if this process
     /// cannot either.
-    fn refuses(&self, path: &Path, kind: RefusalKind) -> Option<String> {
+    fn refuses(&self, path: &Path, kind: RefusalKind) -> Option<(String, RefusedPath)> {
         let path = real(path)?;
-        let shown = path.display();
+        let (why, access) = self.refuses_real(&path, kind)?;
+        Some((format!("{} {why}", path.display()), RefusedPath { path, access }))
+    }
+
+    fn refuses_real(&self, path: &Path, kind: RefusalKind) -> Option<(&'static str, PathAccess)> {
         if self.paths.hidden.iter().any(|hidden| path.starts_with(hidden)) {
-            return Some(format!("{shown} is never let in"));
+            return Some(("is never let in", PathAccess::Read));
         }
         let holds = |paths: &[PathBuf]| paths.iter().any(|above| path.starts_with(above));
         let is_protected = self.step == SandboxStep::Namespace && holds(&self.paths.protected);
@@ -129,13 +148,13 @@ impl SandboxPolicy {
         let has_another =
             self.step == SandboxStep::Namespace && ["/dev", "/tmp"].iter().any(|own| path.starts_with(own));
         let counts = kind == RefusalKind::Missing || !has_another;
-        if !is_readable && counts && fs::symlink_metadata(&path).is_ok() {
-            return Some(format!("{shown} is not let in"));
+        if !is_readable && counts && fs::symlink_metadata(path).is_ok() {
+            return Some(("is not let in", PathAccess::Read));
         }
         if !is_readable && has_another {
             return None;
         }
-        (kind != RefusalKind::Missing && can_write(&path)).then(|| format!("{shown} cannot be written"))
+        (kind != RefusalKind::Missing && can_write(path)).then_some(("cannot be written", PathAccess::Write))
     }
 }
 
@@ -265,7 +284,12 @@ mod tests {
             ),
         ] {
             let found = policy(&root, step).refusal(&line, &root.join("work"));
+            let path = found.as_ref().and_then(|found| found.path.clone());
             assert_eq!(found.and_then(|found| found.reason), expected, "{line}");
+            if let Some(RefusedPath { path, access }) = path {
+                assert!(expected.is_some_and(|why| why.starts_with(&*path.to_string_lossy())));
+                assert_ne!(policy(&root, step).lets_in(&path, access), Some(true), "{line}");
+            }
         }
     }
 
@@ -282,7 +306,7 @@ mod tests {
             ("error: it does not compile", None),
         ] {
             let found = policy(&root, SandboxStep::Namespace).refusal(line, &root.join("work"));
-            let expected = words.map(|words| SandboxRefusal { words, reason: None });
+            let expected = words.map(SandboxRefusal::of_words);
             assert_eq!(found, expected, "{line}");
         }
         let none = policy(&root, SandboxStep::None);

@@ -16,7 +16,8 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::rules::{
-    TestedCall, no_rule, overrule, print_score, remove_from_file, render, sessions_to_read, trial_table,
+    TestedCall, no_rule, overrule, print_sandbox_trial, print_score, remove_from_file, render,
+    sessions_to_read, trial_table,
 };
 use crate::session_opening::{self, CommandLineOverrides};
 use crate::start::SettingsRead::All;
@@ -55,6 +56,16 @@ pub(crate) fn run(
             }
             ApprovalsCommand::Add(args) => add(&place.runtime().tools(), loaded, args, console)?,
             ApprovalsCommand::Remove { number } => remove(loaded, *number, console)?,
+            ApprovalsCommand::Replay(args) if args.sandbox => {
+                if place.remote().is_some() {
+                    let message = "`--sandbox` needs the folders of the sessions, which are at the server";
+                    return Err(ChatError::usage(
+                        message,
+                        "run it there, or with `--connect local`",
+                    ));
+                }
+                print_sandbox_trial(place.runtime(), &loaded.settings, args, json, console).await?;
+            }
             ApprovalsCommand::Replay(args) => trial(place, args, json, console).await?,
             ApprovalsCommand::Score(args) => print_score(place.runtime(), args, json, console).await?,
             ApprovalsCommand::Overrule(args) => overrule(place.runtime(), args, json, console).await?,
@@ -250,7 +261,7 @@ async fn trial(
     as_json: bool,
     console: &mut Console,
 ) -> Result<(), ChatError> {
-    let rule = parse_rule(&args.rule)
+    let rule = parse_rule(args.rule.as_deref().unwrap_or_default())
         .map_err(|what| ChatError::usage(what, "--rule 'deny bash: git push*' or 'allow edit in src/**'"))?;
     let runtime = place.runtime();
     let tools = runtime.tools();

@@ -236,3 +236,41 @@ fn a_command_by_hand_keeps_its_temporary_files_locked() {
         assert_eq!(ran.stdout, "1\n", "{step}: {ran}");
     }
 }
+
+#[test]
+fn a_policy_is_tried_on_commands_of_past_sessions() {
+    let Some(sandbox) = held() else { return };
+    let key = sandbox.path("home/.ssh/id_ed25519").display().to_string();
+    demo(&sandbox, &format!("cat {key}"));
+    demo(&sandbox, "true");
+    sandbox.config("sandbox: {mode: none}\n");
+    demo(&sandbox, &format!("cat {key}"));
+    let ran = sandbox.run(&["approvals", "replay", "--sandbox", "--json"]);
+    let trial: Value = serde_json::from_str(&ran.stdout).unwrap();
+    for (count, expected) in [
+        ("ran", 3),
+        ("refused", 1),
+        ("refused_if_opened", 1),
+        ("not_known", 1),
+    ] {
+        assert_eq!(trial[count], expected, "{count}: {ran}");
+    }
+    let commands = trial["commands"].as_array().unwrap();
+    let mut was: Vec<&str> = commands
+        .iter()
+        .filter_map(|command| command["findings"][0]["was"].as_str())
+        .collect();
+    was.sort_unstable();
+    assert_eq!(was, ["named", "refused"], "{ran}");
+    let real = std::fs::canonicalize(&key).unwrap().display().to_string();
+    let is_it = |command: &Value| command["findings"][0]["what"] == real.as_str();
+    assert!(commands.iter().all(is_it), "{ran}");
+    let ran = sandbox.run(&["approvals", "replay", "--sandbox"]);
+    assert!(
+        ran.stdout
+            .contains("1 of 3 commands in 3 sessions would have been refused something"),
+        "{ran}"
+    );
+    let both = sandbox.run(&["approvals", "replay", "--sandbox", "--rule", "deny bash"]);
+    assert_eq!(both.code, Some(2), "{both}");
+}

@@ -34,7 +34,7 @@ pub enum ApprovalsCommand {
         #[arg(value_parser = numbers::count, allow_negative_numbers = true)]
         number: usize,
     },
-    /// Show which calls in past sessions a new rule would have decided differently
+    /// Show which calls in past sessions a new rule, or your sandbox, would have decided differently
     Replay(TrialArgs),
     /// Show how often analyzers of risk agreed with people in past sessions, and where not
     Score(ScoreArgs),
@@ -72,8 +72,16 @@ pub struct AddRuleArgs {
 #[derive(Args, Debug)]
 pub struct TrialArgs {
     /// The rule: 'deny bash: git push*', 'allow edit in src/**'
-    #[arg(long, value_name = "RULE")]
-    pub rule: String,
+    #[arg(
+        long,
+        value_name = "RULE",
+        required_unless_present = "sandbox",
+        conflicts_with = "sandbox"
+    )]
+    pub rule: Option<String>,
+    /// Show commands that your sandbox would have refused something, as far as the logs prove it
+    #[arg(long)]
+    pub sandbox: bool,
     /// Check this session only
     #[arg(long, value_name = "ID", conflicts_with = "sessions")]
     pub session: Option<String>,

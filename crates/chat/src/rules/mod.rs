@@ -4,6 +4,7 @@
 mod arguments;
 mod judges;
 mod past_sessions;
+mod sandbox_trial;
 mod trial;
 
 use agentx::config::{SettingOrigin, remove_rule, show_rule};
@@ -17,6 +18,7 @@ pub use arguments::{AddRuleArgs, ApprovalsCommand, OverruleArgs, ScoreArgs, Tria
 pub(crate) use judges::numbered_refusals;
 pub use judges::{overrule, print_score};
 pub use past_sessions::{sessions_to_read, trial_table};
+pub use sandbox_trial::print_sandbox_trial;
 pub use trial::TestedCall;
 
 /// The rules of an agent and the defaults, as a table, each with the number by which it is removed, and where

@@ -21,7 +21,7 @@ use crate::terminal::console::Console;
 use crate::tools::sandbox_arguments::SandboxCommand;
 
 /// The name in place of a session, for commands that a person runs.
-const BY_HAND: &str = "by-hand";
+pub(crate) const BY_HAND: &str = "by-hand";
 
 /// The hint for a step that does not work.
 const HINT: &str = "`agentx sandbox show` lists what works here";
@@ -40,6 +40,11 @@ fn launcher(settings: &Settings, step: Option<&str>) -> Result<SandboxLauncher, 
         (None, mode) => mode,
     };
     Ok(command_sandbox(settings, mode))
+}
+
+/// Returns the sandbox of the settings; if they have none, the strongest.
+pub(crate) fn launcher_of_settings(settings: &Settings) -> Result<SandboxLauncher, ChatError> {
+    launcher(settings, None)
 }
 
 /// Does what `agentx sandbox` asks for; without a word, shows the sandbox.
@@ -109,14 +114,7 @@ pub(crate) fn summary(settings: &Settings, launcher: &SandboxLauncher) -> String
             Some(why) => format!("{step} does not work here: {why}"),
         })
         .collect();
-    let network = match settings.sandbox.network {
-        SandboxNetwork::On => "with a network",
-        SandboxNetwork::Off => "without a network",
-        SandboxNetwork::Hosts => "with the hosts of `sandbox.hosts` as their network",
-        SandboxNetwork::Ask => {
-            "with the hosts of `sandbox.hosts`, and those that you allow, as their network"
-        }
-    };
+    let network = network_words(settings.sandbox.network);
     let now = match (settings.sandbox.mode, launcher.step_in(&settings.workspace)) {
         (SandboxMode::None, _) => "none: commands run without a sandbox (`sandbox.mode` is none)".to_owned(),
         (SandboxMode::Everyday, Ok(SandboxStep::None)) => {
@@ -132,6 +130,18 @@ pub(crate) fn summary(settings: &Settings, launcher: &SandboxLauncher) -> String
         (_, Err(error)) => format!("commands do not run: {error}"),
     };
     format!("{now}\n{}", here.join("\n"))
+}
+
+/// Describes the network of commands.
+pub(crate) fn network_words(network: SandboxNetwork) -> &'static str {
+    match network {
+        SandboxNetwork::On => "with a network",
+        SandboxNetwork::Off => "without a network",
+        SandboxNetwork::Hosts => "with the hosts of `sandbox.hosts` as their network",
+        SandboxNetwork::Ask => {
+            "with the hosts of `sandbox.hosts`, and those that you allow, as their network"
+        }
+    }
 }
 
 fn reach(policy: &SandboxPolicy) -> String {

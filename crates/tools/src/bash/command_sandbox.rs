@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_sandbox::{SandboxPolicy, SandboxRefusal, SandboxStep};
+use agentx_sandbox::{RefusedPath, SandboxPolicy, SandboxRefusal, SandboxStep};
 use serde_json::{Value, json};
 
 use crate::host_proxy::HostProxy;
@@ -18,6 +18,15 @@ use crate::host_proxy::HostProxy;
 /// here and the settings allow that.
 pub(super) fn unheld() -> Value {
     json!({ "step": SandboxStep::None.as_str() })
+}
+
+/// Adds the path that a sandbox refused to the field `sandbox`: in words it is in `refused`, and here for
+/// programs.
+pub(super) fn add_path(details: &mut Value, refused: Option<&RefusedPath>) {
+    if let Some(RefusedPath { path, access }) = refused {
+        details["refused_path"] = json!(path.to_string_lossy());
+        details["refused_access"] = json!(access.as_str());
+    }
 }
 
 /// The most entries of a directory for temporary files that are compared.
@@ -86,6 +95,7 @@ impl CommandSandbox {
             return Some(SandboxRefusal {
                 words: "403 of the proxy",
                 reason,
+                path: None,
             });
         }
         let (held, output) = (self.clone(), output.to_owned());
@@ -131,6 +141,7 @@ impl CommandSandbox {
             if let Some(reason) = &refused.reason {
                 details["refused"] = json!(reason);
             }
+            add_path(&mut details, refused.path.as_ref());
         }
         details
     }

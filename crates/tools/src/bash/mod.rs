@@ -36,7 +36,7 @@ mod unasked_reading;
 use std::time::{Duration, Instant};
 
 use agentx_runtime::{ToolContext, ToolOutcome};
-use agentx_sandbox::{SandboxNetwork, SandboxStep};
+use agentx_sandbox::{SandboxNetwork, SandboxRefusal, SandboxStep};
 use agentx_types::Access;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -160,8 +160,8 @@ const IN_SANDBOX: &str = " Runs in a sandbox, where /tmp is not the one that oth
 /// A command that ran to its end.
 struct FinishedCommand {
     outcome: ToolOutcome,
-    /// The step of the sandbox that refused something, and the evidence of it.
-    refused: Option<(SandboxStep, String)>,
+    /// The step of the sandbox that refused something, and the evidence of it, which has a reason.
+    refused: Option<(SandboxStep, SandboxRefusal)>,
 }
 
 /// Adds the changes of files of a first attempt to those of the second, whose outcome is told.
@@ -259,13 +259,14 @@ impl BashTool {
         timeout: Duration,
     ) -> Result<ToolOutcome, ToolFailure> {
         let held = self.attempt(&self.options, input, context, timeout).await?;
-        let Some((step, reason)) = held.refused else {
+        let Some((step, refused)) = held.refused else {
             return Ok(held.outcome);
         };
         let offer = OutsideOffer {
             command: &input.command,
             step,
-            reason: &reason,
+            reason: refused.reason.as_deref().unwrap_or(refused.words),
+            path: refused.path.as_ref(),
         };
         match offer.ask(context).await {
             OutsideAnswer::None => Ok(held.outcome),
@@ -323,7 +324,7 @@ impl BashTool {
         // A command that was stopped is not known to have failed.
         let refused = step
             .filter(|_| end.is_exit())
-            .zip(refused.and_then(|refused| refused.reason));
+            .zip(refused.filter(|refused| refused.reason.is_some()));
         Ok(FinishedCommand { outcome, refused })
     }
 

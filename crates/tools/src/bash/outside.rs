@@ -12,11 +12,13 @@
 //! answer.
 
 use agentx_runtime::{ToolContext, ToolOutcome};
-use agentx_sandbox::SandboxStep;
+use agentx_sandbox::{RefusedPath, SandboxStep};
 use agentx_types::{
     Access, ApprovalMode, ContentPart, InnerCallAsked, NestedDecision, ServerRules, ToolSpec,
 };
 use serde_json::json;
+
+use super::command_sandbox::add_path;
 
 /// The number of the question among the steps of the call; questions about hosts have the numbers behind it.
 const QUESTION: u64 = 1;
@@ -29,6 +31,8 @@ pub(super) struct OutsideOffer<'a> {
     pub(super) command: &'a str,
     pub(super) step: SandboxStep,
     pub(super) reason: &'a str,
+    /// The path, if the reason is one.
+    pub(super) path: Option<&'a RefusedPath>,
 }
 
 /// The answer to an offer.
@@ -103,6 +107,7 @@ impl OutsideOffer<'_> {
                 "instead_of": self.step.as_str(),
                 "refused": self.reason,
             });
+            add_path(&mut details["sandbox"], self.path);
         }
         outcome
     }
@@ -116,6 +121,8 @@ pub(super) fn asks_about_sandbox(approval: ApprovalMode, server: Option<&ServerR
 
 #[cfg(test)]
 mod tests {
+    use agentx_sandbox::PathAccess;
+
     use super::*;
 
     #[test]
@@ -146,16 +153,22 @@ mod tests {
 
     #[test]
     fn the_outcome_says_what_was_decided() {
+        let path = RefusedPath {
+            path: "/x".into(),
+            access: PathAccess::Write,
+        };
         let offer = OutsideOffer {
             command: "touch /x",
             step: SandboxStep::Landlock,
             reason: "/x cannot be written",
+            path: Some(&path),
         };
         let failed = ToolOutcome::success("[exit 1]").with_details(json!({"sandbox": {"step": "landlock"}}));
         let left = offer.left(failed).details.unwrap();
         assert_eq!(left["sandbox"], json!({"step": "landlock", "outside": "refused"}));
         let ran = offer.ran(ToolOutcome::success("[exit 0]").with_details(json!({})));
-        let expected = json!({"step": "none", "outside": "ran", "instead_of": "landlock", "refused": "/x cannot be written"});
+        let expected = json!({"step": "none", "outside": "ran", "instead_of": "landlock",
+            "refused": "/x cannot be written", "refused_path": "/x", "refused_access": "write"});
         assert_eq!(ran.details.unwrap()["sandbox"], expected);
         assert_eq!(ran.content.len(), 2, "the model reads both");
     }
