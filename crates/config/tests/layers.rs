@@ -231,6 +231,36 @@ fn loops_are_counted_as_the_settings_say() {
 }
 
 #[test]
+fn a_folder_only_lowers_the_limits_of_a_sandbox() {
+    for (user, folder, mebibytes, processes) in [
+        ("", "", None, None),
+        ("sandbox: {memory: 512, processes: 99}\n", "", Some(512), Some(99)),
+        (
+            "sandbox: {memory: 512}\n",
+            "sandbox: {memory: 1024, processes: 9}\n",
+            Some(512),
+            Some(9),
+        ),
+        (
+            "sandbox: {memory: 512, processes: 99}\n",
+            "sandbox: {memory: 256, processes: none}\n",
+            Some(256),
+            Some(99),
+        ),
+    ] {
+        for trusted in ["", "1"] {
+            let desk = Desk::new().user(user).workspace(folder);
+            let loaded = desk.env("AGENTX_TRUST_FOLDER", trusted).load().unwrap();
+            let sandbox = loaded.settings.sandbox;
+            let found = (sandbox.memory_bytes.map(|bytes| bytes >> 20), sandbox.processes);
+            assert_eq!(found, (mebibytes, processes), "{user}{folder}trusted: {trusted}");
+        }
+    }
+    let said = Desk::new().user("sandbox: {memory: 1}\n").said().join("\n");
+    assert!(said.contains("at least 16"), "{said}");
+}
+
+#[test]
 fn the_network_of_a_sandbox_follows_from_its_mode_and_a_folder_only_takes_it_away() {
     use agentx_sandbox::SandboxNetwork::{Ask, Hosts, Off, On};
     for (user, folder, expected) in [

@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `sandbox.mode` | the step, or the choice of one |
 //! | `sandbox.network`, `sandbox.hosts` | the network of commands, and the hosts behind a proxy |
+//! | `sandbox.memory`, `sandbox.processes` | what a command and all that it starts may use |
 //! | `sandbox.read`, `sandbox.write` | what is let in besides the workspace, the system and the toolchains |
 //! | `sandbox.best_effort` | whether commands run although a step does not work |
 //! | `data_dir`, the folder of the person's configuration | never reached, wherever they lie |
@@ -43,6 +44,8 @@ pub fn command_sandbox(settings: &Settings, mode: SandboxMode) -> SandboxLaunche
         ],
         network: sandbox.network,
         hosts: sandbox.hosts.clone(),
+        memory_bytes: sandbox.memory_bytes,
+        tasks: sandbox.processes,
         best_effort: sandbox.best_effort,
     };
     SandboxLauncher::of_this_program(mode, profile)

@@ -1,5 +1,9 @@
 //! The words of the command line of the helper, which starts it and which it reads.
 
+/// The word with which the helper tries namespaces.
+pub(crate) const PROBE: &str = "probe";
+/// The word with which it tries control groups.
+pub(crate) const PROBE_LIMITS: &str = "probe-limits";
 /// The word behind [`HELPER`](crate::HELPER) with which it runs a command.
 pub(crate) const RUN: &str = "run";
 /// The same for a command that locks its own directory for temporary files.

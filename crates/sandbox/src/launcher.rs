@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::command_place::CommandPlace;
 use crate::helper::can_be_helper;
 use crate::helper_words::{RUN, RUN_LOCKED};
+use crate::probe::{NO_HELPER, limits};
 use crate::temporary::{directory_of, occupy};
 use crate::{HELPER, SandboxError, SandboxMode, SandboxPolicy, SandboxProfile, SandboxStep, SandboxSupport};
 
@@ -23,6 +24,7 @@ struct LauncherInner {
     mode: SandboxMode,
     profile: SandboxProfile,
     support: OnceLock<SandboxSupport>,
+    limits: OnceLock<Result<(), String>>,
 }
 
 /// The process to start instead of a command. Start it without the variables of
@@ -72,6 +74,7 @@ impl SandboxLauncher {
                 mode,
                 profile,
                 support: OnceLock::new(),
+                limits: OnceLock::new(),
             }),
         }
     }
@@ -92,16 +95,40 @@ impl SandboxLauncher {
         self.inner.support.get_or_init(of_machine)
     }
 
+    /// Returns why commands cannot be held to limits of memory and processes, if they cannot. The first call
+    /// starts the helper once.
+    ///
+    /// # Errors
+    /// Returns the reason.
+    pub fn limits_support(&self) -> &Result<(), String> {
+        let tried = || {
+            if self.inner.is_own && !can_be_helper() {
+                return Err(NO_HELPER.to_owned());
+            }
+            limits(&self.inner.helper)
+        };
+        self.inner.limits.get_or_init(tried)
+    }
+
     /// The step that holds the next command.
     ///
     /// # Errors
-    /// Returns an error if the wanted step does not work here.
+    /// Returns an error if the wanted step does not work here, or cannot hold commands to the limits of the
+    /// profile.
     pub fn step(&self) -> Result<SandboxStep, SandboxError> {
         if self.inner.mode == SandboxMode::None {
             return Ok(SandboxStep::None);
         }
-        self.support()
-            .choose(self.inner.mode, self.inner.profile.best_effort)
+        let profile = &self.inner.profile;
+        let step = self.support().choose(self.inner.mode, profile.best_effort)?;
+        let wants_limits = profile.limits().has_group() && step > SandboxStep::None;
+        if wants_limits
+            && !profile.best_effort
+            && let Err(why) = self.limits_support()
+        {
+            return Err(SandboxError::Limits { why: why.clone() });
+        }
+        Ok(step)
     }
 
     /// The step that holds the next command in this directory. In the mode `everyday`, nothing holds commands

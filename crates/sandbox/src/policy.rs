@@ -65,15 +65,30 @@ pub struct SandboxLimits {
     pub file_bytes: Option<u64>,
     /// The largest memory dump, in bytes: none, because a dump leaves the sandbox.
     pub core_bytes: Option<u64>,
+    /// The memory of all its processes together, in bytes, held by a control group.
+    #[serde(default)]
+    pub memory_bytes: Option<u64>,
+    /// Its processes and threads, held by a control group, which holds root as well.
+    #[serde(default)]
+    pub tasks: Option<u64>,
+}
+
+impl SandboxLimits {
+    /// Returns whether a limit needs a control group.
+    pub fn has_group(&self) -> bool {
+        self.memory_bytes.is_some() || self.tasks.is_some()
+    }
 }
 
 impl Default for SandboxLimits {
-    /// 4,096 processes in `namespace`, 64 GiB in one file, no memory dumps.
+    /// 4,096 processes in `namespace`, 64 GiB in one file, no memory dumps, no control group.
     fn default() -> Self {
         Self {
             processes: Some(4096),
             file_bytes: Some(64 << 30),
             core_bytes: Some(0),
+            memory_bytes: None,
+            tasks: None,
         }
     }
 }

@@ -3,8 +3,13 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::helper_words::{PROBE, PROBE_LIMITS};
 use crate::landlock_version::NEEDED_ABI;
 use crate::{HELPER, SandboxError, SandboxMode, SandboxStep};
+
+/// The reason why nothing works in a program that cannot be its own helper.
+pub(crate) const NO_HELPER: &str =
+    "this program cannot be the helper, because its `main` does not begin with `act_as_helper`";
 
 /// The sandbox support of this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,8 +40,7 @@ impl SandboxSupport {
 
     /// A program that cannot be its own helper.
     pub(crate) fn without_helper() -> Self {
-        let why = "this program cannot be the helper, because its `main` does not begin with `act_as_helper`";
-        Self::none(landlock_abi(), why)
+        Self::none(landlock_abi(), NO_HELPER)
     }
 
     fn none(landlock_abi: u32, why: &str) -> Self {
@@ -117,8 +121,24 @@ fn landlock_abi() -> u32 {
 }
 
 fn namespaces(helper: &Path) -> Result<(), String> {
+    tried_by(helper, PROBE)
+}
+
+/// Returns why commands cannot be held to limits of memory and processes.
+pub(crate) fn limits(helper: &Path) -> Result<(), String> {
+    if !cfg!(all(
+        target_os = "linux",
+        any(target_arch = "x86_64", target_arch = "aarch64")
+    )) {
+        return Err("there is a sandbox on Linux alone, on x86-64 and 64-bit ARM".into());
+    }
+    tried_by(helper, PROBE_LIMITS)
+}
+
+/// Has the helper try something, which says `ok` or why it does not work.
+fn tried_by(helper: &Path, word: &str) -> Result<(), String> {
     let tried = Command::new(helper)
-        .args([HELPER, "probe"])
+        .args([HELPER, word])
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output();

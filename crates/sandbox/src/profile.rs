@@ -206,6 +206,10 @@ pub struct SandboxProfile {
     pub network: SandboxNetwork,
     /// The hosts that commands reach through the proxy, if the network is one by proxy.
     pub hosts: Vec<HostPattern>,
+    /// The memory of a command and all that it starts, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// The processes and threads of a command and all that it starts.
+    pub tasks: Option<u64>,
     /// Whether commands run although parts of a step do not work.
     pub best_effort: bool,
 }
@@ -258,9 +262,21 @@ impl SandboxProfile {
             network: self.network == SandboxNetwork::On,
             proxy: self.network.is_by_proxy(),
             paths,
-            limits: SandboxLimits::default(),
+            limits: self.limits(),
         };
         policy.check().map(|()| policy)
+    }
+
+    /// The limits of a command.
+    pub(crate) fn limits(&self) -> SandboxLimits {
+        let usual = SandboxLimits::default();
+        SandboxLimits {
+            // Where there is no control group, this holds at least a person who is not root.
+            processes: self.tasks.or(usual.processes),
+            memory_bytes: self.memory_bytes,
+            tasks: self.tasks,
+            ..usual
+        }
     }
 
     /// Returns whether a directory is the home directory or above it.

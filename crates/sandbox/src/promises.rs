@@ -151,7 +151,16 @@ const PROMISES: &[Promise] = &[
         None,
         Some("resource limit"),
     ),
-    promise("use up memory or the processors", None, None),
+    promise(
+        "use more memory than `sandbox.memory`, or start more than `sandbox.processes`",
+        Some("control group"),
+        Some("control group"),
+    ),
+    promise(
+        "use up memory without that setting, or the processors",
+        None,
+        None,
+    ),
     promise("fill the disk below the workspace", None, None),
     promise(
         "exploit a kernel vulnerability that the filter does not block",

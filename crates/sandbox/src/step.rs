@@ -82,6 +82,14 @@ pub enum SandboxError {
         /// The missing part.
         why: String,
     },
+    /// A limit that the settings ask for cannot be held.
+    #[error(
+        "commands cannot be held to `sandbox.memory` or `sandbox.processes` here: {why}. Remove these settings, or set `sandbox.best_effort: true` to run without these limits"
+    )]
+    Limits {
+        /// The cause.
+        why: String,
+    },
     /// The directory that may be written holds something that may not be reached, and the step cannot part
     /// them.
     #[error(

@@ -12,4 +12,5 @@ mod escapes;
 mod everyday;
 mod held;
 mod lifetime;
+mod limits;
 mod proxy;

@@ -129,7 +129,28 @@ pub(crate) fn summary(settings: &Settings, launcher: &SandboxLauncher) -> String
         (_, Ok(step)) => format!("{step}: commands of `bash` run in a sandbox, {network}"),
         (_, Err(error)) => format!("commands do not run: {error}"),
     };
-    format!("{now}\n{}", here.join("\n"))
+    format!("{now}\n{}{}", here.join("\n"), limits_words(settings, launcher))
+}
+
+/// Describes the limits that the settings ask for, and whether they can be held; empty if they ask for none.
+fn limits_words(settings: &Settings, launcher: &SandboxLauncher) -> String {
+    let sandbox = &settings.sandbox;
+    let memory = sandbox
+        .memory_bytes
+        .map(|bytes| format!("{} MiB of memory", bytes >> 20));
+    let processes = sandbox.processes.map(|most| format!("{most} processes"));
+    let wanted: Vec<String> = memory.into_iter().chain(processes).collect();
+    if wanted.is_empty() {
+        return String::new();
+    }
+    let wanted = wanted.join(" and ");
+    match launcher.limits_support() {
+        Ok(()) => format!("\ncommands have at most {wanted}"),
+        Err(why) if sandbox.best_effort => {
+            format!("\ncommands cannot be held to {wanted}, and `sandbox.best_effort` allows that: {why}")
+        }
+        Err(why) => format!("\ncommands cannot be held to {wanted} here: {why}"),
+    }
 }
 
 /// Describes the network of commands.
@@ -171,6 +192,7 @@ fn as_value(
         let why = support.why_not(step);
         json!({ "step": step, "works": why.is_none(), "why_not": why })
     });
+    let limits = launcher.limits_support();
     let promises = promises().iter().map(|promise| {
         json!({ "attempt": promise.attempt, "landlock": promise.landlock, "namespace": promise.namespace })
     });
@@ -178,6 +200,7 @@ fn as_value(
         "on": settings.sandbox.mode != SandboxMode::None,
         "landlock_abi": support.landlock_abi,
         "steps": steps,
+        "limits": { "works": limits.is_ok(), "why_not": limits.as_ref().err() },
         "policy": policy.ok(),
         "error": policy.err().map(ToString::to_string),
         "promises": promises.collect::<Vec<_>>(),

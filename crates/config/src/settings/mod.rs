@@ -256,6 +256,10 @@ pub struct SandboxSettings {
     pub network: SandboxNetwork,
     /// The hosts that commands reach if a proxy decides host by host.
     pub hosts: Vec<HostPattern>,
+    /// The memory of a command and all that it starts, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// The processes and threads of a command and all that it starts.
+    pub processes: Option<u64>,
     /// Files and directories, absolute, that can be read besides the system and the toolchains.
     pub read: Vec<PathBuf>,
     /// Files and directories, absolute, that can be written besides the workspace.

@@ -26,9 +26,29 @@ pub(crate) fn settings(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistak
         best_effort: text("sandbox.best_effort").as_deref() == Some("true"),
         network,
         hosts: hosts(get, mistakes),
+        memory_bytes: limit(get, mistakes, "sandbox.memory", LEAST_MEBIBYTES)
+            .map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
+        processes: limit(get, mistakes, "sandbox.processes", LEAST_PROCESSES),
         read: paths(get, "sandbox.read"),
         write: paths(get, "sandbox.write"),
     }
+}
+
+/// The least memory of a command, in MiB: with less no shell starts.
+const LEAST_MEBIBYTES: u64 = 16;
+/// The fewest processes of a command: its own, two of the sandbox, and some of a shell.
+const LEAST_PROCESSES: u64 = 8;
+
+/// A limit that is not below `least`, with which no command could run.
+fn limit(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>, key: &str, least: u64) -> Option<u64> {
+    let most = get.count(key)?;
+    if most < least
+        && let Some(origin) = get.merged.origin(&SettingPath::dotted(key))
+    {
+        let what = format!("{key}: {most} is too little to start a command; it has to be at least {least}");
+        mistakes.push(mistake(origin, key, what, None));
+    }
+    Some(most.max(least))
 }
 
 /// The hosts that commands reach through the proxy. An entry that names no host is a mistake.

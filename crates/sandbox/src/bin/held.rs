@@ -27,6 +27,13 @@ fn complain(why: &str) -> ExitCode {
     ExitCode::from(agentx_sandbox::HELPER_FAILED)
 }
 
+/// The number in a variable, if it is set.
+fn number(name: &str) -> Result<Option<u64>, String> {
+    let value = std::env::var(name).ok();
+    let number = value.map(|value| value.parse::<u64>()).transpose();
+    number.map_err(|error| format!("{name}: {error}"))
+}
+
 fn held(words: &[OsString]) -> Result<Command, String> {
     let [mode, workspace, program, arguments @ ..] = words else {
         return Err("usage: agentx-held STEP WORKSPACE PROGRAM [ARGUMENT…]".into());
@@ -43,6 +50,9 @@ fn held(words: &[OsString]) -> Result<Command, String> {
             Ok(word) => SandboxNetwork::parse(&word).ok_or("no such network")?,
             Err(_) => SandboxNetwork::Off,
         },
+        memory_bytes: number("HELD_MEMORY")?,
+        tasks: number("HELD_TASKS")?,
+        best_effort: std::env::var_os("HELD_BEST_EFFORT").is_some(),
         ..SandboxProfile::default()
     };
     let place = CommandPlace {

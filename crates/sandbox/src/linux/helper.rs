@@ -1,7 +1,8 @@
 //! The mode of a program in which it is the helper: `PROGRAM __sandbox run POLICY FILE ARG0 [ARGUMENT…]`.
 //! With `run-locked`, the directory for temporary files stays locked until the command ends.
 //!
-//! `PROGRAM __sandbox probe` tries namespaces and says `ok`, or why they do not work.
+//! `PROGRAM __sandbox probe` tries namespaces and says `ok`, or why they do not work; `probe-limits` does the
+//! same with control groups.
 
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
@@ -12,12 +13,13 @@ use std::process::ExitCode;
 
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 
+use super::control_group::{self, ControlGroup};
 use super::held_program::{DEVICES, HeldProgram, execute, fail};
 use super::landlock::LandlockRules;
 use super::proxy_door::{ProxyDoor, take_control};
 use super::seccomp::InternetSockets;
 use super::{namespace, restrictions};
-use crate::helper_words::{RUN, RUN_LOCKED};
+use crate::helper_words::{PROBE, PROBE_LIMITS, RUN, RUN_LOCKED};
 use crate::{SandboxError, SandboxPolicy, SandboxStep, temporary};
 
 /// Runs as the helper. `arguments` are those behind [`HELPER`](crate::HELPER). If all is well it does not
@@ -28,7 +30,8 @@ pub(crate) fn helper_main(mut arguments: impl Iterator<Item = OsString>) -> Exit
             let is_locked = word == RUN_LOCKED;
             run(arguments, is_locked).map(|never| match never {})
         }
-        Some("probe") => return probe(),
+        Some(PROBE) => return say_probed(namespace::probe()),
+        Some(PROBE_LIMITS) => return say_probed(control_group::probe()),
         _ => Err(SandboxError::set_up(
             "reading the command line",
             "this is for AgentX itself",
@@ -40,8 +43,8 @@ pub(crate) fn helper_main(mut arguments: impl Iterator<Item = OsString>) -> Exit
     }
 }
 
-fn probe() -> ExitCode {
-    let said = match namespace::probe() {
+fn say_probed(probed: Result<(), String>) -> ExitCode {
+    let said = match probed {
         Ok(()) => "ok".to_owned(),
         Err(why) => why,
     };
@@ -67,19 +70,22 @@ fn run(mut arguments: impl Iterator<Item = OsString>, is_locked: bool) -> Result
     let temporary = &policy.paths.temporary;
     temporary::make(temporary)?;
     let lock = is_locked.then(|| temporary::locked(temporary)).transpose()?;
+    let group = ControlGroup::of_policy(&policy)?;
     match policy.step {
         SandboxStep::None => {
             keep_open(lock.as_ref())?;
             Err(execute(&program, &policy, None))
         }
         SandboxStep::Landlock => {
+            // A later helper removes the group, because this process becomes the command.
+            group.as_ref().map(ControlGroup::join).transpose()?;
             // Other programs of this machine reach the door, too.
             let door = control
                 .map(|control| ProxyDoor::open(control, true))
                 .transpose()?;
             Err(by_landlock(&program, &policy, lock.as_ref(), door.as_ref()))
         }
-        SandboxStep::Namespace => Err(namespace::enter(&program, &policy, lock, control)),
+        SandboxStep::Namespace => Err(namespace::enter(&program, &policy, group.as_ref(), lock, control)),
     }
 }
 

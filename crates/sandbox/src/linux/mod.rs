@@ -1,6 +1,7 @@
 //! The helper on Linux: it applies a policy to itself and executes the command.
 
 mod bpf;
+mod control_group;
 mod held_program;
 mod helper;
 mod kernel;

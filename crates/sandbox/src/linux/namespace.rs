@@ -26,6 +26,7 @@ use nix::unistd::{
     ForkResult, Gid, Pid, Uid, chdir, dup2_stderr, dup2_stdin, dup2_stdout, getcwd, pipe2, setsid,
 };
 
+use super::control_group::ControlGroup;
 use super::held_program::{HeldProgram, execute, fail};
 use super::landlock::LandlockRules;
 use super::proxy_door::ProxyDoor;
@@ -70,10 +71,11 @@ impl InitReport {
 
 /// Starts the command in new namespaces and exits as it did. Returns only if that failed. This process keeps
 /// `lock` until then. No process inside may have it: an open directory of the machine would lead out of the
-/// new root.
+/// new root. This process stays outside of `group`, so that it can say which limit was reached.
 pub(super) fn enter(
     program: &HeldProgram,
     policy: &SandboxPolicy,
+    group: Option<&ControlGroup>,
     lock: Option<File>,
     control: Option<OwnedFd>,
 ) -> SandboxError {
@@ -85,11 +87,16 @@ pub(super) fn enter(
     match kernel::fork() {
         Ok(ForkResult::Parent { child }) => {
             drop(control);
-            end_as(wait_for(child))
+            let ended = wait_for(child);
+            if let Some(group) = group {
+                group.end();
+            }
+            end_as(ended)
         }
         Ok(ForkResult::Child) => {
             drop(lock);
-            match keep(program, policy, control) {
+            let joined = group.map_or(Ok(()), ControlGroup::join);
+            match joined.and_then(|()| keep(program, policy, control)) {
                 Ok(ended) => end_as(ended),
                 Err(error) => {
                     fail(&error);
