@@ -33,7 +33,7 @@ pub struct CommandTrace {
     pub input: Value,
     /// The folder in which it ran.
     pub workspace: String,
-    /// Whether it ran on the machine of the session, to an outcome that the log has.
+    /// Its fate, as far as the log has an outcome.
     pub fate: CommandFate,
     /// The hosts that it asked a proxy for.
     pub hosts: Vec<TracedHost>,

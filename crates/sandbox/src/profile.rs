@@ -270,9 +270,13 @@ impl SandboxProfile {
     /// The limits of a command.
     pub(crate) fn limits(&self) -> SandboxLimits {
         let usual = SandboxLimits::default();
+        let processes = match self.tasks {
+            // Perhaps without a control group: this holds at least a person who is not root.
+            Some(_) if self.best_effort => self.tasks,
+            _ => usual.processes.max(self.tasks),
+        };
         SandboxLimits {
-            // Where there is no control group, this holds at least a person who is not root.
-            processes: self.tasks.or(usual.processes),
+            processes,
             memory_bytes: self.memory_bytes,
             tasks: self.tasks,
             ..usual
@@ -405,6 +409,30 @@ mod tests {
                 .policy(SandboxStep::Landlock, &home.join("gone"), "/tmp/a/b".into())
                 .is_err()
         );
+    }
+
+    #[test]
+    fn the_usual_limit_of_processes_is_in_no_ones_way() {
+        for (tasks, best_effort, expected) in [
+            (None, false, 4096),
+            (None, true, 4096),
+            (Some(16), false, 4096),
+            (Some(16), true, 16),
+            (Some(9000), false, 9000),
+        ] {
+            let profile = SandboxProfile {
+                tasks,
+                best_effort,
+                ..SandboxProfile::default()
+            };
+            let limits = profile.limits();
+            assert_eq!(
+                (limits.processes, limits.tasks),
+                (Some(expected), tasks),
+                "{tasks:?}"
+            );
+            assert_eq!(limits.has_group(), tasks.is_some());
+        }
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The control group of a command, which limits the memory and the number of processes of all that it starts.
 //!
 //! Groups are made below the nearest group above this process in which this person may make some and whose
-//! members get the controllers: a scope or slice that systemd delegated, or, for root, any. The kernel keeps a
-//! group with members from giving controllers to groups below it, so this process's own group rarely is one.
+//! members get the controllers: a scope or slice that systemd delegated, or, for root, any. The kernel keeps
+//! a group with members from giving controllers to groups below it, so this process's own group rarely is
+//! one.
 //!
 //! | who | does |
 //! | --- | --- |
