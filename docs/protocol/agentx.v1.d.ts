@@ -1251,6 +1251,11 @@ export interface AgentConfig {
    * for every other agent, and in older logs.
    */
   built_in?: string | null;
+  /**
+   * The number of earlier messages that a request has besides those of its run; `None` for as many as fit,
+   * and in older logs.
+   */
+  history_messages?: number | null;
 }
 
 /** The state machine that drives the agent. */
@@ -1820,6 +1825,13 @@ export interface ContextBuilt {
   text?: string;
   /** The items in the text. */
   items?: ContextItem[];
+  /**
+   * A part of the standing instructions from now on, in place of the one that this source gave before;
+   * empty to remove that, absent to leave it.
+   */
+  instructions?: string | null;
+  /** Text around the input of the run. */
+  wrapping?: InputWrapping | null;
   /** The reason why nothing could be built, for people. The run continues without it. */
   problem?: string | null;
 }
@@ -1830,6 +1842,17 @@ export interface ContextItem {
   id: string;
   /** Its origin: `session:seq`, if it comes from a session. */
   origin?: string | null;
+}
+
+/**
+ * Text around an input, as the model reads it. A closing tag in `after` is made harmless where the input has
+ * it, so that no pasted text can end the wrapping early.
+ */
+export interface InputWrapping {
+  /** The text before the input. */
+  before: string;
+  /** The text after it. */
+  after: string;
 }
 
 /** An analyzer has assessed a call. The `cause` is the action that asked for it. */

@@ -61,10 +61,10 @@ payloads! {
         /// A part of the standing instructions from now on, in place of the one that this source gave before;
         /// empty to remove that, absent to leave it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        instructions: Option<String>,
+        instructions: Option<Box<str>>,
         /// Text around the input of the run.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        wrapping: Option<InputWrapping>,
+        wrapping: Option<Box<InputWrapping>>,
         /// The reason why nothing could be built, for people. The run continues without it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         problem: Option<String>,

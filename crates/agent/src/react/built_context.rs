@@ -148,8 +148,9 @@ impl ReactAgent {
             let text = without_author_tags(text);
             self.conversation.instruct(&built.source, &text, &self.config);
         }
-        if let Some(InputWrapping { before, after }) = &built.wrapping {
-            let [before, after] = [before, after].map(|text| without_author_tags(text).into_owned());
+        if let Some(wrapping) = &built.wrapping {
+            let [before, after] =
+                [&wrapping.before, &wrapping.after].map(|text| without_author_tags(text).into_owned());
             self.conversation
                 .wrap_input(&input, InputWrapping { before, after });
         }

@@ -24,10 +24,10 @@ fn persona(text: &str) -> ContextBuilt {
 
 fn moment(time: &str) -> ContextBuilt {
     ContextBuilt {
-        wrapping: Some(InputWrapping {
+        wrapping: Some(Box::new(InputWrapping {
             before: format!("<Context>{time}<Human_Input>"),
             after: "</Human_Input></Context>".into(),
-        }),
+        })),
         ..ContextBuilt::nothing("moment")
     }
 }

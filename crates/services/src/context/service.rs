@@ -91,7 +91,7 @@ impl ContextService {
             let zone = persons.speaker.time_zone().or(self.options.time_zone.as_deref());
             let around = wrapping(request, persons.speaker.name(), self.clock.now(), zone)?;
             return Ok(ContextBuilt {
-                wrapping: Some(around),
+                wrapping: Some(Box::new(around)),
                 ..nothing
             });
         }
@@ -104,7 +104,7 @@ impl ContextService {
             ));
         }
         Ok(ContextBuilt {
-            instructions: Some(text),
+            instructions: Some(text.into()),
             ..nothing
         })
     }

@@ -670,10 +670,10 @@ fn built_and_checked() -> Vec<EnvironmentEvent> {
         .into(),
         ContextBuilt {
             instructions: Some("You are Ada.".into()),
-            wrapping: Some(InputWrapping {
+            wrapping: Some(Box::new(InputWrapping {
                 before: "<Context>".into(),
                 after: "</Context>".into(),
-            }),
+            })),
             ..ContextBuilt::nothing("moment")
         }
         .into(),
