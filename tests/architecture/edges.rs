@@ -86,6 +86,8 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "bus",
             "runtime",
             "history",
+            "http",
+            "memory",
             "node-runtime",
             "config",
             "mcp",

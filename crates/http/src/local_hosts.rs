@@ -52,6 +52,11 @@ impl LocalHosts {
         }
     }
 
+    /// Returns whether the person named this host, at whatever port.
+    pub fn names(&self, host: &str) -> bool {
+        host_name(host).is_some_and(|host| self.hosts.contains_key(&host))
+    }
+
     /// Checks the port of an address: a host that the person named with a port is asked at no other one, also
     /// behind a redirect.
     ///
@@ -84,8 +89,7 @@ impl LocalHosts {
     /// # Errors
     /// Returns why the address is refused.
     pub fn check(&self, host: &str, address: IpAddr) -> Result<(), BoxedError> {
-        let is_named = || host_name(host).is_some_and(|host| self.hosts.contains_key(&host));
-        if is_public_address(address) || is_named() {
+        if is_public_address(address) || self.names(host) {
             return Ok(());
         }
         Err(format!(

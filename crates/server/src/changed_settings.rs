@@ -48,6 +48,7 @@ fn read_at_the_start(old: &Settings, new: &Settings) -> Vec<&'static str> {
             "server.trusted_proxies",
             old.trusted_proxies != new.trusted_proxies,
         ),
+        ("server.push_hosts", old.push_hosts != new.push_hosts),
         ("durability", old.durability != new.durability),
         ("log", (&old.log, &old.log_file) != (&new.log, &new.log_file)),
     ];

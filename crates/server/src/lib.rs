@@ -29,6 +29,8 @@ mod known_fields;
 mod maintenance;
 mod members;
 mod problems;
+mod push;
+mod push_notices;
 mod quota_checks;
 mod quotas;
 mod reader_seat;

@@ -57,12 +57,14 @@ macro_rules! page_files {
     };
 }
 
-static FILES: [PageFile; 7] = page_files! {
+static FILES: [PageFile; 9] = page_files! {
     "/", "index.html", "text/html; charset=utf-8";
     "/assets/app.js", "assets/app.js", "text/javascript; charset=utf-8";
     "/assets/motion.js", "assets/motion.js", "text/javascript; charset=utf-8";
     "/assets/index.css", "assets/index.css", "text/css; charset=utf-8";
     "/icon.svg", "icon.svg", "image/svg+xml";
+    "/icon-192.png", "icon-192.png", "image/png";
+    "/icon-512.png", "icon-512.png", "image/png";
     "/manifest.webmanifest", "manifest.webmanifest", "application/manifest+json";
     "/sw.js", "sw.js", "text/javascript; charset=utf-8";
 };
@@ -192,7 +194,7 @@ mod tests {
         for file in &FILES[1..] {
             let is_named = html.contains(file.path);
             assert!(
-                is_named || ["/assets/motion.js", "/sw.js"].contains(&file.path),
+                is_named || ["/assets/motion.js", "/icon-512.png", "/sw.js"].contains(&file.path),
                 "{}",
                 file.path
             );

@@ -38,7 +38,7 @@ use crate::server_error::ServerError;
 use crate::settings::options::{ServerOptions, check};
 use crate::settings::reload::Reload;
 use crate::state::ServerState;
-use crate::{http, maintenance, ws};
+use crate::{http, maintenance, push_notices, ws};
 
 /// The time in which incoming bytes are discarded after the last answer.
 const LINGER: Duration = Duration::from_secs(2);
@@ -200,6 +200,7 @@ impl Server {
         let reopening = tokio::spawn(maintenance::reopen(state.clone()));
         let sweeping = tokio::spawn(maintenance::sweep(state.clone()));
         let announcing = tokio::spawn(waiting_calls::announce(state.clone()));
+        let pushing = tokio::spawn(push_notices::push_waiting_calls(state.clone()));
         tokio::select! {
             () = accept(&listener, doors, &state, &connections, &router) => {}
             () = shutdown => {}
@@ -208,6 +209,7 @@ impl Server {
         reopening.abort();
         sweeping.abort();
         announcing.abort();
+        pushing.abort();
         let ended = end(&state, &connections).await;
         // The runtime may continue without the server.
         if let Ok(counter) = counter {

@@ -24,6 +24,7 @@ use crate::feed::{FeedReader, FeedStart, PageCache, ReplayShare, SubscriptionFil
 use crate::limits::fair_semaphore::{ANSWERS, BODIES, CHECKS, FairSemaphore, readers_at_once};
 use crate::limits::size_limits::ID_BYTES;
 use crate::outbox::RoomListener;
+use crate::push::PushService;
 use crate::quotas::MemberUsage;
 pub use crate::reader_seat::SessionReaderSeat;
 use crate::rooms::{Room, Rooms};
@@ -61,6 +62,7 @@ pub struct ServerState {
     bodies: FairSemaphore,
     page_cache: Arc<PageCache>,
     pub(crate) kept: MemberUsage,
+    pub(crate) push: Arc<PushService>,
     approver_connections: ApproverConnections,
     pub(crate) client_calls: ClientCalls,
     /// The calls of MCP clients that wait for an answer of their person.
@@ -78,6 +80,8 @@ impl ServerState {
     ) -> Arc<Self> {
         let counts = Arc::<ServerCounters>::default();
         let data_dir = settings.data_dir.clone();
+        let push = PushService::new(&data_dir, &settings.push_hosts, auth.origin());
+        let push = Arc::new(push);
         let rooms = Rooms::new(options.limits.waiting(), options.limits.patience, counts.clone());
         Arc::new(Self {
             operator: runtime.owner().clone(),
@@ -95,6 +99,7 @@ impl ServerState {
             bodies: FairSemaphore::new(BODIES),
             page_cache: Arc::default(),
             kept: MemberUsage::new(&data_dir),
+            push,
             approver_connections: ApproverConnections::default(),
             client_calls: ClientCalls::default(),
             suspended_calls: Arc::default(),

@@ -114,6 +114,8 @@ fn table() -> Vec<Route> {
         route("POST", "/v1/config", For::Members).body(json!({"config": {"name": "Ada"}})),
         route("GET", "/v1/sessions", For::Somebody),
         route("GET", "/v1/usage", For::Members),
+        route("GET", "/v1/push", For::Members),
+        route("GET", "/v1/memories", For::Operator),
         route("POST", "/v1/gc", For::Operator).body(json!({})),
         route("GET", "/v1/search", For::Somebody).query("?q=wordsOfNobodyElse"),
         route("GET", "/v1/sessions/{id}", For::Watch),
@@ -139,8 +141,12 @@ fn table() -> Vec<Route> {
 }
 
 /// Routes that [`table`] does not have, each with the test that requests it.
-const ELSEWHERE: [(&str, &str); 19] = [
-    // In the tests of the server: `pages`, `webhooks`, `mcp` and `mcp_tokens`.
+const ELSEWHERE: [(&str, &str); 23] = [
+    // In the tests of the server: `pages`, `push`, `memories`, `webhooks`, `mcp` and `mcp_tokens`.
+    ("POST", "/v1/push"),
+    ("DELETE", "/v1/push"),
+    ("PATCH", "/v1/memories/{id}"),
+    ("DELETE", "/v1/memories/{id}"),
     ("POST", "/v1/auth/page"),
     ("POST", "/v1/auth/code"),
     ("POST", "/v1/hooks/{id}"),

@@ -258,6 +258,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("quotas.queued_messages", ValueKind::Count, Never, Some("64"), "maximum number of messages that may wait in a session on a server"),
     key("quotas.queued_bytes", ValueKind::Count, Never, Some("8388608"), "maximum size of waiting messages in a session, in bytes, counting 256 extra per part"),
     key("server.trusted_proxies", ValueKind::Names("127.0.0.1, 10.0.0.0/8"), Never, None, "addresses and networks of proxies (`127.0.0.1`, `10.0.0.0/8`) whose `X-Forwarded-For` or `Forwarded` headers a server trusts"),
+    key("server.push_hosts", ValueKind::Names("push.intra"), Never, None, "hosts outside of the public internet, by name or address, at which push services of browsers may be; also without `https`"),
     key("durability", ValueKind::Choice(DURABILITIES), Tighten, Some("process"), "what committed events survive: a crash of the process, or also of the machine (slower)"),
     key("log", ValueKind::Choice(LEVELS), SetIfTrusted, Some("off"), "log level"),
     key("log_file", ValueKind::Path, Never, None, "log file; by default standard error, or `agentx.log` in `data_dir` during a chat"),

@@ -94,6 +94,7 @@ pub(crate) fn settings(
         members_dir: members_dir(merged, places),
         quotas: quotas::quotas(&get),
         trusted_proxies: get.name_list("server.trusted_proxies"),
+        push_hosts: get.name_list("server.push_hosts"),
         durability: durability(&get),
         log_file: path(merged, places, "log_file"),
         log: get.text("log").unwrap_or_else(|| "off".into()),

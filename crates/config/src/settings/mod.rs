@@ -136,6 +136,8 @@ pub struct Settings {
     pub quotas: Quotas,
     /// Addresses and networks of proxies whose forwarding headers a server trusts.
     pub trusted_proxies: Vec<String>,
+    /// Hosts outside of the public internet at which push services of browsers may be.
+    pub push_hosts: Vec<String>,
     /// The kind of crash that committed events survive.
     pub durability: DurabilitySetting,
     /// The log level: `off`, `error`, `warn`, `info`, `debug`, `trace`.

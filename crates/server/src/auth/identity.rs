@@ -53,6 +53,11 @@ impl Identity {
         }
     }
 
+    /// Returns the id of the token of their page, if they came with one.
+    pub(crate) fn page_login(&self) -> Option<&str> {
+        self.page_token.as_deref()
+    }
+
     /// Returns them as the owner of a token for `/mcp`; `None` for a visitor.
     pub(super) fn token_owner(&self) -> Option<McpTokenOwner> {
         let role = match (self.operator, self.approver) {

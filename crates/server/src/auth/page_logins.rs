@@ -4,6 +4,7 @@
 
 use std::sync::PoisonError;
 
+use agentx_identity::McpToken;
 use agentx_types::wire::Problem;
 
 use crate::auth::mcp_tokens::kept_nowhere;
@@ -106,6 +107,16 @@ impl Authenticator {
         let mut identity = self.owner_of(&entry)?;
         identity.page_token = Some(entry.id);
         Some(identity)
+    }
+
+    /// Returns the person who is signed in with the token of a page with this id; `None` if it has expired or
+    /// was taken back, or they are not trusted as when it was made.
+    pub(crate) fn page_owner(&self, id: &str, now_ms: u64) -> Option<Identity> {
+        let is_it = |token: &&McpToken| token.page && token.id == id && token.expires_at_ms > now_ms;
+        let entry = self
+            .mcp_tokens
+            .with(|tokens| tokens.iter().find(is_it).cloned())?;
+        self.owner_of(&entry)
     }
 
     /// Returns whether the token of a page with this id was not taken back.

@@ -11,6 +11,7 @@ mod mcp;
 mod openapi;
 mod requests;
 mod responses;
+mod route_lists;
 mod session_routes;
 
 use std::convert::Infallible;
@@ -31,11 +32,10 @@ use crate::http::between_requests::rate::RequestRates;
 pub use crate::http::description::describe::Needs;
 use crate::http::description::describe::{HandlerInput, Operation};
 use crate::http::description::route::HttpRoute;
-use crate::http::handlers::{
-    agents, blobs, commands, health, person_config, session_lookup, sign_in, tokens, upkeep, webhooks,
-};
+use crate::http::handlers::{agents, blobs, commands, health, person_config, session_lookup};
 use crate::http::openapi::OpenApiBytes;
 use crate::http::responses::failure::ApiError;
+use crate::http::route_lists::{memory_routes, push_routes, sign_in_routes, upkeep_routes};
 use crate::http::session_routes::session_routes;
 use crate::state::ServerState;
 
@@ -142,69 +142,11 @@ fn table() -> Vec<HttpRoute> {
         "A message of the Model Context Protocol: tools and sessions of the caller.",
         mcp::message,
     ));
+    routes.extend(push_routes());
+    routes.extend(memory_routes());
     routes.extend(upkeep_routes());
     routes.extend(session_routes());
     routes
-}
-
-/// Returns the routes about the caller: who they are, and how they sign in.
-fn sign_in_routes() -> Vec<HttpRoute> {
-    vec![
-        HttpRoute::post(
-            "/v1/auth/challenge",
-            "Requests a challenge to sign.",
-            sign_in::challenge,
-        ),
-        HttpRoute::post(
-            "/v1/auth/token",
-            "Exchanges a signed challenge for a token.",
-            sign_in::token,
-        ),
-        HttpRoute::post(
-            "/v1/auth/page",
-            "Exchanges the code of a page for its token.",
-            sign_in::page_login,
-        ),
-        HttpRoute::post("/v1/auth/code", "A code for another browser.", sign_in::page_code),
-        HttpRoute::get("/v1/me", "The caller's identity.", sign_in::me),
-        HttpRoute::get(
-            "/v1/tokens",
-            "The caller's tokens for /mcp and of pages.",
-            tokens::list,
-        ),
-        HttpRoute::delete("/v1/tokens/{id}", "Takes such a token back.", tokens::revoke),
-    ]
-}
-
-/// Returns the routes about all sessions of a person, or about the server.
-fn upkeep_routes() -> Vec<HttpRoute> {
-    vec![
-        HttpRoute::get(
-            "/v1/usage",
-            "The total usage of the caller's sessions.",
-            upkeep::usage,
-        ),
-        HttpRoute::get(
-            "/v1/reactors",
-            "The reactors that perform actions, and their load.",
-            upkeep::reactors,
-        ),
-        HttpRoute::post(
-            "/v1/import",
-            "Imports an exported session: the same events under the same id, verified.",
-            upkeep::import,
-        ),
-        HttpRoute::post(
-            "/v1/gc",
-            "Reclaims the space of deleted sessions.",
-            upkeep::collect_garbage,
-        ),
-        HttpRoute::post(
-            "/v1/hooks/{id}",
-            "Delivers something to a webhook: its prompt is run once.",
-            webhooks::deliver,
-        ),
-    ]
 }
 
 /// The state that all handlers share.

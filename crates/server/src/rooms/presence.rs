@@ -47,6 +47,12 @@ impl RoomPresence {
         here.map(|member| member.role)
     }
 
+    /// Returns whether a program of this person is present.
+    pub(crate) fn has_person(&self, person: &OwnerId) -> bool {
+        let inner = self.lock();
+        inner.members.values().any(|member| member.seat.person == *person)
+    }
+
     /// Returns whether no seat is present.
     pub fn is_empty(&self) -> bool {
         self.lock().members.is_empty()

@@ -67,6 +67,10 @@ fn sample(route: &ListedRoute, agent: &Value, session: &str) -> (Value, String) 
         }
         ("POST", "/v1/auth/page") => json!({"code": "c", "name": "Firefox"}),
         ("POST", "/v1/auth/code") => json!({}),
+        ("POST", "/v1/push") => {
+            json!({"endpoint": "https://push.example/1", "keys": {"p256dh": "x", "auth": "x"}})
+        }
+        ("PATCH", "/v1/memories/{id}") => json!({"state": "accepted"}),
         ("POST", "/mcp") => json!({"jsonrpc": "2.0", "id": 1, "method": "ping"}),
         ("POST", "/v1/sessions") => json!({"config": agent}),
         ("PATCH", "/v1/sessions/{id}") => json!({"title": "a title"}),

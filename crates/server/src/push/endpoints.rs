@@ -1,0 +1,202 @@
+//! The addresses of push services, which browsers name and anybody could make up: `https` on the public
+//! internet, or a host that the operator's settings name. They are checked when a page subscribes, before
+//! each request, and where the connection is made. No redirect is followed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agentx_http::{
+    Certificates, GuardedResolver, LocalHosts, client_builder, literal_address, read_page_address,
+};
+use reqwest::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
+use reqwest::{Client, Url};
+use tokio::sync::OnceCell;
+
+/// The setting that names hosts outside of the public internet.
+const SETTING: &str = "server.push_hosts";
+/// The longest address, in bytes.
+const ADDRESS_BYTES: usize = 1_024;
+/// The time limits of a request, and of its connection.
+const TIMEOUT: Duration = Duration::from_secs(15);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The time for which a push service keeps a message, in seconds: a question may wait for a night.
+const KEPT_S: &str = "86400";
+
+/// A request to a push service.
+pub(super) struct PushRequestParts {
+    pub(super) url: Url,
+    pub(super) authorization: String,
+    pub(super) topic: String,
+    pub(super) body: Vec<u8>,
+}
+
+/// The outcome of a request to a push service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PushOutcome {
+    /// The push service took the message.
+    Taken,
+    /// The subscription exists no more.
+    Gone,
+    /// It failed for now, for this reason.
+    Failed(String),
+    /// It will fail each time, for this reason.
+    Refused(String),
+}
+
+impl PushOutcome {
+    fn of_status(status: u16) -> Self {
+        match status {
+            200..=299 => Self::Taken,
+            404 | 410 => Self::Gone,
+            408 | 429 | 500..=599 => Self::Failed(format!("status {status}")),
+            _ => Self::Refused(format!("status {status}")),
+        }
+    }
+}
+
+/// The way to push services.
+pub(super) struct PushEndpoints {
+    hosts: LocalHosts,
+    /// Made for the first message, because reading the machine's certificates takes milliseconds.
+    client: OnceCell<Client>,
+}
+
+impl PushEndpoints {
+    pub(super) fn new(hosts: &[String]) -> Self {
+        Self {
+            hosts: LocalHosts::new(hosts, SETTING),
+            client: OnceCell::new(),
+        }
+    }
+
+    /// Reads the address of a push service.
+    ///
+    /// # Errors
+    /// Returns why it is refused.
+    pub(super) fn read(&self, endpoint: &str) -> Result<Url, String> {
+        if endpoint.len() > ADDRESS_BYTES {
+            return Err(format!("the endpoint is longer than {ADDRESS_BYTES} bytes"));
+        }
+        let url = read_page_address(endpoint)?;
+        let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+        if url.scheme() != "https" && !self.hosts.names(host) {
+            return Err(format!(
+                "a push service is asked over https; only the operator can permit {} without it, by `{SETTING}` in \
+                 their settings",
+                url.scheme()
+            ));
+        }
+        self.hosts.check_port(&url)?;
+        // A host that is an address is not looked up, so it is checked here.
+        if let Some(literal) = literal_address(&url) {
+            let checked = self.hosts.check(host, literal);
+            checked.map_err(|error| error.to_string())?;
+        }
+        Ok(url)
+    }
+
+    /// Sends a request; the answer is its status.
+    pub(super) async fn send(&self, request: PushRequestParts) -> PushOutcome {
+        let client = match self.client().await {
+            Ok(client) => client,
+            Err(why) => return PushOutcome::Failed(why),
+        };
+        let sent = client
+            .post(request.url)
+            .header(AUTHORIZATION, request.authorization)
+            .header(CONTENT_TYPE, "application/octet-stream")
+            .header(CONTENT_ENCODING, "aes128gcm")
+            .header("ttl", KEPT_S)
+            .header("urgency", "high")
+            .header("topic", request.topic)
+            .body(request.body)
+            .send()
+            .await;
+        match sent {
+            Ok(answer) => PushOutcome::of_status(answer.status().as_u16()),
+            // The address opens the page's queue to whoever has it, so no log gets it.
+            Err(error) => PushOutcome::Failed(error.without_url().to_string()),
+        }
+    }
+
+    async fn client(&self) -> Result<&Client, String> {
+        let made = self.client.get_or_try_init(|| async {
+            let hosts = self.hosts.clone();
+            tokio::task::spawn_blocking(move || make_client(hosts))
+                .await
+                .map_err(|error| error.to_string())?
+                .map_err(|error| error.to_string())
+        });
+        made.await
+            .map_err(|error| format!("the HTTP client cannot be created: {error}"))
+    }
+}
+
+/// Makes the client. It knows no proxy, because a proxy would look names up behind the guard.
+fn make_client(hosts: LocalHosts) -> reqwest::Result<Client> {
+    let check = move |host: &str, address| hosts.check(host, address);
+    client_builder(Certificates::OfThisMachine)
+        .no_proxy()
+        .dns_resolver(Arc::new(GuardedResolver::new(check)))
+        .connect_timeout(CONNECT_TIMEOUT)
+        .timeout(TIMEOUT)
+        .build()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn is_read(hosts: &[&str], endpoint: &str) -> bool {
+        let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+        PushEndpoints::new(&hosts).read(endpoint).is_ok()
+    }
+
+    #[test]
+    fn an_endpoint_is_https_on_the_public_internet_unless_the_operator_names_its_host() {
+        for public in [
+            "https://fcm.googleapis.com/fcm/send/a:b",
+            "https://updates.push.services.mozilla.com/wpush/v2/x",
+            "https://1.1.1.1/x",
+        ] {
+            assert!(is_read(&[], public), "{public}");
+        }
+        for refused in [
+            "http://push.example/x",
+            "https://127.0.0.1/x",
+            "https://10.0.0.1/x",
+            "https://[::1]/x",
+            "https://169.254.169.254/latest",
+            "https://me:pw@push.example/x",
+            "ftp://push.example/x",
+            "push.example/x",
+            "",
+        ] {
+            assert!(!is_read(&[], refused), "{refused}");
+        }
+        assert!(!is_read(
+            &[],
+            &format!("https://push.example/{}", "x".repeat(1_024))
+        ));
+        assert!(is_read(&["127.0.0.1:7"], "http://127.0.0.1:7/x"));
+        assert!(!is_read(&["127.0.0.1:7"], "http://127.0.0.1:8/x"));
+        assert!(!is_read(&["127.0.0.1:7"], "http://localhost:7/x"));
+    }
+
+    #[test]
+    fn a_status_says_whether_to_try_again() {
+        for status in [200, 201, 202] {
+            assert_eq!(PushOutcome::of_status(status), PushOutcome::Taken);
+        }
+        for status in [404, 410] {
+            assert_eq!(PushOutcome::of_status(status), PushOutcome::Gone);
+        }
+        for status in [408, 429, 500, 503] {
+            assert!(matches!(PushOutcome::of_status(status), PushOutcome::Failed(_)));
+        }
+        // A redirect is not followed.
+        for status in [301, 307, 400, 401, 403, 413] {
+            assert!(matches!(PushOutcome::of_status(status), PushOutcome::Refused(_)));
+        }
+    }
+}
