@@ -10,6 +10,7 @@ const TYPES = {
   js: "text/javascript",
   css: "text/css",
   svg: "image/svg+xml",
+  png: "image/png",
   webmanifest: "application/manifest+json",
 };
 const POLICY =
@@ -46,10 +47,10 @@ export class Session {
   }
 }
 
-/** Starts the server. `more` answers further requests: a path, and what it gives. */
+/** Starts the server. `more` answers further requests: a path, in which `{id}` is a number, and what it gives. */
 export function serve(sessions, { port = 5293, person = { person: "own_local", visitor: false }, more = {} } = {}) {
   const byId = new Map(sessions.map((session) => [session.id, session]));
-  const server = http.createServer((request, response) => {
+  const server = http.createServer(async (request, response) => {
     const url = new URL(request.url, "http://x");
     const json = (value, status = 200) => {
       response.writeHead(status, { "content-type": "application/json" });
@@ -58,9 +59,12 @@ export function serve(sessions, { port = 5293, person = { person: "own_local", v
     if (url.pathname === "/v1/auth/page") {
       return json({ token: "t", id: "x", person, expires_at_ms: Date.now() + 1e9 });
     }
-    if (url.pathname in more) {
-      const given = more[url.pathname];
-      return json(typeof given === "function" ? given(url) : given);
+    const given = more[url.pathname] ?? more[url.pathname.replace(/\d+$/, "{id}")];
+    if (given !== undefined) {
+      if (typeof given !== "function") return json(given);
+      let text = "";
+      for await (const part of request) text += part;
+      return json(given(url, { method: request.method, body: text ? JSON.parse(text) : null }) ?? null);
     }
     if (url.pathname === "/v1/me") return json(person);
     if (url.pathname === "/v1/sessions") {

@@ -47,7 +47,32 @@ form.say("approval_requested", {
 });
 const cut = begun("ses_cut", "Cut");
 const found = [{ session_id: "ses_long", seq: long.frames.find((one) => one.payload?.message?.message_id === "m200").seq, role: "user", snippet: "question 200" }];
-const made = serve([long, form, cut], { port: 5297, more: { "/v1/search": found } });
+const asked = [];
+const memories = [
+  { id: 1, text: "likes tea", state: "proposed", pinned: false, created_at: 1, changed_at: 1 },
+  { id: 2, text: "likes coffee", state: "proposed", pinned: false, created_at: 1, changed_at: 1 },
+];
+const remembered = (url) => ({
+  enabled: true,
+  waiting: memories.filter((one) => one.state === "proposed").length,
+  accepted: memories.filter((one) => one.state === "accepted").length,
+  items: memories.filter((one) => one.state === url.searchParams.get("state")),
+});
+function changed(url, { method, body }) {
+  const at = memories.findIndex((one) => url.pathname.endsWith(`/${one.id}`));
+  asked.push({ method, body });
+  if (method === "DELETE") return void memories.splice(at, 1);
+  return Object.assign(memories[at], body);
+}
+const KEY = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
+const subscriptions = [];
+function pushed(_, { method, body }) {
+  if (method === "POST") subscriptions.push(body);
+  if (method === "DELETE") subscriptions.length = 0;
+  return { public_key: KEY, subscribed: subscriptions.length > 0 };
+}
+const more = { "/v1/search": found, "/v1/memories": remembered, "/v1/memories/{id}": changed, "/v1/push": pushed };
+const made = serve([long, form, cut], { port: 5297, more });
 const browser = await chromium.launch({ executablePath, args: ["--no-sandbox"] });
 const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: "en-US", serviceWorkers: "block" });
 const page = await context.newPage();
@@ -118,6 +143,111 @@ await page.click("role=button[name='Answer']");
 await page.waitForTimeout(300);
 const answer = form.received.find((one) => one.type === "approval")?.payload;
 ok("a form gives its answer as JSON", answer?.note === '{"kind":"chore","points":3,"urgent":true}' && answer.decision === "once", JSON.stringify(answer));
+
+// memories
+await page.keyboard.press("Control+k");
+await page.keyboard.type("memory");
+await page.keyboard.press("Enter");
+await page.waitForSelector("role=radio[name='Inbox (2)']");
+const row = (words) => page.locator("[role=dialog] li", { hasText: words });
+await row("likes tea").locator("role=button[name='Edit']").click();
+await page.fill("[aria-label='Text of the memory']", "likes green tea");
+await page.click("role=button[name='Save and accept']");
+await page.waitForSelector("role=radio[name='Inbox (1)']");
+await row("likes coffee").locator("role=button[name='Refuse']").click();
+await page.waitForSelector("text=Nothing waits for you.");
+ok("the inbox accepts, changes and refuses", JSON.stringify(asked) === JSON.stringify([
+  { method: "PATCH", body: { text: "likes green tea", state: "accepted" } },
+  { method: "PATCH", body: { state: "refused" } },
+]), JSON.stringify(asked));
+await page.click("role=radio[name='Accepted (1)']");
+await row("likes green tea").locator("role=button[name='Always give it to models']").click();
+await row("likes green tea").locator("text=always").waitFor();
+await row("likes green tea").locator("role=button[name='Take back']").click();
+await page.click("role=radio[name='Refused']");
+await row("likes green tea").locator("role=button[name='Delete']").click();
+await page.click("role=button[name='Delete for good?']");
+await row("likes green tea").waitFor({ state: "detached" });
+ok("a memory is taken back and deleted", memories.length === 1 && memories[0].text === "likes coffee", JSON.stringify(memories));
+await page.keyboard.press("Escape");
+await page.waitForTimeout(400);
+
+// messages while the page is closed: Chromium delivers what a push service would
+const phone = await browser.newContext({ viewport: { width: 390, height: 844 }, locale: "de-DE", permissions: ["notifications"] });
+await phone.addInitScript(() => {
+  // Debian's Chromium has no push service; this is what one gives to the page.
+  let kept = null;
+  const key = (bytes) => btoa(String.fromCharCode(...bytes)).replace(/=+$/, "");
+  PushManager.prototype.getSubscription = async () => kept;
+  PushManager.prototype.subscribe = async ({ applicationServerKey }) => {
+    kept = {
+      options: { applicationServerKey: applicationServerKey.buffer },
+      toJSON: () => ({ endpoint: "https://push.example/1", expirationTime: null, keys: { p256dh: key([4, 1]), auth: key([7]) } }),
+      unsubscribe: async () => ((kept = null), true),
+    };
+    return kept;
+  };
+});
+const held = await phone.newPage();
+held.on("pageerror", (error) => ok("no error in the page with messages", false, String(error)));
+await held.goto(`${made.address}/#code=x`);
+await held.waitForSelector("#message");
+await held.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
+await held.keyboard.press("Control+k");
+await held.keyboard.type("mitteilungen");
+await held.keyboard.press("Enter");
+await held.click("text=Einschalten");
+await held.waitForSelector("text=Eingeschaltet");
+ok("the page subscribes with the keys of the browser alone", JSON.stringify(subscriptions) === JSON.stringify([
+  { endpoint: "https://push.example/1", keys: { p256dh: "BAE", auth: "Bw" } },
+]), JSON.stringify(subscriptions));
+const devtools = await phone.newCDPSession(held);
+const registration = new Promise((found) => {
+  devtools.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => {
+    if (registrations[0]) found(registrations[0].registrationId);
+  });
+});
+await devtools.send("ServiceWorker.enable");
+const deliver = async (data) =>
+  devtools.send("ServiceWorker.deliverPushMessage", { origin: made.address, registrationId: await registration, data });
+const messages = () =>
+  held.evaluate(async () => {
+    const registered = await navigator.serviceWorker.ready;
+    return (await registered.getNotifications()).map((one) => [one.title, one.body, one.tag, one.data]);
+  });
+const until = async (count) => {
+  for (let round = 0; round < 50 && (await messages()).length < count; round++) await held.waitForTimeout(100);
+  return messages();
+};
+await deliver('{"session_id":"ses_form","tool_call_id":"q"}');
+const one = JSON.stringify(await until(1));
+ok("a message shows words of the page, in its language", one === JSON.stringify([["Ein Agent wartet auf dich", "Ein Aufruf oder eine Frage braucht deine Antwort.", "ses_form", "/#/ses_form"]]), one);
+await deliver('{"session_id":"javascript:alert(1)"}');
+const two = (await until(2)).find((message) => message[2] !== "ses_form");
+ok("a message of something else leads to the list", two?.[2] === "agentx" && two[3] === "/", JSON.stringify(two));
+const [worker] = phone.serviceWorkers();
+await worker.evaluate(async () => {
+  const found = await self.registration.getNotifications({ tag: "ses_form" });
+  self.dispatchEvent(new NotificationEvent("notificationclick", { notification: found[0] }));
+});
+await held.waitForFunction(() => location.hash === "#/ses_form", null, { timeout: 5000 });
+ok("a message brings the page to the session", true);
+await held.waitForSelector("text=tracker__create");
+let left = await messages();
+for (let round = 0; round < 30 && left.some((message) => message[2] === "ses_form"); round++) {
+  await held.waitForTimeout(100);
+  left = await messages();
+}
+ok("a session that is seen has no message any more", !left.some((message) => message[2] === "ses_form"), JSON.stringify(left));
+await held.keyboard.press("Control+k");
+await held.keyboard.type("mitteilungen");
+await held.keyboard.press("Enter");
+await held.click("text=Ausschalten");
+await held.waitForSelector("text=Einschalten");
+ok("turning it off tells the server", subscriptions.length === 0);
+const manifest = await devtools.send("Page.getInstallabilityErrors");
+ok("the page can be installed", manifest.installabilityErrors.every((one) => one.errorId === "in-incognito"), JSON.stringify(manifest));
+await phone.close();
 
 // cuts while words come
 await page.goto(`${made.address}/#/ses_cut`);

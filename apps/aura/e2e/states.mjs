@@ -247,6 +247,19 @@ const MORE = {
       : rows([["claude-sonnet-5", null, 511_000_000]]),
 };
 
+const memory = (id, text, more = {}) => ({ id, text, state: "proposed", pinned: false, session_id: "ses_chat", seq: 3, created_at: 1, changed_at: 1, ...more });
+MORE["/v1/memories"] = (url) => ({
+  enabled: true,
+  waiting: 2,
+  accepted: 1,
+  items: [
+    memory(7, "Deploys go over staging first, and only on weekdays."),
+    memory(6, "Prefers tests that read like sentences.", { folder: "/home/ada/harbour" }),
+    memory(3, "Answers in German.", { state: "accepted", pinned: true, session_id: undefined }),
+  ].filter((one) => one.state === url.searchParams.get("state")),
+});
+MORE["/v1/push"] = { public_key: "BPk", subscribed: false };
+
 const sessions = Object.fromEntries(Object.entries(SESSIONS).map(([name, make]) => [name, make()]));
 sessions.chat.answers.context = CONTEXT;
 sessions.chat.state.sharing = { epoch: 1, roles: { [OTHER.person]: "watch" } };
@@ -276,6 +289,8 @@ const STATES = [
   ["palette", "ses_chat", (page) => page.keyboard.press("Control+k")],
   ["settings", "ses_chat", settings("You")],
   ["browsers", "ses_chat", async (page) => (await settings("Browsers")(page), await page.click("text=Make an address"))],
+  ["memory", "ses_chat", settings("Memory")],
+  ["accepted", "ses_chat", async (page) => (await settings("Memory")(page), await page.click("role=radio[name=/Accepted/]"))],
   ["usage", "ses_chat", settings("Usage")],
   ["keys", "ses_chat", settings("Keys")],
   ["lane", "ses_lanes", (page) => page.click("text=scout redb")],

@@ -4,6 +4,7 @@ import { sentRequest } from "../src/components/context";
 import { familyOf } from "../src/components/Family";
 import { formAnswer, formFields } from "../src/components/form";
 import { copied, duration } from "../src/components/format";
+import { base64url, bytesOf } from "../src/connection/push";
 import type { SessionInfo } from "../src/connection/http";
 
 describe("a form of an MCP server", () => {
@@ -98,4 +99,15 @@ test("a time never has sixty seconds", () => {
 
 test("a copied text is the same text", () => {
   for (const text of ["", "a", "“q” \u2028 \ud83d \n\t".repeat(9)]) expect(copied(text)).toBe(text);
+});
+
+test("a key of a server is the same bytes in the browser", () => {
+  const key = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
+  expect(bytesOf(key)).toHaveLength(65);
+  expect(bytesOf(key)[0]).toBe(4);
+  expect(base64url(bytesOf(key))).toBe(key);
+  for (let length = 0; length < 9; length++) {
+    const bytes = Uint8Array.from({ length }, (_, at) => 250 + at);
+    expect(bytesOf(base64url(bytes))).toEqual(bytes);
+  }
 });

@@ -13,14 +13,21 @@ import { useTexts } from "../texts";
 import { LANGUAGES, NAMES } from "../texts/table";
 import { money, tokens } from "./format";
 import { Close, Device } from "./icons";
+import { Memories } from "./Memories";
 import { Bone, Button, Fact, Failed, Group, IconButton, Kbd, Label, Segments } from "./parts";
+import { PushSwitch } from "./PushSwitch";
 
-const PARTS: SettingsPart[] = ["you", "look", "browsers", "usage", "keys"];
+const PARTS: SettingsPart[] = ["you", "look", "browsers", "memory", "usage", "keys"];
+/** The person of the server's machine, to whom its memories belong. */
+const OPERATOR = "own_local";
 const close = () => set({ panel: "none" });
 
 export function Settings() {
   const t = useTexts();
-  const part = useApp((state) => state.settings);
+  const isOperator = useApp((state) => state.person?.person === OPERATOR);
+  const parts = PARTS.filter((one) => one !== "memory" || isOperator);
+  const wanted = useApp((state) => state.settings);
+  const part = parts.includes(wanted) ? wanted : "you";
   const box = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const before = document.activeElement;
@@ -63,7 +70,7 @@ export function Settings() {
             aria-label={t("settings")}
             className="flex shrink-0 gap-1 overflow-x-auto border-b border-line p-2 sm:w-44 sm:flex-col sm:border-r sm:border-b-0"
           >
-            {PARTS.map((one) => (
+            {parts.map((one) => (
               <button
                 key={one}
                 type="button"
@@ -79,6 +86,7 @@ export function Settings() {
             {part === "you" && <You />}
             {part === "look" && <Look />}
             {part === "browsers" && <Browsers />}
+            {part === "memory" && <Memories />}
             {part === "usage" && <UsageTables />}
             {part === "keys" && <KeyList />}
           </div>
@@ -93,7 +101,7 @@ function You() {
   const person = useApp((state) => state.person);
   const server = useApp((state) => state.server);
   const client = useApp((state) => state.client);
-  const kind = person?.visitor ? "visitor" : person?.person === "own_local" ? "operator" : "member";
+  const kind = person?.visitor ? "visitor" : person?.person === OPERATOR ? "operator" : "member";
   return (
     <>
       <Group label={t("set_you")}>
@@ -188,6 +196,7 @@ function Browsers() {
           </>
         )}
       </Group>
+      <PushSwitch />
       <Group label={t("set_browsers")}>
         {!value && error && <Failed text={t("listFailed")} why={error} again={again} />}
         {!value && !error && <Bone className="h-16 w-full" />}

@@ -32,6 +32,26 @@ export type UsageRow = Answer<"/v1/usage", "get">[number];
 export type KeptToken = Answer<"/v1/tokens", "get">[number] & { page?: boolean };
 export type ListedModel = Answer<"/v1/models", "get">[number];
 
+/** A memory or a proposal of one. */
+export interface Memory {
+  id: number;
+  text: string;
+  state: "proposed" | "accepted" | "refused";
+  pinned: boolean;
+  folder?: string;
+  session_id?: string;
+  seq?: number;
+  created_at: number;
+  changed_at: number;
+}
+
+export interface MemoryPage {
+  enabled: boolean;
+  waiting: number;
+  accepted: number;
+  items: Memory[];
+}
+
 /** The requests of one signed-in browser tab. */
 export class Http {
   constructor(

@@ -4,6 +4,7 @@ import { Feed, type EventPage, type FeedEvents, type Past } from "./feed";
 import { Http, type SessionInfo } from "./http";
 import type { SessionLog, Unsent } from "./log";
 import { forgetLogin, keptLogin } from "./login";
+import { forgetPush } from "./push";
 import { openSeats, randomKey } from "./seat";
 import { Refusal, Socket, type ConnectionState, type SocketEvents } from "./socket";
 
@@ -65,6 +66,7 @@ export class Connection {
 
   /** Takes back the token of this browser, and forgets it with everything that was stored. */
   async signOut(): Promise<void> {
+    await forgetPush().catch(() => undefined);
     const login = keptLogin();
     if (login) await this.http.delete(`/v1/tokens/${login.id}`).catch(() => undefined);
     this.socket.stop();

@@ -40,6 +40,8 @@ export function useCommands(): PageCommand[] {
     commands.push(
       { id: "settings", name: t("settings"), run: () => showSettings("you") },
       { id: "device", name: t("otherDevice"), run: () => showSettings("browsers") },
+      { id: "push", name: t("push"), run: () => showSettings("browsers") },
+      { id: "memory", name: t("set_memory"), run: () => showSettings("memory") },
       { id: "usage", name: t("usage"), run: () => showSettings("usage") },
       { id: "keys", name: t("keys"), hint: "?", run: () => showSettings("keys") },
       { id: "out", name: t("signOut"), run: () => void signOut() },

@@ -36,7 +36,7 @@ export interface OpenSession {
 export type Theme = "system" | "light" | "dark";
 export type Language = "en" | "de" | "zh";
 
-export type SettingsPart = "you" | "look" | "browsers" | "usage" | "keys";
+export type SettingsPart = "you" | "look" | "browsers" | "memory" | "usage" | "keys";
 
 export interface Toast {
   id: number;
