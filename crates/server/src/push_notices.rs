@@ -29,7 +29,8 @@ const LOOK: Duration = Duration::from_secs(1);
 const LOOK_LIMIT: Duration = Duration::from_secs(2);
 /// The maximum number of sessions that are looked at; further ones come when some are done.
 const SESSIONS: usize = 1_024;
-/// The looks at which a session may be closed before it is forgotten: it may be about to be opened.
+/// The looks at which a session may be closed, or a page signed out, before it is forgotten: the session may
+/// be about to be opened, and an editor may be replacing the list of people.
 const ABSENT_LOOKS: u32 = 60;
 /// The maximum number of pushes under way; further ones come with the next look.
 const AT_ONCE: usize = 32;
@@ -133,6 +134,8 @@ struct WaitingSessions {
     sessions: BTreeMap<SessionId, WaitingSession>,
     /// Whether some may be missing, so that they are listed again.
     is_incomplete: bool,
+    /// The looks at which a page was signed out, by its login.
+    signed_out: BTreeMap<String, u32>,
 }
 
 impl WaitingSessions {
@@ -155,6 +158,22 @@ impl WaitingSessions {
             Ok(Err(error)) => tracing::warn!(%error, "cannot find waiting calls"),
             Err(_) => self.is_incomplete = true,
         }
+    }
+
+    /// Notes the pages that are signed out now. Returns those that have been for so long that their
+    /// subscriptions are removed.
+    fn note_signed_out(&mut self, now: Vec<String>) -> Vec<String> {
+        let before = std::mem::take(&mut self.signed_out);
+        let looks = |login: &String| before.get(login).copied().unwrap_or(0) + 1;
+        for login in now {
+            let looks = looks(&login);
+            self.signed_out.insert(login, looks);
+        }
+        let gone = self
+            .signed_out
+            .iter()
+            .filter(|(_, looks)| **looks >= ABSENT_LOOKS);
+        gone.map(|(login, _)| login.clone()).collect()
     }
 }
 
@@ -198,7 +217,7 @@ pub(crate) async fn push_waiting_calls(state: Arc<ServerState>) {
 
 /// Looks at all sessions in which something waits, and begins the pushes that are due.
 async fn look(state: &Arc<ServerState>, waiting: &mut WaitingSessions, sending: &mut JoinSet<SentPush>) {
-    let pages = pages(state).await;
+    let pages = pages(state, waiting).await;
     if pages.is_empty() {
         // They are listed when there is a page.
         waiting.sessions.clear();
@@ -220,8 +239,8 @@ async fn look(state: &Arc<ServerState>, waiting: &mut WaitingSessions, sending: 
     }
 }
 
-/// Returns the pages that get pushes, and removes the subscriptions of those that are signed in no more.
-async fn pages(state: &Arc<ServerState>) -> Vec<PushPage> {
+/// Returns the pages that get pushes, and removes the subscriptions of those that have been signed out.
+async fn pages(state: &Arc<ServerState>, waiting: &mut WaitingSessions) -> Vec<PushPage> {
     let subscriptions = state.push.subscriptions();
     if subscriptions.is_empty() {
         return Vec::new();
@@ -233,8 +252,9 @@ async fn pages(state: &Arc<ServerState>) -> Vec<PushPage> {
             None => ended.push(subscription.login),
         }
     }
-    if !ended.is_empty() {
-        remove(state, ended).await;
+    let gone = waiting.note_signed_out(ended);
+    if !gone.is_empty() {
+        remove(state, gone).await;
     }
     pages
 }
@@ -418,6 +438,20 @@ mod tests {
         entry.note_no_answer(PAGE, begin);
         assert!(entry.is_quiet(PAGE, &calls, begin));
         assert!(!entry.is_quiet(PAGE, &calls, begin + PAUSE));
+    }
+
+    #[test]
+    fn a_page_that_is_signed_out_for_a_moment_keeps_its_subscription() {
+        let mut table = WaitingSessions::default();
+        let page = || vec![PAGE.to_owned()];
+        for _ in 1..ABSENT_LOOKS {
+            assert!(table.note_signed_out(page()).is_empty());
+        }
+        assert!(table.note_signed_out(Vec::new()).is_empty(), "it is signed in");
+        for _ in 1..ABSENT_LOOKS {
+            assert!(table.note_signed_out(page()).is_empty());
+        }
+        assert_eq!(table.note_signed_out(page()), page());
     }
 
     #[test]
