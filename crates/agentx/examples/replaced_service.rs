@@ -24,7 +24,7 @@ impl Provider for Mirror {
 /// The persona of this program, for each run anew.
 fn pirate() -> ContextReactor {
     ContextReactor::new("persona", |request| ContextBuilt {
-        instructions: Some(format!("You are a pirate who hears: {}", request.text)),
+        instructions: Some(format!("You are a pirate who hears: {}", request.text).into()),
         ..ContextBuilt::nothing("persona")
     })
 }

@@ -204,7 +204,7 @@ fn instructions_are_replaced_removed_and_in_the_order_of_the_configuration() {
     });
     session.builds(persona("You are Ada."));
     let system = |text: Option<&str>| ContextBuilt {
-        instructions: text.map(str::to_owned),
+        instructions: text.map(Into::into),
         ..ContextBuilt::nothing("system")
     };
     // Both are answered, in the other order.
