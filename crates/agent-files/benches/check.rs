@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use agentx_agent_files::jq::JqFilter;
-use agentx_agent_files::{FileOrigin, Library, LibraryOptions, MemoryFiles, Root};
+use agentx_agent_files::{FileOrigin, Library, LibraryOptions, MemoryFiles, Root, RootLayout};
 
 const FILES: usize = 200;
 const ROUNDS: usize = 20;
@@ -62,6 +62,7 @@ fn main() {
         [Root {
             path: ".agentx".into(),
             origin: FileOrigin::Workspace,
+            layout: RootLayout::AgentX,
         }],
     );
     let mut times: Vec<f64> = Vec::new();

@@ -13,6 +13,10 @@ pub(crate) enum FileFormat {
     Json,
     /// A script whose first comment may be YAML.
     Luau,
+    /// An agent of Claude Code: Markdown with front matter.
+    ClaudeCode,
+    /// An agent of opencode: Markdown with front matter.
+    OpenCode,
 }
 
 impl FileFormat {
@@ -41,7 +45,9 @@ impl FileSource {
     pub(crate) fn tree(&self) -> Result<YamlNode, YamlError> {
         match self.form {
             FileFormat::Json => json::parse(&self.text),
-            FileFormat::Yaml | FileFormat::Luau => yaml::parse(&self.text),
+            FileFormat::Yaml | FileFormat::Luau | FileFormat::ClaudeCode | FileFormat::OpenCode => {
+                yaml::parse(&self.text)
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use agentx_agent_files::jq::JqFilter;
 use agentx_agent_files::{
-    FileOrigin, Library, LibraryOptions, MemoryFiles, Root, parse_agent, parse_rule, parse_tool,
+    FileOrigin, Library, LibraryOptions, MemoryFiles, Root, RootLayout, parse_agent, parse_rule, parse_tool,
 };
 use proptest::prelude::*;
 
@@ -73,6 +73,7 @@ fn check(files: MemoryFiles) {
     let roots = [Root {
         path: "w".into(),
         origin: FileOrigin::Workspace,
+        layout: RootLayout::AgentX,
     }];
     let start = Instant::now();
     let library = Library::load(&roots, &files, LibraryOptions::default());

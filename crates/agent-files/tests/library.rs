@@ -3,8 +3,8 @@
 
 use agentx_agent_files::definition::{AgentUse, ContextLayer, ToolBody, ToolUse};
 use agentx_agent_files::{
-    DiskFiles, FileOrigin, Library, LibraryOptions, MemoryFiles, Root, Scaffold, ScriptCheck, ScriptFinding,
-    scaffold,
+    DiskFiles, FileOrigin, Library, LibraryOptions, MemoryFiles, Root, RootLayout, Scaffold, ScriptCheck,
+    ScriptFinding, scaffold,
 };
 
 use crate::support::{load, mistakes, roots};
@@ -129,6 +129,7 @@ fn what_stands_in_folders_below_and_is_not_referred_to_is_named() {
     let roots = [Root {
         path: folder.path().join("w"),
         origin: FileOrigin::Workspace,
+        layout: RootLayout::AgentX,
     }];
     let library = Library::load(&roots, &DiskFiles, LibraryOptions::default());
     let prefix = format!("{}/", folder.path().display());
@@ -343,10 +344,12 @@ fn the_disk_is_read_and_not_left() {
         Root {
             path: root.clone(),
             origin: FileOrigin::Workspace,
+            layout: RootLayout::AgentX,
         },
         Root {
             path: folder.path().join("missing"),
             origin: FileOrigin::User,
+            layout: RootLayout::AgentX,
         },
     ];
     let library = Library::load(&roots, &DiskFiles, LibraryOptions::default());

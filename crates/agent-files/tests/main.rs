@@ -1,6 +1,7 @@
 //! The tests of this crate as one binary, because each one links the whole of what it uses.
 
 mod data;
+mod foreign;
 mod garbage;
 mod library;
 mod mistakes;

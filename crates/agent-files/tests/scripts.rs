@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use agentx_agent_files::{
-    DefinitionMistake, FileOrigin, Library, LibraryOptions, MemoryFiles, Root, parse_tool,
+    DefinitionMistake, FileOrigin, Library, LibraryOptions, MemoryFiles, Root, RootLayout, parse_tool,
 };
 
 fn load(files: &[(&str, &str)]) -> Library {
@@ -13,6 +13,7 @@ fn load(files: &[(&str, &str)]) -> Library {
     let root = |path: &str, origin| Root {
         path: path.into(),
         origin,
+        layout: RootLayout::AgentX,
     };
     let roots = [root("w", FileOrigin::Workspace), root("u", FileOrigin::User)];
     Library::load(&roots, &files, LibraryOptions::default())

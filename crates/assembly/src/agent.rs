@@ -6,16 +6,16 @@ use std::sync::Arc;
 use agentx_agent::ask_user::ASK_USER;
 use agentx_agent::wait::WAIT;
 use agentx_agent_files::definition::{
-    AgentDefinition, AgentUse, Generator, MachineKind as FileKind, RuleDefinition, RuleUse, ToolUse,
-    VariableType,
+    AgentDefinition, AgentUse, Generator, MachineKind as FileKind, RuleUse, ToolUse,
 };
 use agentx_agent_files::{DefinitionMistake, FileOrigin, Library};
 use agentx_config::{SCRIPTED_MODEL, choose_condensers};
 use agentx_types::{
-    Access, AgentConfig, AgentKind, AnswerSchema, IntentExample, IntentPattern, IntentReference, IntentRule,
-    IntentVar, MAX_AGENT_DEPTH, ModelSpec, Route, Routing, ToolReach, ToolSpec, VarKind, host_name,
+    Access, AgentConfig, AgentKind, AnswerSchema, MAX_AGENT_DEPTH, ModelSpec, Route, Routing, ToolReach,
+    ToolSpec, host_name,
 };
 
+use crate::intent_rules::intent_rule;
 use crate::{file_limits, layers};
 
 /// Everything that an agent is made of.
@@ -28,6 +28,8 @@ pub struct Assembly<'a> {
     pub model: &'a dyn Fn(&str) -> Result<ModelSpec, Vec<String>>,
     /// The address of the server of a model, if it is known.
     pub address: &'a dyn Fn(&ModelSpec) -> Option<String>,
+    /// Whether the settings have what the server of a model needs, such as a key.
+    pub is_connected: &'a dyn Fn(&ModelSpec) -> bool,
     /// Returns the value of an environment variable, if it is set.
     pub lookup: &'a dyn Fn(&str) -> Option<String>,
 }
@@ -142,10 +144,15 @@ impl Assembly<'_> {
         if let Some(approval) = &agent.approval {
             file_limits::tighten_approval(&mut config, approval);
         }
-        let asks = agent.tools.iter().any(|used| used.name() == ASK_USER);
-        config.ask_user = config.ask_user.filter(|_| asks && depth == 0);
-        config.wait = depth == 0 && self.has_own_wait(&agent.tools);
-        let mut tools = self.tools(&agent.tools).map_err(missing)?;
+        let mut tools = match &agent.foreign {
+            Some(choices) => self.apply_choices(&mut config, choices, depth),
+            None => {
+                let asks = agent.tools.iter().any(|used| used.name() == ASK_USER);
+                config.ask_user = config.ask_user.filter(|_| asks && depth == 0);
+                config.wait = depth == 0 && self.has_own_wait(&agent.tools);
+                self.tools(&agent.tools).map_err(missing)?
+            }
+        };
         tools.extend(self.delegation_tools(&agent.agents, origin, &config));
         config.tools = Arc::from(tools);
         config.all_tools = false;
@@ -347,52 +354,4 @@ pub fn mistakes_of(mistakes: &[DefinitionMistake], name: &str) -> Vec<String> {
         .iter()
         .filter(|mistake| mistake.file.file_stem().is_some_and(|stem| stem == name));
     of_it.map(ToString::to_string).collect()
-}
-
-fn intent_rule(rule: &RuleDefinition) -> IntentRule {
-    IntentRule {
-        name: rule.name.clone(),
-        references: rule
-            .references
-            .iter()
-            .map(|(topic, text)| IntentReference {
-                topic: topic.clone(),
-                text: text.clone(),
-            })
-            .collect(),
-        vars: rule
-            .vars
-            .iter()
-            .map(|(name, var)| IntentVar {
-                name: name.clone(),
-                label: match var.label.as_str() {
-                    "" => name.clone(),
-                    label => label.to_owned(),
-                },
-                kind: match var.kind {
-                    VariableType::String => VarKind::String,
-                    VariableType::Int => VarKind::Int,
-                    VariableType::Float => VarKind::Float,
-                    VariableType::Bool => VarKind::Bool,
-                },
-            })
-            .collect(),
-        patterns: rule
-            .patterns
-            .iter()
-            .map(|pattern| IntentPattern {
-                input: pattern.input.clone(),
-                output: pattern.output.clone(),
-            })
-            .collect(),
-        examples: rule
-            .examples
-            .iter()
-            .map(|example| IntentExample {
-                subject: example.subject.clone(),
-                input: example.user.clone(),
-                output: example.output.clone(),
-            })
-            .collect(),
-    }
 }

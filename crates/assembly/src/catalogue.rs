@@ -88,6 +88,7 @@ impl AgentCatalog {
             base,
             model: &|name| self.choose(name),
             address: &|model| self.settings.address_of(model).map(str::to_owned),
+            is_connected: &|model| self.settings.is_connected(model),
             lookup: &|name| self.variable(name),
         })
     }
@@ -96,7 +97,10 @@ impl AgentCatalog {
     fn has_file(&self, name: &str) -> bool {
         let broken = self.library.check().iter().map(|mistake| mistake.file.as_path());
         let is_file = |file: &Path| file.file_stem().is_some_and(|stem| stem == name);
-        let mut agents = broken.filter(|file| file.parent().is_some_and(|folder| folder.ends_with("agents")));
+        let mut agents = broken.filter(|file| {
+            let folder = file.parent();
+            folder.is_some_and(|folder| folder.ends_with("agents") || folder.ends_with("agent"))
+        });
         self.library.agents().contains_key(name) || agents.any(is_file)
     }
 

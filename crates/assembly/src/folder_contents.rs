@@ -10,7 +10,8 @@ use agentx_agent_files::{FileOrigin, Library, RefKind};
 use agentx_config::{FileAcceptance, Settings, WORKSPACE_FOLDER, leads_out};
 
 use crate::accepted_files::RecordedFiles;
-use crate::runtime::{load_library, workspace_folder};
+use crate::definition_roots::{folder_roots, workspace_folder};
+use crate::runtime::load_library;
 use crate::tools::{FileTool, file_tools, with_settings};
 
 /// The largest settings file that is read.
@@ -118,7 +119,7 @@ impl FolderContents {
 
 /// Collects the contents of the folder of these settings.
 pub fn folder_contents(settings: &Settings) -> FolderContents {
-    let below = workspace_folder(settings);
+    let below = folder_roots(settings);
     let recorded = RecordedFiles {
         below: &below,
         read: RefCell::default(),
@@ -139,7 +140,7 @@ pub fn folder_contents(settings: &Settings) -> FolderContents {
         let path = path.strip_prefix(&settings.workspace_root).unwrap_or(&path);
         add(path.to_owned(), text.into_bytes(), FileRole::Instructions);
     }
-    if let Some(bytes) = config_of(settings, &below) {
+    if let Some(bytes) = config_of(settings, &workspace_folder(settings)) {
         add(
             Path::new(WORKSPACE_FOLDER).join("config.yaml"),
             bytes,
@@ -159,11 +160,7 @@ pub fn folder_contents(settings: &Settings) -> FolderContents {
         add(settings.git.accepted_as().to_owned(), text, FileRole::Git);
     }
     for (path, bytes) in recorded.read.into_inner() {
-        add(
-            Path::new(WORKSPACE_FOLDER).join(path),
-            bytes,
-            FileRole::Definition,
-        );
+        add(path, bytes, FileRole::Definition);
     }
     let mut tools = file_tools(&library);
     with_settings(&mut tools, settings, &|name| {
@@ -174,11 +171,18 @@ pub fn folder_contents(settings: &Settings) -> FolderContents {
         .filter(|tool| tool.origin == FileOrigin::Workspace)
         .collect();
     contents.agents = of_agents(&library, &variables_of);
-    contents.agent_models = of_agents(&library, &|agent| models_of(agent, &library));
+    contents.agent_models = of_agents(&library, &|agent| {
+        let mut models = models_of(agent, &library);
+        models.extend(foreign_model(agent, settings));
+        models
+    });
     contents.models = contents.described_models(settings);
     let shadows = library.shadows().iter();
     contents.unused = shadows
-        .filter(|shadow| shadow.kind != RefKind::Tool && shadow.shadowed.starts_with(&below))
+        .filter(|shadow| {
+            let is_of_folder = |file: &Path| below.roots.iter().any(|root| file.starts_with(root));
+            shadow.kind != RefKind::Tool && is_of_folder(&shadow.shadowed) && !is_of_folder(&shadow.used)
+        })
         .map(|shadow| format!("{} {}", shadow.kind.word(), shadow.name))
         .collect();
     contents
@@ -223,6 +227,13 @@ fn models_of(agent: &AgentDefinition, library: &Library) -> BTreeSet<String> {
         .chain(fallbacks)
         .chain(inside.collect::<BTreeSet<_>>())
         .collect()
+}
+
+/// Returns the model that an agent of another program names, if it is asked here.
+fn foreign_model(agent: &AgentDefinition, settings: &Settings) -> Option<String> {
+    let name = agent.foreign.as_ref()?.model.as_ref()?;
+    let model = settings.choose_model(name, &[]).ok()?;
+    settings.is_connected(&model).then(|| name.clone())
 }
 
 /// Returns the agents that are written inside an agent.

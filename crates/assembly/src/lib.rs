@@ -5,8 +5,11 @@
 mod accepted_files;
 mod agent;
 mod catalogue;
+mod definition_roots;
 mod file_limits;
 mod folder_contents;
+mod foreign_agents;
+mod intent_rules;
 mod layers;
 mod missing_parts;
 mod runtime;
@@ -17,10 +20,9 @@ pub use agentx_flows::{forget_values, kept_bytes, kept_values};
 
 pub use agent::{Assembly, AssemblyError, mistakes_of};
 pub use catalogue::VariableSource;
+pub use definition_roots::{user_folder, workspace_folder};
 pub use folder_contents::{FileRole, FolderContents, FolderFile, folder_contents};
 pub use missing_parts::tools_lacking;
-pub use runtime::{
-    AttachedToolSource, WithFiles, library, runtime_with_files, user_folder, whole_library, workspace_folder,
-};
+pub use runtime::{AttachedToolSource, WithFiles, library, runtime_with_files, whole_library};
 pub use tools::{FileTool, file_tools};
 pub use unknown_names::{UnknownTools, misnamed_tools};

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use agentx_agent_files::definition::ToolBody;
 use agentx_agent_files::{
-    DefinitionMistake, DiskFiles, FileOrigin, Files, Library, LibraryOptions, Root, ScriptCheck,
-    ScriptFinding,
+    DefinitionMistake, DiskFiles, FileOrigin, Files, Library, LibraryOptions, ScriptCheck, ScriptFinding,
 };
-use agentx_config::{Settings, WORKSPACE_FOLDER, folder_now, leads_out};
+use agentx_config::{Settings, folder_now};
 use agentx_flows::{Schemas, ToolFactory, ToolFactoryParts, kept_bytes};
 use agentx_luau_tools::Libraries;
 use agentx_node_runtime::{KeptBytes, NodeParts, NodeRuntime};
@@ -18,23 +17,13 @@ use agentx_types::ToolSpec;
 
 use crate::accepted_files::AcceptedFiles;
 use crate::catalogue::{AgentCatalog, VariableSource};
+use crate::definition_roots::{definition_roots, folder_roots};
 use crate::tools::{FileTool, file_tools, name_taken, with_settings};
-
-/// Returns the folder of this workspace that holds files of agents and tools.
-pub fn workspace_folder(settings: &Settings) -> PathBuf {
-    settings.workspace_root.join(WORKSPACE_FOLDER)
-}
-
-/// Returns the folder of the person that holds them.
-pub fn user_folder(settings: &Settings) -> PathBuf {
-    let file = &settings.user_file;
-    file.parent().map_or_else(|| file.clone(), ToOwned::to_owned)
-}
 
 /// Returns the files of the person, and those of the workspace that the person accepted in their present
 /// form; `tools` are those that the program has itself.
 pub fn library(settings: &Settings, tools: &[ToolSpec]) -> Library {
-    let below = workspace_folder(settings);
+    let below = folder_roots(settings);
     let admitted = AcceptedFiles {
         below: &below,
         folder: &settings.folder,
@@ -49,15 +38,7 @@ pub fn whole_library(settings: &Settings, tools: &[ToolSpec]) -> Library {
 }
 
 pub(crate) fn load_library(settings: &Settings, tools: &[ToolSpec], files: &dyn Files) -> Library {
-    let (workspace, user) = (workspace_folder(settings), user_folder(settings));
-    let root = |path, origin| Root { path, origin };
-    let mut roots = vec![root(user.clone(), FileOrigin::User)];
-    // If the person's own folder is also the workspace's, it counts as theirs. Behind a link out of the
-    // folder are files that are not the folder's.
-    let is_own = std::fs::canonicalize(&workspace).ok() == std::fs::canonicalize(&user).ok() && user.exists();
-    if !is_own && !leads_out(&settings.workspace_root, &workspace) {
-        roots.insert(0, root(workspace, FileOrigin::Workspace));
-    }
+    let roots = definition_roots(settings);
     let tools: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
     let options = LibraryOptions {
         scripts: Some(&Scripts),

@@ -41,7 +41,9 @@ pub struct UnknownTools {
 pub fn misnamed_tools(loaded: &Loaded) -> UnknownTools {
     let mut names = KnownNames::of(&loaded.settings);
     let mut found = UnknownTools::default();
-    for rule in loaded.merged.rules() {
+    // The names of another program's rules are translated, and its files are not ours to correct.
+    let rules = loaded.merged.rules().iter();
+    for rule in rules.filter(|rule| !rule.origin.is_of_other_program()) {
         names.look_at_rule(rule, &mut found);
     }
     let rows = loaded.merged.rows();

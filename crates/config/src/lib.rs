@@ -61,7 +61,6 @@ pub use edit::mcp_server::{add_mcp_server, remove_mcp_server};
 pub use edit::remove_rule::{remove_rule, rule_in_file, rules_in_file};
 pub use edit::set::{SetResult, replace, set};
 pub use edit::unset::unset;
-pub use folders::claude_files::{ClaudeFile, claude_files};
 pub use folders::command_files::path_of_directory;
 pub use folders::folder::{
     FileAcceptance, Folder, FolderTrust, accepted_text, check_folder_decisions, forget_folder, trust_folder,
@@ -95,7 +94,10 @@ pub use models::refreshed_models::{
 pub use origin::{SettingOrigin, SourceLocation, Sourced};
 pub use paths::{ConfigPaths, WORKSPACE_FOLDER};
 pub use prompts::environment_context::environment_has_moved;
+pub use prompts::front_matter::{FrontMatterError, MarkdownParts};
 pub use prompts::{PromptFile, PromptFiles, PromptKind, SKILL_TOOL};
+pub use rules::claude_names::{tool_of_claude, tool_of_opencode};
+pub use rules::claude_rules::claude_rules;
 pub use rules::rule_path::rule_path;
 pub use rules::rule_syntax::{parse_effect, parse_rule};
 pub use settings::addresses::address_or_network;
@@ -113,3 +115,4 @@ pub use settings::{
     MemorySettings, RewindSettings, SandboxSettings, SearchSettings, SecretSettings, Settings, ToolSettings,
 };
 pub use symlinks::{leads_out, refuse_links};
+pub use workspace::claude_files::{ClaudeFile, claude_files};

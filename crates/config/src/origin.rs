@@ -36,6 +36,18 @@ pub enum SettingOrigin {
     Flag(String),
 }
 
+impl SettingOrigin {
+    /// Returns whether the value is a rule from a file of another program, such as `.claude/settings.json`,
+    /// which AgentX does not change. Its own files are YAML.
+    pub fn is_of_other_program(&self) -> bool {
+        let ending = match self {
+            Self::Workspace(place) => place.file.extension(),
+            _ => None,
+        };
+        ending.is_some_and(|ending| ending == "json")
+    }
+}
+
 impl fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

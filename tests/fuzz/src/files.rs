@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use agentx_agent_files::{
-    DefinitionMistake, FileOrigin, Library, LibraryOptions, MemoryFiles, Root, parse_agent, parse_generator,
-    parse_layer, parse_message, parse_rule, parse_state, parse_tool,
+    DefinitionMistake, FileOrigin, Library, LibraryOptions, MemoryFiles, Root, RootLayout, parse_agent,
+    parse_generator, parse_layer, parse_message, parse_rule, parse_state, parse_tool,
 };
 use agentx_config::{ConfigError, ConfigPaths, LoadRequest, Loaded, MistakeLocation, yaml};
 use agentx_types::{ApprovalMode, RuleEffect};
@@ -68,6 +68,7 @@ fn library<const N: usize>(files: [(&str, &[u8]); N]) {
     let roots = [Root {
         path: "w".into(),
         origin: FileOrigin::Workspace,
+        layout: RootLayout::AgentX,
     }];
     for mistake in Library::load(&roots, &files, LibraryOptions::default()).check() {
         assert!(mistake.line > 0 && mistake.column > 0, "{mistake}");

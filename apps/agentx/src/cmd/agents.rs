@@ -179,6 +179,9 @@ async fn notes(place: &CommandTarget, library: &Library, console: &mut Console) 
         let why = visible(&passed.why.to_string());
         console.say(&format!("note: {path} is not read: {why}\n"));
     }
+    for remark in library.remarks() {
+        console.say(&format!("note: {}\n", visible(&remark.to_string())));
+    }
     for (name, tool) in file_tools(library) {
         let refused = names_refused(&tool.definition.input_schema());
         if !refused.is_empty() {

@@ -68,6 +68,48 @@ pub struct AgentDefinition {
     /// The approval of tool calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
+    /// The choices of an agent of another program; only the loader sets them.
+    #[serde(rename = "$foreign", default, skip_serializing_if = "Option::is_none")]
+    pub foreign: Option<ForeignChoices>,
+}
+
+/// The choices of an agent of another program among tools, agents and models that are known only when it
+/// runs. It goes without those that there are not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ForeignChoices {
+    /// The model, if there is one of this name here; that of the settings without it.
+    pub model: Option<String>,
+    /// The tools that it may use; `NAME*` stands for all that begin so. All tools of the settings without it.
+    pub only: Option<Vec<String>>,
+    /// The tools among them that it may not use.
+    pub without: Vec<String>,
+    /// The built-in agents to which it may delegate.
+    pub delegates: Vec<String>,
+}
+
+impl ForeignChoices {
+    /// Returns whether the agent may use a tool.
+    ///
+    /// ```
+    /// use agentx_agent_files::definition::ForeignChoices;
+    /// let choices = ForeignChoices {
+    ///     only: Some(vec!["read".into(), "docs__*".into()]),
+    ///     without: vec!["docs__drop".into()],
+    ///     ..ForeignChoices::default()
+    /// };
+    /// assert!(choices.admits("read") && choices.admits("docs__find"));
+    /// assert!(!choices.admits("bash") && !choices.admits("docs__drop"));
+    /// ```
+    pub fn admits(&self, tool: &str) -> bool {
+        let has = |names: &[String]| {
+            names.iter().any(|name| match name.strip_suffix('*') {
+                Some(start) => tool.starts_with(start),
+                None => tool == name,
+            })
+        };
+        self.only.as_deref().is_none_or(has) && !has(&self.without)
+    }
 }
 
 /// A layer of the context.

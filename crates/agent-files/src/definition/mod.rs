@@ -13,8 +13,8 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 pub use agent::{
-    AgentDefinition, AgentLimits, AgentUse, Approval, ContextLayer, Generator, MachineKind, Reference,
-    RouteDefinition, RuleUse, ToolUse,
+    AgentDefinition, AgentLimits, AgentUse, Approval, ContextLayer, ForeignChoices, Generator, MachineKind,
+    Reference, RouteDefinition, RuleUse, ToolUse,
 };
 pub use reach::GrantedNames;
 pub use rule::{Example, Pattern, RuleDefinition, RuleTest, Variable, VariableType};

@@ -68,7 +68,7 @@ pub(crate) fn by_name(loading: &mut Loading<'_>, index: usize, link: &ReferenceS
         return loading.wrong_at(index, link.at, message, None);
     };
     let ending = |ending: &str| PathBuf::from(format!("{}.{ending}", path.display()));
-    let mut roots: Vec<usize> = (0..loading.roots.len()).collect();
+    let mut roots = loading.own_roots();
     // The person's own text counts before a folder's.
     roots.sort_by_key(|root| {
         loading

@@ -6,9 +6,8 @@
 use std::path::Path;
 
 use crate::keys::file_kind::FileKind;
-use crate::library::IgnoredFile;
 use crate::library::loading::Loading;
-use crate::source::FileFormat;
+use crate::library::{IgnoredFile, Root, RootLayout};
 
 /// The largest depth below a folder.
 const DEEPEST: usize = 4;
@@ -16,25 +15,29 @@ const DEEPEST: usize = 4;
 const MOST: usize = 100;
 
 /// Collects such files below a folder of a root, after all references were followed.
-pub(crate) fn find(loading: &mut Loading<'_>, root: &Path, folder: &Path, kind: FileKind) {
+pub(crate) fn find(loading: &mut Loading<'_>, root: &Root, folder: &Path, kind: FileKind) {
+    let (root, layout) = (root.path.as_path(), root.layout);
     let mut open = vec![(folder.to_owned(), 0)];
     while let Some((folder, depth)) = open.pop() {
         // An unreadable file is reported at the reference to it.
         if depth < DEEPEST {
             let folders = loading.files.folders(root, &folder).unwrap_or_default();
             for name in folders.iter().filter(|name| !name.starts_with('.')) {
-                if depth == 0 && FileFormat::of(Path::new(name)).is_some() {
+                if depth == 0 && layout.format(Path::new(name)).is_some() {
                     pass(loading, root, &folder.join(name), "it is a folder");
                 }
                 open.push((folder.join(name), depth + 1));
             }
         }
         for name in loading.files.list(root, &folder).unwrap_or_default() {
-            let is_definition = kind.is_definition(&name);
+            let is_definition = layout.is_definition(kind, &name);
             if is_definition && depth > 0 {
                 let why = "it is in a subfolder, and nothing refers to it";
                 pass(loading, root, &folder.join(&name), why);
-            } else if !is_definition && let Some(ending) = meant(&name, kind) {
+            } else if !is_definition
+                && layout == RootLayout::AgentX
+                && let Some(ending) = meant(&name, kind)
+            {
                 let why = format!("its name must end with `.{ending}`");
                 pass(loading, root, &folder.join(&name), &why);
             }

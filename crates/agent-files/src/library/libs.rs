@@ -21,7 +21,7 @@ const MOST: usize = 256;
 /// Reads the libraries of all roots. One that does not compile is reported, and kept so that scripts that
 /// require it get the error.
 pub(crate) fn read(loading: &mut Loading<'_>) {
-    for index in 0..loading.roots.len() {
+    for index in loading.own_roots() {
         let mut open = vec![(PathBuf::from(FOLDER), 0)];
         while let Some((folder, depth)) = open.pop() {
             read_folder(loading, index, &folder);

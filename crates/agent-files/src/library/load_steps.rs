@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::files::{Files, MAX_FILES};
-use crate::keys::file_kind::{FileKind, PLACES};
+use crate::keys::file_kind::FileKind;
 use crate::library::cross_checks;
 use crate::library::cycles;
 use crate::library::ignored_files;
@@ -45,7 +45,7 @@ impl Library {
 /// Takes the steps in turn.
 fn finish(mut loading: Loading<'_>) -> Library {
     for (index, root) in loading.roots.iter().enumerate() {
-        for (folder, kind) in PLACES {
+        for (folder, kind) in root.layout.places() {
             read_folder(&mut loading, index, root, folder, *kind);
         }
     }
@@ -62,12 +62,13 @@ fn finish(mut loading: Loading<'_>) -> Library {
         resolve::links(&mut loading, index);
         resolve::scripts(&mut loading, index);
         schema_files::read(&mut loading, index);
+        resolve::foreign_tools(&mut loading, index);
         cross_checks::check(&mut loading, index);
     }
     cycles::find(&mut loading);
     for root in loading.roots {
-        for (folder, kind) in PLACES {
-            ignored_files::find(&mut loading, &root.path, Path::new(folder), *kind);
+        for (folder, kind) in root.layout.places() {
+            ignored_files::find(&mut loading, root, Path::new(folder), *kind);
         }
     }
     loading.library.passed_over.sort();
@@ -80,7 +81,7 @@ fn read_folder(loading: &mut Loading<'_>, index: usize, root: &Root, folder: &st
         Ok(names) => names,
         Err(fault) => return loading.wrong(DefinitionMistake::new(shown, START, fault.to_string())),
     };
-    names.retain(|name| kind.is_definition(name));
+    names.retain(|name| root.layout.is_definition(kind, name));
     names.sort_unstable();
     if names.len() > MAX_FILES {
         let message = format!(
@@ -106,6 +107,9 @@ fn definitions(mut loading: Loading<'_>) -> Library {
         if !used.contains(&index) {
             continue;
         }
+        library
+            .remarks
+            .extend(entry.read.findings.remarks.iter().cloned());
         let Some(origin) = loading.roots.get(entry.root).map(|root| root.origin) else {
             continue;
         };
@@ -113,6 +117,7 @@ fn definitions(mut loading: Loading<'_>) -> Library {
     }
     library.mistakes.sort();
     library.mistakes.dedup();
+    library.remarks.sort();
     library
 }
 

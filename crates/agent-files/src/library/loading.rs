@@ -12,10 +12,10 @@ use crate::keys::file_kind::FileKind;
 use crate::keys::key_tables::{RefKind, article};
 use crate::library::named_paths::script_places;
 use crate::library::unreadable::{self, UnreadableFile};
-use crate::library::{FileOrigin, Library, LibraryOptions, Root, Shadow};
+use crate::library::{FileOrigin, Library, LibraryOptions, Root, RootLayout, Shadow};
 use crate::mistake::{DefinitionMistake, START, did_you_mean};
 use crate::read::{ParsedFile, read};
-use crate::source::{FileFormat, FileSource};
+use crate::source::FileSource;
 
 /// A file that was read.
 pub(crate) struct LoadedFile {
@@ -75,13 +75,20 @@ impl<'a> Loading<'a> {
         }
     }
 
+    /// The places of the roots with AgentX's own files, which also hold libraries and contexts.
+    pub(crate) fn own_roots(&self) -> Vec<usize> {
+        let roots = self.roots.iter().enumerate();
+        let own = roots.filter(|(_, root)| root.layout == RootLayout::AgentX);
+        own.map(|(index, _)| index).collect()
+    }
+
     /// Reads a file, once. An unreadable file is a mistake of the file itself.
     pub(crate) fn file(&mut self, root: usize, path: PathBuf, kind: FileKind) -> Option<usize> {
         if let Some(index) = self.by_path.get(&(root, path.clone())) {
             return Some(*index);
         }
-        let shown = self.roots.get(root)?.path.join(&path);
-        let form = FileFormat::of(&path)?;
+        let of = self.roots.get(root)?;
+        let (shown, form) = (of.path.join(&path), of.layout.format(&path)?);
         let text = match self.text(root, &path, MAX_BYTES) {
             Ok(text) => text,
             Err(unread) => {

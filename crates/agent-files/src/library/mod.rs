@@ -4,6 +4,7 @@ mod contexts;
 mod cross_checks;
 mod cycles;
 mod ignored_files;
+mod layout;
 mod libs;
 mod load_steps;
 mod loading;
@@ -22,13 +23,18 @@ use crate::definition::{AgentDefinition, AgentUse, Generator, RuleDefinition, To
 use crate::keys::key_tables::RefKind;
 use crate::mistake::DefinitionMistake;
 
-/// A root of files: the folder with `agents/`, `tools/`, `rules/`, `generators/`, `context/` and `libs/`.
+pub use layout::RootLayout;
+
+/// A root of files: the folder with `agents/`, `tools/`, `rules/`, `generators/`, `context/` and `libs/`, or
+/// with the agents of another program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Root {
     /// The folder, as mistakes name it.
     pub path: PathBuf,
     /// Whether it is the workspace's or the person's.
     pub origin: FileOrigin,
+    /// The program whose files these are.
+    pub layout: RootLayout,
 }
 
 /// The author of a file: the person, or the workspace, whose files were not written by the person who opens
@@ -120,12 +126,12 @@ pub struct IgnoredFile {
 /// All files together.
 ///
 /// ```
-/// use agentx_agent_files::{Library, MemoryFiles, LibraryOptions, FileOrigin, Root};
+/// use agentx_agent_files::{Library, MemoryFiles, LibraryOptions, FileOrigin, Root, RootLayout};
 /// let files: MemoryFiles = [
 ///     (".agentx/agents/assistant.yaml", "name: assistant\nmodel: gpt-4o\ntools:\n  - $ref: tool:get_weather\n  - $ref: tool:mssing\n"),
 ///     (".agentx/tools/get_weather.luau", "--[[\ndescription: 查询天气\nparams:\n  city: {type: string}\n]]\nfunction invoke(ctx, args) return 1 end\n"),
 /// ].into_iter().collect();
-/// let roots = [Root { path: ".agentx".into(), origin: FileOrigin::Workspace }];
+/// let roots = [Root { path: ".agentx".into(), origin: FileOrigin::Workspace, layout: RootLayout::AgentX }];
 /// let library = Library::load(&roots, &files, LibraryOptions::default());
 /// let tool = &library.tools()["get_weather"];
 /// assert_eq!(tool.definition.input_schema()["required"][0], "city");
@@ -143,6 +149,7 @@ pub struct Library {
     pub(crate) own_scripts: BTreeMap<String, String>,
     pub(crate) shadows: Vec<Shadow>,
     pub(crate) mistakes: Vec<DefinitionMistake>,
+    pub(crate) remarks: Vec<DefinitionMistake>,
     pub(crate) read: BTreeSet<PathBuf>,
     pub(crate) passed_over: Vec<IgnoredFile>,
 }
@@ -151,6 +158,12 @@ impl Library {
     /// Returns all mistakes, by file and place. Empty if all files and references are valid.
     pub fn check(&self) -> &[DefinitionMistake] {
         &self.mistakes
+    }
+
+    /// Returns what is left out of files of other programs, by file and place: tools that there are not, keys
+    /// without an effect here. The agents can be used all the same.
+    pub fn remarks(&self) -> &[DefinitionMistake] {
+        &self.remarks
     }
 
     /// Agents by name.

@@ -138,6 +138,24 @@ pub(crate) fn links(loading: &mut Loading<'_>, index: usize) {
     }
 }
 
+/// Remarks on the tools of another program's agent that there are not here: the agent goes without them.
+pub(crate) fn foreign_tools(loading: &mut Loading<'_>, index: usize) {
+    let Some(entry) = loading.entries.get(index) else {
+        return;
+    };
+    let file = entry.source.file.clone();
+    for LocatedText { at, text, .. } in entry.read.findings.foreign_tools.clone() {
+        if text.ends_with('*') || loading.knows(RefKind::Tool, &text) {
+            continue;
+        }
+        let message = format!("there is no tool `{text}` here; the agent goes without it");
+        let remark = DefinitionMistake::new(&file, at, message);
+        if let Some(entry) = loading.entries.get_mut(index) {
+            entry.read.findings.remarks.push(remark);
+        }
+    }
+}
+
 /// Reads the scripts that an entry names, and has all its scripts checked.
 pub(crate) fn scripts(loading: &mut Loading<'_>, index: usize) {
     let Some(entry) = loading.entries.get(index) else {

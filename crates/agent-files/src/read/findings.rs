@@ -32,6 +32,10 @@ pub(crate) struct LocatedText {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FileFindings {
     pub(crate) mistakes: Vec<DefinitionMistake>,
+    /// Parts of a file of another program that are left out.
+    pub(crate) remarks: Vec<DefinitionMistake>,
+    /// Tools of another program's agent by the names that they have here.
+    pub(crate) foreign_tools: Vec<LocatedText>,
     pub(crate) links: Vec<ReferenceSite>,
     pub(crate) scripts: Vec<LocatedText>,
     pub(crate) script_files: Vec<LocatedText>,

@@ -1,10 +1,13 @@
 //! Reads one file alone: its contents, or all of its errors.
 
 mod checker;
+mod claude_agent;
 mod entries;
 pub(crate) mod findings;
+mod foreign_agent;
 pub(crate) mod json_schema;
 mod luau_tool;
+mod opencode_agent;
 mod params;
 pub(crate) mod rules;
 mod scalar;
@@ -14,7 +17,7 @@ use std::path::Path;
 
 use agentx_config::yaml::{Yaml, YamlError, YamlNode};
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::definition::{
     AgentDefinition, ContextLayer, Generator, RuleDefinition, SavedMessage, SavedState, ToolDefinition,
@@ -26,6 +29,7 @@ use crate::mistake::{DefinitionMistake, START};
 use crate::read::checker::Checker;
 use crate::read::entries::text_of;
 use crate::read::findings::FileFindings;
+use crate::read::foreign_agent::TranslatedAgent;
 use crate::source::{FileFormat, FileSource};
 
 pub(crate) struct ParsedFile {
@@ -38,17 +42,60 @@ pub(crate) struct ParsedFile {
 
 pub(crate) fn read(source: &FileSource, kind: FileKind) -> ParsedFile {
     let stem = source.file.file_stem().unwrap_or_default().to_string_lossy();
+    let mut read = match (source.form, kind) {
+        (FileFormat::ClaudeCode, FileKind::Agent) => {
+            read_foreign(source, &stem, claude_agent::translate(source))
+        }
+        (FileFormat::OpenCode, FileKind::Agent) => {
+            read_foreign(source, &stem, opencode_agent::translate(source))
+        }
+        _ => read_own(source, kind, &stem),
+    };
+    if read.name.is_empty() {
+        read.name = stem.into_owned();
+    }
+    read
+}
+
+/// Reads a file of AgentX.
+fn read_own(source: &FileSource, kind: FileKind, stem: &str) -> ParsedFile {
     let tree = match (source.form, kind) {
-        (FileFormat::Luau, FileKind::Tool) => luau_tool::tree(source, &stem),
+        (FileFormat::Luau, FileKind::Tool) => luau_tool::tree(source, stem),
         (FileFormat::Luau, _) => Err(YamlError {
             at: START,
             what: "a script is a tool: it belongs in `tools/`".into(),
         }),
         _ => source.tree(),
     };
-    let mut read = of_tree(source, kind.shape(), tree);
-    if read.name.is_empty() {
-        read.name = stem.into_owned();
+    of_tree(source, kind.shape(), tree)
+}
+
+/// Reads an agent of another program from its translation.
+fn read_foreign(
+    source: &FileSource,
+    stem: &str,
+    translated: Result<TranslatedAgent<'_>, YamlError>,
+) -> ParsedFile {
+    let mut agent = match translated {
+        Ok(agent) if agent.is_none => {
+            return ParsedFile {
+                value: None,
+                findings: FileFindings {
+                    remarks: agent.remarks,
+                    ..FileFindings::default()
+                },
+                name: stem.to_owned(),
+            };
+        }
+        Ok(agent) => agent,
+        Err(broken) => return of_tree(source, Shape::Agent, Err(broken)),
+    };
+    let tree = agent.tree(stem);
+    let mut read = of_tree(source, Shape::Agent, Ok(tree));
+    read.findings.remarks = agent.remarks;
+    read.findings.foreign_tools = agent.tools;
+    if let Some(Value::Object(map)) = &mut read.value {
+        map.insert("$foreign".into(), json!(agent.choices));
     }
     read
 }

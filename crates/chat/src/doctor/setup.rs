@@ -215,7 +215,7 @@ pub(super) fn left_out(settings: &Settings) -> Option<DoctorCheck> {
         .iter()
         .map(|file| visible(&format!("{}: {} are not read", file.path.display(), file.what)))
         .collect();
-    let to_do: Vec<&str> = files.iter().map(|file| file.instead).collect();
+    let to_do: Vec<String> = files.iter().map(|file| visible(&file.instead)).collect();
     let check = || DoctorCheck::warn("Claude Code", told.join("\n"), to_do.join("; "));
     (!told.is_empty()).then(check)
 }

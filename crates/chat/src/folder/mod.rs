@@ -13,8 +13,13 @@ pub use question::{FolderDecision, ask};
 pub use screen::{changes, contents_list, folder_summary};
 pub use withdraw_trust::RevokedGrants;
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
 use agentx::assembly::{FileRole, FolderContents, FolderFile, folder_contents};
-use agentx::config::{ClaudeFile, FileAcceptance, FolderTrust, Loaded, SettingOrigin, claude_files};
+use agentx::config::{
+    ClaudeFile, FileAcceptance, FolderTrust, Loaded, SettingOrigin, SettingRow, claude_files,
+};
 
 use crate::render::clean::visible;
 use crate::render::units::counted;
@@ -69,18 +74,26 @@ fn counting_untrusted(loaded: &Loaded) -> String {
     }
     let rows = loaded.merged.rows().into_iter();
     let of_folder = rows.filter(|row| matches!(row.origin, SettingOrigin::Workspace(_)));
-    let mut keys: Vec<String> = of_folder
-        .map(|row| row.key.split('[').next().unwrap_or_default().to_owned())
-        .collect();
-    keys.dedup();
-    if keys.is_empty() {
-        return String::new();
+    let of_folder: Vec<SettingRow> = of_folder.collect();
+    let mut by_file: BTreeMap<&Path, Vec<&str>> = BTreeMap::new();
+    for row in &of_folder {
+        let SettingOrigin::Workspace(place) = &row.origin else {
+            continue;
+        };
+        let keys = by_file.entry(&place.file).or_default();
+        let key = row.key.split('[').next().unwrap_or_default();
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
     }
-    format!(
-        "note: {} sets this without trust: {}; `agentx config trust --restricted` ignores it\n",
-        visible(&loaded.places.workspace_file.to_string_lossy()),
-        visible(&keys.join(", "))
-    )
+    let note = |(file, keys): (&Path, Vec<&str>)| {
+        format!(
+            "note: {} sets this without trust: {}; `agentx config trust --restricted` ignores it\n",
+            visible(&file.to_string_lossy()),
+            visible(&keys.join(", "))
+        )
+    };
+    by_file.into_iter().map(note).collect()
 }
 
 fn note_of_files(loaded: &Loaded) -> String {

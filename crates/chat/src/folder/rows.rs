@@ -2,7 +2,7 @@
 //! cannot push an effect off the screen.
 
 use agentx::assembly::{FileRole, FolderContents, FolderFile};
-use agentx::config::{FolderTrust, Loaded};
+use agentx::config::{FolderTrust, Loaded, WORKSPACE_FOLDER};
 
 use super::tools;
 use crate::render::clean::visible;
@@ -52,7 +52,13 @@ impl FolderRows {
         ];
         let others = files(brings, FileRole::Definition).count();
         if others > brings.tools.len() + brings.agents.len() {
-            quiet.push(vec![format!("{} below .agentx in all", counted(others, "file"))]);
+            let is_ours = |file: &FolderFile| file.path.starts_with(WORKSPACE_FOLDER);
+            let place = if files(brings, FileRole::Definition).all(is_ours) {
+                "below .agentx"
+            } else {
+                "with agents and tools"
+            };
+            quiet.push(vec![format!("{} {place} in all", counted(others, "file"))]);
         }
         let never = loaded.never_counts.iter().filter(|_| shows_settings(loaded));
         quiet.push(never.map(|what| format!("never counts: {what}")).collect());

@@ -91,6 +91,12 @@ fn name_at_server(asked: &ApprovalRequested, config: &AgentConfig) -> Option<Str
 /// Removes a rule of the configuration from its file.
 pub fn remove_from_file(rule: &Rule, origin: &SettingOrigin) -> Result<String, ChatError> {
     let (place, root, again) = match origin {
+        SettingOrigin::Workspace(place) if origin.is_of_other_program() => {
+            return Err(ChatError::usage(
+                format!("the rule comes from {place}, a file of another program"),
+                "remove it there, or ignore the folder's settings: `agentx config trust --restricted`",
+            ));
+        }
         SettingOrigin::User(place) => (place, None, ""),
         SettingOrigin::Workspace(place) => (
             place,

@@ -1,7 +1,6 @@
 //! Folders, and the trust of a person in them: a folder's identity, the decisions about it, and the files
 //! that its settings and command lines name.
 
-pub(crate) mod claude_files;
 pub(crate) mod command_files;
 pub(crate) mod file_of_setting;
 pub(crate) mod folder;

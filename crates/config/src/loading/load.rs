@@ -22,7 +22,7 @@ use crate::origin::{FileLayer, SettingOrigin};
 use crate::paths::{ConfigPaths, root_of};
 use crate::settings::Settings;
 use crate::symlinks::leads_out;
-use crate::workspace;
+use crate::workspace::{self, claude_files};
 use crate::workspace::personal_settings::PersonalSettings;
 use crate::yaml::MAX_BYTES;
 
@@ -178,8 +178,9 @@ fn load_with(
     let mut admitted = workspace
         .map(|file| workspace::admitted(file, &folder, &merged, &of_person))
         .unwrap_or_default();
+    let below = claude_files::with_rules(merged, &folder, &places.workspace_root);
     let layers = SettingsLayers {
-        below: &merged,
+        below: &below,
         above: [environment, flags],
         catalog: catalog.clone(),
         places: &places,

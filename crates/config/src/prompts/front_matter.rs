@@ -2,10 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use crate::yaml::{self, Yaml};
+use crate::yaml::{self, Yaml, YamlKey, YamlNode};
 
 /// The line before and after the front matter.
 const FENCE: &str = "---";
+
+/// A Markdown file in its two parts, the first as a tree.
+#[derive(Debug)]
+pub struct MarkdownParts<'t> {
+    /// The mapping between the fences. Its lines are those of the file; the columns are exact unless the
+    /// values had to be quoted to be read. `None` without front matter.
+    pub front: Option<Vec<(YamlKey, YamlNode)>>,
+    /// The text behind it.
+    pub body: &'t str,
+}
 
 /// A Markdown file in its two parts.
 #[derive(Debug)]
@@ -18,25 +28,33 @@ pub(super) struct FrontMatter<'t> {
 
 /// The reason why a front matter cannot be read.
 #[derive(Debug)]
-pub(super) struct FrontMatterError {
+pub struct FrontMatterError {
     /// The line of the file, from 1.
-    pub(super) line: u64,
+    pub line: u64,
     /// The description of the problem.
-    pub(super) what: String,
+    pub what: String,
 }
 
-impl<'t> FrontMatter<'t> {
+impl<'t> MarkdownParts<'t> {
     /// Reads the text of a file.
     ///
     /// # Errors
     /// Returns an error if the front matter has no end, or is not a mapping in YAML.
-    pub(super) fn of(text: &'t str) -> Result<Self, FrontMatterError> {
+    ///
+    /// ```
+    /// use agentx_config::MarkdownParts;
+    /// let parts = MarkdownParts::of("---\nname: reviewer\n---\nYou review.\n").unwrap();
+    /// let (key, value) = &parts.front.unwrap()[0];
+    /// assert_eq!((key.name.as_str(), key.at.line, value.at.line), ("name", 2, 2));
+    /// assert_eq!(parts.body, "You review.\n");
+    /// ```
+    pub fn of(text: &'t str) -> Result<Self, FrontMatterError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let mut lines = text.split_inclusive('\n');
         let first = lines.next().unwrap_or_default();
         if first.trim_end() != FENCE {
             return Ok(Self {
-                fields: None,
+                front: None,
                 body: text,
             });
         }
@@ -44,7 +62,7 @@ impl<'t> FrontMatter<'t> {
         for line in lines {
             if line.trim_end() == FENCE {
                 return Ok(Self {
-                    fields: Some(fields(&text[first.len()..end])?),
+                    front: Some(mapping(&text[first.len()..end])?),
                     body: &text[end + line.len()..],
                 });
             }
@@ -57,24 +75,52 @@ impl<'t> FrontMatter<'t> {
     }
 }
 
-/// Reads the fields. If the text is not YAML, it is read once more with its values in quotes, because files
+impl<'t> FrontMatter<'t> {
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// Returns an error if the front matter has no end, or is not a mapping in YAML.
+    pub(super) fn of(text: &'t str) -> Result<Self, FrontMatterError> {
+        let MarkdownParts { front, body } = MarkdownParts::of(text)?;
+        let texts = |(key, node): (YamlKey, YamlNode)| Some((key.name, text_of(&node.value)?));
+        Ok(Self {
+            fields: front.map(|front| front.into_iter().filter_map(texts).collect()),
+            body,
+        })
+    }
+}
+
+/// Reads the mapping. If the text is not YAML, it is read once more with its values in quotes, because files
 /// for other programs have values such as `first: second` or `[a] [b]`.
-fn fields(front: &str) -> Result<BTreeMap<String, String>, FrontMatterError> {
+fn mapping(front: &str) -> Result<Vec<(YamlKey, YamlNode)>, FrontMatterError> {
     let parsed = yaml::parse(front).or_else(|error| yaml::parse(&quoted(front)).map_err(|_| error));
-    let node = parsed.map_err(|error| FrontMatterError {
+    let mut node = parsed.map_err(|error| FrontMatterError {
         line: error.at.line + 1,
         what: format!("its front matter is not YAML: {}", error.what),
     })?;
-    let Yaml::Map(map) = node.value else {
-        return Err(FrontMatterError {
+    move_down(&mut node);
+    match node.value {
+        Yaml::Map(map) => Ok(map),
+        _ => Err(FrontMatterError {
             line: 2,
             what: "its front matter is not a mapping, such as `description: TEXT`".to_owned(),
-        });
-    };
-    let fields = map.into_iter();
-    Ok(fields
-        .filter_map(|(key, node)| Some((key.name, text_of(&node.value)?)))
-        .collect())
+        }),
+    }
+}
+
+/// Moves everything one line down: the first line of the file is a fence.
+fn move_down(node: &mut YamlNode) {
+    node.at.line += 1;
+    match &mut node.value {
+        Yaml::List(items) => items.iter_mut().for_each(move_down),
+        Yaml::Map(map) => {
+            for (key, node) in map {
+                key.at.line += 1;
+                move_down(node);
+            }
+        }
+        _ => {}
+    }
 }
 
 /// Returns a value as text; `None` for nothing and for mappings.
@@ -92,9 +138,9 @@ fn text_of(value: &Yaml) -> Option<String> {
     }
 }
 
-/// Returns the text with each value on the line of its key in quotes, unless it has some.
+/// Returns the text with each value on the line of its key in quotes, unless the line is YAML without them.
 fn quoted(front: &str) -> String {
-    let line = |line: &str| match plain_value(line) {
+    let line = |line: &str| match plain_value(line).filter(|_| yaml::parse(line).is_err()) {
         Some((key, value)) => format!("{key}: '{}'\n", value.replace('\'', "''")),
         None => format!("{line}\n"),
     };
@@ -140,6 +186,17 @@ mod tests {
             assert_eq!(field(&text, name).trim(), value, "{front}");
             assert_eq!(FrontMatter::of(&text).expect("it is read").body, "body\n");
         }
+    }
+
+    #[test]
+    fn only_values_that_are_not_yaml_are_quoted() {
+        let text = "---\ndescription: first: second\ntools: [a, b]\nrounds: 9\n---\nbody\n";
+        let front = MarkdownParts::of(text).expect("it is read").front;
+        let front = front.expect("it has front matter");
+        let kinds: Vec<&str> = front.iter().map(|(_, node)| node.value.kind()).collect();
+        assert_eq!(kinds, ["text", "a list", "a number"]);
+        let lines: Vec<u64> = front.iter().map(|(key, _)| key.at.line).collect();
+        assert_eq!(lines, [2, 3, 4]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod directory;
 pub(crate) mod environment_context;
 mod find;
 pub(crate) mod folder_instructions;
-mod front_matter;
+pub(crate) mod front_matter;
 mod prompt_file;
 mod skill_content;
 mod subdirectories;

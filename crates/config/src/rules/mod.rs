@@ -1,6 +1,8 @@
 //! Reads approval rules from a file: each has its own place, and every mistake is reported. A rule may have
 //! examples, which are checked each time that the rule is read.
 
+pub(crate) mod claude_names;
+pub(crate) mod claude_rules;
 pub(crate) mod rule_path;
 pub(crate) mod rule_syntax;
 

@@ -108,6 +108,13 @@ impl Settings {
         Some(&provider.base_url)
     }
 
+    /// Returns whether the provider of a model has what it needs to be asked: the offline demo always.
+    pub fn is_connected(&self, model: &ModelSpec) -> bool {
+        let mut providers = self.providers.iter();
+        model.id == SCRIPTED_MODEL
+            || providers.any(|provider| provider.name == model.provider && provider.is_connected())
+    }
+
     /// Describes a model for a person who is about to trust a folder: `big of vendor at https://api.example`.
     pub fn model_with_address(&self, model: &ModelSpec) -> String {
         let at = self.address_of(model).map(|address| format!(" at {address}"));

@@ -160,6 +160,15 @@ pub struct Settings {
     pub user_file: PathBuf,
 }
 
+impl Settings {
+    /// Returns the person's home, where other programs keep their files too; `None` if the configuration is
+    /// elsewhere, as with `AGENTX_CONFIG`: then other files of the home are not meant.
+    pub fn home(&self) -> Option<PathBuf> {
+        let home = etcetera::home_dir().ok()?;
+        self.user_file.starts_with(&home).then_some(home)
+    }
+}
+
 /// The kind of crash that committed events survive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum DurabilitySetting {

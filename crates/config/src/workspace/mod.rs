@@ -5,6 +5,7 @@
 //! provider or a model that the person or the program defines, and a file that it names counts only if it is
 //! in the workspace and was trusted with it.
 
+pub(crate) mod claude_files;
 pub(crate) mod effects;
 pub(crate) mod folder_models;
 pub(crate) mod personal_settings;
