@@ -13,6 +13,7 @@ mod browser;
 mod built_in_agents;
 mod cache_why;
 mod chat;
+mod claude_files;
 mod clouds;
 mod config;
 mod damaged;

@@ -22,8 +22,8 @@ use crate::origin::{FileLayer, SettingOrigin};
 use crate::paths::{ConfigPaths, root_of};
 use crate::settings::Settings;
 use crate::symlinks::leads_out;
-use crate::workspace::{self, claude_files};
 use crate::workspace::personal_settings::PersonalSettings;
+use crate::workspace::{self, claude_files};
 use crate::yaml::MAX_BYTES;
 
 /// The input of [`load`].

@@ -50,7 +50,10 @@ pub fn tool_of_claude(name: &str) -> Option<String> {
     if let Some(of_server) = name.strip_prefix("mcp__") {
         let (server, tool) = of_server.split_once("__").unwrap_or((of_server, "*"));
         let is_name = |name: &str| {
-            !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
+            !name.is_empty()
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
         };
         return (is_name(server) && (tool == "*" || is_name(tool))).then(|| format!("{server}__{tool}"));
     }

@@ -51,7 +51,10 @@ pub(crate) fn claude_rules_of(
 fn translated(effect: RuleEffect, text: &str, root: Option<&Path>) -> Result<Vec<Rule>, &'static str> {
     let text = text.trim();
     let (name, pattern) = match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
-        Some((name, pattern)) => (name, Some(pattern.trim()).filter(|pattern| !["", "*"].contains(pattern))),
+        Some((name, pattern)) => (
+            name,
+            Some(pattern.trim()).filter(|pattern| !["", "*"].contains(pattern)),
+        ),
         None => (text, None),
     };
     let tool = tool_of_claude(name).ok_or(NO_TOOL)?;
@@ -162,7 +165,10 @@ mod tests {
             ("Read(./secrets/**)", &["deny read in secrets/**"]),
             ("Read(secrets/)", &["deny read in **/secrets/**"]),
             ("Read(~/.ssh/**)", &["deny read in ~/.ssh/**"]),
-            ("Read(//etc/*.d)", &["deny read in /etc/*.d", "deny read in /etc/*.d/**"]),
+            (
+                "Read(//etc/*.d)",
+                &["deny read in /etc/*.d", "deny read in /etc/*.d/**"],
+            ),
             ("Read(/build/**)", &["deny read in build/** (only in /p)"]),
             (
                 "Edit(docs/**)",

@@ -44,7 +44,9 @@ pub(crate) fn with_rules(mut below: MergedSettings, folder: &Folder, root: &Path
     if folder.trust == FolderTrust::Restricted {
         return below;
     }
-    let files = FILES.into_iter().filter_map(|name| ClaudeSettings::of(root, name));
+    let files = FILES
+        .into_iter()
+        .filter_map(|name| ClaudeSettings::of(root, name));
     let rules: Vec<WrittenRule> = files.flat_map(|file| file.strict_rules(root)).collect();
     if let Some(origin) = rules.first().map(|rule| rule.origin.clone()) {
         let rules = Sourced::new(Value::Rules(rules), origin);
@@ -57,7 +59,9 @@ pub(crate) fn with_rules(mut below: MergedSettings, folder: &Folder, root: &Path
 
 /// Returns the files of Claude Code in the folder `root` of which a part is left out.
 pub fn claude_files(root: &Path) -> Vec<ClaudeFile> {
-    let files = FILES.into_iter().filter_map(|name| ClaudeSettings::of(root, name));
+    let files = FILES
+        .into_iter()
+        .filter_map(|name| ClaudeSettings::of(root, name));
     files.filter_map(|file| file.left_out(root)).collect()
 }
 
@@ -75,11 +79,7 @@ impl ClaudeSettings {
         let path = root.join(name);
         let text = (!leads_out(root, &path)).then(|| read_text(&path).ok())??;
         let settings = serde_json::from_str(&text).ok()?;
-        Some(Self {
-            path,
-            text,
-            settings,
-        })
+        Some(Self { path, text, settings })
     }
 
     /// The texts of the rules with this effect.
@@ -168,7 +168,10 @@ fn commands(rules: &[Rule]) -> String {
             "bash" | "mcp" => format!(" {argument}"),
             _ => format!(" --argument {argument}"),
         });
-        let path = rule.path.as_deref().map(|path| format!(" --path {}", shell_word(path)));
+        let path = rule
+            .path
+            .as_deref()
+            .map(|path| format!(" --path {}", shell_word(path)));
         format!(
             "`agentx approvals add allow {}{}{} --here`",
             rule.tool,
