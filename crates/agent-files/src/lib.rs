@@ -15,9 +15,9 @@
 //! | `libs/NAME.luau`, `libs/NAME/init.luau` | scripts that others `require` |
 //! | `context/NAME.{md,txt}` | texts for the context; `$ref: KIND:NAME` is `context/KIND/NAME.md` |
 //!
-//! A root may also be a folder of agents of Claude Code or opencode ([`RootLayout`]): Markdown files whose front
-//! matter has the terms of that program. They become the same definitions, and what has no counterpart here
-//! is a [remark](Library::remarks).
+//! A root may also be a folder of agents of Claude Code or opencode ([`RootLayout`]): Markdown files whose
+//! front matter has the terms of that program. They become the same definitions, and what has no counterpart
+//! here is a [remark](Library::remarks).
 //!
 //! A reference is a name (`tool:get_weather`, or `get_weather` if only a tool is possible) or a path relative
 //! to its file, within the same root. Secrets are references (`${NAME}`) and are never read here. A file has

@@ -24,8 +24,8 @@ pub fn user_folder(settings: &Settings) -> PathBuf {
     file.parent().map_or_else(|| file.clone(), ToOwned::to_owned)
 }
 
-/// Returns the roots in the order in which a name is looked for: AgentX's own files come before those of other
-/// programs. (Files of the person win over those of the workspace, whatever their order.)
+/// Returns the roots in the order in which a name is looked for: AgentX's own files come before those of
+/// other programs. (Files of the person win over those of the workspace, whatever their order.)
 pub(crate) fn definition_roots(settings: &Settings) -> Vec<Root> {
     let of_person = person_roots(settings);
     let real = |path: &Path| std::fs::canonicalize(path).ok();

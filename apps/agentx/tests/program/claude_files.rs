@@ -28,10 +28,15 @@ fn an_agent_of_the_folder_is_used_once_it_was_trusted_and_until_it_changes() {
     assert_eq!(checked.code, Some(0), "{checked}");
     assert!(checked.stderr.contains("reviewer.md:4:"), "{checked}");
     assert!(checked.stderr.contains("`NotebookEdit`"), "{checked}");
-    sandbox.write("ws/.claude/agents/reviewer.md", REVIEWER.replace("Read,", "Read, Write,"));
+    sandbox.write(
+        "ws/.claude/agents/reviewer.md",
+        REVIEWER.replace("Read,", "Read, Write,"),
+    );
     let changed = sandbox.run(&["run", "hello"]);
     assert!(
-        changed.stderr.contains("so not loaded: .claude/agents/reviewer.md"),
+        changed
+            .stderr
+            .contains("so not loaded: .claude/agents/reviewer.md"),
         "{changed}"
     );
     let agent = sandbox.run(&["agents", "show", "reviewer"]);
@@ -54,11 +59,7 @@ fn a_link_to_a_file_with_secrets_is_not_an_agent() {
         "---\nname: x\n---\nmade-up-secret\n",
     );
     fs::create_dir_all(sandbox.path("ws/.claude/agents")).unwrap();
-    std::os::unix::fs::symlink(
-        "../.credentials.json",
-        sandbox.path("ws/.claude/agents/x.md"),
-    )
-    .unwrap();
+    std::os::unix::fs::symlink("../.credentials.json", sandbox.path("ws/.claude/agents/x.md")).unwrap();
     let agent = sandbox.run(&["agents", "show", "x"]);
     assert_ne!(agent.code, Some(0), "{agent}");
     assert!(!agent.to_string().contains("made-up-secret"), "{agent}");
@@ -76,7 +77,10 @@ fn rules_of_the_folder_that_deny_count_without_trust_and_those_that_allow_never(
     assert!(!listed.stdout.contains("make"), "{listed}");
     for decided in ["of_a_stranger", "trusted"] {
         let tested = sandbox.run(&["approvals", "test", "bash", "touch made.txt"]);
-        assert!(tested.to_string().contains("settings.json:1"), "{decided}: {tested}");
+        assert!(
+            tested.to_string().contains("settings.json:1"),
+            "{decided}: {tested}"
+        );
         sandbox.run(&["config", "trust"]);
     }
     let ran = sandbox.run(&["run", "hello"]);
@@ -85,7 +89,7 @@ fn rules_of_the_folder_that_deny_count_without_trust_and_those_that_allow_never(
             .contains(".claude/settings.json (permissions.allow); `agentx doctor` says"),
         "{ran}"
     );
-    let doctor = sandbox.run(&["doctor", "--offline"]);
+    let doctor = sandbox.run(&["--json", "doctor", "--offline"]);
     assert!(
         doctor
             .to_string()
