@@ -21,11 +21,22 @@ pub enum LongRows {
     Cut,
 }
 
+/// A size of the terminal for which nothing was painted yet.
+#[derive(Clone, Copy, Debug)]
+struct NewSize {
+    columns: usize,
+    rows: usize,
+    long: LongRows,
+}
+
 /// Keeps track of the terminal's content, and writes the difference to the next frame.
 #[derive(Clone, Debug)]
 pub struct Painter {
+    /// The size for which the live rows were painted.
     columns: usize,
     rows: usize,
+    /// The size of the terminal, if it is another one now.
+    resized: Option<NewSize>,
     /// The live rows; at least one.
     shown: Vec<Row>,
     /// The row of the cursor among them.
@@ -41,6 +52,7 @@ impl Painter {
         Self {
             columns: columns.max(4),
             rows: rows.max(3),
+            resized: None,
             shown: vec![Row::default()],
             at: 0,
             placed: Some(0),
@@ -50,17 +62,18 @@ impl Painter {
 
     /// Returns the number of columns.
     pub fn columns(&self) -> usize {
-        self.columns
+        self.resized.map_or(self.columns, |size| size.columns)
     }
 
     /// Returns the maximum number of live rows: one less than the terminal has.
     pub fn most(&self) -> usize {
-        self.rows - 1
+        self.resized.map_or(self.rows, |size| size.rows) - 1
     }
 
     /// Returns the bytes of the next frame: the finished rows `done`, and below them `live`, with the cursor
     /// in a row and column of it, or at its end. If there are more rows than fit, the last ones are shown.
     pub fn frame(&mut self, done: &[Row], live: &[Row], cursor: Option<(usize, usize)>) -> String {
+        self.clear_resized();
         let hidden = live.len().saturating_sub(self.most());
         let live = &live[hidden..];
         let cursor = cursor.map(|(row, column)| (row.saturating_sub(hidden), column));
@@ -82,11 +95,24 @@ impl Painter {
         bytes
     }
 
-    /// Handles a new size of the terminal. The live rows are cleared and painted again with the next frame.
-    /// The rows above them are not touched, so `long` has to say what the terminal did with rows that are too
-    /// long.
-    pub fn resize(&mut self, columns: usize, rows: usize, long: LongRows) -> String {
-        let (columns, rows) = (columns.max(4), rows.max(3));
+    /// Handles a new size of the terminal. The next frame clears the live rows and paints them again. The rows
+    /// above them are not touched, so `long` has to say what the terminal did with rows that are too long.
+    ///
+    /// Of several sizes before the next frame only the last one counts: when the frame is written, that is how
+    /// the terminal has broken the live rows, which still stand there as they were painted.
+    pub fn resize(&mut self, columns: usize, rows: usize, long: LongRows) {
+        self.resized = Some(NewSize {
+            columns: columns.max(4),
+            rows: rows.max(3),
+            long,
+        });
+    }
+
+    /// Clears the live rows if the terminal has another size than they were painted for.
+    fn clear_resized(&mut self) {
+        let Some(NewSize { columns, rows, long }) = self.resized else {
+            return;
+        };
         let up = match long {
             LongRows::Cut => self.at,
             LongRows::Broken => self.rows_above_cursor(columns),
@@ -96,12 +122,11 @@ impl Painter {
             placed: None,
             ..Self::new(columns, rows)
         };
-        let mut bytes = String::from("\r");
+        self.bytes.push('\r');
         if up > 0 {
-            let _ = write!(bytes, "\u{1b}[{up}A");
+            let _ = write!(self.bytes, "\u{1b}[{up}A");
         }
-        bytes.push_str("\u{1b}[J");
-        bytes
+        self.bytes.push_str("\u{1b}[J");
     }
 
     /// Returns the number of rows above the cursor once the terminal has rewrapped all lines to this number
@@ -132,7 +157,7 @@ impl Painter {
 
     /// Begins on a clear screen.
     pub fn clear(&mut self) -> String {
-        *self = Self::new(self.columns, self.rows);
+        *self = Self::new(self.columns(), self.most() + 1);
         "\u{1b}[2J\u{1b}[H".to_owned()
     }
 

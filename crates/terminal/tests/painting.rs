@@ -272,9 +272,36 @@ fn a_narrower_terminal_keeps_every_line_once() {
         Some((0, 6)),
     ));
     screen.narrow(20, LongRows::Cut);
-    screen.write(&painter.resize(20, 10, LongRows::Cut));
+    painter.resize(20, 10, LongRows::Cut);
     screen.write(&painter.frame(&[row("third")], &[row("› half"), row("status")], Some((0, 6))));
     assert_eq!(screen.all(), ["first", "second", "third", "› half", "status"]);
+}
+
+#[test]
+fn a_burst_of_sizes_leaves_no_row_twice() {
+    // The program hears of each size, but the terminal has the last one when the frame is written.
+    for (before, last) in [(&[18][..], 26_u16), (&[26], 18), (&[12], 38), (&[18, 33, 15], 22)] {
+        let (mut painter, mut screen) = (Painter::new(40, 12), Screen::new(40, 12));
+        let done = [row("first"), row("second")];
+        let live = [
+            row("a row of thirty-one letters now"),
+            row("› half"),
+            row("status"),
+        ];
+        screen.write(&painter.frame(&done, &live, Some((1, 6))));
+        for columns in before {
+            painter.resize(*columns, 12, LongRows::Broken);
+        }
+        painter.resize(last.into(), 12, LongRows::Broken);
+        assert_eq!((painter.columns(), painter.most()), (last.into(), 11));
+        screen.narrow(last, LongRows::Broken);
+        screen.write(&painter.frame(&[], &[row("› half"), row("status")], Some((0, 6))));
+        assert_eq!(
+            screen.all(),
+            ["first", "second", "› half", "status"],
+            "{before:?}, {last}"
+        );
+    }
 }
 
 #[test]
@@ -365,7 +392,7 @@ fn a_narrower_terminal_breaks_code_that_lives_anew() {
             let cursor = Some((rows.len() - 1, 6));
             screen.write(&painter.frame(&answer.take_done(), &rows, cursor));
             screen.narrow(columns, LongRows::Broken);
-            screen.write(&painter.resize(columns.into(), 12, LongRows::Broken));
+            painter.resize(columns.into(), 12, LongRows::Broken);
             answer.set_columns(columns.into());
             let mut rows = answer.live();
             rows.push(row("› half"));
@@ -418,7 +445,7 @@ proptest! {
             let known = if breaks { &done } else { &expected };
             expected = narrowed(known, columns.into(), long);
             screen.narrow(columns, long);
-            screen.write(&painter.resize(columns.into(), 20, long));
+            painter.resize(columns.into(), 20, long);
             if paints {
                 screen.write(&painter.frame(&[], &rows(&live), Some(cursor)));
             }

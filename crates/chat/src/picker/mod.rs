@@ -164,7 +164,7 @@ impl Picker {
                 input = inputs.recv() => {
                     let mut input = Some(input.unwrap_or(TerminalInput::End));
                     while let Some(next) = input {
-                        if let Some(picked) = self.input(next, console)? {
+                        if let Some(picked) = self.input(next) {
                             return Ok(picked);
                         }
                         input = inputs.try_recv().ok();
@@ -175,11 +175,7 @@ impl Picker {
         }
     }
 
-    fn input(
-        &mut self,
-        input: TerminalInput,
-        console: &mut Console,
-    ) -> Result<Option<PickerOutcome>, ChatError> {
+    fn input(&mut self, input: TerminalInput) -> Option<PickerOutcome> {
         let step = match input {
             TerminalInput::Key(key) => self.model.key(key),
             TerminalInput::Paste(text) => {
@@ -187,8 +183,7 @@ impl Picker {
                 PickerStep::Stay
             }
             TerminalInput::Resize(columns, rows) => {
-                let bytes = self.painter.resize(columns, rows, long_rows());
-                console.paint(&bytes)?;
+                self.painter.resize(columns, rows, long_rows());
                 PickerStep::Stay
             }
             TerminalInput::Background { is_light } if self.theme.color => {
@@ -201,11 +196,11 @@ impl Picker {
             | TerminalInput::Line(_)
             | TerminalInput::Waited(_) => PickerStep::Stay,
         };
-        Ok(match step {
+        match step {
             PickerStep::Stay => None,
             PickerStep::Take(id) => Some(PickerOutcome::Session(id)),
             PickerStep::Leave => Some(PickerOutcome::Nothing(Exit::Ok)),
-        })
+        }
     }
 
     fn take(&mut self, news: LoadEvent) {

@@ -210,18 +210,9 @@ async fn interactive(mut stepper: Stepper, console: &mut Console) -> Result<Exit
             exit = signals.next() => break Ok(exit),
             input = inputs.recv() => input.unwrap_or(TerminalInput::End),
         };
-        let taken = take(
-            input,
-            &mut inputs,
-            &mut stepper,
-            &mut painter,
-            &mut theme,
-            console,
-        );
-        match taken {
-            Ok(StepperFlow::Stay) => {}
-            Ok(StepperFlow::Leave) => break Ok(Exit::Ok),
-            Err(error) => break Err(error),
+        match take(input, &mut inputs, &mut stepper, &mut painter, &mut theme) {
+            StepperFlow::Stay => {}
+            StepperFlow::Leave => break Ok(Exit::Ok),
         }
     };
     let cleared = console.paint(&painter.frame(&[], &[Row::default()], None));
@@ -236,22 +227,21 @@ fn take(
     stepper: &mut Stepper,
     painter: &mut Painter,
     theme: &mut Theme,
-    console: &mut Console,
-) -> Result<StepperFlow, ChatError> {
+) -> StepperFlow {
     let mut input = Some(first);
     while let Some(next) = input {
         match next {
             TerminalInput::Key(key) if stepper.key(key) == StepperFlow::Leave => {
-                return Ok(StepperFlow::Leave);
+                return StepperFlow::Leave;
             }
             TerminalInput::Paste(text) => stepper.paste(&text),
             TerminalInput::Resize(columns, rows) => {
-                console.paint(&painter.resize(columns, rows, long_rows()))?
+                painter.resize(columns, rows, long_rows());
             }
             TerminalInput::Background { is_light } if theme.color => {
                 *theme = if is_light { Theme::light() } else { Theme::dark() };
             }
-            TerminalInput::End => return Ok(StepperFlow::Leave),
+            TerminalInput::End => return StepperFlow::Leave,
             TerminalInput::Key(_)
             | TerminalInput::Background { .. }
             | TerminalInput::Named(_)
@@ -260,5 +250,5 @@ fn take(
         }
         input = inputs.try_recv().ok();
     }
-    Ok(StepperFlow::Stay)
+    StepperFlow::Stay
 }

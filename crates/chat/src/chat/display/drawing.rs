@@ -48,6 +48,7 @@ impl Chat<'_> {
     pub(crate) fn paint(&mut self) -> Result<(), ChatError> {
         let now = Instant::now();
         self.display.pace.begin(now);
+        self.display.measure();
         let pieces = self.display.take_pieces();
         if let ChatInterface::Lines { .. } = self.display.face {
             let text: String = pieces.into_iter().map(|piece| piece.text).collect();

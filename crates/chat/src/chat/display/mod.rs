@@ -252,6 +252,16 @@ impl<'a> Display<'a> {
         }
     }
 
+    /// Takes the size that the terminal has now: in a burst of sizes, the program hears of each only after the
+    /// terminal has the next one.
+    pub(super) fn measure(&mut self) {
+        let is_raw = matches!(&self.face, ChatInterface::Editor { raw: Some(_), .. });
+        if let Some((columns @ 1.., rows @ 1..)) = is_raw.then(crossterm::terminal::size).and_then(Result::ok)
+        {
+            self.resize(columns.into(), rows.into());
+        }
+    }
+
     fn has_size(&self, columns: usize, rows: usize) -> bool {
         matches!(&self.face, ChatInterface::Editor { screen, .. } if screen.has_size(columns, rows))
     }

@@ -217,7 +217,8 @@ impl Screen {
 
     /// Returns whether it has this size already.
     pub(crate) fn has_size(&self, columns: usize, rows: usize) -> bool {
-        (self.painter.columns(), self.rows) == (columns, rows)
+        // A painter has a least width.
+        (self.painter.columns(), self.rows) == (columns.max(4), rows)
     }
 
     /// Returns the bytes that clear the live rows from the screen while another program has the terminal.
@@ -271,8 +272,7 @@ impl Screen {
 
     /// The terminal has another size now.
     pub(crate) fn resize(&mut self, columns: usize, rows: usize) {
-        let bytes = self.painter.resize(columns, rows, long_rows());
-        self.bytes.push_str(&bytes);
+        self.painter.resize(columns, rows, long_rows());
         self.rows = rows;
         let columns = self.painter.columns();
         if let Some(answer) = &mut self.answer {
