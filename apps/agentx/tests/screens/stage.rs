@@ -62,6 +62,14 @@ impl World {
         }
     }
 
+    /// The same with a variable of the environment.
+    pub(crate) fn with_variable(self, name: &str, value: &str) -> Self {
+        Self {
+            sandbox: self.sandbox.env(name, value),
+            ..self
+        }
+    }
+
     /// A workspace that nobody has trusted yet.
     pub(crate) fn of_a_stranger() -> Self {
         Self {

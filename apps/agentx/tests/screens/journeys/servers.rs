@@ -177,6 +177,40 @@ fn an_mcp_server_of_a_folder() {
 }
 
 #[test]
+fn a_server_with_a_variable_comes_while_a_chat_runs() {
+    // Made up, and not secret by its look: only the server's entry says that it is.
+    const VALUE: &str = "walrus-lighthouse-88";
+    let world = World::of_model(vec![
+        vec![echo("hello")],
+        words(&format!("It says hello, and {VALUE}.")),
+    ])
+    .with_variable("HARBOUR_CODE", VALUE);
+    world.sandbox.write("home/server.sh", SERVER);
+    let mut chat = Stage::chat(&world, &[], COLUMNS);
+    let arguments = [
+        at(&world, "home/server.sh"),
+        "plain".into(),
+        at(&world, "home/ledger"),
+    ];
+    let variables = json!({ "CODE": "${HARBOUR_CODE}", "MODE": "${HARBOUR_MODE:-plain-made-up}" });
+    let servers = json!({ "harbour": { "command": "sh", "args": arguments, "env": variables } });
+    world.write(".mcp.json", json!({ "mcpServers": servers }).to_string());
+    say(
+        &mut chat,
+        "/mcp try harbour",
+        "the agent has them from its next run",
+    );
+    chat.say("greet the harbour");
+    wait_for_call(&mut chat, "harbour__echo", 1);
+    say(&mut chat, "y", "It says hello");
+    chat.leave();
+    assert_eq!(calls(&world), 1);
+    let exported = world.run(&["sessions", "export", &chat.id_to_resume()]);
+    assert!(exported.stdout.contains("It says hello"), "{exported}");
+    assert!(!exported.stdout.contains(VALUE), "{exported}");
+}
+
+#[test]
 fn a_question_of_an_mcp_server() {
     let rule = "rules: [{ effect: allow, tool: mcp, argument: \"harbour/*\" }]\n";
     let answers = vec![vec![echo("ask")], words("It asked for a name.")];

@@ -1,8 +1,10 @@
 //! `/mcp`: the MCP servers of the settings as they are now. A folder may have been trusted, or a server
-//! added, in another terminal since the chat began; `/mcp try` starts such a server and attaches it, so that
-//! the agent has its tools from its next run on. The change of its tools is a fact of the session.
+//! added, in another terminal since the chat began. `/mcp` attaches such a server if its tools are known
+//! already, and `/mcp try` starts it first: the agent has its tools from its next run on. The change of its
+//! tools is a fact of the session.
 
 use agentx::config::{LoadRequest, Settings, load};
+use agentx::node::known_secrets;
 use agentx::types::ToolSpec;
 
 use crate::chat::{Chat, ConversationSite};
@@ -12,8 +14,13 @@ use crate::mcp;
 use crate::render::clean::visible;
 use crate::render::units::counted;
 
+/// The answer in a session on a server.
+const REMOTE: &str =
+    "this session uses the MCP servers of its AgentX server; run `agentx mcp` on that machine to list them";
 /// The note about tools that a running chat cannot offer.
 const LATER: &str = "leave and continue with `agentx resume --last` to use them";
+/// The note about tools that the agent has already.
+const HAS: &str = "the agent has them";
 /// The note about tools that it offers.
 const NOW: &str = "the agent has them from its next run on";
 
@@ -21,7 +28,7 @@ impl Chat<'_> {
     /// Runs `/mcp try`: starts a server once, so that its tools are known, and attaches it.
     pub(super) async fn try_mcp_server(&mut self, name: &str) -> Result<String, ChatError> {
         if self.place.remote().is_some() {
-            return Ok(self.mcp_servers());
+            return self.mcp_servers().await;
         }
         let settings = self.settings_with_servers();
         let server = mcp::servers::find(&mcp::changes::servers(&settings, &[]), name)?;
@@ -58,11 +65,14 @@ impl Chat<'_> {
             (ConversationSite::Open { .. }, None) => return Ok(LATER.to_owned()),
         };
         if tools.iter().any(|tool| is_tool_of(tool, name)) {
-            return Ok("the agent has them".to_owned());
+            return Ok(HAS.to_owned());
         }
         let server = mcp::servers::find(&mcp::changes::servers(settings, &tools), name)?;
-        // Values of variables and headers are replaced in what is recorded only if the start knew them.
-        if !server.server().values().is_empty() {
+        // From now on, the values of its variables and headers are replaced in what is recorded and drawn.
+        let known = known_secrets(settings);
+        self.display.hidden.learn(&known);
+        let is_learnt = self.place.runtime().learn_secrets(&known);
+        if settings.secrets.redact && !is_learnt && !server.server().values().is_empty() {
             return Ok(LATER.to_owned());
         }
         let attached = self.place.attach_server(server).await;
@@ -73,18 +83,31 @@ impl Chat<'_> {
         })
     }
 
-    /// Runs `/mcp`.
-    pub(super) fn mcp_servers(&self) -> String {
+    /// Runs `/mcp`. Attaches the servers that have come since the chat began, as far as their tools are known.
+    pub(super) async fn mcp_servers(&mut self) -> Result<String, ChatError> {
         if self.place.remote().is_some() {
-            return "this session uses the MCP servers of its AgentX server; run `agentx mcp` on that machine to list them"
-                .to_owned();
+            return Ok(REMOTE.to_owned());
         }
-        let servers = mcp::changes::servers(&self.settings_with_servers(), &[]);
+        let settings = self.settings_with_servers();
+        let servers = mcp::changes::servers(&settings, &[]);
         if servers.iter().next().is_none() {
-            return format!("there are no MCP servers; {}", mcp::servers::HOW_TO_ADD);
+            return Ok(format!("there are no MCP servers; {}", mcp::servers::HOW_TO_ADD));
         }
         let list = mcp::servers::table_of(&servers, self.display.width());
-        format!("{list}`agentx mcp show NAME` shows the tools of one, `/mcp try NAME` starts it once")
+        let mut notes = String::new();
+        let known = |name: &str| self.settings.mcp.iter().any(|server| server.name == name);
+        let names = servers.iter().filter(|server| !server.specs().is_empty());
+        let names = names.map(|server| server.server().name.clone());
+        let new: Vec<String> = names.filter(|name| !known(name)).collect();
+        for name in new {
+            let how = self.offer_server(&settings, &name).await?;
+            if how != HAS {
+                notes.push_str(&format!("tools of {}: {how}\n", visible(&name)));
+            }
+        }
+        Ok(format!(
+            "{list}{notes}`agentx mcp show NAME` shows the tools of one, `/mcp try NAME` starts it once"
+        ))
     }
 
     /// Returns the settings of the chat with the servers that the files name now; with those of its start if

@@ -102,7 +102,7 @@ impl Chat<'_> {
             Slash::Init => self.init().await,
             Slash::Config(shown) => Ok(self.configuration(shown)),
             Slash::Doctor => self.doctor().await,
-            Slash::Mcp(None) => Ok(self.mcp_servers()),
+            Slash::Mcp(None) => self.mcp_servers().await,
             Slash::Mcp(Some(name)) => self.try_mcp_server(&name).await,
             Slash::Memory(line) => self.memory(&line),
             Slash::Secret(words) => self.secret(words.as_deref()).await,
