@@ -11,7 +11,7 @@ use agentx_runtime::{
     NamedAgent, RuntimeError, SessionExport, SessionInfo, SessionQuery, Since, UsageQuery, UsageRow,
     VerifyReport,
 };
-use agentx_types::{AgentConfig, RunStatus};
+use agentx_types::{AgentConfig, NanoUsd, RunStatus};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -112,6 +112,21 @@ impl RemoteRuntime {
             .with("since", since)
             .with("since_day", day);
         self.core().http.json(ask).await
+    }
+
+    /// Raises the limit of a day on the server's machine (`limits.day_cost`, `limits.day_tokens`) for 24 hours.
+    ///
+    /// # Errors
+    /// Returns an error if the server cannot be reached or is older than this request, or if this person is
+    /// not its operator.
+    pub async fn raise_day_limit(&self, cost: NanoUsd, tokens: u64) -> Result<(), RuntimeError> {
+        let body = json!({ "cost": cost, "tokens": tokens });
+        let raised: Result<Value, _> = self
+            .core()
+            .http
+            .json(Query::post(&["usage", "raise"], body))
+            .await;
+        raised.map(|_| ())
     }
 
     /// Asks the server to free space that nothing refers to any more. Returns the number of bytes.

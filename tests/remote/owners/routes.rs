@@ -117,6 +117,7 @@ fn table() -> Vec<Route> {
         route("GET", "/v1/push", For::Members),
         route("GET", "/v1/memories", For::Operator),
         route("POST", "/v1/gc", For::Operator).body(json!({})),
+        route("POST", "/v1/usage/raise", For::Operator).body(json!({"tokens": 1})),
         route("GET", "/v1/search", For::Somebody).query("?q=wordsOfNobodyElse"),
         route("GET", "/v1/sessions/{id}", For::Watch),
         route("GET", "/v1/sessions/{id}/state", For::Watch),

@@ -56,6 +56,7 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
             );
             (!shows).then_some(IDENTITY)
         }
+        Some(Command::Usage(args)) => args.raise_day.map(|_| "raises the limit of a day"),
         Some(_) => None,
     }
 }

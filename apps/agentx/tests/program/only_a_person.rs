@@ -59,6 +59,7 @@ fn a_command_of_a_tool_changes_no_settings_and_starts_no_agent() {
         "./x config trust",
         "./x approvals add allow bash",
         "./x identity new",
+        "./x usage --raise-day 5",
         "./x run --yes hi",
         "./x chat hi",
     ] {

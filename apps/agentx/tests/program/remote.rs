@@ -66,6 +66,7 @@ fn every_command_works_on_a_server() {
         (&["run", "--last", "--quiet", "hello"], "demo"),
         (&["usage", "--by", "session"], "read README.md"),
         (&["usage", "--since", "1h"], "CALLS"),
+        (&["usage", "--raise-day", "5"], "for 24 hours, 5 dollars more"),
         (&["show", &id, "--step", "1"], "session_opened"),
         (&["sessions", "delete", "--yes", &id], "deleted ses_"),
         (&["sessions", "gc"], "reclaimed"),
@@ -414,7 +415,11 @@ fn a_session_is_taken_in_by_a_server_from_who_runs_it() {
         Some(0)
     );
     elsewhere.write("ws/session.json", &document);
-    for words in [&["sessions", "gc"][..], &["sessions", "import", "session.json"]] {
+    for words in [
+        &["sessions", "gc"][..],
+        &["sessions", "import", "session.json"],
+        &["usage", "--raise-day", "5"],
+    ] {
         let refused = ask(&elsewhere, &server, words);
         assert_eq!(refused.code, Some(10), "{refused}");
         assert!(

@@ -37,30 +37,29 @@ pub fn day_raise(text: &str) -> Result<DayRaise, String> {
     Ok(raise)
 }
 
-/// Raises the limit of a day on this machine (`limits.day_cost`, `limits.day_tokens`).
+/// Raises the limit of a day (`limits.day_cost`, `limits.day_tokens`) of this machine, or of the server's.
 ///
 /// # Errors
-/// Returns an error for a server (`is_remote`), if the amount cannot be kept, or if the output fails.
-fn raise_day(
-    is_remote: bool,
+/// Returns an error if the amount cannot be kept, the person is not the operator of the server, or the output
+/// fails.
+async fn raise_day(
+    place: &Place,
     data_dir: &Path,
     raise: DayRaise,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
-    if is_remote {
-        return Err(ChatError::usage(
-            "`--raise-day` raises the limit of this machine",
-            "omit --connect, or run it on the server's machine",
-        ));
+    if let Some(remote) = place.remote() {
+        remote.raise_day_limit(raise.cost, raise.tokens).await?;
+    } else {
+        let raise = DayRaise {
+            at: units::now(),
+            ..raise
+        };
+        raise_day_limit(data_dir, raise).map_err(|error| ChatError::File {
+            path: data_dir.to_string_lossy().into_owned(),
+            what: format!("the limit was not raised: {error}"),
+        })?;
     }
-    let raise = DayRaise {
-        at: units::now(),
-        ..raise
-    };
-    raise_day_limit(data_dir, raise).map_err(|error| ChatError::File {
-        path: data_dir.to_string_lossy().into_owned(),
-        what: format!("the limit was not raised: {error}"),
-    })?;
     let amount = match raise.tokens {
         0 => format!("{} dollars", raise.cost.as_usd()),
         tokens => counted(tokens, "token"),
@@ -83,8 +82,7 @@ pub struct SpendingQuestion {
 /// Prints the cost, or raises the limit of a day.
 ///
 /// # Errors
-/// Returns an error if the sessions cannot be read, the limit is a server's or cannot be raised, or the
-/// output fails.
+/// Returns an error if the sessions cannot be read, the limit cannot be raised, or the output fails.
 pub async fn tell(
     place: &Place,
     data_dir: &Path,
@@ -93,7 +91,7 @@ pub async fn tell(
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
     if let Some(raise) = asked.raise {
-        return raise_day(place.remote().is_some(), data_dir, raise, console);
+        return raise_day(place, data_dir, raise, console).await;
     }
     let (by, runtime) = (asked.by, place.runtime());
     let query = UsageQuery {

@@ -74,6 +74,11 @@ pub(super) fn upkeep_routes() -> Vec<HttpRoute> {
             "The total usage of the caller's sessions.",
             upkeep::usage,
         ),
+        HttpRoute::post(
+            "/v1/usage/raise",
+            "Raises the limit of a day for 24 hours.",
+            upkeep::raise_day,
+        ),
         HttpRoute::get(
             "/v1/reactors",
             "The reactors that perform actions, and their load.",

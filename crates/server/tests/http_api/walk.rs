@@ -86,6 +86,7 @@ fn sample(route: &ListedRoute, agent: &Value, session: &str) -> (Value, String) 
             "format": "agentx-session", "version": 1, "session_id": "ses_elsewhere000", "title": "", "workspace": "/",
             "created_at": 1, "hash": "", "blobs": [], "events": [],
         }),
+        ("POST", "/v1/usage/raise") => json!({"tokens": 1}),
         ("POST", "/v1/hooks/{id}") => json!({"action": "opened"}),
         ("POST", "/v1/config") => json!({"config": {"name": "Ada"}}),
         ("POST", "/v1/gc" | "/v1/sessions/{id}/verify" | "/v1/sessions/{id}/replay") => none,

@@ -1,17 +1,21 @@
 //! Routes about all sessions of a person, or about the server: usage, reactors, import, space to free.
 
+use agentx_config::{DayRaise, raise_day_limit, raised_lately};
 use agentx_runtime::{
-    ReactorInfo, Runtime as _, SessionExport, Since, UsageBy, UsageQuery, UsageRow, VerifyReport,
+    Clock as _, ReactorInfo, Runtime as _, SessionExport, Since, SystemClock, UsageBy, UsageQuery, UsageRow,
+    VerifyReport,
 };
-use agentx_types::{SessionId, Timestamp};
+use agentx_types::{NanoUsd, SessionId, Timestamp};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::http::handlers::tokens::on_disk;
 use crate::http::requests::body::JsonBody;
 use crate::http::requests::extract::{CanFail, Member, Operator, QueryParams};
 use crate::http::responses::{CreatedResponse, JsonResponse};
 use crate::http::{ApiError, HandlerState};
 use crate::members::trust::default_agent;
+use crate::problems::problem;
 
 /// The requested usage.
 #[derive(Deserialize, JsonSchema)]
@@ -26,6 +30,26 @@ pub(crate) struct Spending {
     /// The first day to include, in the server's calendar, such as 2026-11-21.
     #[schemars(regex(pattern = r"^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"))]
     since_day: Option<String>,
+}
+
+/// An amount by which the limit of a day is raised for 24 hours: money, tokens or both.
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct DayAmount {
+    /// Money, in billionths of a US dollar.
+    #[serde(default)]
+    cost: NanoUsd,
+    /// Tokens, read and written.
+    #[serde(default)]
+    tokens: u64,
+}
+
+/// The amounts by which the limit of a day is raised now, those of the last 24 hours together.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RaisedLimit {
+    /// Money, in billionths of a US dollar.
+    cost: NanoUsd,
+    /// Tokens, read and written.
+    tokens: u64,
 }
 
 /// Space that was given back.
@@ -66,6 +90,32 @@ pub(crate) async fn usage(
     let runtime = app.state.runtime_of(&caller.person);
     let _turn = app.state.check_turns().take(&caller.line).await;
     Ok(JsonResponse(runtime.usage(query).await?))
+}
+
+/// Raises the limit of a day, which bounds the operator's own sessions; members have their quota.
+pub(crate) async fn raise_day(
+    app: HandlerState,
+    _: Operator,
+    JsonBody(amount): JsonBody<DayAmount>,
+) -> Result<JsonResponse<RaisedLimit>, ApiError> {
+    let raise = DayRaise {
+        at: SystemClock.now(),
+        cost: amount.cost,
+        tokens: amount.tokens,
+    };
+    if (raise.cost, raise.tokens) == (NanoUsd::default(), 0) {
+        return Err(ApiError::new(
+            "bad_request",
+            "the limit is raised by `cost` or `tokens`, and both are missing or 0",
+        ));
+    }
+    let data_dir = app.state.settings().data_dir.clone();
+    let raised = on_disk(move || {
+        let raised = raise_day_limit(&data_dir, raise).and_then(|()| raised_lately(&data_dir, raise.at));
+        raised.map_err(|error| problem("unavailable", &format!("the limit was not raised: {error}")))
+    });
+    let DayRaise { cost, tokens, .. } = raised.await?;
+    Ok(JsonResponse(RaisedLimit { cost, tokens }))
 }
 
 /// Imports a session. It contains its agent, rules and directory, so only the operator may.
