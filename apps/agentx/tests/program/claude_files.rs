@@ -5,11 +5,20 @@
 
 use std::fs;
 
-use crate::common::Sandbox;
+use crate::common::{Ran, Sandbox};
 
 /// A made-up agent, as its author writes it.
 const REVIEWER: &str = "---\nname: reviewer\ndescription: Use it: after changes\ntools: Read, Bash, NotebookEdit\n\
                         model: inherit\n---\nYou review made-up changes.\n";
+
+/// The tools of an agent that is shown, by name.
+fn tools_of(agent: &Ran) -> Vec<&str> {
+    let mut lines = agent.stdout.lines();
+    let tools = lines.find_map(|line| line.strip_prefix("tools: "));
+    let mut names: Vec<&str> = tools.unwrap_or_default().split(", ").collect();
+    names.sort_unstable();
+    names
+}
 
 #[test]
 fn an_agent_of_the_folder_is_used_once_it_was_trusted_and_until_it_changes() {
@@ -21,9 +30,8 @@ fn an_agent_of_the_folder_is_used_once_it_was_trusted_and_until_it_changes() {
     assert!(shown.stdout.contains("agent reviewer"), "{shown}");
     assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
     let agent = sandbox.run(&["agents", "show", "reviewer"]);
-    for part in ["tools: read, bash", "You review made-up changes."] {
-        assert!(agent.stdout.contains(part), "{part}: {agent}");
-    }
+    assert_eq!(tools_of(&agent), ["bash", "read"], "{agent}");
+    assert!(agent.stdout.contains("You review made-up changes."), "{agent}");
     let checked = sandbox.run(&["agents", "check"]);
     assert_eq!(checked.code, Some(0), "{checked}");
     assert!(checked.stderr.contains("reviewer.md:4:"), "{checked}");
@@ -48,7 +56,7 @@ fn an_agent_of_the_person_needs_no_trust() {
     let sandbox = Sandbox::new().of_a_stranger();
     sandbox.write("home/.claude/agents/reviewer.md", REVIEWER);
     let agent = sandbox.run(&["agents", "show", "reviewer"]);
-    assert!(agent.stdout.contains("tools: read, bash"), "{agent}");
+    assert_eq!(tools_of(&agent), ["bash", "read"], "{agent}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ use crate::source::FileSource;
 const DELEGATING: [&str; 2] = ["Task", "Agent"];
 
 /// Built-in agents of Claude Code, and those that are like them here.
-const BUILT_IN: [(&str, &str); 2] = [("general-purpose", "general"), ("Explore", "explore")];
+const BUILT_IN: &[(&str, &str)] = &[("general-purpose", "general"), ("Explore", "explore")];
 
 /// Translates a file.
 ///
@@ -87,7 +87,7 @@ fn give_tools(agent: &mut TranslatedAgent<'_>, node: &YamlNode) {
 /// Lets the agent delegate to all built-in agents, or to these agents.
 fn delegate(agent: &mut TranslatedAgent<'_>, at: TextPosition, names: Option<&str>) {
     let Some(names) = names else {
-        agent.choices.delegates = BUILT_IN.map(|(_, ours)| ours.to_owned()).into();
+        agent.choices.delegates = BUILT_IN.iter().map(|(_, ours)| (*ours).to_owned()).collect();
         return;
     };
     for name in names.split(',').map(str::trim) {

@@ -180,14 +180,10 @@ fn commands(rules: &[Rule]) -> String {
         )
     };
     // The second rule about a path is about the directory of this name.
-    let is_directory = |rule: &&Rule| rule.path.as_ref().is_none_or(|path| !path.ends_with("/**"));
-    let first = rules.iter().filter(is_directory);
-    let commands: Vec<String> = first.map(command).collect();
-    if commands.is_empty() {
-        rules.iter().map(command).collect::<Vec<_>>().join(", ")
-    } else {
-        commands.join(", ")
-    }
+    let names_directory = |rule: &Rule| rule.path.as_ref().is_some_and(|path| path.ends_with("/**"));
+    let has_others = rules.iter().any(|rule| !names_directory(rule));
+    let named = rules.iter().filter(|rule| !has_others || !names_directory(rule));
+    named.map(command).collect::<Vec<_>>().join(", ")
 }
 
 fn word(effect: RuleEffect) -> &'static str {
