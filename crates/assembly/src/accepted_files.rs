@@ -73,8 +73,8 @@ impl Files for AcceptedFiles<'_> {
     }
 }
 
-/// Reads the disk, and keeps the bytes of one folder's definitions that were read: a person accepts exactly the bytes
-/// that they were shown.
+/// Reads the disk, and keeps the bytes of one folder's definitions that were read: a person accepts exactly
+/// the bytes that they were shown.
 pub(crate) struct RecordedFiles<'a> {
     /// The directories with the folder's definitions.
     pub(crate) below: &'a FolderRoots,

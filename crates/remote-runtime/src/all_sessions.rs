@@ -114,7 +114,7 @@ impl RemoteRuntime {
         self.core().http.json(ask).await
     }
 
-    /// Raises the limit of a day on the server's machine (`limits.day_cost`, `limits.day_tokens`) for 24 hours.
+    /// Raises the limit of a day (`limits.day_cost`, `limits.day_tokens`) of the server for 24 hours.
     ///
     /// # Errors
     /// Returns an error if the server cannot be reached or is older than this request, or if this person is

@@ -83,7 +83,7 @@ impl Chat<'_> {
         })
     }
 
-    /// Runs `/mcp`. Attaches the servers that have come since the chat began, as far as their tools are known.
+    /// Runs `/mcp`. Attaches the servers that have come since the chat began, if their tools are known.
     pub(super) async fn mcp_servers(&mut self) -> Result<String, ChatError> {
         if self.place.remote().is_some() {
             return Ok(REMOTE.to_owned());

@@ -252,8 +252,8 @@ impl<'a> Display<'a> {
         }
     }
 
-    /// Takes the size that the terminal has now: in a burst of sizes, the program hears of each only after the
-    /// terminal has the next one.
+    /// Takes the size that the terminal has now: in a burst of sizes, the program hears of each only when the
+    /// terminal may have the next one.
     pub(super) fn measure(&mut self) {
         let is_raw = matches!(&self.face, ChatInterface::Editor { raw: Some(_), .. });
         if let Some((columns @ 1.., rows @ 1..)) = is_raw.then(crossterm::terminal::size).and_then(Result::ok)
