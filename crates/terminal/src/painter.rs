@@ -98,8 +98,8 @@ impl Painter {
     /// Handles a new size of the terminal. The next frame clears the live rows and paints them again. Rows
     /// above them are not touched, so `long` has to say what the terminal did with rows that are too long.
     ///
-    /// Of several sizes before the next frame only the last one counts: by then, that is the width at which the
-    /// terminal has broken the live rows, which still stand there as they were painted.
+    /// Of several sizes before the next frame only the last one counts: by then, that is the width at which
+    /// the terminal has broken the live rows, which still stand there as they were painted.
     pub fn resize(&mut self, columns: usize, rows: usize, long: LongRows) {
         self.resized = Some(NewSize {
             columns: columns.max(4),
