@@ -19,8 +19,8 @@ pub(crate) struct RunArgs {
     /// Send this picture along, as `@FILE` in the prompt does; may be repeated
     #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub(crate) image: Vec<PathBuf>,
-    /// JSON Schema that the answer must match; standard output is then one JSON document
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
+    /// JSON Schema or type (`string[]`) that the answer must match; standard output is then one JSON document
+    #[arg(long, value_name = "FILE|TYPE", hide_short_help = true)]
     pub(crate) schema: Option<PathBuf>,
     /// Format of standard output
     #[arg(long, value_name = "FORMAT", default_value = "text")]

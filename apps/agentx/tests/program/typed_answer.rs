@@ -45,3 +45,28 @@ fn a_file_that_is_not_a_schema_is_refused_before_a_model_is_asked() {
         assert!(ran.stdout.is_empty() && ran.stderr.contains(file), "{ran}");
     }
 }
+
+#[test]
+fn a_type_holds_the_answer_without_a_file() {
+    let sandbox = sandbox(&[r#"{"n": 3}"#, r#"[{"n": 3}]"#]);
+    let ran = sandbox.run(&["run", "--schema", "{n: integer}[]", "count"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert_eq!(ran.stdout, "[{\"n\":3}]\n", "{ran}");
+}
+
+#[test]
+fn a_type_with_a_mistake_is_refused_before_a_model_is_asked() {
+    let sandbox = sandbox(&["one"]);
+    for (kind, words) in [
+        (
+            "{n: int}",
+            "column 5 has `i`, where one of the types string, number, integer",
+        ),
+        ("strings", "No such file"),
+    ] {
+        let ran = sandbox.run(&["run", "--schema", kind, "count"]);
+        assert_eq!(ran.code, Some(2), "{ran}");
+        assert!(ran.stdout.is_empty() && ran.stderr.contains(words), "{ran}");
+        assert!(ran.stderr.contains("or a type, for example string[]"), "{ran}");
+    }
+}

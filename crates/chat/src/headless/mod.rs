@@ -2,6 +2,7 @@
 //! follows the events to the end of the run. The agent's text goes to standard output or, like all progress,
 //! to standard error.
 
+mod answer_type;
 mod approver;
 mod ending;
 mod facts;

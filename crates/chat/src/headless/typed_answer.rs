@@ -1,5 +1,5 @@
-//! Answers that have to fit a JSON Schema: the schema of a run from a file, and the one document that the run
-//! prints.
+//! Answers that have to fit a JSON Schema: the schema of a run from a file or a type, and the one document
+//! that the run prints.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -8,7 +8,9 @@ use std::sync::Arc;
 use agentx::UserInput;
 use agentx::runtime::{check_answer_schema, read_json_answer};
 use agentx::types::{AnswerSchema, RunStatus};
+use serde_json::Value;
 
+use super::answer_type::schema_of_type;
 use crate::attach::file_for_model;
 use crate::error::ChatError;
 use crate::named_file::open_named;
@@ -29,39 +31,53 @@ pub fn held_to(
     if schema.is_some() && prompt.is_none() {
         return Err(ChatError::usage(
             "--schema needs a prompt",
-            "give one: agentx run --schema FILE \"list the files here\"",
+            "give one: agentx run --schema string[] \"list the files here\"",
         ));
     }
     Ok(prompt.map(|prompt| prompt.answer_schema(schema.map(Arc::new))))
 }
 
-/// Reads the schema of a run's answer from a JSON file. Its content goes to the model, so in a `workspace` of
-/// a stranger a link leads to no file outside of it, and no guarded file is read.
+/// Reads the schema of a run's answer: a type, a schema in JSON, or the name of a file with one. The content
+/// of a file goes to the model, so in a `workspace` of a stranger a link leads to no file outside of it, and
+/// no guarded file is read.
 ///
 /// # Errors
-/// Returns an error if the file may not be sent or cannot be read, is not a regular file, is larger than 1
-/// MiB, or is not a JSON Schema within the bounds of [`check_answer_schema`].
+/// Returns an error if it begins as a type and is none, if the file may not be sent or cannot be read, is not
+/// a regular file or is larger than 1 MiB, or if it is not a JSON Schema within the bounds of
+/// [`check_answer_schema`].
 pub fn read_schema(
-    file: &Path,
+    file_or_type: &Path,
     workspace: &Path,
     is_guarded: impl Fn(&Path) -> bool,
 ) -> Result<AnswerSchema, ChatError> {
     let wrong = |what: String| {
-        let message = format!("--schema {}: {what}", file.display());
+        let message = format!("--schema {}: {what}", file_or_type.display());
         ChatError::usage(
             &message,
-            "give a file with one JSON Schema, for example {\"type\": \"object\"}",
+            "give a file with one JSON Schema, or a type, for example string[] or \"{name: string, age: integer}\"",
         )
     };
-    let text = match file.to_str().filter(|words| words.trim_start().starts_with('{')) {
-        Some(inline) => inline.to_owned(),
-        None => text_of(file, workspace, is_guarded).map_err(wrong)?,
+    let schema = match file_or_type.to_str().and_then(written_out) {
+        Some(schema) => schema,
+        None => text_of(file_or_type, workspace, is_guarded).and_then(|text| from_json(&text)),
     };
-    let schema = serde_json::from_str(&text).map_err(|error| wrong(format!("not JSON: {error}")))?;
-    let schema = AnswerSchema::new(schema);
+    let schema = AnswerSchema::new(schema.map_err(wrong)?);
     check_answer_schema(&schema)
         .map_err(|what| wrong(format!("not a JSON Schema that can be used: {what}")))?;
     Ok(schema)
+}
+
+/// The schema that a text is, in JSON or as a type; `None` if it names a file.
+fn written_out(text: &str) -> Option<Result<Value, String>> {
+    let inside = text.trim_start().strip_prefix('{').map(str::trim_start);
+    if inside.is_some_and(|inside| inside.starts_with(['"', '}'])) {
+        return Some(from_json(text));
+    }
+    schema_of_type(text)
+}
+
+fn from_json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("not JSON: {error}"))
 }
 
 fn text_of(file: &Path, workspace: &Path, is_guarded: impl Fn(&Path) -> bool) -> Result<String, String> {
@@ -130,6 +146,24 @@ mod tests {
         ] {
             let said = read(name);
             assert!(said.contains(words), "{name}: {said}");
+        }
+        // A type is no file, whatever files there are; a path with a directory is one.
+        std::fs::write(place.join("integer"), r#"{"type": "nonsense"}"#).unwrap();
+        for (text, schema) in [
+            ("integer", serde_json::json!({"type": "integer"})),
+            (r#" {"type": "string"}"#, serde_json::json!({"type": "string"})),
+        ] {
+            let read = read_schema(Path::new(text), &place, is_guarded).unwrap();
+            assert_eq!(read.schema, schema, "{text}");
+        }
+        assert!(read("integer").contains("not a JSON Schema that can be used"));
+        for (text, words) in [
+            ("integer[", "not a type"),
+            (r#"{"type""#, "not JSON"),
+            ("integr", "No such file"),
+        ] {
+            let said = read_schema(Path::new(text), &place, is_guarded).unwrap_err();
+            assert!(said.to_string().contains(words), "{said}");
         }
         let device = read_schema(Path::new("/dev/zero"), &place, is_guarded).unwrap_err();
         assert!(device.to_string().contains("is not a regular file"), "{device}");
