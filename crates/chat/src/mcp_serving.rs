@@ -17,21 +17,22 @@ use std::sync::Arc;
 
 use agentx::config::Settings;
 use agentx::mcp::{
-    CallProgress, CallQuestions, ClientAnswer, ClientApprover, ClientLogLevel, ServedCall, ServedDocument,
-    ServedParts, ServedTask, ServedTasks, TaskCall, is_for_clients, serve,
+    AGENT_TOOL, CallProgress, CallQuestions, ClientAnswer, ClientApprover, ClientLogLevel, ServedCall,
+    ServedDocument, ServedParts, ServedTask, ServedTasks, TaskCall, agent_tool, is_for_clients, serve,
+    session_decision, session_question,
 };
 use agentx::runtime::{BoxFuture, CallApprover, Delivery, Runtime, Session, ToolOutcome, UserInput, View};
 use agentx::types::{
-    Access, AgentConfig, EnvironmentEvent, MediaPart, RunId, RuntimeEvent, SessionId, ToolSpec, ToolStatus,
+    AgentConfig, EnvironmentEvent, MediaPart, RunId, RuntimeEvent, SessionId, ToolSpec, ToolStatus,
 };
 use agentx::{CancellationToken, ToolServer};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::io::BufReader;
 
 use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::headless::{RunOutcomeCollector, command_that_allows};
-use crate::mcp_tasks::{AgentTasks, decision, outcome, question};
+use crate::mcp_tasks::{AgentTasks, outcome};
 use crate::models::default_model::no_model;
 use crate::place::Place;
 use crate::place::follow::AnyFollower;
@@ -41,8 +42,6 @@ use crate::sessions::sessions_here::SessionsHere;
 use crate::terminal::console::Console;
 use crate::terminal::signals::Signals;
 
-/// The beginning of the names of tools that are agents.
-const AGENT_TOOL: &str = "agent__";
 /// The beginning of the addresses of sessions.
 const SESSIONS: &str = "agentx://sessions/";
 /// The most sessions that are listed, the latest first.
@@ -313,23 +312,6 @@ fn denied(reason: &str) -> ToolOutcome {
     ToolOutcome::failed(ToolStatus::Denied, format!("Not allowed: {reason}."))
 }
 
-/// An agent of a file as a tool.
-fn agent_tool(name: &str, about: &str) -> ToolSpec {
-    let about = format!("Hands a task to the agent {name} of AgentX, which works on it by itself. {about}");
-    let schema = json!({
-        "type": "object",
-        "properties": {"prompt": {"type": "string", "description": "The task, with all that the agent has to know."}},
-        "required": ["prompt"],
-        "additionalProperties": false,
-    });
-    ToolSpec::new(
-        format!("{AGENT_TOOL}{name}"),
-        about.trim_end(),
-        schema,
-        Access::Run,
-    )
-}
-
 /// The client that waits for an agent.
 struct AgentClient {
     questions: CallQuestions,
@@ -350,10 +332,10 @@ impl AgentClient {
     /// forever.
     async fn answer_questions(&self, session: &Arc<dyn Session>) -> Result<(), ChatError> {
         for asked in session.state().await?.pending_approvals {
-            let answer = self.questions.ask(question(&asked)).await;
+            let answer = self.questions.ask(session_question(&asked)).await;
             let declined = ClientAnswer::Declined;
-            let decided = decision(&asked, answer.as_ref().unwrap_or(&declined));
-            if let Some(decision) = decided.or_else(|| decision(&asked, &declined)) {
+            let decided = session_decision(&asked, answer.as_ref().unwrap_or(&declined));
+            if let Some(decision) = decided.or_else(|| session_decision(&asked, &declined)) {
                 // It may have been settled meanwhile; then there is nothing to decide.
                 let _ = session.approve(decision).await;
             }

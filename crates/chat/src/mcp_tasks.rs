@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 use agentx::config::Settings;
 use agentx::mcp::{
-    ClientAnswer, ClientQuestion, ServedTask, ServedTaskState, approval_question, visible_text,
+    ClientAnswer, ServedTask, ServedTaskState, TASK_KEY, TASK_TTL_MS, TASKS_AT_ONCE, session_decision,
+    session_question,
 };
 use agentx::runtime::{
-    ApprovalInput, BoxFuture, Clock as _, Delivery, LogError, PendingApproval, Runtime, RuntimeError,
-    Session, SessionFold, SessionInfo, SystemClock, ToolOutcome, UserInput, View,
+    BoxFuture, Clock as _, Delivery, LogError, PendingApproval, Runtime, RuntimeError, Session, SessionFold,
+    SessionInfo, SystemClock, ToolOutcome, UserInput, View,
 };
-use agentx::types::{ApprovalDecision, EnvironmentEvent, RunId, RunStatus, SessionId, ToolStatus};
-use serde_json::{Value, json};
+use agentx::types::{EnvironmentEvent, RunId, RunStatus, SessionId, ToolStatus};
 use tokio::sync::Mutex;
 
 use crate::error::ChatError;
@@ -29,15 +29,6 @@ use crate::place::follow::AnyFollower;
 use crate::run_result::RunResult;
 use crate::session_opening::{self, CommandLineOverrides};
 use crate::sessions::sessions_here::SessionsHere;
-
-/// The key of the input with which a task begins.
-const TASK: &str = "mcp-task";
-/// The tasks that run at once; a further one is refused.
-const RUNNING: usize = 16;
-/// For how long a task is answered for: a week.
-const TTL_MS: u64 = 7 * 24 * 60 * 60 * 1000;
-/// The field of a form for an answer in words.
-const ANSWER: &str = "answer";
 
 /// The sessions of tasks that this process runs.
 type OpenTasks = BTreeMap<SessionId, Arc<dyn Session>>;
@@ -81,7 +72,7 @@ impl AgentTasks {
         let session = opening.await?;
         let id = session.id().clone();
         session
-            .send(UserInput::text(prompt).key(Some(TASK.to_owned())))
+            .send(UserInput::text(prompt).key(Some(TASK_KEY.to_owned())))
             .await?;
         open.insert(id.clone(), session);
         let info = self.runtime.info(&id).await?;
@@ -110,7 +101,7 @@ impl AgentTasks {
         let state = if waiting.is_empty() {
             ServedTaskState::Working
         } else {
-            ServedTaskState::Asks(waiting.iter().map(question).collect())
+            ServedTaskState::Asks(waiting.iter().map(session_question).collect())
         };
         Ok(Some(served(&info, state)))
     }
@@ -132,7 +123,7 @@ impl AgentTasks {
         };
         for asked in session.state().await?.pending_approvals {
             let answer = answers.get(asked.tool_call_id.as_str());
-            if let Some(decision) = answer.and_then(|answer| decision(&asked, answer)) {
+            if let Some(decision) = answer.and_then(|answer| session_decision(&asked, answer)) {
                 session.approve(decision).await?;
             }
         }
@@ -218,7 +209,7 @@ impl AgentTasks {
             Ok(info) if self.sessions.has(&info) => info,
             _ => return Ok(None),
         };
-        if SystemClock.now().millis_since(info.created_at) > TTL_MS {
+        if SystemClock.now().millis_since(info.created_at) > TASK_TTL_MS {
             return Ok(None);
         }
         let runtime = self.runtime.clone();
@@ -227,7 +218,7 @@ impl AgentTasks {
             match delivery {
                 Delivery::Environment(fact) => {
                     if let EnvironmentEvent::UserMessage(first) = &fact.event {
-                        let is_task = first.idempotency_key.as_deref() == Some(TASK);
+                        let is_task = first.idempotency_key.as_deref() == Some(TASK_KEY);
                         return Ok(is_task.then(|| (info, RunId::of_input(fact.seq))));
                     }
                 }
@@ -285,7 +276,7 @@ pub(crate) fn outcome(result: RunResult, session: &SessionId) -> ToolOutcome {
 
 /// Makes room for one more task: those whose run is over are closed.
 async fn make_room(open: &mut OpenTasks) -> Result<(), ChatError> {
-    if open.len() < RUNNING {
+    if open.len() < TASKS_AT_ONCE {
         return Ok(());
     }
     let mut over = Vec::new();
@@ -300,10 +291,12 @@ async fn make_room(open: &mut OpenTasks) -> Result<(), ChatError> {
             session.close().await;
         }
     }
-    if open.len() < RUNNING {
+    if open.len() < TASKS_AT_ONCE {
         return Ok(());
     }
-    let why = RuntimeError::Refused(format!("{RUNNING} tasks run already; wait for one, or cancel it"));
+    let why = RuntimeError::Refused(format!(
+        "{TASKS_AT_ONCE} tasks run already; wait for one, or cancel it"
+    ));
     Err(why.into())
 }
 
@@ -312,60 +305,7 @@ fn served(info: &SessionInfo, state: ServedTaskState) -> ServedTask {
         id: info.session_id.to_string(),
         created: info.created_at,
         updated: info.updated_at,
-        ttl_ms: TTL_MS,
+        ttl_ms: TASK_TTL_MS,
         state,
     }
-}
-
-/// The question of a session to its person, as a client shows it.
-pub(crate) fn question(asked: &PendingApproval) -> ClientQuestion {
-    let key = asked.tool_call_id.as_str();
-    let of = |message: String, schema: Value| ClientQuestion {
-        key: key.to_owned(),
-        message: visible_text(&message),
-        schema,
-    };
-    if let Some(form) = &asked.form {
-        let words = asked.input.get("message").and_then(Value::as_str);
-        return of(
-            format!("{}: {}", asked.reason, words.unwrap_or_default()),
-            (**form).clone(),
-        );
-    }
-    if let Some(question) = &asked.question {
-        let choices: Vec<String> = question
-            .choices
-            .iter()
-            .map(|choice| format!("\n- {choice}"))
-            .collect();
-        let schema =
-            json!({"type": "object", "properties": {(ANSWER): {"type": "string"}}, "required": [ANSWER]});
-        return of(format!("{}{}", question.question, choices.concat()), schema);
-    }
-    let shown = approval_question(key, &asked.name, &asked.input, &asked.reason);
-    shown.unwrap_or_else(|| {
-        let message = format!(
-            "The arguments of a call of {} are too long to be shown here; `agentx resume` shows them to a person, who may allow it. Here it can only be declined.",
-            asked.name
-        );
-        of(message, json!({"type": "object", "properties": {}}))
-    })
-}
-
-/// Returns the decision of an answer; `None` if it does not answer the question.
-pub(crate) fn decision(asked: &PendingApproval, answer: &ClientAnswer) -> Option<ApprovalInput> {
-    let decide = |decision| ApprovalInput::new(asked.tool_call_id.clone(), decision);
-    let ClientAnswer::Accepted(content) = answer else {
-        return Some(decide(ApprovalDecision::Deny));
-    };
-    let once = decide(ApprovalDecision::Once);
-    if asked.form.is_some() {
-        return Some(once.note(Some(Value::Object(content.clone()).to_string())));
-    }
-    if asked.question.is_some() {
-        let words = content.get(ANSWER)?.as_str()?;
-        return Some(once.note(Some(words.to_owned()))).filter(|_| !words.trim().is_empty());
-    }
-    // Nobody allows what they did not see.
-    approval_question("", &asked.name, &asked.input, &asked.reason).map(|_| once)
 }

@@ -55,8 +55,9 @@ pub use server_state::McpServerState;
 pub use server_tool::{LeftOutTool, ServerTool};
 pub use servers::McpServers;
 pub use serving::{
-    CallProgress, CallQuestions, ClientAnswer, ClientApprover, ClientLogLevel, ClientQuestion,
+    AGENT_TOOL, CallProgress, CallQuestions, ClientAnswer, ClientApprover, ClientLogLevel, ClientQuestion,
     ClientResponse, HttpAnswer, HttpMessage, McpHttpRequest, McpRequestContext, MirroredHeaders,
     SentArguments, ServedCall, ServedDocument, ServedParts, ServedTask, ServedTaskState, ServedTasks,
-    SuspendedCalls, TaskCall, approval_question, is_askable_session, is_for_clients, serve, visible_text,
+    SuspendedCalls, TASK_KEY, TASK_TTL_MS, TASKS_AT_ONCE, TaskCall, agent_tool, is_askable_session,
+    is_for_clients, serve, session_decision, session_question,
 };

@@ -43,6 +43,26 @@ struct ClientToolRun {
     /// The credential with which its caller opened `/mcp`.
     login: McpTokenLogin,
     stop: CancellationToken,
+    /// Whether it is a task, which outlives the connection.
+    is_task: bool,
+}
+
+impl PersonCalls {
+    fn add(&mut self, login: McpTokenLogin, is_task: bool) -> (u64, CancellationToken) {
+        self.last += 1;
+        let stop = self.stop.child_token();
+        let tool = ClientToolRun {
+            login,
+            stop: stop.clone(),
+            is_task,
+        };
+        self.tools.insert(self.last, tool);
+        (self.last, stop)
+    }
+
+    fn tasks(&self) -> usize {
+        self.tools.values().filter(|tool| tool.is_task).count()
+    }
 }
 
 impl ClientCalls {
@@ -55,15 +75,19 @@ impl ClientCalls {
     /// and what ends it; [`Self::end_tool`] counts it no more.
     pub(crate) fn begin_tool(&self, person: &OwnerId, login: McpTokenLogin) -> (u64, CancellationToken) {
         let mut running = self.lock();
-        let calls = running.entry(person.clone()).or_default();
-        calls.last += 1;
-        let stop = calls.stop.child_token();
-        let tool = ClientToolRun {
-            login,
-            stop: stop.clone(),
-        };
-        calls.tools.insert(calls.last, tool);
-        (calls.last, stop)
+        running.entry(person.clone()).or_default().add(login, false)
+    }
+
+    /// Begins a task of a person, if fewer than `most` run. It is a tool until [`Self::end_tool`].
+    pub(crate) fn begin_task(
+        &self,
+        person: &OwnerId,
+        login: McpTokenLogin,
+        most: usize,
+    ) -> Option<(u64, CancellationToken)> {
+        let mut running = self.lock();
+        let tasks = running.get(person).map_or(0, PersonCalls::tasks);
+        (tasks < most).then(|| running.entry(person.clone()).or_default().add(login, true))
     }
 
     /// Ends a tool that [`Self::begin_tool`] counted.
@@ -184,5 +208,22 @@ mod tests {
         }
         assert!(calls.is_idle() && calls.people().is_empty());
         assert!(!calls.begin(&ann, 0) && calls.is_idle());
+    }
+
+    #[test]
+    fn tasks_of_a_person_are_counted_apart_from_their_calls() {
+        let calls = ClientCalls::default();
+        let (ann, bob) = (OwnerId::new("own_ann"), OwnerId::new("own_bob"));
+        let login = || McpTokenLogin::of_token("tok_1");
+        let (call, _) = calls.begin_tool(&ann, login());
+        let (task, _) = calls.begin_task(&ann, login(), 1).unwrap();
+        assert!(calls.begin_task(&ann, login(), 1).is_none(), "one runs");
+        let (other, _) = calls.begin_task(&bob, login(), 1).unwrap();
+        calls.end_tool(&ann, task);
+        let (again, _) = calls.begin_task(&ann, login(), 1).unwrap();
+        for (person, number) in [(&ann, call), (&ann, again), (&bob, other)] {
+            calls.end_tool(person, number);
+        }
+        assert!(calls.is_idle());
     }
 }

@@ -55,7 +55,12 @@ impl CallApprover for ClientApprover {
 }
 
 /// The question whether a tool may be called; `None` if its arguments are too long to be shown.
-pub fn approval_question(key: &str, what: &str, input: &Value, reason: &str) -> Option<ClientQuestion> {
+pub(super) fn approval_question(
+    key: &str,
+    what: &str,
+    input: &Value,
+    reason: &str,
+) -> Option<ClientQuestion> {
     let input = serde_json::to_string_pretty(input).ok()?;
     if input.len() > SHOWN {
         return None;
@@ -70,7 +75,7 @@ pub fn approval_question(key: &str, what: &str, input: &Value, reason: &str) -> 
 }
 
 /// The text with its invisible characters as escapes, so that the person reads what will run.
-pub fn visible_text(text: &str) -> String {
+pub(super) fn visible_text(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         if c != '\n' && (is_invisible(c) || is_control_or_bidi(c)) {

@@ -21,6 +21,7 @@ mod refusal;
 mod request_context;
 mod requests;
 mod sent_arguments;
+mod served_agents;
 mod subscriptions;
 mod suspended_calls;
 mod tasks;
@@ -33,13 +34,16 @@ use tokio_util::sync::CancellationToken;
 
 use log::LoggedLine;
 
-pub use approvals::{ClientApprover, approval_question, visible_text};
+pub use approvals::ClientApprover;
 pub use connection::serve;
 pub use http_message::{HttpAnswer, HttpMessage, McpHttpRequest, MirroredHeaders};
 pub use log::ClientLogLevel;
 pub use questions::{CallQuestions, ClientAnswer, ClientQuestion, ClientResponse, is_askable_session};
 pub use request_context::McpRequestContext;
 pub use sent_arguments::SentArguments;
+pub use served_agents::{
+    AGENT_TOOL, TASK_KEY, TASK_TTL_MS, TASKS_AT_ONCE, agent_tool, session_decision, session_question,
+};
 pub use suspended_calls::SuspendedCalls;
 pub use tasks::{ServedTask, ServedTaskState, ServedTasks, TaskCall};
 

@@ -1,14 +1,16 @@
 //! The tools and resources of a caller of `/mcp`: the tools that the caller's own agent would have here,
-//! under the same rules, and the caller's sessions as documents.
+//! under the same rules, agents of files, and the caller's sessions as documents.
 //!
-//! A call runs outside any session. If it needs an approval, it is refused, unless the caller is the operator
-//! and their client can be asked: a client answers for the person whose token it has. A member may not allow
-//! their own calls.
+//! A call of a tool that is not an agent runs outside any session. If it needs an approval, it is refused,
+//! unless the caller is the operator and their client can be asked: a client answers for the person whose
+//! token it has. A member may not allow their own calls.
 
 use std::sync::{Arc, OnceLock};
 
 use agentx_history::transcript::{beginning, markdown_while};
-use agentx_mcp::{ClientApprover, ClientLogLevel, ServedCall, ServedDocument, ServedParts, is_for_clients};
+use agentx_mcp::{
+    ClientApprover, ClientLogLevel, ServedCall, ServedDocument, ServedParts, ServedTasks, is_for_clients,
+};
 use agentx_node_runtime::ToolServer;
 use agentx_runtime::{
     BoxFuture, CallApprover, LogError, Runtime as _, RuntimeError, SessionQuery, ToolOutcome,
@@ -63,13 +65,13 @@ fn not_allowed(reason: &str, was_asked: bool) -> ToolOutcome {
 
 /// The tools and sessions of one caller.
 pub(crate) struct CallerParts {
-    state: Arc<ServerState>,
-    caller: Caller,
+    pub(super) state: Arc<ServerState>,
+    pub(super) caller: Caller,
     /// The agent of a new session of the caller: its rules decide about calls.
     agent: AgentConfig,
     log_level: Option<Arc<ClientLogLevel>>,
     /// The credential with which the caller opened `/mcp`.
-    login: McpTokenLogin,
+    pub(super) login: McpTokenLogin,
 }
 
 impl CallerParts {
@@ -92,6 +94,11 @@ impl CallerParts {
             log_level,
             login,
         })
+    }
+
+    /// The tools that mean something outside of a conversation, and belong to this machine.
+    pub(super) fn own_tools(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.agent.tools.iter().filter(|spec| is_for_clients(spec))
     }
 
     /// The tools of the caller, whose calls read what results of their earlier calls named.
@@ -120,8 +127,7 @@ impl CallerParts {
     }
 
     async fn call_tool(&self, mut call: ServedCall, stop: &CancellationToken) -> ToolOutcome {
-        let found = self.agent.tools.iter().find(|spec| spec.name == call.tool);
-        let Some(spec) = found.filter(|spec| is_for_clients(spec)) else {
+        let Some(spec) = self.own_tools().find(|spec| spec.name == call.tool) else {
             return ToolOutcome::failed(ToolStatus::Invalid, format!("There is no tool {:?}.", call.tool));
         };
         let person = &self.caller.person;
@@ -185,7 +191,7 @@ impl CallerParts {
     }
 
     /// Returns why the server stopped a call: its caller is no longer let in, or their money is used up.
-    async fn why_stopped(&self) -> Option<String> {
+    pub(super) async fn why_stopped(&self) -> Option<String> {
         let closed = self.state.auth().closed_mcp(&self.login, self.state.now_ms());
         if let Some(why) = closed {
             return Some(why.to_owned());
@@ -245,8 +251,11 @@ impl CallerParts {
 
 impl ServedParts for CallerParts {
     fn tools(&self) -> BoxFuture<'_, Vec<ToolSpec>> {
-        let tools = self.agent.tools.iter().filter(|spec| is_for_clients(spec));
-        Box::pin(std::future::ready(tools.cloned().collect()))
+        Box::pin(async {
+            let mut tools: Vec<ToolSpec> = self.own_tools().cloned().collect();
+            tools.extend(self.agent_tools().await);
+            tools
+        })
     }
 
     fn output_schema(&self, tool: &ToolSpec) -> Option<Value> {
@@ -256,7 +265,11 @@ impl ServedParts for CallerParts {
     fn call(&self, call: ServedCall) -> BoxFuture<'_, ToolOutcome> {
         Box::pin(async move {
             let running = RunningToolCall::begin(&self.state, &self.caller.person, &self.login);
-            let outcome = self.call_tool(call, running.stop()).await;
+            let agent = self.agent_of(&call.tool).map(str::to_owned);
+            let outcome = match agent {
+                Some(agent) => self.ask_agent(&agent, call, running.stop()).await,
+                None => self.call_tool(call, running.stop()).await,
+            };
             running.end().await;
             outcome
         })
@@ -293,6 +306,10 @@ impl ServedParts for CallerParts {
 
     fn linked_file<'a>(&'a self, address: &'a str) -> BoxFuture<'a, Result<Option<MediaPart>, String>> {
         Box::pin(async move { self.tool_server().blob(address).await })
+    }
+
+    fn as_tasks(&self) -> Option<&dyn ServedTasks> {
+        Some(self)
     }
 }
 

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use agentx_mcp::TASKS_AT_ONCE;
 use agentx_node_runtime::ToolServer;
 use agentx_types::OwnerId;
 use tokio_util::sync::CancellationToken;
@@ -69,6 +70,23 @@ impl RunningToolCall {
             number,
             stop,
         }
+    }
+
+    /// Begins a task of a person to whom `login` opened `/mcp`; `None` if as many of theirs run as may.
+    pub(crate) fn begin_task(
+        state: &Arc<ServerState>,
+        person: &OwnerId,
+        login: &McpTokenLogin,
+    ) -> Option<Self> {
+        let begun = state
+            .client_calls
+            .begin_task(person, login.clone(), TASKS_AT_ONCE);
+        begun.map(|(number, stop)| Self {
+            state: state.clone(),
+            person: person.clone(),
+            number,
+            stop,
+        })
     }
 
     /// Fires when the tool has to stop: the money of its person is used up, or they are no longer let in.

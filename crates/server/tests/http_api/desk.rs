@@ -5,7 +5,7 @@ use std::sync::Arc;
 use agentx_config::{FolderTrust, Quotas, Settings};
 use agentx_identity::{AuthChallenge, Keyring, SecretKey, Trusted, TrustedAs, owner_of, sign_challenge};
 use agentx_node_runtime::{KeptBytes, NodeParts, NodeRuntime};
-use agentx_runtime::Tool;
+use agentx_runtime::{Agents, NoAgents, Tool};
 use agentx_server::channel::ConnectionChannel;
 use agentx_server::{Caller, Server, ServerLimits, ServerOptions, ServerState, bind, http};
 use agentx_types::wire::{WheelFrame, WheelWish};
@@ -176,7 +176,13 @@ impl Desk {
 
     /// A server with other settings.
     pub(crate) async fn set(options: ServerOptions, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::at(tempfile::tempdir().unwrap(), options, Vec::new(), change).await
+        let directory = tempfile::tempdir().unwrap();
+        Self::at(directory, options, (Vec::new(), Arc::new(NoAgents)), change).await
+    }
+
+    /// A server whose files describe these agents.
+    pub(crate) async fn with_agents(agents: Arc<dyn Agents>, change: impl FnOnce(&mut Settings)) -> Self {
+        Self::at(tempfile::tempdir().unwrap(), wide(), (Vec::new(), agents), change).await
     }
 
     /// A server with other quotas.
@@ -186,20 +192,21 @@ impl Desk {
 
     /// Returns a server with an additional tool.
     pub(crate) async fn with_tool(tool: Arc<dyn Tool>, change: impl FnOnce(&mut Settings)) -> Self {
-        Self::at(tempfile::tempdir().unwrap(), wide(), vec![tool], change).await
+        let parts = (vec![tool], Arc::new(NoAgents) as Arc<dyn Agents>);
+        Self::at(tempfile::tempdir().unwrap(), wide(), parts, change).await
     }
 
     /// A server whose folder has this `AGENTS.md`.
     pub(crate) async fn with_instructions(text: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("AGENTS.md"), text).unwrap();
-        Self::at(directory, wide(), Vec::new(), |_| {}).await
+        Self::at(directory, wide(), (Vec::new(), Arc::new(NoAgents)), |_| {}).await
     }
 
     async fn at(
         directory: tempfile::TempDir,
         options: ServerOptions,
-        tools: Vec<Arc<dyn Tool>>,
+        (tools, agents): (Vec<Arc<dyn Tool>>, Arc<dyn Agents>),
         change: impl FnOnce(&mut Settings),
     ) -> Self {
         let mut settings = crate::support::settings(directory.path());
@@ -227,7 +234,8 @@ impl Desk {
         for tool in tools {
             parts.tools.register(tool).unwrap();
         }
-        let runtime = Arc::new(NodeRuntime::new(parts).with_kept_bytes(kept_bytes_in(directory.path())));
+        let runtime = NodeRuntime::new(parts).with_kept_bytes(kept_bytes_in(directory.path()));
+        let runtime = Arc::new(runtime.with_agents(agents));
         let server = bind(runtime, &settings, keyring, options).await.unwrap();
         let state = server.state().clone();
         let mut desk = Self {

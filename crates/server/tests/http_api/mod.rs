@@ -15,6 +15,7 @@ mod foreign;
 mod lists;
 mod lost;
 mod mcp;
+mod mcp_agents;
 mod mcp_headers;
 mod mcp_offers;
 mod mcp_tokens;

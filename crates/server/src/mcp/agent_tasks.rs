@@ -1,0 +1,282 @@
+//! Agents of files as tasks of `/mcp`. A task is a session of the caller whose first input has a special key,
+//! and has the id of that session. All that is known of it is in the session's log, so another connection and
+//! a restarted server answer for it, too.
+//!
+//! A task ends with the token that began it, as calls do. A restarted server continues it as any session.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agentx_mcp::{
+    ClientAnswer, ServedTask, ServedTaskState, ServedTasks, TASK_KEY, TASK_TTL_MS, TASKS_AT_ONCE, TaskCall,
+    session_decision, session_question,
+};
+use agentx_runtime::{
+    BoxFuture, Delivery, LogError, Runtime as _, RuntimeError, SessionInfo, SessionState, View,
+};
+use agentx_types::wire::InterruptFrame;
+use agentx_types::{EnvironmentEvent, OwnerId, RunId, RunStatus, SessionId};
+use serde_json::Value;
+
+use crate::auth::mcp_tokens::McpTokenLogin;
+use crate::mcp::agents::{BegunRun, halt, words};
+use crate::mcp::client_run::{ClientRun, ClientRunStep, RunEnd};
+use crate::mcp::parts::CallerParts;
+use crate::mcp::running_call::RunningToolCall;
+use crate::state::{ServerState, SessionAccess};
+
+/// A task, and the run that it is.
+struct FoundTask {
+    access: SessionAccess,
+    info: SessionInfo,
+    run: RunId,
+}
+
+/// A task that runs in this process: it counts as a tool of its person until its run is over, and is stopped
+/// when its person is no longer let in.
+struct TaskGuard {
+    state: Arc<ServerState>,
+    person: OwnerId,
+    login: McpTokenLogin,
+    running: RunningToolCall,
+}
+
+impl TaskGuard {
+    async fn watch(self, begun: BegunRun) {
+        let Self {
+            state,
+            person,
+            login,
+            mut running,
+        } = self;
+        let BegunRun { session, input } = begun;
+        let mut run = ClientRun::new(state.clone(), session.clone(), input);
+        loop {
+            tokio::select! {
+                step = run.next() => match step {
+                    Ok(ClientRunStep::Event(_)) => {}
+                    Ok(ClientRunStep::Ended(_)) | Err(_) => break,
+                },
+                () = running.stop().cancelled() => {
+                    if let Some(why) = state.auth().closed_mcp(&login, state.now_ms()) {
+                        halt(&state, &session, why).await;
+                        break;
+                    }
+                    // Their money is used up: that ends the run of the session unless it waits for a person.
+                    drop(running);
+                    match RunningToolCall::begin_task(&state, &person, &login) {
+                        Some(again) => running = again,
+                        None => return,
+                    }
+                }
+                () = state.shutdown().cancelled() => break,
+            }
+        }
+        running.end().await;
+    }
+}
+
+impl ServedTasks for CallerParts {
+    fn begin(&self, call: TaskCall) -> BoxFuture<'_, Result<Option<ServedTask>, String>> {
+        Box::pin(async move { self.begin_task(&call).await.map_err(|error| words(&error)) })
+    }
+
+    fn task<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<Option<ServedTask>, String>> {
+        Box::pin(async move { self.shown_task(id).await.map_err(|error| words(&error)) })
+    }
+
+    fn answer<'a>(
+        &'a self,
+        id: &'a str,
+        answers: BTreeMap<String, ClientAnswer>,
+    ) -> BoxFuture<'a, Result<bool, String>> {
+        Box::pin(async move {
+            let answered = self.answer_task(id, &answers).await;
+            answered.map_err(|error| words(&error))
+        })
+    }
+
+    fn cancel<'a>(&'a self, id: &'a str) -> BoxFuture<'a, Result<bool, String>> {
+        Box::pin(async move {
+            let cancelled = self.cancel_task(id).await;
+            cancelled.map_err(|error| words(&error))
+        })
+    }
+}
+
+impl CallerParts {
+    async fn begin_task(&self, call: &TaskCall) -> Result<Option<ServedTask>, RuntimeError> {
+        let prompt = call.arguments.get("prompt").and_then(Value::as_str);
+        // An invalid call gets its error without a task.
+        let (Some(agent), Some(prompt)) = (self.agent_of(&call.tool), prompt) else {
+            return Ok(None);
+        };
+        let (state, person) = (&self.state, &self.caller.person);
+        let Some(running) = RunningToolCall::begin_task(state, person, &self.login) else {
+            let why = format!("{TASKS_AT_ONCE} of your tasks run already; wait for one, or cancel it");
+            return Err(RuntimeError::Refused(why));
+        };
+        // The operator and the approvers are asked about calls of members, whatever the client shows.
+        let asked = call.can_be_asked || !self.caller.operator;
+        let begun = match self.begin_agent(agent, prompt, asked, Some(TASK_KEY)).await {
+            Ok(begun) => begun,
+            Err(error) => {
+                running.end().await;
+                return Err(error);
+            }
+        };
+        let session = begun.session.clone();
+        let guard = TaskGuard {
+            state: state.clone(),
+            person: person.clone(),
+            login: self.login.clone(),
+            running,
+        };
+        tokio::spawn(guard.watch(begun));
+        let info = state.runtime_of(person).info(&session).await?;
+        Ok(Some(served(&info, ServedTaskState::Working)))
+    }
+
+    /// Returns a task with its state; `None` if the caller has none with this id.
+    async fn shown_task(&self, id: &str) -> Result<Option<ServedTask>, RuntimeError> {
+        let Some(found) = self.found_task(id).await? else {
+            return Ok(None);
+        };
+        let state = self.state_of(&found).await?;
+        Ok(Some(served(&found.info, state)))
+    }
+
+    /// Finds a task of the caller; `None` if the caller has none with this id.
+    async fn found_task(&self, id: &str) -> Result<Option<FoundTask>, RuntimeError> {
+        let id = SessionId::new(id);
+        let access = match self.state.access(&self.caller, &id).await {
+            Ok(access) if access.owner == self.caller.person => access,
+            Ok(_) | Err(RuntimeError::Log(LogError::NotFound(_))) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let info = access.runtime.info(&id).await?;
+        if self.state.now().millis_since(info.created_at) > TASK_TTL_MS {
+            return Ok(None);
+        }
+        let _turn = self.state.history_turns().take(&self.caller.line).await;
+        let mut facts = access.runtime.watch(&id, 0, View::Environment, false).await?;
+        while let Some(delivery) = facts.next().await {
+            let Delivery::Environment(fact) = delivery else {
+                continue;
+            };
+            if let EnvironmentEvent::UserMessage(first) = &fact.event {
+                let is_task = first.idempotency_key.as_deref() == Some(TASK_KEY);
+                let run = RunId::of_input(fact.seq);
+                return Ok(is_task.then_some(FoundTask { access, info, run }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Returns the state of a task. If no process runs it and its run is not over, it continues.
+    async fn state_of(&self, task: &FoundTask) -> Result<ServedTaskState, RuntimeError> {
+        let is_final = task.info.status.is_some_and(RunStatus::is_final);
+        if is_final && let Some(state) = self.end_of(task).await? {
+            return Ok(state);
+        }
+        if !self.resume_unfinished(task).await? {
+            let end = self.end_of(task).await?;
+            return Ok(end.unwrap_or(ServedTaskState::Working));
+        }
+        let questions = self.questions_of(&task.info.session_id).await?;
+        let theirs = questions.iter().filter(|(_, is_theirs)| *is_theirs);
+        let asked: Vec<_> = theirs.map(|(asked, _)| session_question(asked)).collect();
+        Ok(if asked.is_empty() {
+            ServedTaskState::Working
+        } else {
+            ServedTaskState::Asks(asked)
+        })
+    }
+
+    /// Returns whether the run of a task is not over; if no process runs it, it continues here.
+    async fn resume_unfinished(&self, task: &FoundTask) -> Result<bool, RuntimeError> {
+        let id = &task.info.session_id;
+        let is_live = |now: &SessionState| {
+            let run = now.run.as_ref();
+            run.is_some_and(|run| run.run_id == task.run && !run.status.is_final())
+        };
+        let room = self.state.rooms().find(id).await;
+        if let Some(open) = room.as_ref().and_then(|room| room.session()) {
+            return Ok(is_live(&open.state().await?));
+        }
+        let is_live = is_live(&task.access.runtime.state(id).await?);
+        if is_live {
+            self.state.enter(&task.access, id).await?;
+        }
+        Ok(is_live)
+    }
+
+    /// Returns how the run of a task ended according to its log; `None` if it did not.
+    async fn end_of(&self, task: &FoundTask) -> Result<Option<ServedTaskState>, RuntimeError> {
+        let id = &task.info.session_id;
+        let _turn = self.state.history_turns().take(&self.caller.line).await;
+        let mut events = task.access.runtime.watch(id, 0, View::Runtime, false).await?;
+        let mut end = RunEnd::default();
+        while let Some(delivery) = events.next().await {
+            let Delivery::Runtime(event) = delivery else {
+                continue;
+            };
+            if end.add(&task.run, &event) {
+                return Ok(Some(if end.is_stopped() {
+                    ServedTaskState::Cancelled
+                } else {
+                    ServedTaskState::Ended(end.outcome(id))
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Gives answers to questions of a task; returns whether there is such a task.
+    async fn answer_task(
+        &self,
+        id: &str,
+        answers: &BTreeMap<String, ClientAnswer>,
+    ) -> Result<bool, RuntimeError> {
+        let Some(task) = self.found_task(id).await? else {
+            return Ok(false);
+        };
+        if !self.resume_unfinished(&task).await? {
+            return Ok(true);
+        }
+        for (asked, is_theirs) in self.questions_of(&task.info.session_id).await? {
+            let answer = answers.get(asked.tool_call_id.as_str()).filter(|_| is_theirs);
+            if let Some(decision) = answer.and_then(|answer| session_decision(&asked, answer)) {
+                self.decide(&task.info.session_id, decision).await?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Stops a task; returns whether there is such a task.
+    async fn cancel_task(&self, id: &str) -> Result<bool, RuntimeError> {
+        let Some(task) = self.found_task(id).await? else {
+            return Ok(false);
+        };
+        if self.resume_unfinished(&task).await? {
+            let frame = InterruptFrame {
+                session_id: task.info.session_id,
+                reason: Some("the client cancelled the task".to_owned()),
+                wheel_epoch: None,
+                idempotency_key: None,
+            };
+            self.state.interrupt(&self.caller, frame).await?;
+        }
+        Ok(true)
+    }
+}
+
+fn served(info: &SessionInfo, state: ServedTaskState) -> ServedTask {
+    ServedTask {
+        id: info.session_id.to_string(),
+        created: info.created_at,
+        updated: info.updated_at,
+        ttl_ms: TASK_TTL_MS,
+        state,
+    }
+}
