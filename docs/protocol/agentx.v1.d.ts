@@ -1298,7 +1298,7 @@ export interface ModelSpec {
 }
 
 /** The wire protocol of a model. */
-export type Api = "anthropic" | "openai-chat" | "openai-responses" | "gemini" | "gemini-interactions" | "bedrock" | "vertex-anthropic" | "scripted" | "unknown";
+export type Api = "anthropic" | "openai-chat" | "openai-responses" | "gemini" | "gemini-interactions" | "bedrock" | "bedrock-converse" | "vertex-anthropic" | "scripted" | "unknown";
 
 /** A kind of input besides text. */
 export type InputMedium = "image" | "audio" | "file";

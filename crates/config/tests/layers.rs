@@ -425,7 +425,7 @@ fn all_mistakes_are_said_at_once_with_place_and_nearest_word() {
 /home/config.yaml:10:5: `rules`: expected a rule such as `{effect: ask, tool: bash}`, found text
 /home/config.yaml:11:5: `rules`: a rule needs `effect` and `tool`
 /home/config.yaml:12:1: unknown key `max_tokens`; did you mean `limits.max_tokens`?
-/home/config.yaml:14:15: `providers.mine.api`: expected one of anthropic, openai-chat, openai-responses, gemini, gemini-interactions, bedrock, vertex-anthropic, found \"anthropik\"; did you mean `anthropic`?
+/home/config.yaml:14:15: `providers.mine.api`: expected one of anthropic, openai-chat, openai-responses, gemini, gemini-interactions, bedrock, bedrock-converse, vertex-anthropic, found \"anthropik\"; did you mean `anthropic`?
 /home/config.yaml:15:8: `tools`: expected keys such as `enabled`, `disabled`, `timeout`, found a list
 /home/config.yaml:16:16: `system_prompt`: expected text, found a list
 AGENTX_APPROVAL: expected one of ask, accept-edits, auto, deny, found \"yes\"

@@ -6,7 +6,7 @@
 //! | Responses, Chat Completions | `text.format`, `response_format` | objects; `strict` if [`schema_rules`] allow it |
 //! | Anthropic | `output_config.format` | objects that [`schema_rules`] allow |
 //! | Gemini | `responseJsonSchema` | any; up to 2.5 not beside tools (<https://github.com/symfony/ai/issues/803>) |
-//! | Interactions | – | |
+//! | Interactions, Converse | – | |
 //!
 //! A schema that is still refused is sent in the next weaker form for the rest of the run: `strict`, the mode
 //! of the API, written instruction ([`RequestPart::StrictSchema`], [`RequestPart::AnswerSchema`]).
@@ -93,7 +93,7 @@ fn takes(request: &ModelRequest, schema: &Value) -> bool {
             is_object(schema) && schema_rules::fits_anthropic(schema)
         }
         Api::Gemini => request.tools.is_empty() || !is_up_to_2_5(&request.model.id),
-        Api::GeminiInteractions | Api::Scripted | Api::Unknown => false,
+        Api::GeminiInteractions | Api::BedrockConverse | Api::Scripted | Api::Unknown => false,
     }
 }
 

@@ -27,6 +27,7 @@ mod answer_schema;
 pub mod anthropic;
 pub mod base64;
 pub mod bedrock;
+pub mod bedrock_converse;
 pub mod catalog;
 mod cloud;
 mod emitter;

@@ -9,7 +9,9 @@ use agentx_types::{Api, BlobId, ContentPart, InputMedium, MediaPart, Message, Mo
 use crate::media::{BlobSource, NoBlobs};
 use crate::pictures::Pictures;
 use crate::wire_options::WireOptions;
-use crate::{answer_schema, anthropic, gemini, gemini_interactions, openai_chat, openai_responses};
+use crate::{
+    answer_schema, anthropic, bedrock_converse, gemini, gemini_interactions, openai_chat, openai_responses,
+};
 
 /// Blobs as a model may be shown them.
 struct ForModel<'a> {
@@ -73,6 +75,7 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
         Api::Anthropic | Api::Bedrock | Api::VertexAnthropic => {
             anthropic::build(request, &options.anthropic, &blobs)
         }
+        Api::BedrockConverse => bedrock_converse::build(request, &blobs),
         Api::OpenaiResponses => openai_responses::build(request, &options.chat, &blobs),
         Api::Gemini => gemini::build(request, options, &blobs),
         Api::GeminiInteractions => gemini_interactions::build(request, options, &blobs),
@@ -133,6 +136,7 @@ pub fn header(request: &ModelRequest, options: &WireOptions) -> Option<(&'static
         Api::Anthropic | Api::VertexAnthropic => anthropic::beta(request, &options.anthropic),
         // Its body names them.
         Api::Bedrock
+        | Api::BedrockConverse
         | Api::OpenaiChat
         | Api::OpenaiResponses
         | Api::Gemini

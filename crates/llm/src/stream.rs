@@ -5,7 +5,9 @@ use agentx_types::{Api, EnvironmentEvent};
 use crate::event_stream::{EventAnswer, EventStream};
 use crate::stream_context::StreamContext;
 use crate::stream_error::StreamError;
-use crate::{anthropic, bedrock, gemini, gemini_interactions, openai_chat, openai_responses, sse};
+use crate::{
+    anthropic, bedrock, bedrock_converse, gemini, gemini_interactions, openai_chat, openai_responses, sse,
+};
 
 /// Decodes the stream of one answer.
 ///
@@ -39,6 +41,7 @@ enum ApiDecoder {
     Gemini(Box<EventStream<gemini::GeminiState>>),
     GeminiInteractions(Box<EventStream<gemini_interactions::InteractionState>>),
     Bedrock(Box<bedrock::BedrockDecoder>),
+    BedrockConverse(Box<bedrock_converse::ConverseDecoder>),
 }
 
 /// Evaluates an expression with the decoder of the API, which has the same methods for all of them.
@@ -51,6 +54,7 @@ macro_rules! with_decoder {
             ApiDecoder::Gemini($decoder) => $does,
             ApiDecoder::GeminiInteractions($decoder) => $does,
             ApiDecoder::Bedrock($decoder) => $does,
+            ApiDecoder::BedrockConverse($decoder) => $does,
         }
     };
     (mut $self:ident, $decoder:ident => $does:expr) => {
@@ -61,6 +65,7 @@ macro_rules! with_decoder {
             ApiDecoder::Gemini($decoder) => $does,
             ApiDecoder::GeminiInteractions($decoder) => $does,
             ApiDecoder::Bedrock($decoder) => $does,
+            ApiDecoder::BedrockConverse($decoder) => $does,
         }
     };
 }
@@ -74,6 +79,9 @@ impl StreamDecoder {
                 ApiDecoder::Anthropic(boxed(anthropic::MessageState::new(context)))
             }
             Api::Bedrock => ApiDecoder::Bedrock(Box::new(bedrock::BedrockDecoder::new(context))),
+            Api::BedrockConverse => {
+                ApiDecoder::BedrockConverse(Box::new(bedrock_converse::ConverseDecoder::new(context)))
+            }
             Api::OpenaiResponses => {
                 ApiDecoder::OpenaiResponses(boxed(openai_responses::ResponseState::new(context)))
             }
@@ -140,13 +148,14 @@ pub fn decode_body(
     out: &mut Vec<EnvironmentEvent>,
 ) -> Result<(), StreamError> {
     let body = body.strip_prefix(sse::BOM).unwrap_or(body);
-    if api != Api::Bedrock && is_event_stream(body) {
+    if !api.is_at_bedrock() && is_event_stream(body) {
         let mut decoder = StreamDecoder::new(api, context);
         decoder.push(body, out)?;
         return decoder.finish(out);
     }
     match api {
         Api::Anthropic | Api::Bedrock | Api::VertexAnthropic => anthropic::decode_body(context, body, out),
+        Api::BedrockConverse => bedrock_converse::decode_body(context, body, out),
         Api::OpenaiResponses => openai_responses::decode_body(context, body, out),
         Api::Gemini => gemini::decode_body(context, body, out),
         Api::GeminiInteractions => gemini_interactions::decode_body(context, body, out),

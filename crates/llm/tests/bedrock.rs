@@ -138,41 +138,14 @@ fn a_cut_answer_is_truncated() {
     decoder.push(&stream()[..40], &mut events).unwrap();
     assert_eq!(decoder.finish(&mut events), Err(StreamError::Truncated));
 }
+
 /// A frame with one event of the Messages API.
 fn chunk(event: &str) -> Vec<u8> {
     let payload = format!(
         r#"{{"bytes":"{}","p":"abc"}}"#,
         agentx_llm::base64::encode(event.as_bytes())
     );
-    let mut headers = Vec::new();
-    for (name, value) in [(":event-type", "chunk"), (":message-type", "event")] {
-        headers.push(name.len() as u8);
-        headers.extend_from_slice(name.as_bytes());
-        headers.extend_from_slice(&[7, 0, value.len() as u8]);
-        headers.extend_from_slice(value.as_bytes());
-    }
-    let total = (headers.len() + payload.len() + 16) as u32;
-    let mut frame = total.to_be_bytes().to_vec();
-    frame.extend_from_slice(&(headers.len() as u32).to_be_bytes());
-    frame.extend_from_slice(&crc32(&frame).to_be_bytes());
-    frame.extend_from_slice(&headers);
-    frame.extend_from_slice(payload.as_bytes());
-    let checksum = crc32(&frame);
-    frame.extend_from_slice(&checksum.to_be_bytes());
-    frame
-}
-
-fn crc32(bytes: &[u8]) -> u32 {
-    let step = |crc: u32| {
-        if crc & 1 == 1 {
-            (crc >> 1) ^ 0xedb8_8320
-        } else {
-            crc >> 1
-        }
-    };
-    !bytes.iter().fold(u32::MAX, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| step(crc))
-    })
+    common::frames::event("chunk", &payload)
 }
 
 /// Nobody has published a recording of Anthropic's models at Bedrock, so those of Anthropic itself are put

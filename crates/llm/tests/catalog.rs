@@ -81,7 +81,7 @@ fn environment_variables_are_the_known_ones() {
         };
         let key = match &*provider.name {
             // Amazon's and Google's own programs have their names.
-            "bedrock" => Some("AWS_BEARER_TOKEN_BEDROCK".to_owned()),
+            "bedrock" | "bedrock-converse" => Some("AWS_BEARER_TOKEN_BEDROCK".to_owned()),
             "vertex-anthropic" => Some("VERTEX_ACCESS_TOKEN".to_owned()),
             _ => provider.needs_key.then(|| format!("{prefix}_API_KEY")),
         };

@@ -12,6 +12,7 @@ mod bedrock;
 mod beginnings;
 mod catalog;
 mod claude_rules;
+mod converse;
 mod delivery;
 mod errors;
 mod gateways;

@@ -23,6 +23,8 @@ pub enum Api {
     GeminiInteractions,
     /// Anthropic Messages in the frames of Amazon Bedrock (`InvokeModelWithResponseStream`).
     Bedrock,
+    /// Amazon Bedrock's Converse (`ConverseStream`), for models of all vendors.
+    BedrockConverse,
     /// Anthropic Messages at Vertex AI (`streamRawPredict`).
     VertexAnthropic,
     /// The built-in scripted environment: no network, no model.
@@ -41,10 +43,16 @@ impl Api {
             Self::Gemini => "gemini",
             Self::GeminiInteractions => "gemini-interactions",
             Self::Bedrock => "bedrock",
+            Self::BedrockConverse => "bedrock-converse",
             Self::VertexAnthropic => "vertex-anthropic",
             Self::Scripted => "scripted",
             Self::Unknown => "unknown",
         }
+    }
+
+    /// Returns whether the server is Amazon Bedrock.
+    pub fn is_at_bedrock(self) -> bool {
+        matches!(self, Self::Bedrock | Self::BedrockConverse)
     }
 
     /// Returns whether requests and answers have the form of Anthropic Messages, regardless of the server.

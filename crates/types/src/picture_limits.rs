@@ -37,6 +37,15 @@ impl PictureLimits {
             // 20 MB a request:
             // <https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages-request-response.html>.
             Api::Bedrock => Self::of_claude(model, 16 << 20),
+            // 20 pictures of 3.75 MB, which are 5 MB of base64, and 8,000 pixels a side:
+            // <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html>.
+            Api::BedrockConverse => Self {
+                side: 8_000,
+                bytes: 5 << 20,
+                all_bytes: 16 << 20,
+                count: 20,
+                many: usize::MAX,
+            },
             Api::VertexAnthropic => Self::of_claude(model, 20 << 20),
             _ => CHAT,
         }

@@ -34,8 +34,9 @@ pub fn check(data: &[u8]) {
         Api::Gemini,
         Api::GeminiInteractions,
         Api::Bedrock,
+        Api::BedrockConverse,
     ];
-    let api = apis[usize::from(api % 6)];
+    let api = apis[usize::from(api % 7)];
     let whole = answer([bytes], api);
     assert_eq!(answer(cuts.iter().copied(), api), whole, "cut");
     assert_eq!(answer(each(), api), whole, "a byte at a time");

@@ -32,4 +32,6 @@ pub(crate) enum ApiArg {
     GeminiInteractions,
     /// Anthropic Messages in the frames of Amazon Bedrock
     Bedrock,
+    /// Amazon Bedrock's Converse
+    BedrockConverse,
 }

@@ -24,6 +24,7 @@ pub(crate) fn run(command: &DebugCommand, console: &mut Console) -> Result<Exit,
         ApiArg::Gemini => Api::Gemini,
         ApiArg::GeminiInteractions => Api::GeminiInteractions,
         ApiArg::Bedrock => Api::Bedrock,
+        ApiArg::BedrockConverse => Api::BedrockConverse,
     };
     decode(api, &read(file)?, console)
 }

@@ -335,7 +335,7 @@ export interface components {
             name?: string | null;
         };
         /** @description The wire protocol of a model. */
-        Api: "anthropic" | "openai-chat" | "openai-responses" | "gemini" | "gemini-interactions" | "bedrock" | "vertex-anthropic" | "scripted" | "unknown";
+        Api: "anthropic" | "openai-chat" | "openai-responses" | "gemini" | "gemini-interactions" | "bedrock" | "bedrock-converse" | "vertex-anthropic" | "scripted" | "unknown";
         /** @description Prices of a model in nano-dollars per token (dollars per million tokens × 1,000). */
         Prices: {
             /**

@@ -62,6 +62,7 @@ pub const APIS: &[&str] = &[
     "gemini",
     "gemini-interactions",
     "bedrock",
+    "bedrock-converse",
     "vertex-anthropic",
 ];
 

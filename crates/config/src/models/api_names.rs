@@ -10,6 +10,7 @@ pub(crate) fn api_called(word: &str) -> Api {
         "gemini" => Api::Gemini,
         "gemini-interactions" => Api::GeminiInteractions,
         "bedrock" => Api::Bedrock,
+        "bedrock-converse" => Api::BedrockConverse,
         "vertex-anthropic" => Api::VertexAnthropic,
         _ => Api::OpenaiChat,
     }

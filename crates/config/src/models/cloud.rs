@@ -95,18 +95,18 @@ impl<'a> Clouds<'a> {
         let api = api.or_else(|| Some(entry?.api))?;
         let region = self.region(api, name);
         let is_wrong =
-            |region: &String| !is_name(region) || (api == Api::Bedrock && !bedrock::is_region(region));
+            |region: &String| !is_name(region) || (api.is_at_bedrock() && !bedrock::is_region(region));
         if let Some(wrong) = region.as_ref().filter(|region| is_wrong(region)) {
             if let Some(origin) = self.get.merged.origin(&path("region")) {
                 let what = format!("{wrong:?} is not a region, such as `us-east-1`");
                 mistakes.push(mistake(origin, "region", what, None));
             }
             // A call says so. A wrong variable must not stop a program that asks another provider.
-            return (api == Api::Bedrock || self.project(name).is_some())
+            return (api.is_at_bedrock() || self.project(name).is_some())
                 .then(|| format!("{wrong:?} is not a region"));
         }
         match api {
-            Api::Bedrock => Some(bedrock::base_url(&region?)),
+            Api::Bedrock | Api::BedrockConverse => Some(bedrock::base_url(&region?)),
             _ if is_vertex(api, entry) && set(self.lookup, "VERTEX_API_KEY").is_none() => {
                 let project = self.project(name).filter(|project| is_name(project))?;
                 Some(vertex_base_url(
@@ -121,7 +121,7 @@ impl<'a> Clouds<'a> {
 
     /// Returns the credentials for a provider; `None` if it takes none, or there are none.
     pub(crate) fn of(&self, entry: &ProviderEntry) -> Option<CloudSettings> {
-        let (credentials, source) = if entry.api == Api::Bedrock {
+        let (credentials, source) = if entry.api.is_at_bedrock() {
             let (credentials, source) = aws_credentials(self.lookup)?;
             (credentials.map(CloudCredentials::Aws), source)
         } else if is_vertex(entry.api, Some(entry)) {
@@ -143,13 +143,13 @@ impl<'a> Clouds<'a> {
     fn region(&self, api: Api, name: &str) -> Option<String> {
         let path = SettingPath::dotted("providers").child(name).child("region");
         let variables = match api {
-            Api::Bedrock => ["AWS_REGION", "AWS_DEFAULT_REGION"],
+            Api::Bedrock | Api::BedrockConverse => ["AWS_REGION", "AWS_DEFAULT_REGION"],
             // The first is that of Google's own client for models, the second that of Anthropic's client for
             // Vertex AI.
             _ => ["GOOGLE_CLOUD_LOCATION", "CLOUD_ML_REGION"],
         };
         let of_profile = || {
-            (api == Api::Bedrock)
+            api.is_at_bedrock()
                 .then(|| read_profile(self.lookup).1?.region)
                 .flatten()
         };

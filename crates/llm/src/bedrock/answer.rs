@@ -46,7 +46,7 @@ impl BedrockDecoder {
             self.frame(frame, out)?;
         }
         match read {
-            Err(error) if !self.answer.is_done() => Err(malformed(error)),
+            Err(error) if !self.answer.is_done() => Err(frame_error(error)),
             _ => Ok(()),
         }
     }
@@ -81,7 +81,7 @@ impl BedrockDecoder {
             return Ok(());
         }
         if frame.kind != FrameKind::Event {
-            return Err(StreamError::Provider(refusal(frame)));
+            return Err(StreamError::Provider(exception_error(frame)));
         }
         if frame.name != "chunk" {
             return Ok(());
@@ -96,7 +96,8 @@ impl BedrockDecoder {
     }
 }
 
-fn malformed(error: FrameError) -> StreamError {
+/// Returns the error of bytes that are not frames.
+pub(crate) fn frame_error(error: FrameError) -> StreamError {
     StreamError::Malformed {
         detail: error.to_string(),
     }
@@ -104,7 +105,7 @@ fn malformed(error: FrameError) -> StreamError {
 
 /// Returns the error of an exception, as if its status had come instead of an answer
 /// (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html>).
-fn refusal(frame: &EventStreamFrame) -> crate::error::ModelError {
+pub(crate) fn exception_error(frame: &EventStreamFrame) -> crate::error::ModelError {
     let status = match frame.name.as_str() {
         "throttlingException" => 429,
         "validationException" => 400,

@@ -52,6 +52,16 @@ pub fn invoke_path(model: &str) -> String {
     format!("/model/{}/invoke-with-response-stream", encode(model, false))
 }
 
+/// Returns the path that calls a model by Converse, with a streamed answer.
+///
+/// ```
+/// let path = agentx_llm::bedrock::converse_path("us.amazon.nova-pro-v1:0");
+/// assert_eq!(path, "/model/us.amazon.nova-pro-v1%3A0/converse-stream");
+/// ```
+pub fn converse_path(model: &str) -> String {
+    format!("/model/{}/converse-stream", encode(model, false))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

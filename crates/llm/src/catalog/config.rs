@@ -207,6 +207,7 @@ impl ProviderConfig {
             Api::OpenaiChat
             | Api::OpenaiResponses
             | Api::Bedrock
+            | Api::BedrockConverse
             | Api::VertexAnthropic
             | Api::Scripted
             | Api::Unknown => AuthStyle::Bearer,

@@ -291,6 +291,7 @@ impl Catalog {
         let home = match model.api {
             Api::Anthropic | Api::Bedrock | Api::VertexAnthropic => "anthropic",
             Api::Gemini | Api::GeminiInteractions => "google",
+            Api::BedrockConverse => "bedrock-converse",
             Api::OpenaiChat | Api::OpenaiResponses | Api::Scripted | Api::Unknown => "openai",
         };
         let id_at_home = &*clouds::id_at_home(model);

@@ -37,7 +37,7 @@ impl ProviderEntry {
         match api {
             Api::Gemini => return format!("{}/models{query}", gemini_version(base)),
             Api::GeminiInteractions => return format!("{}/interactions{query}", gemini_version(base)),
-            Api::Bedrock => return format!("{base}/model{query}"),
+            Api::Bedrock | Api::BedrockConverse => return format!("{base}/model{query}"),
             Api::VertexAnthropic => {
                 return format!("{}/models{query}", base.strip_suffix("/models").unwrap_or(base));
             }
@@ -85,10 +85,14 @@ impl ProviderEntry {
     pub fn request_url(&self, api: Api, model: &str, base_url: Option<&str>) -> String {
         let url = self.url(api, base_url);
         let (models, query) = url.split_once('?').unwrap_or((&url, ""));
-        if api == Api::Bedrock {
+        if api.is_at_bedrock() {
             // A signature covers the path and no query.
             let base = models.strip_suffix("/model").unwrap_or(models);
-            return format!("{base}{}", bedrock::invoke_path(model));
+            let path = match api {
+                Api::BedrockConverse => bedrock::converse_path(model),
+                _ => bedrock::invoke_path(model),
+            };
+            return format!("{base}{path}");
         }
         let model = path_segment(model.strip_prefix("models/").unwrap_or(model));
         let and = if query.is_empty() { "" } else { "&" };

@@ -12,6 +12,7 @@
     reason = "tests read files and print"
 )]
 
+pub mod frames;
 pub mod golden;
 
 use std::fs;

@@ -16,7 +16,7 @@ const END_TIME: Duration = Duration::from_secs(5);
 /// Returns the content type of an answer that streams.
 pub(super) fn stream_type(api: Api) -> &'static str {
     match api {
-        Api::Bedrock => "application/vnd.amazon.eventstream",
+        Api::Bedrock | Api::BedrockConverse => "application/vnd.amazon.eventstream",
         _ => "text/event-stream",
     }
 }

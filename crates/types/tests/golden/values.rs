@@ -53,7 +53,7 @@ words! {
     JudgeDecision { Allow, Ask, Refuse }
     ConfirmationPolicy { Always, Never, Risky }
     VarKind { String, Int, Float, Bool }
-    Api { Anthropic, OpenaiChat, OpenaiResponses, Gemini, GeminiInteractions, Bedrock, VertexAnthropic, Scripted, Unknown }
+    Api { Anthropic, OpenaiChat, OpenaiResponses, Gemini, GeminiInteractions, Bedrock, BedrockConverse, VertexAnthropic, Scripted, Unknown }
     InputMedium { Image, Audio, File }
     Access { Internal, Read, Change, Run, Network }
     RunStatus {
