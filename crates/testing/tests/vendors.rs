@@ -8,6 +8,8 @@ mod anthropic;
 mod chat;
 #[path = "vendors/clouds.rs"]
 mod clouds;
+#[path = "vendors/converse.rs"]
+mod converse;
 #[path = "vendors/gemini.rs"]
 mod gemini;
 #[path = "vendors/interactions.rs"]
@@ -22,8 +24,8 @@ use std::collections::BTreeSet;
 use agentx_llm::{Catalog, NoBlobs, build, header};
 use agentx_testing::fixture;
 use agentx_testing::vendors::{
-    Anthropic, ChatServer, Dialect, GeminiServer, InteractionsServer, ResponsesServer, VendorRefusal,
-    VendorRule, table,
+    Anthropic, ChatServer, ConverseServer, Dialect, GeminiServer, InteractionsServer, ResponsesServer,
+    VendorRefusal, VendorRule, table,
 };
 use agentx_types::{Api, ModelRequest};
 use serde_json::{Value, json};
@@ -77,6 +79,7 @@ fn send(catalog: &Catalog, request: &ModelRequest) -> Result<(), VendorRefusal> 
             GeminiServer::new().check(&path, &body).map(drop)
         }
         Api::GeminiInteractions => InteractionsServer::new().check(&body).map(drop),
+        Api::BedrockConverse => ConverseServer::new().check(&request.model.id, &body).map(drop),
         api => panic!("no vendor of {api:?}"),
     }
 }
@@ -91,6 +94,11 @@ fn a_call_without_a_name_is_sent_back_as_each_vendor_takes_it() {
         ("openai", "gpt-5.6-terra", Api::OpenaiResponses),
         ("google", "gemini-3.8-flash", Api::Gemini),
         ("google", "gemini-3.8-flash", Api::GeminiInteractions),
+        (
+            "bedrock-converse",
+            "us.amazon.nova-pro-v1:0",
+            Api::BedrockConverse,
+        ),
     ] {
         let messages = vec![
             fixture::user("hello"),

@@ -1,7 +1,7 @@
 //! Model servers as strict as the vendors: they refuse the same requests as a vendor, in the vendor's words.
 //!
-//! [`Anthropic`], [`ChatServer`], [`ResponsesServer`], [`GeminiServer`], [`InteractionsServer`] and
-//! [`BedrockServer`] check a request and either accept it or return the [`VendorRule`] that it breaks. They
+//! [`Anthropic`], [`ChatServer`], [`ResponsesServer`], [`GeminiServer`], [`InteractionsServer`],
+//! [`BedrockServer`] and [`ConverseServer`] check a request and either accept it or return the [`VendorRule`] that it breaks. They
 //! do no I/O, so that a test can check requests without a server; [`crate::StrictServer`] puts them behind a
 //! socket.
 //!
@@ -12,6 +12,7 @@ mod anthropic;
 mod bedrock;
 mod bytes;
 mod chat;
+mod converse;
 mod count;
 mod gemini;
 mod google_tokens;
@@ -24,6 +25,7 @@ pub use anthropic::{AcceptedMessages as AnthropicAccepted, Anthropic, RULES as A
 pub use bedrock::{AcceptedInvocation as BedrockAccepted, BedrockServer, RULES as BEDROCK_RULES};
 pub use bytes::{base64, fingerprint};
 pub use chat::{AcceptedCompletion as ChatAccepted, ChatServer, Dialect, RULES as CHAT_RULES};
+pub use converse::{AcceptedConversation as ConverseAccepted, ConverseServer, RULES as CONVERSE_RULES};
 pub use gemini::{AcceptedContent as GeminiAccepted, GeminiServer, RULES as GEMINI_RULES};
 pub use google_tokens::{GoogleTokenServer, RULES as GOOGLE_TOKEN_RULES};
 pub use interactions::{
@@ -74,6 +76,7 @@ impl VendorRefusal {
             "responses-window",
             "gemini-window",
             "interactions-window",
+            "converse-window",
         ]
         .contains(&self.rule.name)
     }
@@ -167,6 +170,7 @@ pub fn table() -> String {
         ANTHROPIC_RULES,
         PICTURE_RULES,
         BEDROCK_RULES,
+        CONVERSE_RULES,
         CHAT_RULES,
         RESPONSES_RULES,
         GEMINI_RULES,

@@ -1,7 +1,7 @@
 //! Writes the frames of `application/vnd.amazon.eventstream`
 //! (<https://smithy.io/2.0/aws/amazon-eventstream.html>).
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// Returns the answer of the Messages API in frames, one an event.
 pub(super) fn of_messages(stream: &str) -> Vec<u8> {
@@ -14,6 +14,16 @@ fn chunk(event: &str) -> Vec<u8> {
     let payload = json!({ "bytes": base64(event.as_bytes()), "p": "abcdefgh" });
     let headers = [
         (":event-type", "chunk"),
+        (":content-type", "application/json"),
+        (":message-type", "event"),
+    ];
+    frame(&headers, payload.to_string().as_bytes())
+}
+
+/// Returns a frame with one event of Converse.
+pub(in crate::vendors) fn event(name: &str, payload: &Value) -> Vec<u8> {
+    let headers = [
+        (":event-type", name),
         (":content-type", "application/json"),
         (":message-type", "event"),
     ];

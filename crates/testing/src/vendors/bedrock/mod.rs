@@ -5,6 +5,7 @@ mod frames;
 mod rules;
 mod signature;
 
+pub(super) use frames::event as event_frame;
 pub use rules::RULES;
 
 use serde_json::{Map, Value, json};
