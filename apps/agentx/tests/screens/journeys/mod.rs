@@ -20,6 +20,8 @@ mod pictures;
 mod repaired;
 mod resize;
 mod run_at_terminal;
+mod server_claims;
+mod server_logins;
 mod servers;
 mod steering;
 mod strange;

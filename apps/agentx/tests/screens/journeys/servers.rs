@@ -9,24 +9,24 @@ use crate::model::Part;
 use crate::stage::{Stage, World};
 use crate::steps::{COLUMNS, Steps, say, wait_for_call};
 
-const SERVER: &str = include_str!("../../../../../crates/mcp/tests/servers/server.sh");
+pub(super) const SERVER: &str = include_str!("../../../../../crates/mcp/tests/servers/server.sh");
 
 /// A call of the tool of the server `harbour`.
 fn echo(text: &str) -> Part {
     Part::Call("harbour__echo", json!({ "text": text }))
 }
 
-fn words(text: &str) -> Vec<Part> {
+pub(super) fn words(text: &str) -> Vec<Part> {
     vec![Part::Say(text.into())]
 }
 
 /// A path below the world's folder, as an argument.
-fn at(world: &World, path: &str) -> String {
+pub(super) fn at(world: &World, path: &str) -> String {
     world.sandbox.path(path).display().to_string()
 }
 
 /// Returns the number of calls that the server has got.
-fn calls(world: &World) -> usize {
+pub(super) fn calls(world: &World) -> usize {
     ledger(world).matches("called").count()
 }
 
@@ -35,7 +35,7 @@ fn ledger(world: &World) -> String {
 }
 
 /// Runs a command that succeeds, as a step.
-fn done(steps: &mut Steps, world: &World, args: &[&str]) -> Ran {
+pub(super) fn done(steps: &mut Steps, world: &World, args: &[&str]) -> Ran {
     let ran = world.run(args);
     assert_eq!(ran.code, Some(0), "{ran}");
     steps.ran(&ran);
