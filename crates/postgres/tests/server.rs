@@ -205,7 +205,6 @@ async fn rows_bytes_and_time_have_bounds() {
         return;
     };
     let options = DatabaseQueryOptions {
-        timeout: Duration::from_secs(2),
         received_bytes: 1 << 20,
         ..DatabaseQueryOptions::default()
     };
@@ -224,6 +223,11 @@ async fn rows_bytes_and_time_have_bounds() {
     assert!(long.contains("3000 more bytes in this value"), "{long}");
     let large = says(&reads, "SELECT repeat('x', 100000000) AS x", ToolStatus::Failed).await;
     assert!(large.contains("too large"), "{large}");
+    let options = DatabaseQueryOptions {
+        timeout: Duration::from_secs(2),
+        ..DatabaseQueryOptions::default()
+    };
+    let reads = tool(&server.address(), options);
     let slow = says(&reads, "SELECT pg_sleep(60)", ToolStatus::Failed).await;
     assert!(
         slow.contains("statement timeout") || slow.contains("no answer within"),

@@ -19,7 +19,7 @@ pub struct AnsweringModels {
 
 impl AnsweringModels {
     /// The models for a reader that knows this one: it is returned only after the answer of another model.
-    pub fn beside(known: &str) -> Self {
+    pub fn of_reader(known: &str) -> Self {
         Self {
             known: known.to_owned(),
             ..Self::default()
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_model_that_continues_an_answer_is_named() {
-        let mut models = AnsweringModels::beside("opal");
+        let mut models = AnsweringModels::of_reader("opal");
         assert_eq!(
             named(&mut models, "a", "opal-20260101", None),
             None,

@@ -127,7 +127,7 @@ pub async fn beginning(
         ..Transcript::default()
     };
     let mut reading = TranscriptReading {
-        models: AnsweringModels::beside(&transcript.model),
+        models: AnsweringModels::of_reader(&transcript.model),
         ..TranscriptReading::default()
     };
     let mut left = bytes;
