@@ -270,8 +270,9 @@ impl Conversation {
     }
 
     /// Prepares the next model call of the run that answers `input`: moves the window on if the conversation
-    /// no longer fits. `input` is `None` before the first message.
-    pub(crate) fn prepare_window(&mut self, config: &AgentConfig, input: Option<&MessageId>) {
+    /// no longer fits. `input` is `None` before the first message. Returns whether earlier thinking is left out
+    /// from now on, because something before it has changed.
+    pub(crate) fn prepare_window(&mut self, config: &AgentConfig, input: Option<&MessageId>) -> bool {
         let prefix = self.prefix(config).tokens;
         let budget = self.budget(config);
         let latest = self.keep_latest(config, input);
@@ -286,9 +287,10 @@ impl Conversation {
         if changed {
             self.beginning_changed(config);
         }
-        self.begin_anew(config);
+        let begins_anew = self.begin_anew(config);
         self.asked_tokens = prefix.saturating_add(self.tokens_in_window());
         self.asked_entries = self.entries.len();
+        begins_anew
     }
 
     /// The whole request for the next model call.

@@ -76,9 +76,10 @@ impl Conversation {
     }
 
     /// Leaves out all earlier thinking, if anything before it has changed. It is called before a model call,
-    /// and stays in effect even if repairs are undone later.
-    pub(super) fn begin_anew(&mut self, config: &AgentConfig) {
-        if std::mem::take(&mut self.begins_anew) {
+    /// and stays in effect even if repairs are undone later. Returns whether it did.
+    pub(super) fn begin_anew(&mut self, config: &AgentConfig) -> bool {
+        let begins_anew = std::mem::take(&mut self.begins_anew);
+        if begins_anew {
             let latest = self.latest();
             let earlier = |thinking: u64| if thinking == ALL { ALL } else { latest };
             self.repairs.thinking = earlier(self.repairs.thinking);
@@ -91,6 +92,7 @@ impl Conversation {
                 before.repairs.thinking = earlier(before.repairs.thinking);
             }
         }
+        begins_anew
     }
 
     /// The provider refuses the form of the last request: makes the next one plainer, and returns the part

@@ -349,12 +349,11 @@ impl ReactAgent {
         let Some(run) = self.lifecycle.active() else {
             return;
         };
-        self.conversation
-            .prepare_window(&self.config, Some(&run.input_id));
-        let schema = run
-            .answer_schema
-            .clone()
-            .or_else(|| self.config.answer_schema.clone());
+        let (input, schema) = (run.input_id.clone(), run.answer_schema.clone());
+        if self.conversation.prepare_window(&self.config, Some(&input)) {
+            self.unbind_partial();
+        }
+        let schema = schema.or_else(|| self.config.answer_schema.clone());
         let request = || ModelRequest {
             answer_schema: schema,
             ..self.conversation.request(&self.config)

@@ -134,7 +134,8 @@ impl ReactAgent {
     }
 
     /// Drops the thinking of an earlier attempt's partial answer, because messages join the conversation that
-    /// it did not follow: kept behind them, its vendor would no longer take it.
+    /// it did not follow, or the beginning of requests has changed: kept behind them, its vendor would no
+    /// longer take it.
     pub(super) fn unbind_partial(&mut self) {
         if self.config.rules_version < since::PARTIAL_THINKING_IS_UNBOUND {
             return;

@@ -70,8 +70,16 @@ fn a_signature_that_is_refused_is_left_out_and_later_ones_are_not() {
     session.check_replay();
 }
 
-/// The kept thinking of an attempt that broke off, after a person has steered and then stopped the run.
-fn kept_thinking(version: u32, steers: bool) -> usize {
+/// Events between an attempt that broke off and the next one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Between {
+    Nothing,
+    SteeringInput,
+    ChangedTools,
+}
+
+/// The kept thinking of an attempt that broke off, after something has happened and the run was stopped.
+fn kept_thinking(version: u32, between: Between) -> usize {
     let mut session = Session::started_with_rules(version, keeping);
     let start = StreamStart {
         message_id: "msg_1".into(),
@@ -85,8 +93,10 @@ fn kept_thinking(version: u32, steers: bool) -> usize {
         data: json!({"signature": "s"}),
     };
     session.model(vec![start.into(), thought.into(), signed.into(), words("Half")]);
-    if steers {
-        session.say_as("and this", InputMode::Steer);
+    match between {
+        Between::Nothing => {}
+        Between::SteeringInput => session.say_as("and this", InputMode::Steer),
+        Between::ChangedTools => session.change(ConfigChange::Tools(Vec::new().into())),
     }
     session.restart();
     session.interrupt();
@@ -105,7 +115,12 @@ fn kept_thinking(version: u32, steers: bool) -> usize {
 
 #[test]
 fn thinking_that_broke_off_does_not_stand_behind_what_was_said_since() {
-    assert_eq!(kept_thinking(RULES_VERSION, true), 0);
-    assert_eq!(kept_thinking(RULES_VERSION, false), 1, "nothing came between");
-    assert_eq!(kept_thinking(8, true), 1, "older sessions go on as they did");
+    assert_eq!(kept_thinking(RULES_VERSION, Between::SteeringInput), 0);
+    assert_eq!(kept_thinking(RULES_VERSION, Between::ChangedTools), 0);
+    assert_eq!(kept_thinking(RULES_VERSION, Between::Nothing), 1);
+    assert_eq!(
+        kept_thinking(8, Between::SteeringInput),
+        1,
+        "older sessions go on as they did"
+    );
 }

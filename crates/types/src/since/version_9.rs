@@ -140,7 +140,8 @@ pub const KEPT_EXCHANGES_BOUNDED: u32 = 9;
 /// The text of a command that another person ran stays between the quotes of its tag.
 pub const COMMANDS_STAY_IN_THEIR_QUOTES: u32 = 9;
 
-/// A partial answer loses its thinking if messages join the conversation before the call is repeated.
+/// A partial answer loses its thinking if messages join the conversation before the call is repeated, or if the
+/// beginning of requests has changed.
 pub const PARTIAL_THINKING_IS_UNBOUND: u32 = 9;
 
 /// If nobody can be asked, a command that acts on a whole folder around the program's own files is refused.
