@@ -65,6 +65,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/auth/page": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Exchanges the code of a page for its token.
+         * @description For anybody.
+         */
+        post: operations["sign_in_page_login"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/auth/code": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A code for another browser.
+         * @description For members.
+         */
+        post: operations["sign_in_page_code"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/models": {
         parameters: {
             query?: never;
@@ -221,7 +261,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The caller's tokens for /mcp.
+         * The caller's tokens for /mcp and of pages.
          * @description For members.
          */
         get: operations["tokens_list"];
@@ -257,25 +297,6 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description The owner of a session. One owner never sees another's data. */
-        OwnerId: string;
-        /** @description A token, without its text. */
-        McpTokenEntry: {
-            /** @description The id, by which it is taken back. */
-            id: string;
-            /** @description The name of the program that has it. */
-            name: string;
-            /**
-             * Format: uint64
-             * @description The time of its creation: milliseconds since 1970.
-             */
-            made_at_ms: number;
-            /**
-             * Format: uint64
-             * @description Until when it counts: milliseconds since 1970.
-             */
-            expires_at_ms: number;
-        };
         /** @description A model that a runtime knows. */
         ModelInfo: {
             /** @description The model and its parameters. */
@@ -430,6 +451,8 @@ export interface components {
              * @default false
              */
             idempotent: boolean;
+            /** @description Whether a person is asked what became of a call that a crash interrupted, before anything else. */
+            asks_unknown?: boolean;
             /**
              * @description Whether a successful call ends the run.
              * @default false
@@ -566,6 +589,24 @@ export interface components {
              *     agent sets it when it gets such a result; `false` in logs older than this field.
              */
             web_text?: boolean;
+            /** @description The analyzers that assess the risk of calls; `None` if nothing is assessed, and in older logs. */
+            security?: components["schemas"]["SecuritySettings"] | null;
+            /**
+             * @description Names of the built-in agents that this one may make with its tool `delegate`: `general`, `explore`. A
+             *     name that a program does not know is ignored. None in older logs.
+             */
+            built_in_agents?: string[];
+            /**
+             * @description The name of the built-in agent that this one is: it follows changes of the agent that made it. `None`
+             *     for every other agent, and in older logs.
+             */
+            built_in?: string | null;
+            /**
+             * Format: uint32
+             * @description The number of earlier messages that a request has besides those of its run; `None` for as many as fit,
+             *     and in older logs.
+             */
+            history_messages?: number | null;
         };
         /** @description The state machine that drives the agent. */
         AgentKind: "react" | "match" | "unknown";
@@ -598,7 +639,7 @@ export interface components {
             text: string;
         };
         /** @description The default for a call that no rule allows or denies. */
-        ApprovalMode: "ask" | "auto" | "deny";
+        ApprovalMode: "ask" | "accept_edits" | "auto" | "deny";
         /** @description An approval rule. A field that is `None` matches everything. */
         Rule: {
             /** @description The effect. */
@@ -738,6 +779,31 @@ export interface components {
              *     thinking that followed another beginning is left out. Requests of older sessions stay as they were.
              */
             keeps_beginning?: boolean;
+            /**
+             * Format: uint32
+             * @description The number of latest results of tools that stay; a short text masks older ones. `None` masks none.
+             */
+            masks?: number | null;
+            /**
+             * Format: uint32
+             * @description The same for the results of tools that read web pages.
+             */
+            masks_web?: number | null;
+            /**
+             * Format: uint32
+             * @description Maximum number of messages: beyond it the older half is left out, without a summary.
+             */
+            recent?: number | null;
+            /**
+             * Format: uint32
+             * @description Maximum number of messages: beyond it a summary replaces the older half, whatever its size.
+             */
+            summary_after?: number | null;
+            /**
+             * @description Whether only a person's request brings a summary: the window of a conversation that does not fit moves
+             *     on.
+             */
+            no_summary?: boolean;
         };
         /**
          * @description Files that calls may not touch by default, as patterns like those of a rule's path, without regard to
@@ -763,6 +829,11 @@ export interface components {
              *     and give this as the reason.
              */
             read_only?: boolean;
+            /**
+             * @description Whether a command line that certainly only reads the workspace runs without a question: the person
+             *     trusts the folder, and their settings do not ask about such commands. Not in the session of a member.
+             */
+            reading_commands?: boolean;
         };
         /**
          * @description The remotes of the workspace's repository: no star of a rule matches one that may be a path, because Git
@@ -861,6 +932,41 @@ export interface components {
              */
             max_tokens: number;
         };
+        /** @description The analyzers of an agent, and the decisions that follow from their verdicts. */
+        SecuritySettings: {
+            /** @description The analyzers, each asked about each call; the highest risk counts. Nothing is assessed without any. */
+            analyzers: components["schemas"]["AnalyzerSpec"][];
+            /**
+             * @description The calls that need a person's decision.
+             * @default risky
+             */
+            policy: components["schemas"]["ConfirmationPolicy"];
+            /** @description The lowest risk that needs a decision with the policy `risky`. */
+            threshold: components["schemas"]["SecurityRisk"];
+            /** @description Whether a call whose risk an analyzer does not know needs a decision with the policy `risky`. */
+            asks_unknown?: boolean;
+            /**
+             * @description Whether a judge may allow a call that no rule is about and that a person would be asked about. Only
+             *     the person's own settings set it.
+             */
+            judge_allows?: boolean;
+        };
+        /** @description An analyzer of an agent. */
+        AnalyzerSpec: {
+            /** @description Its name, by which a responder serves it: `rules`, `model`, or one of the person's settings. */
+            name: string;
+            /**
+             * Format: uint64
+             * @description The maximum time for a verdict, in milliseconds; after it the risk is unknown.
+             */
+            timeout_ms: number;
+            /** @description The model to ask, for [`MODEL_ANALYZER`]. */
+            model?: components["schemas"]["ModelSpec"] | null;
+        };
+        /** @description The calls that need a person's decision because of their risk. */
+        ConfirmationPolicy: "always" | "never" | "risky";
+        /** @description The risk of a call. They are ordered: the highest of several is the last. */
+        SecurityRisk: "unknown" | "low" | "medium" | "high";
         /** @description An agent that files describe, as lists show it. */
         AgentInfo: {
             /** @description The name. */
@@ -895,13 +1001,77 @@ export interface components {
         SessionId: string;
         /** @description The speaker of a message. */
         Role: "system" | "user" | "assistant" | "tool";
-        /** @description The key by which spending is added up. */
-        UsageBy: "session" | "day" | "model" | "day_model" | "cause";
+        /** @description A token. */
+        Token: {
+            /** @description The token for the header `Authorization: Bearer …`. */
+            token: string;
+            /** @description The owner of the token. */
+            person: components["schemas"]["Person"];
+            /**
+             * Format: uint64
+             * @description Until when it counts: milliseconds since 1970.
+             */
+            expires_at_ms: number;
+            /**
+             * @description The id of a token of a page, or of one that opens `/mcp` alone: `DELETE /v1/tokens/{id}` takes it
+             *     back.
+             */
+            id?: string | null;
+        };
+        /** @description A person as a server knows them. */
+        Person: {
+            /** @description The person's id. */
+            person: components["schemas"]["OwnerId"];
+            /** @description Their name, if the server has one. */
+            name?: string | null;
+            /** @description Whether they are anonymous. */
+            visitor: boolean;
+        };
+        /** @description The owner of a session. One owner never sees another's data. */
+        OwnerId: string;
+        /** @description A page that signs in. */
+        PageLogin: {
+            /** @description The code from its address. */
+            code: string;
+            /** @description The name of the browser: 1 to 64 letters and digits of ASCII, `-`, `_` and `.`. */
+            name: string;
+        };
+        /** @description A code with which one page signs in, once. */
+        PageCode: {
+            /** @description The code. A page takes it from the fragment of its address: `/#code=…`. */
+            code: string;
+            /**
+             * Format: uint64
+             * @description Until when it counts: milliseconds since 1970.
+             */
+            expires_at_ms: number;
+        };
+        /** @description A token, without its text. */
+        McpTokenEntry: {
+            /** @description The id, by which it is taken back. */
+            id: string;
+            /** @description The name of the program that has it. */
+            name: string;
+            /**
+             * Format: uint64
+             * @description The time of its creation: milliseconds since 1970.
+             */
+            made_at_ms: number;
+            /**
+             * Format: uint64
+             * @description Until when it counts: milliseconds since 1970.
+             */
+            expires_at_ms: number;
+            /** @description Whether it is the token of a web page, which opens everything, and not of a program that uses `/mcp`. */
+            page?: boolean;
+        };
         /**
          * Format: int64
          * @description Microseconds since the Unix epoch, UTC.
          */
         Timestamp: number;
+        /** @description The key by which spending is added up. */
+        UsageBy: "session" | "day" | "model" | "day_model" | "cause";
         /** @description The cost of one kind of model calls. */
         UsageRow: {
             /** @description The session, day, model, day and model, or cause. */
@@ -1132,6 +1302,8 @@ export interface components {
              * @default null
              */
             at_seq: number | null;
+        } & {
+            [key: string]: unknown;
         };
         /** @description The state of a session. */
         SessionState: {
@@ -1146,6 +1318,8 @@ export interface components {
             run?: components["schemas"]["RunState"] | null;
             /** @description Calls that a person has to decide about. */
             pending_approvals: components["schemas"]["PendingApproval"][];
+            /** @description Calls that a judge refused and that a person may still allow, by an approval like any other. */
+            refused_calls?: components["schemas"]["PendingApproval"][];
             /** @description The waits of the session whose time is known. */
             waits?: components["schemas"]["OpenWait"][];
             /**
@@ -1627,6 +1801,67 @@ export interface operations {
             404: components["responses"]["Problem"];
             409: components["responses"]["Problem"];
             422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    sign_in_page_login: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PageLogin"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            408: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
+            415: components["responses"]["Problem"];
+            422: components["responses"]["Problem"];
+            429: components["responses"]["Problem"];
+            503: components["responses"]["Problem"];
+        };
+    };
+    sign_in_page_code: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageCode"];
+                };
+            };
+            400: components["responses"]["Problem"];
+            401: components["responses"]["Problem"];
+            403: components["responses"]["Problem"];
+            409: components["responses"]["Problem"];
+            413: components["responses"]["Problem"];
             429: components["responses"]["Problem"];
             503: components["responses"]["Problem"];
         };
