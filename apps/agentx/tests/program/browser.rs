@@ -47,13 +47,14 @@ fn server() -> u16 {
     port
 }
 
-/// A sandbox with a demo that opens the page and then runs a command.
+/// A sandbox with a demo that opens the page and then runs a command once: the page is among the results of
+/// every later answer too, so the answer is counted.
 fn sandbox(port: u16, command: &str, config: &str) -> Sandbox {
     let sandbox = Sandbox::new();
     sandbox.demo(
         &format!(
             "- input: \"*open*\"\n  call: {{tool: browser_navigate, input: {{url: \"http://localhost:{port}/\"}}}}\n\
-             - result: \"*Words of a page*\"\n  call: {{tool: bash, input: {{command: \"{command}\"}}}}\n\
+             - result: \"*Words of a page*\"\n  nth: 2\n  call: {{tool: bash, input: {{command: \"{command}\"}}}}\n\
              - result: \"*\"\n  say: done\n"
         ),
         &format!(
