@@ -13,7 +13,7 @@ use crate::network::{GuardedProxy, PageHostGate};
 use crate::options::{BrowserOptions, STARTING};
 use crate::page::PageElements;
 use crate::profile::BrowserProfile;
-use crate::tabs::TabTable;
+use crate::tabs::{TabTable, tab_set_up};
 
 impl OpenBrowser {
     /// Starts a browser with an empty tab.
@@ -62,11 +62,19 @@ impl OpenBrowser {
             "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true, "filter": [{"type": "page"}],
         });
         self.command("Target.setAutoAttach", attach).await?;
-        let first = self.tabs.wait_for(STARTING, |tabs| tabs.tab(None));
-        first
-            .await
-            .map(|_| ())
-            .ok_or(CdpFailure::Silent("Target.setAutoAttach"))
+        let first = self.tabs.wait_for(STARTING, |tabs| tabs.tab(None)).await;
+        let first = first.ok_or(CdpFailure::Silent("Target.setAutoAttach"))?;
+        self.set_up_tab(&first.session).await
+    }
+
+    /// Waits until a tab is set up. The commands for that follow the event of the tab, and nobody reads their
+    /// answers; a page that is opened before the browser has answered them may come without its events. So
+    /// they are sent again, and answered when this returns.
+    pub(super) async fn set_up_tab(&self, session: &str) -> Result<(), CdpFailure> {
+        for command in tab_set_up(session) {
+            self.client.call(command).await?;
+        }
+        Ok(())
     }
 
     /// Refuses downloads: only a call that is about one lets it through.

@@ -59,8 +59,11 @@ impl OpenBrowser {
         let attached = self.tabs.wait_for(LOADING, |tabs| {
             tabs.all().into_iter().find(|tab| tab.target == target)
         });
-        let tab = attached.await;
-        tab.ok_or_else(|| ToolFailure::failed("No other tab could be opened; close one with browser_tabs."))
+        let tab = attached.await.ok_or_else(|| {
+            ToolFailure::failed("No other tab could be opened; close one with browser_tabs.")
+        })?;
+        self.set_up_tab(&tab.session).await?;
+        Ok(tab)
     }
 
     /// Shows a tab. Input reaches only the tab that is shown.

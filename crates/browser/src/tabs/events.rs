@@ -81,6 +81,11 @@ fn attached(state: &mut TabsState, params: &Value) -> Vec<CdpCommand> {
         frames: [(id.to_owned(), main)].into(),
         ..OpenTab::default()
     });
+    tab_set_up(session)
+}
+
+/// The commands that set up a tab, in their order: it runs once its requests are intercepted.
+pub(crate) fn tab_set_up(session: &str) -> Vec<CdpCommand> {
     let documents = json!({"patterns": [{"resourceType": "Document", "requestStage": "Request"}]});
     vec![
         CdpCommand::to_tab(session, "Page.enable", json!({})),
