@@ -118,3 +118,22 @@ async fn what_cannot_be_done_is_said() {
     let failure = hand.fails("browser_download", file).await;
     assert!(failure.contains("is there already"), "{failure}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refused_download_is_over_before_the_next_call() {
+    if !has_browser() {
+        return;
+    }
+    let server = serve([("/", "<h1>Here</h1>".to_owned())].into()).await;
+    let port = server.url().rsplit_once(':').unwrap().1.to_owned();
+    let mut hand = ScriptedHand::new(&HOSTS);
+    hand.open(&format!("http://shop.test:{port}/")).await;
+    for number in 0..5 {
+        let refused = format!("http://shop.test:{port}/file?refused={number}");
+        hand.fails("browser_navigate", json!({"url": refused})).await;
+        let wanted = format!("http://shop.test:{port}/file?wanted={number}");
+        let file = json!({"page": wanted, "path": format!("{number}.bin")});
+        let said = hand.done("browser_download", file).await;
+        assert!(said.contains(&wanted), "{said}");
+    }
+}

@@ -14,6 +14,9 @@ use crate::tabs::{DownloadState, OpenTab, PageDownload};
 
 /// The time within which a download begins.
 const BEGINNING: Duration = Duration::from_secs(20);
+/// The time within which another one begins after one that was cancelled: that may be a download that was
+/// refused before this call, and of which the browser tells late.
+const BEGINNING_AFTER_ANOTHER: Duration = Duration::from_secs(5);
 
 /// A picture of a page.
 pub(crate) struct PagePicture {
@@ -70,7 +73,7 @@ impl OpenBrowser {
         let allowed = json!({
             "behavior": "allowAndName", "downloadPath": folder.to_string_lossy(), "eventsEnabled": true,
         });
-        self.tabs.forget_download();
+        self.tabs.forget_downloads();
         self.command("Browser.setDownloadBehavior", allowed).await?;
         let downloaded = self.downloaded(tab, element, address).await;
         self.deny_downloads().await?;
@@ -105,31 +108,47 @@ impl OpenBrowser {
                     .await?;
             }
         }
-        let begun = self.tabs.wait_for(BEGINNING, |tabs| tabs.download()).await;
-        if begun.is_none() {
-            return Err(ToolFailure::failed(
-                "No download began; browser_read shows whether a page was opened.",
-            ));
-        }
-        let ended = self.tabs.wait_for(DOWNLOADING, |tabs| {
-            tabs.download()
-                .filter(|download| download.state != DownloadState::Running)
-        });
-        let Some(ended) = ended.await else {
-            return Err(ToolFailure::failed(format!(
-                "The download did not end within {DOWNLOADING:?}."
-            )));
-        };
-        match ended.state {
-            DownloadState::Complete => Ok(ended),
-            DownloadState::TooLarge => Err(ToolFailure::failed(format!(
-                "{} has more than {LARGEST_DOWNLOAD} bytes.",
-                ended.description()
-            ))),
-            DownloadState::Running | DownloadState::Canceled => Err(ToolFailure::failed(format!(
-                "The download of {} broke off.",
-                ended.description()
-            ))),
+        self.ended_download().await
+    }
+
+    /// Waits for the end of the first download that is not cancelled.
+    async fn ended_download(&self) -> Result<PageDownload, ToolFailure> {
+        let mut patience = BEGINNING;
+        loop {
+            let begun = self.tabs.wait_for(patience, |tabs| {
+                tabs.downloads()
+                    .into_iter()
+                    .find(|download| !download.is_canceled())
+            });
+            let Some(begun) = begun.await else {
+                return Err(no_download(self.tabs.downloads().last()));
+            };
+            let ended = self.tabs.wait_for(DOWNLOADING, |tabs| {
+                let mut all = tabs.downloads().into_iter();
+                all.find(|download| download.id == begun.id && download.has_ended())
+            });
+            let ended = ended.await.ok_or_else(|| {
+                ToolFailure::failed(format!("The download did not end within {DOWNLOADING:?}."))
+            })?;
+            match ended.state {
+                DownloadState::Complete => return Ok(ended),
+                DownloadState::TooLarge => {
+                    return Err(ToolFailure::failed(format!(
+                        "{} has more than {LARGEST_DOWNLOAD} bytes.",
+                        ended.description()
+                    )));
+                }
+                // It is passed over from now on, and the number of downloads has a bound.
+                DownloadState::Running | DownloadState::Canceled => patience = BEGINNING_AFTER_ANOTHER,
+            }
         }
     }
+}
+
+/// The failure of a call without a download, of which `canceled` is the last one.
+fn no_download(canceled: Option<&PageDownload>) -> ToolFailure {
+    ToolFailure::failed(match canceled {
+        Some(canceled) => format!("The download of {} broke off.", canceled.description()),
+        None => "No download began; browser_read shows whether a page was opened.".to_owned(),
+    })
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::OpenBrowser;
 use crate::cdp::CdpCommand;
 use crate::options::{LOADING, REACTING};
-use crate::tabs::OpenTab;
+use crate::tabs::{OpenTab, PageDownload};
 
 /// The longest words of an error, in characters.
 const SHOWN: usize = 300;
@@ -24,6 +24,7 @@ impl OpenBrowser {
             None => self.new_tab().await?,
         };
         self.bring_to_front(&tab).await?;
+        self.tabs.forget_downloads();
         let actions = self.actions(&tab);
         let loaded = actions
             .until_dialog("Page.navigate", json!({"url": url.as_str()}))
@@ -32,6 +33,12 @@ impl OpenBrowser {
             return Ok(tab.number);
         };
         if loaded["isDownload"] == true {
+            // The browser refuses it after its answer: a call that lets downloads through has to come later.
+            self.tabs
+                .wait_for(LOADING, |tabs| {
+                    tabs.downloads().pop().filter(PageDownload::has_ended)
+                })
+                .await;
             return Err(ToolFailure::failed(format!(
                 "{} is a file and not a page; browser_download saves it.",
                 quoted_address(address)

@@ -1,7 +1,9 @@
-//! The download of a browser: one at a time.
+//! The downloads of a browser since a call forgot those before.
 
 use agentx_tools::{page_line, quoted_address};
 
+/// The maximum number of downloads that are known; others are cancelled.
+pub(super) const MOST_DOWNLOADS: usize = 10;
 /// The longest suggested name that is shown, in characters.
 const LONGEST_NAME: usize = 200;
 
@@ -32,6 +34,16 @@ pub(crate) enum DownloadState {
 }
 
 impl PageDownload {
+    /// Returns whether no more of it is expected.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.state != DownloadState::Running
+    }
+
+    /// Returns whether it was refused or broke off.
+    pub(crate) fn is_canceled(&self) -> bool {
+        self.state == DownloadState::Canceled
+    }
+
     /// The download in words.
     pub(crate) fn description(&self) -> String {
         format!(

@@ -4,7 +4,7 @@ use agentx_tools::page_line;
 use serde_json::{Value, json};
 
 use super::TabsState;
-use super::downloads::{DownloadState, PageDownload};
+use super::downloads::{DownloadState, MOST_DOWNLOADS, PageDownload};
 use super::tab::{MOST_FRAMES, OpenDialog, OpenTab, PageFrame};
 use crate::cdp::{CdpCommand, CdpEvent};
 use crate::network::PageHostGate;
@@ -20,14 +20,7 @@ pub(super) fn apply(state: &mut TabsState, gate: &PageHostGate, event: &CdpEvent
         "Target.attachedToTarget" => return attached(state, params),
         "Target.detachedFromTarget" => detached(state, text(params, "sessionId")),
         "Fetch.requestPaused" => return paused(state, gate, session, params),
-        "Browser.downloadWillBegin" => {
-            state.download = Some(PageDownload {
-                id: text(params, "guid").to_owned(),
-                url: text(params, "url").to_owned(),
-                suggested_name: text(params, "suggestedFilename").to_owned(),
-                state: DownloadState::Running,
-            });
-        }
+        "Browser.downloadWillBegin" => return download_begins(state, params),
         "Browser.downloadProgress" => return progress(state, params),
         "Page.fileChooserOpened" => {
             state.note("The page asks for a file; no file is given to pages.".to_owned());
@@ -136,9 +129,27 @@ fn paused(
     vec![command]
 }
 
+fn download_begins(state: &mut TabsState, params: &Value) -> Vec<CdpCommand> {
+    let id = text(params, "guid");
+    if state.downloads.len() >= MOST_DOWNLOADS {
+        return vec![cancel_download(id)];
+    }
+    state.downloads.push(PageDownload {
+        id: id.to_owned(),
+        url: text(params, "url").to_owned(),
+        suggested_name: text(params, "suggestedFilename").to_owned(),
+        state: DownloadState::Running,
+    });
+    Vec::new()
+}
+
+fn cancel_download(id: &str) -> CdpCommand {
+    CdpCommand::to_browser("Browser.cancelDownload", json!({"guid": id}))
+}
+
 fn progress(state: &mut TabsState, params: &Value) -> Vec<CdpCommand> {
     let id = text(params, "guid");
-    let Some(download) = state.download.as_mut().filter(|download| download.id == id) else {
+    let Some(download) = state.downloads.iter_mut().find(|download| download.id == id) else {
         return Vec::new();
     };
     let number = |key: &str| params.get(key).and_then(Value::as_f64).unwrap_or_default();
@@ -148,10 +159,7 @@ fn progress(state: &mut TabsState, params: &Value) -> Vec<CdpCommand> {
     }
     if most > LARGEST_DOWNLOAD as f64 {
         download.state = DownloadState::TooLarge;
-        return vec![CdpCommand::to_browser(
-            "Browser.cancelDownload",
-            json!({"guid": id}),
-        )];
+        return vec![cancel_download(id)];
     }
     download.state = match text(params, "state") {
         "completed" => DownloadState::Complete,

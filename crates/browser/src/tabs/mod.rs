@@ -1,7 +1,7 @@
 //! The tabs of a browser, as its events make them. No I/O: the connection gives events, gets the commands
 //! that follow from them, and tools wait for changes.
 //!
-//! `events` folds the events, `tab` is one tab, `downloads` is the download that runs.
+//! `events` folds the events, `tab` is one tab, `downloads` is one download.
 
 mod downloads;
 mod events;
@@ -36,7 +36,7 @@ pub(super) struct TabsState {
     /// The number of the tab that is shown.
     active: u32,
     last_number: u32,
-    download: Option<PageDownload>,
+    downloads: Vec<PageDownload>,
     notes: Vec<String>,
 }
 
@@ -96,14 +96,14 @@ impl TabTable {
         self.state().active = number;
     }
 
-    /// Forgets the download that ended, so that the next one can be told from it.
-    pub(crate) fn forget_download(&self) {
-        self.state().download = None;
+    /// Forgets the downloads, so that the next one can be told from them.
+    pub(crate) fn forget_downloads(&self) {
+        self.state().downloads.clear();
     }
 
-    /// The last download since it was forgotten.
-    pub(crate) fn download(&self) -> Option<PageDownload> {
-        self.state().download.clone()
+    /// Copies of the downloads that began since they were forgotten, in their order.
+    pub(crate) fn downloads(&self) -> Vec<PageDownload> {
+        self.state().downloads.clone()
     }
 
     /// Takes the notes since the last call.

@@ -158,7 +158,7 @@ fn a_download_beyond_the_limit_is_cancelled() {
     let progress = |bytes: u64, state: &str| {
         let params = json!({"guid": "D", "receivedBytes": bytes, "totalBytes": 0, "state": state});
         let commands = table.apply(&event("Browser.downloadProgress", None, params));
-        (table.download().unwrap().state, commands.len())
+        (table.downloads()[0].state, commands.len())
     };
     assert_eq!(progress(7, "inProgress"), (DownloadState::Running, 0));
     assert_eq!(progress(9, "completed"), (DownloadState::Complete, 0));
@@ -169,6 +169,39 @@ fn a_download_beyond_the_limit_is_cancelled() {
         (DownloadState::TooLarge, 0),
         "the reason stays"
     );
+}
+
+#[test]
+fn downloads_are_told_apart_and_their_number_has_a_bound() {
+    let table = table();
+    let begin = |id: &str| {
+        let params = json!({"guid": id, "url": "https://a.example/f", "suggestedFilename": "f.bin"});
+        let commands = table.apply(&event("Browser.downloadWillBegin", None, params));
+        commands.iter().map(|command| command.method).collect::<Vec<_>>()
+    };
+    let ends = |id: &str, state: &str| {
+        let params = json!({"guid": id, "receivedBytes": 1, "totalBytes": 1, "state": state});
+        table.apply(&event("Browser.downloadProgress", None, params));
+    };
+    let states = || -> Vec<DownloadState> {
+        let all = table.downloads();
+        all.iter().map(|download| download.state).collect()
+    };
+    // One that was refused before is told late, and its end after the beginning of the next.
+    begin("refused");
+    begin("wanted");
+    ends("refused", "canceled");
+    assert_eq!(states(), [DownloadState::Canceled, DownloadState::Running]);
+    ends("wanted", "completed");
+    assert_eq!(states(), [DownloadState::Canceled, DownloadState::Complete]);
+    table.forget_downloads();
+    ends("wanted", "completed");
+    assert!(table.downloads().is_empty());
+    for number in 0..downloads::MOST_DOWNLOADS {
+        assert!(begin(&format!("D{number}")).is_empty());
+    }
+    assert_eq!(begin("more"), ["Browser.cancelDownload"]);
+    assert_eq!(table.downloads().len(), downloads::MOST_DOWNLOADS);
 }
 
 #[tokio::test]
