@@ -148,8 +148,16 @@ async fn a_directory_that_others_may_write_to_serves_nobody() {
     use std::os::unix::fs::PermissionsExt as _;
     let data = tempfile::tempdir().unwrap();
     let settings = settings(data.path());
+    let runtime = NodeRuntime::from_settings(&settings, "embedded-test").unwrap();
     std::fs::set_permissions(data.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-    let Err(refused) = opened(&settings).await else {
+    let Err(refused) = NodeRuntime::from_settings(&settings, "embedded-test") else {
+        panic!("others may put their own sessions there")
+    };
+    assert!(
+        refused.to_string().contains("others can change files in it"),
+        "{refused}"
+    );
+    let Err(refused) = open(Arc::new(runtime), &settings, options()).await else {
         panic!("others may put their own keys there")
     };
     assert!(matches!(refused, ServerError::Keys(_)), "{refused}");

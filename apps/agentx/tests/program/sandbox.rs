@@ -262,8 +262,7 @@ fn a_policy_is_tried_on_commands_of_past_sessions() {
         .collect();
     was.sort_unstable();
     assert_eq!(was, ["named", "refused"], "{ran}");
-    let real = std::fs::canonicalize(&key).unwrap().display().to_string();
-    let is_it = |command: &Value| command["findings"][0]["what"] == real.as_str();
+    let is_it = |command: &Value| command["findings"][0]["what"] == "/home/.ssh/id_ed25519";
     assert!(commands.iter().all(is_it), "{ran}");
     let ran = sandbox.run(&["approvals", "replay", "--sandbox"]);
     assert!(

@@ -7,7 +7,7 @@ use agentx::runtime::{Since, UsageBy, UsageQuery, UsageRow};
 use agentx::types::NanoUsd;
 use serde_json::{Value, json};
 
-use crate::error::ChatError;
+use crate::error::{ChatError, operator_only_error};
 use crate::exit::Exit;
 use crate::place::Place;
 use crate::render::spending::{has_unpriced, render, total};
@@ -49,7 +49,8 @@ async fn raise_day(
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
     if let Some(remote) = place.remote() {
-        remote.raise_day_limit(raise.cost, raise.tokens).await?;
+        let raised = remote.raise_day_limit(raise.cost, raise.tokens).await;
+        raised.map_err(operator_only_error)?;
     } else {
         let raise = DayRaise {
             at: units::now(),

@@ -51,109 +51,116 @@ fn check(rule: &str, request: &Value) -> Option<VendorRefusal> {
     server.check(NOVA, request.to_string().as_bytes()).err()
 }
 
+/// Requests whose settings, order or content are wrong.
+const WRONG_REQUESTS: &[Case] = &[
+    ("converse-json", |request| request["messages"] = json!([])),
+    ("converse-unknown-field", |request| request["model"] = json!("m")),
+    ("converse-inference-config", |request| {
+        request["inferenceConfig"]["temperature"] = json!(1.5)
+    }),
+    ("converse-inference-config", |request| {
+        request["inferenceConfig"]["maxTokens"] = json!(0)
+    }),
+    ("converse-tool", |request| {
+        request["toolConfig"]["tools"][0]["toolSpec"]["name"] = json!("a.b")
+    }),
+    ("converse-tool", |request| {
+        request["toolConfig"]["tools"][0]["toolSpec"]["description"] = json!("")
+    }),
+    ("converse-tool", |request| {
+        request["toolConfig"]["tools"][0]["toolSpec"]["inputSchema"]["json"] = json!({})
+    }),
+    ("converse-tool-config", |request| {
+        request.as_object_mut().unwrap().remove("toolConfig");
+    }),
+    ("converse-first-message", |request| {
+        request["messages"].as_array_mut().unwrap().remove(0);
+    }),
+    ("converse-last-message", |request| {
+        let said = json!({ "role": "assistant", "content": [{ "text": "so" }] });
+        request["messages"].as_array_mut().unwrap().push(said);
+    }),
+    ("converse-roles", |request| {
+        let said = json!({ "role": "user", "content": [{ "text": "so" }] });
+        request["messages"].as_array_mut().unwrap().push(said);
+    }),
+    ("converse-roles", |request| {
+        request["messages"][0]["role"] = json!("system")
+    }),
+    ("converse-empty-message", |request| {
+        request["messages"][0]["content"] = json!([])
+    }),
+    ("converse-blank-text", |request| {
+        request["messages"][0]["content"][0]["text"] = json!(" \n")
+    }),
+    ("converse-blank-text", |request| {
+        request["system"][0]["text"] = json!("")
+    }),
+    ("converse-block", |request| {
+        request["messages"][0]["content"][0]["cachePoint"] = json!({ "type": "default" })
+    }),
+    ("converse-block", |request| {
+        request["messages"][1]["content"][1]["toolUse"]["input"] = json!("{}")
+    }),
+    ("converse-block", |request| {
+        request["messages"][1]["content"][0] = json!({ "image": {} })
+    }),
+];
+
+/// Requests whose calls, results, reasoning or files are wrong.
+const WRONG_BLOCKS: &[Case] = &[
+    ("converse-tool-use-id", |request| {
+        request["messages"][1]["content"][1]["toolUse"]["toolUseId"] = json!("call.1")
+    }),
+    ("converse-missing-result", |request| {
+        request["messages"].as_array_mut().unwrap().pop();
+    }),
+    ("converse-missing-result", |request| {
+        request["messages"][2]["content"] = json!([{ "text": "seen" }])
+    }),
+    ("converse-excess-result", |request| {
+        let result = request["messages"][2]["content"][0].clone();
+        request["messages"][2]["content"]
+            .as_array_mut()
+            .unwrap()
+            .push(result);
+    }),
+    ("converse-mixed-results", |request| {
+        let text = json!({ "text": "and now?" });
+        request["messages"][2]["content"]
+            .as_array_mut()
+            .unwrap()
+            .push(text);
+    }),
+    ("converse-status", |request| {
+        request["messages"][2]["content"][0]["toolResult"]["status"] = json!("failed")
+    }),
+    ("converse-error-result", |request| {
+        let result = json!({ "toolUseId": "t1", "content": [], "status": "error" });
+        request["messages"][2]["content"][0]["toolResult"] = result;
+    }),
+    ("converse-reasoning", |request| {
+        let text = json!({ "text": "hm" });
+        request["messages"][1]["content"][0]["reasoningContent"]["reasoningText"] = text;
+    }),
+    ("converse-document", |request| {
+        let document = json!({ "format": "pdf", "name": "one", "source": { "bytes": "JVBERi0=" } });
+        request["messages"][0]["content"] = json!([{ "document": document }]);
+    }),
+    ("converse-document", |request| {
+        let document = json!({ "format": "pdf", "name": "a.pdf", "source": { "bytes": "JVBERi0=" } });
+        request["messages"][0]["content"] = json!([{ "document": document }, { "text": "read it" }]);
+    }),
+    ("converse-window", |request| {
+        request["messages"][0]["content"][0]["text"] = json!("word ".repeat(400))
+    }),
+];
+
 #[test]
 fn each_rule_refuses_what_breaks_it() {
-    let cases: &[Case] = &[
-        ("converse-json", |request| request["messages"] = json!([])),
-        ("converse-unknown-field", |request| request["model"] = json!("m")),
-        ("converse-inference-config", |request| {
-            request["inferenceConfig"]["temperature"] = json!(1.5)
-        }),
-        ("converse-inference-config", |request| {
-            request["inferenceConfig"]["maxTokens"] = json!(0)
-        }),
-        ("converse-tool", |request| {
-            request["toolConfig"]["tools"][0]["toolSpec"]["name"] = json!("a.b")
-        }),
-        ("converse-tool", |request| {
-            request["toolConfig"]["tools"][0]["toolSpec"]["description"] = json!("")
-        }),
-        ("converse-tool", |request| {
-            request["toolConfig"]["tools"][0]["toolSpec"]["inputSchema"]["json"] = json!({})
-        }),
-        ("converse-tool-config", |request| {
-            request.as_object_mut().unwrap().remove("toolConfig");
-        }),
-        ("converse-first-message", |request| {
-            request["messages"].as_array_mut().unwrap().remove(0);
-        }),
-        ("converse-last-message", |request| {
-            let said = json!({ "role": "assistant", "content": [{ "text": "so" }] });
-            request["messages"].as_array_mut().unwrap().push(said);
-        }),
-        ("converse-roles", |request| {
-            let said = json!({ "role": "user", "content": [{ "text": "so" }] });
-            request["messages"].as_array_mut().unwrap().push(said);
-        }),
-        ("converse-roles", |request| {
-            request["messages"][0]["role"] = json!("system")
-        }),
-        ("converse-empty-message", |request| {
-            request["messages"][0]["content"] = json!([])
-        }),
-        ("converse-blank-text", |request| {
-            request["messages"][0]["content"][0]["text"] = json!(" \n")
-        }),
-        ("converse-blank-text", |request| {
-            request["system"][0]["text"] = json!("")
-        }),
-        ("converse-block", |request| {
-            request["messages"][0]["content"][0]["cachePoint"] = json!({ "type": "default" })
-        }),
-        ("converse-block", |request| {
-            request["messages"][1]["content"][1]["toolUse"]["input"] = json!("{}")
-        }),
-        ("converse-block", |request| {
-            request["messages"][1]["content"][0] = json!({ "image": {} })
-        }),
-        ("converse-tool-use-id", |request| {
-            request["messages"][1]["content"][1]["toolUse"]["toolUseId"] = json!("call.1")
-        }),
-        ("converse-missing-result", |request| {
-            request["messages"].as_array_mut().unwrap().pop();
-        }),
-        ("converse-missing-result", |request| {
-            request["messages"][2]["content"] = json!([{ "text": "seen" }])
-        }),
-        ("converse-excess-result", |request| {
-            let result = request["messages"][2]["content"][0].clone();
-            request["messages"][2]["content"]
-                .as_array_mut()
-                .unwrap()
-                .push(result);
-        }),
-        ("converse-mixed-results", |request| {
-            let text = json!({ "text": "and now?" });
-            request["messages"][2]["content"]
-                .as_array_mut()
-                .unwrap()
-                .push(text);
-        }),
-        ("converse-status", |request| {
-            request["messages"][2]["content"][0]["toolResult"]["status"] = json!("failed")
-        }),
-        ("converse-error-result", |request| {
-            let result = json!({ "toolUseId": "t1", "content": [], "status": "error" });
-            request["messages"][2]["content"][0]["toolResult"] = result;
-        }),
-        ("converse-reasoning", |request| {
-            let text = json!({ "text": "hm" });
-            request["messages"][1]["content"][0]["reasoningContent"]["reasoningText"] = text;
-        }),
-        ("converse-document", |request| {
-            let document = json!({ "format": "pdf", "name": "one", "source": { "bytes": "JVBERi0=" } });
-            request["messages"][0]["content"] = json!([{ "document": document }]);
-        }),
-        ("converse-document", |request| {
-            let document = json!({ "format": "pdf", "name": "a.pdf", "source": { "bytes": "JVBERi0=" } });
-            request["messages"][0]["content"] = json!([{ "document": document }, { "text": "read it" }]);
-        }),
-        ("converse-window", |request| {
-            request["messages"][0]["content"][0]["text"] = json!("word ".repeat(400))
-        }),
-    ];
+    let cases = [WRONG_REQUESTS, WRONG_BLOCKS].concat();
     let except = ["converse-mixed-calls"];
-    each_rule_is_broken_once(cases, CONVERSE_RULES, &except, check, good);
+    each_rule_is_broken_once(&cases, CONVERSE_RULES, &except, check, good);
 }
 
 /// Models of Amazon and Anthropic may do both.
