@@ -101,6 +101,11 @@ const MAY_DETACH: &[(&str, usize, &str)] = &[
         "one message to a connection",
     ),
     (
+        "crates/server/src/mcp/agent_tasks.rs",
+        1,
+        "ends with its task, its login or the server",
+    ),
+    (
         "crates/server/src/ws/mod.rs",
         1,
         "a connection: holds the request's permit",

@@ -71,10 +71,11 @@ pub use folders::ignored_setting::IgnoredSetting;
 pub use folders::named_file::NamedFile;
 pub use folders::seen_folders::lying_since;
 pub use git::GitPrograms;
+pub use layers::choices::APIS;
 pub use layers::duration::parse_duration;
 pub use layers::environment::{PROXIES, check_environment};
 pub use layers::keys::{
-    APIS, KEYS, OTHER_VARIABLES, STATUS_NAMES, SettingPath, SettingSpec, VARIABLES, WorkspaceMay,
+    KEYS, OTHER_VARIABLES, STATUS_NAMES, SettingPath, SettingSpec, VARIABLES, WorkspaceMay,
 };
 pub use layers::read::CommandLineSetting;
 pub use layers::scalar::scalar;
@@ -107,12 +108,13 @@ pub use settings::chat::{ChatSettings, EditKeys, Links, Notice, ThemeChoice, Thi
 pub use settings::condensers::choose_condensers;
 pub use settings::context::ContextSettings;
 pub use settings::day_limit::{DayLimit, DayRaise, raise_day_limit, raised_lately};
+pub use settings::durability::DurabilitySetting;
 pub use settings::quotas::Quotas;
 pub use settings::security::{AnalyzerSettings, AnalyzerTarget};
 pub use settings::webhooks::WebhookSettings;
 pub use settings::{
-    BrowserSettings, CallSettings, DatabaseSettings, DurabilitySetting, ExecServerSettings, MemoryAccept,
-    MemorySettings, RewindSettings, SandboxSettings, SearchSettings, SecretSettings, Settings, ToolSettings,
+    BrowserSettings, CallSettings, DatabaseSettings, ExecServerSettings, MemoryAccept, MemorySettings,
+    RewindSettings, SandboxSettings, SearchSettings, SecretSettings, Settings, ToolSettings,
 };
 pub use symlinks::{leads_out, refuse_links};
 pub use workspace::claude_files::{ClaudeFile, claude_files};

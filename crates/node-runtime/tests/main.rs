@@ -4,6 +4,7 @@ mod call_slots;
 mod come_and_go;
 mod deep_arguments;
 mod memories;
+mod personal;
 mod repeated_ids;
 mod scripted;
 mod skills;

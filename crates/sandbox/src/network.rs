@@ -135,8 +135,8 @@ fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     }
 }
 
-/// Splits a host from its port, as the details of a call name it: `crates.io:443`, `[::1]:80`. The host has the
-/// form of [`normal_host`].
+/// Splits a host from its port, as the details of a call name it: `crates.io:443`, `[::1]:80`. The host has
+/// the form of [`normal_host`].
 pub fn host_and_port(text: &str) -> Option<(String, u16)> {
     let (host, port) = split_port(text)?;
     Some((normal_host(host), port?))

@@ -114,8 +114,8 @@ impl WaitingSession {
         self.pages.insert(login.to_owned(), page);
     }
 
-    /// Notes that a push about a call failed. It is tried again unless it is the last try, or the page has got
-    /// another one.
+    /// Notes that a push about a call failed. It is tried again unless it is the last try, or the page has
+    /// got another one.
     fn note_failure(&mut self, login: &str, call: &ToolCallId, now: Instant) {
         let page = self
             .pages

@@ -164,7 +164,7 @@ async fn a_client_pings_and_asks_for_the_commands_over_its_connection() {
 async fn nexus_7_two_tabs_of_one_person_hear_the_same_session() {
     let world = World::new().await;
     let (session, mut first) = world.desk(ApprovalMode::Auto).await;
-    let mut second = world.client_of(&world.operator, "second tab").await;
+    let mut second = world.client_of(&world.operator, "second-tab").await;
     for tab in [&mut first, &mut second] {
         tab.subscribe(&session, 0, "ui").await;
     }

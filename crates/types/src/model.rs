@@ -319,7 +319,7 @@ impl ToolSpec {
         self
     }
 
-    /// Sets what the tool may reach beyond its arguments: hosts, variables, tools, models, key spaces, agents.
+    /// Sets the hosts, variables, tools, models, key spaces and agents that the tool may reach.
     #[must_use]
     pub fn with_reach(mut self, reach: ToolReach) -> Self {
         self.reach = Some(Box::new(reach));

@@ -93,8 +93,8 @@ impl ToolDefinition {
     }
 }
 
-/// Everything that the file of a tool grants. Code that shows grants takes this apart by all of its fields, so
-/// that it does not compile if it leaves out a new one.
+/// Everything that the file of a tool grants. Code that shows grants takes this apart by all of its fields,
+/// so that it does not compile if it leaves out a new one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GrantedNames<'a> {
     /// Hosts and addresses to which it can send data, sorted.

@@ -34,7 +34,7 @@ pub enum ApprovalsCommand {
         #[arg(value_parser = numbers::count, allow_negative_numbers = true)]
         number: usize,
     },
-    /// Show which calls in past sessions a new rule, or your sandbox, would have decided differently
+    /// Show which past calls a new rule or your sandbox would have decided differently
     Replay(TrialArgs),
     /// Show how often analyzers of risk agreed with people in past sessions, and where not
     Score(ScoreArgs),

@@ -27,3 +27,15 @@ pub(super) const THEMES: &[&str] = &["auto", "dark", "light", "none"];
 pub(super) const LINKS: &[&str] = &["auto", "always", "never"];
 pub(super) const EDIT_KEYS: &[&str] = &["emacs", "vi"];
 pub(super) const NOTICES: &[&str] = &["bell", "osc9", "osc777", "none"];
+
+/// The protocols that a provider can speak.
+pub const APIS: &[&str] = &[
+    "anthropic",
+    "openai-chat",
+    "openai-responses",
+    "gemini",
+    "gemini-interactions",
+    "bedrock",
+    "bedrock-converse",
+    "vertex-anthropic",
+];

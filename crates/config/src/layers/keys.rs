@@ -3,9 +3,9 @@
 //! compares docs/CONFIG.md with it.
 
 use crate::layers::choices::{
-    APPROVALS, ASK_USER, AUTHS, CACHE_TTLS, DURABILITIES, EDIT_KEYS, JUDGES, LEVELS, LINKS, MEMORY_ACCEPTS,
-    NETWORKS, NOTICES, PROFILES, READING_COMMANDS, REASONING_FIELDS, RISK_POLICIES, RISKS, SANDBOXES,
-    SEARCH_ENGINES, STUCK_MODES, THEMES, THINKING, UNKNOWN_RISKS, YES_OR_NO,
+    APIS, APPROVALS, ASK_USER, AUTHS, CACHE_TTLS, DURABILITIES, EDIT_KEYS, JUDGES, LEVELS, LINKS,
+    MEMORY_ACCEPTS, NETWORKS, NOTICES, PROFILES, READING_COMMANDS, REASONING_FIELDS, RISK_POLICIES, RISKS,
+    SANDBOXES, SEARCH_ENGINES, STUCK_MODES, THEMES, THINKING, UNKNOWN_RISKS, YES_OR_NO,
 };
 use crate::layers::former_keys::FORMER_KEYS;
 use crate::layers::value::ValueKind;
@@ -53,18 +53,6 @@ const fn key(
         about,
     }
 }
-
-/// The protocols that a provider can speak.
-pub const APIS: &[&str] = &[
-    "anthropic",
-    "openai-chat",
-    "openai-responses",
-    "gemini",
-    "gemini-interactions",
-    "bedrock",
-    "bedrock-converse",
-    "vertex-anthropic",
-];
 
 /// The levels of reasoning effort in OpenAI's protocol.
 pub(crate) const EFFORTS: &[&str] = &["none", "minimal", "low", "medium", "high", "xhigh"];

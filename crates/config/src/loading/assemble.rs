@@ -24,6 +24,7 @@ use crate::settings::bounds;
 use crate::settings::condense;
 use crate::settings::context;
 use crate::settings::day_limit;
+use crate::settings::durability::DurabilitySetting;
 use crate::settings::memory;
 use crate::settings::quotas;
 use crate::settings::rewind;
@@ -32,8 +33,8 @@ use crate::settings::security;
 use crate::settings::stuck;
 use crate::settings::webhooks;
 use crate::settings::{
-    BrowserSettings, CallSettings, DatabaseSettings, DurabilitySetting, ExecServerSettings, SearchSettings,
-    SecretSettings, Settings, ToolSettings,
+    BrowserSettings, CallSettings, DatabaseSettings, ExecServerSettings, SearchSettings, SecretSettings,
+    Settings, ToolSettings,
 };
 use crate::text_file::read_text;
 

@@ -192,13 +192,13 @@ fn load_with(
     found.mistakes.append(&mut assembly.mistakes);
     found.fail_on_mistakes()?;
     keys.extend(models::keys(&admitted.layer, lookup));
-    let context = ProjectContext {
+    let project = ProjectContext {
         places: &places,
         folder: &folder,
         keys: &keys,
         lookup,
-    };
-    let project = context.servers();
+    }
+    .servers();
     (settings.folder, settings.trust_dir) = (folder, trust_dir.clone());
     (settings.keys, settings.named_files) = (keys, admitted.files);
     found.warnings.extend(files_for_agents(&settings));

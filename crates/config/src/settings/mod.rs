@@ -8,6 +8,7 @@ pub(crate) mod condense;
 pub(crate) mod condensers;
 pub(crate) mod context;
 pub(crate) mod day_limit;
+pub(crate) mod durability;
 pub(crate) mod guarded_files;
 pub(crate) mod memory;
 pub(crate) mod quotas;
@@ -40,6 +41,7 @@ use crate::origin::Sourced;
 use crate::settings::chat::ChatSettings;
 use crate::settings::context::ContextSettings;
 use crate::settings::day_limit::DayLimit;
+use crate::settings::durability::DurabilitySetting;
 use crate::settings::quotas::Quotas;
 use crate::settings::security::AnalyzerSettings;
 use crate::settings::webhooks::WebhookSettings;
@@ -167,16 +169,6 @@ impl Settings {
         let home = etcetera::home_dir().ok()?;
         self.user_file.starts_with(&home).then_some(home)
     }
-}
-
-/// The kind of crash that committed events survive.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum DurabilitySetting {
-    /// The death of the process.
-    #[default]
-    Process,
-    /// A loss of power too: each commit waits for the disk.
-    Machine,
 }
 
 /// The timeouts of model calls, in milliseconds, and the number of retries.

@@ -1,9 +1,9 @@
 //! Model servers as strict as the vendors: they refuse the same requests as a vendor, in the vendor's words.
 //!
 //! [`Anthropic`], [`ChatServer`], [`ResponsesServer`], [`GeminiServer`], [`InteractionsServer`],
-//! [`BedrockServer`] and [`ConverseServer`] check a request and either accept it or return the [`VendorRule`] that it breaks. They
-//! do no I/O, so that a test can check requests without a server; [`crate::StrictServer`] puts them behind a
-//! socket.
+//! [`BedrockServer`] and [`ConverseServer`] check a request and either accept it or return the
+//! [`VendorRule`] that it breaks. They do no I/O, so that a test can check requests without a server;
+//! [`crate::StrictServer`] puts them behind a socket.
 //!
 #![doc = include_str!("../../docs/strict-vendors.md")]
 

@@ -31,7 +31,7 @@ const DROPPED: [&str; 5] = [
 ];
 
 /// Reads the head of a request. Returns why it is none.
-pub(super) async fn read_head(client: &mut (impl AsyncRead + Unpin)) -> Result<RequestHead, &'static str> {
+pub(super) async fn read_head<R: AsyncRead + Unpin>(client: &mut R) -> Result<RequestHead, &'static str> {
     let mut read = Vec::new();
     loop {
         if let Some(end) = end_of_head(&read) {

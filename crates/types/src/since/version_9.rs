@@ -302,6 +302,6 @@ pub const BUILT_IN_AGENTS: u32 = 9;
 /// Pictures that tools returned earlier are left out before a full window is condensed; the newest stays.
 pub const OLD_PICTURES_GO_FIRST: u32 = 9;
 
-/// A question names every grant of the tool's file, also models, key spaces and agents; and a rule about hosts
-/// does not allow a tool that also creates agents.
+/// A question names every grant of the tool's file, also models, key spaces and agents; and a rule about
+/// hosts does not allow a tool that also creates agents.
 pub const ALL_GRANTS_ARE_SAID: u32 = 9;

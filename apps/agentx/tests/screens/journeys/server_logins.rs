@@ -32,7 +32,7 @@ fn runtime() -> Runtime {
 struct Login {
     child: Child,
     stderr: BufReader<ChildStderr>,
-    /// What it has said, with the address of the browser cut at its query, whose values are drawn by lot.
+    /// Its output so far, with the address of the browser cut at its query, whose values are drawn by lot.
     said: String,
     /// The address for the browser.
     address: String,

@@ -44,7 +44,7 @@ pub(super) fn check(body: &Value, model: &str) -> Result<(), VendorRefusal> {
                 "A text block is required with documents.",
             ));
         }
-        check_results(&mut open, &content, at)?;
+        take_results(&mut open, &content, at)?;
         open = ids(&content, "toolUse").collect();
     }
     match (before, open.first()) {
@@ -93,8 +93,8 @@ fn check_mixing(content: &[&Value], is_users: bool, model: &str, at: usize) -> R
     Ok(())
 }
 
-/// Checks the results of a message against the calls of the message before.
-fn check_results<'a>(
+/// Takes the results of a message from the open calls of the message before.
+fn take_results<'a>(
     open: &mut BTreeSet<&'a str>,
     content: &[&'a Value],
     at: usize,
