@@ -26,7 +26,7 @@ const WITHIN: Duration = Duration::from_secs(1);
 /// they stay below 1,024 open files, which many systems give to a process.
 const AT_ONCE: usize = 256;
 /// The number of bytes that are read of a client that is not waited for.
-const READ_AT_ONCE: usize = 8 * 1024;
+const READ_AT_ONCE: usize = 1024;
 /// A fatal alert of TLS, `internal_error`: <https://www.rfc-editor.org/rfc/rfc8446#section-6>. It has none
 /// for "come back later".
 const ALERT: [u8; 7] = [0x15, 0x03, 0x03, 0x00, 0x02, 0x02, 0x50];
