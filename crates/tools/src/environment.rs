@@ -205,7 +205,13 @@ pub struct WithheldVariable {
 /// Settings of Git that override the configuration of a repository. A folder may contain a bare repository,
 /// or a `.git` of its own, and `git status` would run the program in its `core.fsmonitor`
 /// (<https://github.com/justinsteven/advisories/blob/main/2022_git_buried_bare_repos_and_fsmonitor_various_abuses.md>).
-const GIT: [(&str, &str); 2] = [("safe.bareRepository", "explicit"), ("core.fsmonitor", "false")];
+/// With `diff.submodule=diff`, `git diff` and `git show` print the files of submodules, which `--name-only` does
+/// not list.
+const GIT: [(&str, &str); 3] = [
+    ("safe.bareRepository", "explicit"),
+    ("core.fsmonitor", "false"),
+    ("diff.submodule", "short"),
+];
 
 /// Returns the variables by which Git takes these settings, after those that are already set
 /// (<https://git-scm.com/docs/git-config#ENVIRONMENT>). The person's own settings there stay.
@@ -521,11 +527,13 @@ mod tests {
         assert_eq!(
             of(&[("HOME", "/x")]),
             [
-                "GIT_CONFIG_COUNT=2",
+                "GIT_CONFIG_COUNT=3",
                 "GIT_CONFIG_KEY_0=safe.bareRepository",
                 "GIT_CONFIG_KEY_1=core.fsmonitor",
+                "GIT_CONFIG_KEY_2=diff.submodule",
                 "GIT_CONFIG_VALUE_0=explicit",
                 "GIT_CONFIG_VALUE_1=false",
+                "GIT_CONFIG_VALUE_2=short",
                 "HOME=/x",
             ]
         );
@@ -537,11 +545,13 @@ mod tests {
         assert_eq!(
             of(&own),
             [
-                "GIT_CONFIG_COUNT=2",
+                "GIT_CONFIG_COUNT=3",
                 "GIT_CONFIG_KEY_0=core.fsMonitor",
                 "GIT_CONFIG_KEY_1=safe.bareRepository",
+                "GIT_CONFIG_KEY_2=diff.submodule",
                 "GIT_CONFIG_VALUE_0=true",
                 "GIT_CONFIG_VALUE_1=explicit",
+                "GIT_CONFIG_VALUE_2=short",
             ]
         );
         assert_eq!(of(&[("GIT_CONFIG_COUNT", "many")]), ["GIT_CONFIG_COUNT=many"]);

@@ -549,3 +549,75 @@ async fn a_line_that_only_reads_shows_no_secret_that_it_does_not_name() {
     assert_eq!(run("git diff").await.0, ToolStatus::Denied);
     assert_eq!(run("git diff -- plain").await.0, ToolStatus::Success);
 }
+
+/// The text that a test's Git prints, without the end of its line.
+fn printed_by_git(base: &Path, words: &[&str]) -> String {
+    let ran = std::process::Command::new("git")
+        .args(words)
+        .current_dir(base)
+        .output()
+        .unwrap();
+    assert!(ran.status.success(), "{words:?}");
+    String::from_utf8(ran.stdout).unwrap().trim_end().to_owned()
+}
+
+/// `git show` prints a file that a hash, a tag or a described revision names, whatever options it gets.
+#[tokio::test]
+async fn a_line_that_only_reads_shows_no_file_by_its_hash() {
+    let place = Place::new();
+    let base = &place.workspace;
+    for file in ["plain", ".env"] {
+        std::fs::write(base.join(file), format!("a word of {file}\n")).unwrap();
+    }
+    git(base, &["init", "-q"]);
+    git(base, &["add", "."]);
+    git(base, &["commit", "-qm", "made up"]);
+    git(base, &["tag", "of-commit"]);
+    let [secret, plain] = ["HEAD:.env", "HEAD:plain"].map(|name| printed_by_git(base, &["rev-parse", name]));
+    git(base, &["tag", "of-file", &secret]);
+    let guard = Arc::new(Guard {
+        secrets: vec!["/**/.env".into()],
+        reading_commands: true,
+        ..Guard::default()
+    });
+    let run = async |line: &str| {
+        let context = guarded(
+            &place,
+            RULES_VERSION,
+            ApprovalMode::Ask,
+            Vec::new(),
+            Some(guard.clone()),
+        );
+        let outcome = place
+            .toolbox
+            .call("bash", json!({ "command": line }), context)
+            .await;
+        let text: String = outcome.content.iter().filter_map(|part| part.as_text()).collect();
+        (outcome.status, text)
+    };
+    for line in [
+        "git show -s HEAD",
+        "git show --stat of-commit",
+        "git show --name-only",
+    ] {
+        let (status, text) = run(line).await;
+        assert_eq!(status, ToolStatus::Success, "{line}: {text}");
+    }
+    for words in ["-s", "--stat", "--raw", "--name-only", "--numstat", "--quiet", ""] {
+        for revision in [&secret[..], &secret[..12], "of-file"] {
+            let line = format!("git show {words} {revision}");
+            let (status, text) = run(&line).await;
+            assert_eq!(status, ToolStatus::Denied, "{line}: {text}");
+            assert!(!text.contains("a word of"), "{line}: {text}");
+        }
+    }
+    for line in [
+        format!("git diff {secret} {plain}"),
+        format!("git diff {secret}..{plain}"),
+        format!("git diff of-file {plain}"),
+    ] {
+        let (status, text) = run(&line).await;
+        assert_eq!(status, ToolStatus::Denied, "{line}: {text}");
+        assert!(!text.contains("a word of"), "{line}: {text}");
+    }
+}

@@ -11,6 +11,7 @@ mod external_repository;
 mod hooks;
 mod index;
 mod names;
+mod passwords_below;
 mod pending_operations;
 mod remotes;
 mod repository_files;
@@ -77,6 +78,7 @@ impl GitPrograms {
         };
         let (mut hooks, mut any) = (Vec::new(), None::<String>);
         self.record_external(top, &git, &common, place);
+        self.record_passwords_below(&common, place);
         for (name, rest) in pending_operations::of(top, &git) {
             self.add(place, &name, &rest);
         }
@@ -88,7 +90,7 @@ impl GitPrograms {
                     hooks.push(top.join(value));
                 }
                 if names::holds_password(&setting) {
-                    self.with_passwords.insert(file.clone());
+                    self.record_password(&file);
                 }
                 let elsewhere = name == "core.worktree" && !is_same(&git.join(value), top);
                 if elsewhere || names::matters(&setting) {

@@ -117,6 +117,7 @@ pub(super) fn matters(setting: &Setting) -> bool {
         || (matches!(section, "branch" | "remote") && NAME_OF_REMOTE.contains(&last) && is_address(value))
         || (section == "svn-remote" && matches!(last, "commiturl" | "pushurl"))
         || last.ends_with("uri")
+        || shows_other_content(name, value)
         // `git format-patch` writes there.
         || name == "format.outputdirectory"
         // In such a repository, any command fetches missing objects, from an address that a server may
@@ -153,6 +154,12 @@ fn is_sending(section: &str, last: &str) -> bool {
 fn names_file(setting: &Setting) -> bool {
     let last = setting.last();
     setting.name == "commit.template" || last == "skiplist" || last.ends_with("file")
+}
+
+/// Returns whether a setting makes Git show the files of submodules in a diff, or read a short hash as another
+/// object than the commit that it names by default.
+fn shows_other_content(name: &str, value: &str) -> bool {
+    (name == "diff.submodule" && value == "diff") || name == "core.disambiguate"
 }
 
 /// Returns whether this is an address, and not the name of a remote.

@@ -272,13 +272,18 @@ fn files_that_settings_name_and_commands_under_other_names_are_said() {
         ("[blame]\nignoreRevsFile = /x", "blame.ignorerevsfile"),
         ("[fsck]\nskipList = /x", "fsck.skiplist"),
         ("[commit]\ntemplate = /x", "commit.template"),
+        ("[diff]\nsubmodule = diff", "diff.submodule"),
+        ("[core]\ndisambiguate = blob", "core.disambiguate"),
+        ("[diff]\nexternal = x", "diff.external"),
+        ("[diff \"y\"]\ntextconv = x", "diff.y.textconv"),
+        ("[diff \"y\"]\ncommand = x", "diff.y.command"),
         ("[alias]\ntidy = clean", "alias.tidy"),
         ("[alias]\nup = push", "alias.up"),
     ] {
         write(&config, text);
         assert_eq!(names(&folder), [name]);
     }
-    write(&config, "[alias]\nst = status\n");
+    write(&config, "[alias]\nst = status\n[diff]\nsubmodule = log\n");
     assert!(names(&folder).is_empty());
 }
 
@@ -522,6 +527,32 @@ fn what_one_signs_in_with_is_not_shown_and_another_one_is_another_text() {
     let found = GitPrograms::of(folder.path());
     assert_eq!(found.text(), "lfs.url = ssh://git@host/lfs\n");
     assert!(found.with_passwords().is_empty());
+}
+
+#[test]
+fn passwords_in_the_settings_of_submodules_and_worktrees_are_found() {
+    for file in [
+        "modules/a/config",
+        "modules/a/b/config",
+        "modules/a/modules/c/config",
+        "modules/a/worktrees/t/config.worktree",
+        "worktrees/t/config.worktree",
+    ] {
+        let folder = repository();
+        let file = folder.path().join(".git").join(file);
+        write(&file, "[remote \"o\"]\nurl = https://example.com/x\n");
+        assert!(GitPrograms::of(folder.path()).with_passwords().is_empty());
+        write(&file, "[remote \"o\"]\nurl = https://me:hunter2@example.com/x\n");
+        let found = GitPrograms::of(folder.path());
+        assert!(found.with_passwords().contains(&file), "{}", file.display());
+        assert!(!found.text().contains("hunter2"), "{}", found.text());
+    }
+    let folder = repository();
+    for number in 0..2100 {
+        let module = folder.path().join(format!(".git/modules/{number}"));
+        std::fs::create_dir_all(module).expect("it is made");
+    }
+    assert_eq!(names(&folder), ["more repositories than are checked"]);
 }
 
 #[test]

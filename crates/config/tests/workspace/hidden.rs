@@ -214,15 +214,20 @@ fn settings_of_git_with_a_password_are_guarded() {
         ("[remote \"o\"]\nurl = ssh://git@example.com/x\n", false),
         ("[remote \"o\"]\nurl = git@example.com:x\n", false),
     ] {
-        let desk = Desk::new("");
-        std::fs::create_dir_all(desk.root().join(".git")).unwrap();
-        desk.write("ws/.git/config", text);
-        let settings = desk.load().settings;
-        assert_eq!(
-            settings.is_guarded(&settings.workspace.join(".git/config")),
-            wanted,
-            "{text}"
-        );
+        for file in [
+            ".git/config",
+            ".git/modules/sub/config",
+            ".git/modules/a/b/config",
+            ".git/worktrees/tree/config.worktree",
+        ] {
+            let desk = Desk::new("");
+            let place = desk.root().join(file);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            desk.write(&format!("ws/{file}"), text);
+            let settings = desk.load().settings;
+            let is_guarded = settings.is_guarded(&settings.workspace.join(file));
+            assert_eq!(is_guarded, wanted, "{file}: {text}");
+        }
     }
 }
 

@@ -114,9 +114,14 @@ pub(super) fn only_reads(program: &str, words: &[String], workspace: &Workspace<
             None => return false,
         },
     };
-    let Some(plain) = read_words(reader, words).map(|read| read.plain) else {
+    let Some(read) = read_words(reader, words) else {
         return false;
     };
+    // `ls -LR` walks through links, which may lead anywhere.
+    if program == "ls" && read.has(&["L"]) && read.has(&["R", "--recursive"]) {
+        return false;
+    }
+    let plain = read.plain;
     (reader.plain.0..=reader.plain.1).contains(&plain.len())
         && plain.iter().all(|word| match kind {
             PlainWords::Files => workspace.has(word),

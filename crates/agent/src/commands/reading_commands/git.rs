@@ -5,8 +5,10 @@
 //!
 //! `git diff` and `git show` show the content of files that no word names. For these a *listing* is returned,
 //! the same command with `--name-only`: the tool runs it first and looks for files with secrets in its
-//! output. A revision that may be the hash of a file is listed as that of a commit, which fails for any other
-//! object.
+//! output. Each revision is listed as a commit (`main^{commit}`), which fails for any other object: a hash or
+//! a tag may name a file, and `git show` prints a file whatever options about a diff it gets. So `git show
+//! --stat` has a listing too, which names no file and only fails. `H^{}` and `x-0-gH`, where `H` may be the
+//! hash of any object, are asked about.
 
 use super::Workspace;
 use crate::commands::command_split::{ReadWords, Reader};
@@ -18,7 +20,7 @@ const MANY: usize = 1000;
 /// Options of Git itself that change nothing about what is read.
 const IN_FRONT: &[&str] = &["--no-optional-locks", "--no-pager", "-P"];
 
-/// Options of `diff` and `show` with which they show no content, only names and numbers.
+/// Options of `diff` and `show` with which they show no content of a commit, only names and numbers.
 #[rustfmt::skip]
 const NAMES_ALONE: &[&str] = &[
     "--compact-summary", "--dirstat", "--name-only", "--name-status", "--no-patch", "--numstat", "--quiet", "--raw", "--shortstat",
@@ -137,13 +139,13 @@ pub(super) fn listings(words: &[String], workspace: &Workspace<'_>) -> Option<Ve
     if !is_plain || (reader.plain.1 == 0 && !paths.is_empty()) {
         return None;
     }
-    let shows = matches!(reader.name, "diff" | "show") && shows_content(&read);
-    Some(
-        shows
-            .then(|| listing(reader.name, before, &read, paths))
-            .into_iter()
-            .collect(),
-    )
+    let listing = match reader.name {
+        "diff" | "show" if !read.plain.iter().all(|word| may_name_commit(word)) => return None,
+        "diff" | "show" if shows_content(&read) => Some(listing(reader.name, before, &read, paths)),
+        "show" => Some(commits_alone(&read)),
+        _ => None,
+    };
+    Some(listing.into_iter().collect())
 }
 
 /// Returns whether a whole command only reads: the version, the remotes by name, a plain setting, and lists.
@@ -165,28 +167,50 @@ fn shows_content(read: &ReadWords<'_>) -> bool {
 fn listing(name: &str, before: &[String], read: &ReadWords<'_>, paths: &[String]) -> Vec<String> {
     let is_plain = |word: &&String| read.plain.contains(&word.as_str());
     let options = before.iter().filter(|word| !is_plain(word)).cloned();
-    let revisions = read.plain.iter().map(|word| as_commits(word, name == "show"));
     let mut words = vec!["git".to_owned(), name.to_owned()];
     words.extend(options);
     words.extend(["--name-only", "--no-renames", "-z"].map(str::to_owned));
     if name == "show" {
-        words.push("--format=".to_owned());
+        words.extend(ONLY_NAMES.map(str::to_owned));
     }
-    words.extend(revisions);
+    words.extend(commits(name, read));
     words.push("--".to_owned());
     words.extend(paths.iter().cloned());
     words
 }
 
-/// A revision or a range of them, each part as a commit if it may be the hash of another object, or if `all`.
-fn as_commits(word: &str, all: bool) -> String {
-    let is_hash = |part: &str| part.len() >= 4 && part.bytes().all(|byte| byte.is_ascii_hexdigit());
+/// The command that lists nothing, and fails unless all revisions of `show` name commits.
+fn commits_alone(read: &ReadWords<'_>) -> Vec<String> {
+    let mut words = ["git", "show", "-s"].map(str::to_owned).to_vec();
+    words.extend(ONLY_NAMES.map(str::to_owned));
+    words.extend(commits("show", read));
+    words.push("--".to_owned());
+    words
+}
+
+/// Options with which `show` says nothing about the commit itself.
+const ONLY_NAMES: [&str; 2] = ["--format=", "--no-show-signature"];
+
+/// The revisions, each as a commit. `show` shows `HEAD` if there are none.
+fn commits(name: &str, read: &ReadWords<'_>) -> Vec<String> {
+    if name == "show" && read.plain.is_empty() {
+        return vec![as_commits("HEAD")];
+    }
+    read.plain.iter().map(|word| as_commits(word)).collect()
+}
+
+/// Returns whether a word is not written as one that may name any object: `H^{}`, `H^{blob}`, `x-0-gH`.
+fn may_name_commit(word: &str) -> bool {
+    let is_hash = |text: &str| text.len() >= 4 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_described = |part: &str| part.rsplit_once("-g").is_some_and(|(_, hash)| is_hash(hash));
+    !word.contains("^{") && !word.split("..").any(is_described)
+}
+
+/// A revision or a range of them, each part as a commit.
+fn as_commits(word: &str) -> String {
     let commit = |part: &str| {
-        if !part.is_empty() && (all || is_hash(part)) {
-            format!("{part}^{{commit}}")
-        } else {
-            part.to_owned()
-        }
+        let part = if part.is_empty() { "HEAD" } else { part };
+        format!("{part}^{{commit}}")
     };
     let dots = if word.contains("...") { "..." } else { ".." };
     match word.split_once(dots) {

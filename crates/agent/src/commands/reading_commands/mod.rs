@@ -40,7 +40,8 @@ pub struct ReadingLine {
     pub programs: Vec<String>,
     /// The folders whose files it shows.
     pub searched: Vec<SearchedFolder>,
-    /// Commands of Git that list the files whose content it shows, as words.
+    /// Commands of Git that list the files whose content it shows, as words. They fail if the line may show
+    /// anything but commits.
     pub listings: Vec<Vec<String>>,
 }
 
@@ -141,6 +142,13 @@ impl ReadingLine {
             }
             _ => file_readers::only_reads(program, words, workspace),
         }
+    }
+}
+
+impl ReadWords<'_> {
+    /// Returns whether it has one of these options.
+    fn has(&self, names: &[&str]) -> bool {
+        self.options.iter().any(|(name, _)| names.contains(name))
     }
 }
 

@@ -179,11 +179,6 @@ pub(super) fn folders(
 }
 
 impl ReadWords<'_> {
-    /// Returns whether it has one of these options.
-    fn has(&self, names: &[&str]) -> bool {
-        self.options.iter().any(|(name, _)| names.contains(name))
-    }
-
     /// The patterns of files of `rg`, in order: a later one takes precedence.
     fn globs(&self) -> Vec<String> {
         let patterns = self

@@ -15,6 +15,8 @@ fn everyday_lines_only_read() {
         "ls -la",
         "ls -la src/a b",
         "ls /ws/src",
+        "ls -lL src",
+        "ls -lR src",
         "pwd",
         "cd /ws && ls -1",
         "cat README.md",
@@ -55,6 +57,8 @@ fn everyday_lines_only_read() {
         "git diff --stat main...HEAD",
         "git show",
         "git show --stat HEAD^",
+        "git show my-gadget",
+        "git diff v1.0-gamma main",
         "git branch -vv",
         "git remote",
         "git config user.name",
@@ -108,6 +112,14 @@ const NOT_READING: &[&str] = &[
     "uniq a b",
     "date",
     "uname -a",
+    "ls -LR",
+    "ls -lLR src",
+    "ls -RL1",
+    "ls -R -L",
+    "ls -L --recursive",
+    "ls -R --dereference",
+    "ls -RH --dereference-command-line",
+    "tree -l",
     "whoami",
     "tree -o x",
     "sed -i s/a/b/ x",
@@ -164,6 +176,17 @@ const NOT_READING_OF_GIT: &[&str] = &[
     "git diff HEAD:a.rs",
     "git show HEAD:a.rs",
     "git show :/word",
+    "git show 'H^{}'",
+    "git show -s 'H^{blob}'",
+    "git show --stat x-0-g0123abc",
+    "git show 'HEAD^{/word}'",
+    "git diff 'H^{}' 'I^{}'",
+    "git diff 'H^{object}'",
+    "git diff --stat 'H^{}'",
+    "git diff 'H^{}' -- a.rs",
+    "git diff x-0-g0123 x-0-g4567",
+    "git diff HEAD..x-0-g0123",
+    "git diff x-0-g0123...HEAD",
     "git branch new",
     "git branch -d old",
     "git branch -- new",
@@ -256,8 +279,7 @@ fn a_diff_is_listed_before_it_is_shown() {
     };
     for line in [
         "git diff --stat",
-        "git show --name-only HEAD",
-        "git show -s",
+        "git diff --stat main -- a",
         "git log --stat",
         "git status",
         "git blame a",
@@ -272,17 +294,44 @@ fn a_diff_is_listed_before_it_is_shown() {
         ),
         (
             "git --no-pager diff --staged main -- a b",
-            "git diff --staged --name-only --no-renames -z main -- a b",
+            "git diff --staged --name-only --no-renames -z main^{commit} -- a b",
         ),
         (
             "git diff 0123abc..HEAD",
-            "git diff --name-only --no-renames -z 0123abc^{commit}..HEAD --",
+            "git diff --name-only --no-renames -z 0123abc^{commit}..HEAD^{commit} --",
+        ),
+        (
+            "git diff ...topic",
+            "git diff --name-only --no-renames -z HEAD^{commit}...topic^{commit} --",
         ),
         (
             "git show --oneline HEAD~1",
-            "git show --oneline --name-only --no-renames -z --format= HEAD~1^{commit} --",
+            "git show --oneline --name-only --no-renames -z --format= --no-show-signature HEAD~1^{commit} --",
+        ),
+        (
+            "git show",
+            "git show --name-only --no-renames -z --format= --no-show-signature HEAD^{commit} --",
         ),
     ] {
         assert_eq!(listed(line), [listing], "{line}");
+    }
+}
+
+/// `git show` prints a file that a hash or a tag names, whatever options about a diff it gets.
+#[test]
+fn every_revision_that_is_shown_has_to_be_a_commit() {
+    for (words, revisions) in [
+        ("-s 0123abc", "0123abc^{commit}"),
+        ("--stat 0123abc", "0123abc^{commit}"),
+        ("--raw 0123abc", "0123abc^{commit}"),
+        ("--name-only v1 main -- a", "v1^{commit} main^{commit}"),
+        ("--numstat a..b", "a^{commit}..b^{commit}"),
+        ("--quiet", "HEAD^{commit}"),
+    ] {
+        let line = format!("git show {words}");
+        let listings = read(&line).unwrap().listings;
+        let wanted = format!("git show -s --format= --no-show-signature {revisions} --");
+        let listed: Vec<String> = listings.iter().map(|words| words.join(" ")).collect();
+        assert_eq!(listed, [wanted], "{line}");
     }
 }
