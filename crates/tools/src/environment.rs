@@ -205,8 +205,8 @@ pub struct WithheldVariable {
 /// Settings of Git that override the configuration of a repository. A folder may contain a bare repository,
 /// or a `.git` of its own, and `git status` would run the program in its `core.fsmonitor`
 /// (<https://github.com/justinsteven/advisories/blob/main/2022_git_buried_bare_repos_and_fsmonitor_various_abuses.md>).
-/// With `diff.submodule=diff`, `git diff` and `git show` print the files of submodules, which `--name-only` does
-/// not list.
+/// With `diff.submodule=diff`, `git diff` and `git show` print the files of submodules, which `--name-only`
+/// does not list.
 const GIT: [(&str, &str); 3] = [
     ("safe.bareRepository", "explicit"),
     ("core.fsmonitor", "false"),

@@ -10,6 +10,8 @@
 
 use agentx_types::{RULES_VERSION, since};
 
+use super::auto_run_since_9;
+
 /// Folders of which everything is guarded, anywhere in a path.
 const FOLDERS: &[&str] = &[
     ".git",
@@ -155,76 +157,6 @@ const FILES_SINCE_7: &[&str] = &[
     ".pam_environment",
 ];
 
-/// Paths of folders whose files continuous integration runs, often with the secrets of the project (from
-/// version 9 of the rules on).
-const CI_FOLDERS: &[&str] = &[
-    ".github/workflows",
-    ".github/actions",
-    ".forgejo/workflows",
-    ".forgejo/actions",
-    ".gitea/workflows",
-    ".gitea/actions",
-    ".gitlab/ci",
-    ".circleci",
-    ".buildkite",
-    ".woodpecker",
-    ".semaphore",
-    ".azure-pipelines",
-    ".tekton",
-    ".teamcity",
-];
-
-/// Files that such services read, in any folder (from version 9 of the rules on).
-#[rustfmt::skip]
-const CI_FILES: &[&str] = &[
-    ".gitlab-ci.yml", ".gitlab-ci.yaml", "azure-pipelines.yml", "azure-pipelines.yaml", "bitbucket-pipelines.yml",
-    "jenkinsfile", ".travis.yml", ".drone.yml", ".drone.jsonnet", ".drone.star", ".woodpecker.yml",
-    ".woodpecker.yaml", "appveyor.yml", ".appveyor.yml", "cloudbuild.yaml", "cloudbuild.yml", "cloudbuild.json",
-    "buildspec.yml", "buildspec.yaml", ".cirrus.yml", ".cirrus.star", "codemagic.yaml", "bitrise.yml",
-    "wercker.yml", ".build.yml", "screwdriver.yaml",
-];
-
-/// Hooks that Git runs by their name. A bare repository has them in `hooks/` of any folder, while `hooks/` of
-/// a program's source holds other files (from version 9 of the rules on).
-#[rustfmt::skip]
-const HOOKS_OF_GIT: &[&str] = &[
-    "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg",
-    "commit-msg", "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update",
-    "proc-receive", "post-receive", "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc",
-    "post-rewrite", "sendemail-validate", "fsmonitor-watchman", "post-index-change",
-];
-
-/// Returns whether a path in lower case leads to a file or a folder that continuous integration runs, or to a
-/// hook of a repository.
-fn is_of_ci(path: &str) -> bool {
-    let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-    let is_below = |folder: &str| {
-        let folder: Vec<&str> = folder.split('/').collect();
-        parts.windows(folder.len()).any(|window| window == folder)
-    };
-    let Some((file, above)) = parts.split_last() else {
-        return false;
-    };
-    let is_hook = above.last() == Some(&"hooks") && HOOKS_OF_GIT.contains(file);
-    is_hook
-        || is_of_bare_repository(&parts)
-        || CI_FILES.contains(file)
-        || CI_FOLDERS.iter().any(|folder| is_below(folder))
-}
-
-/// Returns whether a path leads to what Git runs or reads as settings in a repository without a working tree,
-/// which ends with `.git` by custom (from version 9 of the rules on).
-fn is_of_bare_repository(parts: &[&str]) -> bool {
-    const SETTINGS: [&str; 3] = ["config", "config.worktree", "commondir"];
-    let is_bare = |name: &str| name.len() > ".git".len() && name.ends_with(".git");
-    let starts = parts.iter().enumerate().filter(|(_, name)| is_bare(name));
-    starts.map(|(at, _)| &parts[at + 1..]).any(|inside| match inside {
-        ["hooks" | "modules", ..] => true,
-        [.., file] => SETTINGS.contains(file) && (inside.len() == 1 || inside[0] == "worktrees"),
-        [] => false,
-    })
-}
-
 /// Files that agents read as instructions by themselves, in any folder. They count from version 3 of the
 /// rules on.
 const INSTRUCTIONS: &[&str] = &[
@@ -267,6 +199,7 @@ pub(crate) fn is_instructions_as(path: &str, version: u32) -> bool {
     let since_7 = || INSTRUCTIONS_SINCE_7.contains(&file) || file.ends_with(".instructions.md");
     (version >= since::INSTRUCTIONS_ARE_GUARDED && INSTRUCTIONS.contains(&file))
         || (version >= since::MORE_GUARDED_FILES && since_7())
+        || (version >= since::FILES_OF_TOOLS_ARE_GUARDED && auto_run_since_9::is_instructions(file))
 }
 
 /// Returns whether a normalized path leads to such a file. It ignores case, as some systems do.
@@ -275,7 +208,7 @@ pub(crate) fn is_instructions_as(path: &str, version: u32) -> bool {
 /// use agentx_agent::auto_run_files::is_guarded;
 /// assert!(is_guarded("/ws/.git/config"));
 /// assert!(is_guarded("/ws/sub/.envrc"));
-/// assert!(!is_guarded("/ws/src/git/config"));
+/// assert!(!is_guarded("/ws/src/git/config.rs"));
 /// ```
 pub fn is_guarded(path: &str) -> bool {
     is_guarded_as(path, RULES_VERSION)
@@ -295,8 +228,14 @@ pub(crate) fn is_guarded_as(path: &str, version: u32) -> bool {
         |name: &str| FILES.contains(&name) || (version >= since::MORE_GUARDED_FILES && since_7(name));
     let mut parts = path.split('/');
     let file = parts.next_back().unwrap_or_default();
-    let is_of_ci = || version >= since::CI_FILES_ARE_GUARDED && is_of_ci(&path);
-    is_file(file) || is_folder(file) || parts.any(is_folder) || is_of_ci()
+    let since_9 = || version >= since::FILES_OF_TOOLS_ARE_GUARDED && auto_run_since_9::is_guarded(&path);
+    is_file(file) || is_folder(file) || parts.any(is_folder) || since_9()
+}
+
+/// Returns whether a word of a command that writes the files it names leads to a guarded file. `HEAD` and
+/// `config` alone may be a revision or a subcommand, so they count only in a folder.
+pub(crate) fn is_guarded_word_as(word: &str, version: u32) -> bool {
+    !auto_run_since_9::is_repository_file(&word.to_lowercase()) && is_guarded_as(word, version)
 }
 
 #[cfg(test)]
@@ -337,6 +276,101 @@ mod tests {
             "/ws/docs/jenkinsfile.md",
         ] {
             assert!(!is_guarded(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_repository_made_by_hand_is_guarded_since_version_9() {
+        for path in [
+            "/ws/pkg/HEAD",
+            "/ws/pkg/head",
+            "/ws/pkg/config",
+            "/ws/pkg/config.worktree",
+            "/ws/pkg/commondir",
+            "/ws/pkg/hooks/post-checkout",
+        ] {
+            assert!(is_guarded(path), "{path}");
+            assert!(!is_guarded_as(path, 8), "{path}");
+        }
+        for path in [
+            "/ws/src/config.rs",
+            "/ws/src/config/mod.rs",
+            "/ws/config/app.yaml",
+            "/ws/config.yaml",
+            "/ws/HEAD.md",
+            "/ws/src/head.rs",
+            "/ws/src/hooks/use_state.ts",
+            "/ws/src/objects/x",
+            "/ws/refs/x",
+        ] {
+            assert!(!is_guarded(path), "{path}");
+        }
+        // `git checkout HEAD -- x` names a revision.
+        for (word, is_file) in [
+            ("HEAD", false),
+            ("config", false),
+            ("pkg/HEAD", true),
+            ("./config", true),
+        ] {
+            assert_eq!(is_guarded_word_as(word, RULES_VERSION), is_file, "{word}");
+        }
+    }
+
+    #[test]
+    fn files_that_tools_run_by_themselves_are_guarded_since_version_9() {
+        for path in [
+            "/ws/.dir-locals-2.el",
+            "/ws/.pylintrc",
+            "/ws/sub/devcontainer.json",
+            "/ws/.yarn/releases/yarn-4.0.0.cjs",
+            "/ws/sub/.yarn/plugins/a/b.cjs",
+            "/ws/sitecustomize.py",
+            "/ws/lib/usercustomize.py",
+            "/ws/lib/a.pth",
+            "/ws/.hgrc",
+            "/ws/.hg/hgrc",
+            "/ws/a.sublime-project",
+            "/ws/.openhands/setup.sh",
+            "/ws/.github/agents/a.md",
+            "/ws/.github/prompts/a.prompt.md",
+            "/ws/.github/chatmodes/a.chatmode.md",
+            "/ws/.github/hooks/a.json",
+            "/ws/.github/instructions/sub/a.md",
+        ] {
+            assert!(is_guarded(path), "{path}");
+            assert_eq!(is_guarded_as(path, 8), path.contains("/.hg/"), "{path}");
+        }
+        for path in [
+            "/ws/.github/CODEOWNERS",
+            "/ws/.github/ISSUE_TEMPLATE/a.md",
+            "/ws/agents/a.md",
+            "/ws/prompts/a.md",
+            "/ws/.yarn/versions/a.yml",
+            "/ws/src/customize.py",
+            "/ws/docs/a.pth.md",
+            "/ws/src/openhands/a.rs",
+        ] {
+            assert!(!is_guarded(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn more_files_are_instructions_since_version_9() {
+        for path in [
+            "/ws/.openhands_instructions",
+            "/ws/.roorules",
+            "/ws/.roorules-code",
+            "/ws/.clinerules-test",
+            "/ws/.continuerules",
+            "/ws/.augment-guidelines",
+            "/ws/CONVENTIONS.md",
+            "/ws/sub/replit.md",
+        ] {
+            assert!(is_instructions(path), "{path}");
+            assert!(!is_instructions_as(path, 8), "{path}");
+        }
+        for path in ["/ws/docs/convention.md", "/ws/replit.rs", "/ws/roorules.md"] {
+            assert!(!is_instructions(path), "{path}");
         }
     }
 }

@@ -2,6 +2,7 @@
 //! files that programs run by themselves.
 
 pub mod auto_run_files;
+mod auto_run_since_9;
 pub mod closed_files;
 pub(crate) mod path_pattern;
 pub(crate) mod secret_files;

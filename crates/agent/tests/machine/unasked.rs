@@ -154,7 +154,14 @@ fn the_tool_is_told_only_about_lines_that_nothing_else_allows() {
 #[test]
 fn edits_of_ordinary_files_are_made_without_a_question_in_accept_edits() {
     let accepting = trusting(ApprovalMode::AcceptEdits, &[]);
-    for path in ["src/a.rs", "a.md", "Makefile", "src/deep/new.rs"] {
+    for path in [
+        "src/a.rs",
+        "a.md",
+        "Makefile",
+        "src/deep/new.rs",
+        "src/config/mod.rs",
+        "src/objects/x",
+    ] {
         assert!(is_allowed(&accepting, path), "{path}");
         assert!(!is_allowed(&trusting(ApprovalMode::Ask, &[]), path), "{path}");
     }
@@ -167,6 +174,12 @@ fn edits_of_ordinary_files_are_made_without_a_question_in_accept_edits() {
         ".envrc",
         ".github/workflows/ci.yml",
         "AGENTS.md",
+        "pkg/HEAD",
+        "pkg/config",
+        "pkg/hooks/post-checkout",
+        "lib/sitecustomize.py",
+        ".yarn/releases/yarn.cjs",
+        "CONVENTIONS.md",
         ".env",
         "key.pem",
         "../x",

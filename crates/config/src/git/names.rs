@@ -156,8 +156,8 @@ fn names_file(setting: &Setting) -> bool {
     setting.name == "commit.template" || last == "skiplist" || last.ends_with("file")
 }
 
-/// Returns whether a setting makes Git show the files of submodules in a diff, or read a short hash as another
-/// object than the commit that it names by default.
+/// Returns whether a setting makes Git show the files of submodules in a diff, or read a short hash as
+/// another object than the commit that it names by default.
 fn shows_other_content(name: &str, value: &str) -> bool {
     (name == "diff.submodule" && value == "diff") || name == "core.disambiguate"
 }

@@ -186,6 +186,9 @@ fn files_with_secrets_under_other_names_are_guarded() {
         ".claude/.credentials.json",
         ".codex/auth.json",
         "site/wp-config.php",
+        "gcp-key.json",
+        "secrets.ini",
+        "kubeconfig-prod",
     ] {
         assert!(guards(name), "{name}");
     }

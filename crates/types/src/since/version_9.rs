@@ -123,9 +123,9 @@ pub const REFUSED_TOOLS_ARE_NAMED_BY_WORD: u32 = 9;
 /// Sources of context are also asked about an input without text, such as a picture.
 pub const INPUTS_WITHOUT_TEXT_HAVE_CONTEXT: u32 = 9;
 
-/// No pattern covers files by which services of continuous integration run commands, nor hooks of a bare
-/// repository.
-pub const CI_FILES_ARE_GUARDED: u32 = 9;
+/// No pattern covers files by which services of continuous integration run commands, hooks and settings of a
+/// repository in any folder, and more files that tools run or agents read by themselves.
+pub const FILES_OF_TOOLS_ARE_GUARDED: u32 = 9;
 
 /// A request that another model refused changes nothing: the model that was chosen meanwhile is asked as
 /// before.

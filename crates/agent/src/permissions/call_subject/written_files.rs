@@ -9,7 +9,7 @@ use agentx_types::since;
 
 use super::CallSubject;
 use crate::commands::command_analysis::read_within;
-use crate::files::auto_run_files::{is_guarded_as, is_instructions_as};
+use crate::files::auto_run_files::{is_guarded_word_as, is_instructions_as};
 
 impl CallSubject<'_> {
     /// The first file that programs run by themselves and that the line writes.
@@ -34,7 +34,7 @@ impl CallSubject<'_> {
 
     /// Returns whether programs run this file by themselves, or may do so, because its name is not known.
     fn is_run(&self, path: &str) -> bool {
-        is_guarded_as(path, self.version) || is_instructions_as(path, self.version) || hides_a_dot(path)
+        is_guarded_word_as(path, self.version) || is_instructions_as(path, self.version) || hides_a_dot(path)
     }
 }
 
