@@ -603,9 +603,17 @@ async fn a_line_that_only_reads_shows_no_file_by_its_hash() {
         let (status, text) = run(line).await;
         assert_eq!(status, ToolStatus::Success, "{line}: {text}");
     }
-    for words in ["-s", "--stat", "--raw", "--name-only", "--numstat", "--quiet", ""] {
+    for options in [
+        " -s",
+        " --stat",
+        " --raw",
+        " --name-only",
+        " --numstat",
+        " --quiet",
+        "",
+    ] {
         for revision in [&secret[..], &secret[..12], "of-file"] {
-            let line = format!("git show {words} {revision}");
+            let line = format!("git show{options} {revision}");
             let (status, text) = run(&line).await;
             assert_eq!(status, ToolStatus::Denied, "{line}: {text}");
             assert!(!text.contains("a word of"), "{line}: {text}");

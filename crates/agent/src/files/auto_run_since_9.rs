@@ -125,8 +125,8 @@ pub(super) fn is_guarded(path: &str) -> bool {
             .any(|folders| folders.iter().any(|folder| is_below(folder)))
 }
 
-/// Returns whether a path leads to hooks or submodules of a repository without a working tree, whose name ends
-/// with `.git` by custom.
+/// Returns whether a path leads to hooks or submodules of a repository without a working tree, whose name
+/// ends with `.git` by custom.
 fn is_of_bare_repository(parts: &[&str]) -> bool {
     let is_bare = |name: &str| name.len() > ".git".len() && name.ends_with(".git");
     parts

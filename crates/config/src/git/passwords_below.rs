@@ -8,7 +8,7 @@ use super::{GitPrograms, names, settings};
 
 /// The folders of a repository's directory that hold those of submodules and of worktrees.
 const FOLDERS: [&str; 2] = ["modules", "worktrees"];
-/// Folders of a repository's directory without settings.
+/// Folders of a repository's directory without settings. A submodule may have such a name, too.
 const OTHERS: [&str; 6] = ["objects", "refs", "logs", "hooks", "info", "lfs"];
 /// The names of files with settings.
 const FILES: [&str; 2] = ["config", "config.worktree"];
@@ -46,7 +46,9 @@ impl GitPrograms {
 fn folders_in(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-    let is_other = |entry: &std::fs::DirEntry| OTHERS.iter().any(|name| entry.file_name() == *name);
+    let is_repository = folder.join("HEAD").symlink_metadata().is_ok();
+    let is_other =
+        |entry: &std::fs::DirEntry| is_repository && OTHERS.iter().any(|name| entry.file_name() == *name);
     entries
         .filter(|entry| is_folder(entry) && !is_other(entry))
         .map(|entry| entry.path())

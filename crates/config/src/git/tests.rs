@@ -535,6 +535,7 @@ fn passwords_in_the_settings_of_submodules_and_worktrees_are_found() {
         "modules/a/config",
         "modules/a/b/config",
         "modules/a/modules/c/config",
+        "modules/objects/config",
         "modules/a/worktrees/t/config.worktree",
         "worktrees/t/config.worktree",
     ] {
