@@ -11,6 +11,7 @@
 use agentx_types::{RULES_VERSION, since};
 
 use super::auto_run_since_9;
+use crate::pattern::{fits, literal};
 
 /// Folders of which everything is guarded, anywhere in a path.
 const FOLDERS: &[&str] = &[
@@ -236,6 +237,60 @@ pub(crate) fn is_guarded_as(path: &str, version: u32) -> bool {
 /// `config` alone may be a revision or a subcommand, so they count only in a folder.
 pub(crate) fn is_guarded_word_as(word: &str, version: u32) -> bool {
     !auto_run_since_9::is_repository_file(&word.to_lowercase()) && is_guarded_as(word, version)
+}
+
+/// Returns whether a normalized glob may stand for such a file, or for one of instructions. Its stars are
+/// control characters, and none of them stands for a dot at the beginning of a name.
+pub(crate) fn may_be_guarded(glob: &str) -> bool {
+    let glob = glob.to_lowercase();
+    let parts: Vec<&str> = glob.split('/').filter(|part| !part.is_empty()).collect();
+    let Some((file, above)) = parts.split_last() else {
+        return false;
+    };
+    let lists = [
+        FILES,
+        FILES_SINCE_7,
+        INSTRUCTIONS,
+        INSTRUCTIONS_SINCE_7,
+        auto_run_since_9::CI_FILES,
+        auto_run_since_9::FILES,
+        auto_run_since_9::INSTRUCTIONS,
+    ];
+    let is_file = lists
+        .iter()
+        .any(|list| list.iter().any(|name| may_be(file, name)));
+    let is_hook = above.last().is_some_and(|folder| may_be(folder, "hooks"))
+        && auto_run_since_9::HOOKS_OF_GIT
+            .iter()
+            .any(|name| may_be(file, name));
+    let is_below = |folder: &&str| {
+        let folder: Vec<&str> = folder.split('/').collect();
+        let fits_all = |window: &[&str]| window.iter().zip(&folder).all(|(part, name)| may_be(part, name));
+        parts.windows(folder.len()).any(fits_all)
+    };
+    let folders = [auto_run_since_9::CI_FOLDERS, auto_run_since_9::FOLDERS_WITHIN];
+    is_file
+        || is_hook
+        || folders.iter().any(|folders| folders.iter().any(is_below))
+        || above.iter().any(|part| part.ends_with(".git"))
+        || (file.ends_with(".md") && file.contains(char::is_control))
+}
+
+/// Returns whether a part of a glob may stand for this name.
+fn may_be(part: &str, name: &str) -> bool {
+    let pattern: String = literal(part)
+        .chars()
+        .map(|c| if c.is_control() { '*' } else { c })
+        .collect();
+    (part.starts_with('.') == name.starts_with('.')) && fits(&pattern, name)
+}
+
+/// Returns whether a part of a path begins with a dot and continues with a glob or a variable, so that it may
+/// be any hidden name.
+pub(crate) fn hides_a_dot(path: &str) -> bool {
+    path.split('/')
+        .filter_map(|part| part.strip_prefix('.'))
+        .any(|rest| rest.contains(|c: char| c.is_control()))
 }
 
 #[cfg(test)]

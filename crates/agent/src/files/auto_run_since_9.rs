@@ -3,7 +3,7 @@
 //! `auto_run_files`, which calls this module.
 
 /// Paths of folders whose files continuous integration runs, often with the secrets of the project.
-const CI_FOLDERS: &[&str] = &[
+pub(super) const CI_FOLDERS: &[&str] = &[
     ".github/workflows",
     ".github/actions",
     ".forgejo/workflows",
@@ -22,7 +22,7 @@ const CI_FOLDERS: &[&str] = &[
 
 /// Files that such services read, in any folder.
 #[rustfmt::skip]
-const CI_FILES: &[&str] = &[
+pub(super) const CI_FILES: &[&str] = &[
     ".gitlab-ci.yml", ".gitlab-ci.yaml", "azure-pipelines.yml", "azure-pipelines.yaml", "bitbucket-pipelines.yml",
     "jenkinsfile", ".travis.yml", ".drone.yml", ".drone.jsonnet", ".drone.star", ".woodpecker.yml",
     ".woodpecker.yaml", "appveyor.yml", ".appveyor.yml", "cloudbuild.yaml", "cloudbuild.yml", "cloudbuild.json",
@@ -33,7 +33,7 @@ const CI_FILES: &[&str] = &[
 /// Hooks that Git runs by their name. A bare repository has them in `hooks/` of any folder, while `hooks/` of
 /// a program's source holds other files.
 #[rustfmt::skip]
-const HOOKS_OF_GIT: &[&str] = &[
+pub(super) const HOOKS_OF_GIT: &[&str] = &[
     "applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit", "prepare-commit-msg",
     "commit-msg", "post-commit", "pre-rebase", "post-checkout", "post-merge", "pre-push", "pre-receive", "update",
     "proc-receive", "post-receive", "post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc",
@@ -49,7 +49,7 @@ const REPOSITORY_FILES: &[&str] = &["head", "config", "config.worktree", "common
 const FOLDERS: &[&str] = &[".openhands", ".kilocode", ".agents"];
 
 /// Paths of folders whose files agents read or package managers run.
-const FOLDERS_WITHIN: &[&str] = &[
+pub(super) const FOLDERS_WITHIN: &[&str] = &[
     ".github/agents",
     ".github/prompts",
     ".github/chatmodes",
@@ -61,7 +61,7 @@ const FOLDERS_WITHIN: &[&str] = &[
 ];
 
 /// Files of any folder that editors, interpreters and other tools run by themselves.
-const FILES: &[&str] = &[
+pub(super) const FILES: &[&str] = &[
     ".dir-locals-2.el",
     ".pylintrc",
     "pylintrc",
@@ -78,7 +78,7 @@ const FILES: &[&str] = &[
 const FILE_ENDS: &[&str] = &[".pth", ".sublime-project"];
 
 /// Files that agents read as instructions by themselves.
-const INSTRUCTIONS: &[&str] = &[
+pub(super) const INSTRUCTIONS: &[&str] = &[
     ".openhands_instructions",
     ".continuerules",
     ".augment-guidelines",

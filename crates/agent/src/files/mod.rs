@@ -6,4 +6,5 @@ mod auto_run_since_9;
 pub mod closed_files;
 pub(crate) mod path_pattern;
 pub(crate) mod secret_files;
+pub(crate) mod special_files;
 pub(crate) mod system_folders;

@@ -8,6 +8,7 @@
 //! | file | holds |
 //! | --- | --- |
 //! | `command_risk` | the risk of a command line, by its structure and by patterns |
+//! | `line_files` | lines that write files of others, or send files |
 //! | `rules_analyzer` | the analyzer `rules`: the risk of a call of any tool |
 //! | `injection` | signs that a call follows text from outside |
 //! | `quotes` | the longest quote of one text in another |
@@ -20,6 +21,7 @@ pub(crate) mod call_assessment;
 mod command_risk;
 mod hosts_named;
 mod injection;
+mod line_files;
 pub(crate) mod overruling;
 mod policy;
 mod quotes;

@@ -11,8 +11,9 @@
 //! | ask | any others | ask, with the risk in the reason |
 //!
 //! A judge may allow only if the person's settings say so, and only a call that no rule is about, that names
-//! no file with secrets or outside of the workspace, and that no server asks about. With the policy `never`,
-//! a verdict is shown and changes nothing.
+//! no file with secrets or outside of the workspace, that changes no file which programs run or agents read,
+//! and that no server asks about. A command line must name no such file at all, and hide none
+//! ([`crate::files::special_files`]). With the policy `never`, a verdict is shown and changes nothing.
 
 use agentx_types::{
     Access, AgentConfig, ApprovalMode, ConfirmationPolicy, JudgeDecision, RiskVerdict, SecurityRisk,
@@ -128,9 +129,11 @@ fn decide_after(
         ))),
         Verdict::Allow { outside_workspace } => by_rules(Verdict::Allow { outside_workspace }),
         Verdict::Ask(mut question) => {
+            let special = CallSubject::of_agent(config, tool, input).special_files();
             let may_allow = settings.judge_allows
                 && ruled.rules.is_empty()
                 && !question.by_server
+                && special.is_none()
                 && is_plain(config, tool, input);
             if may_allow && judged.allows {
                 return by_rules(Verdict::Allow {
@@ -140,7 +143,9 @@ fn decide_after(
             if settings.judge_allows && judged.refuses {
                 return judged.refusal();
             }
-            question.reason = format!("{}; {}", question.reason, judged.reason);
+            let bound = special.filter(|_| settings.judge_allows && judged.allows);
+            let bound = bound.map_or_else(String::new, |why| format!("; no judge decides about it: {why}"));
+            question.reason = format!("{}; {}{bound}", question.reason, judged.reason);
             by_rules(Verdict::Ask(question))
         }
     }

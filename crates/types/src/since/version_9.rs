@@ -305,3 +305,7 @@ pub const OLD_PICTURES_GO_FIRST: u32 = 9;
 /// A question names every grant of the tool's file, also models, key spaces and agents; and a rule about
 /// hosts does not allow a tool that also creates agents.
 pub const ALL_GRANTS_ARE_SAID: u32 = 9;
+
+/// A judge allows no command line that names a file outside of the workspace, or one that programs run or
+/// agents read by themselves, nor a line whose files cannot be known. Before, only the path of a tool counted.
+pub const JUDGES_SEE_FILES_OF_LINES: u32 = 9;

@@ -40,7 +40,7 @@ mod traversal;
 
 use agentx_types::{RULES_VERSION, since};
 
-pub(crate) use lex::expand::ANYTHING;
+pub(crate) use lex::expand::{ANYTHING, STAR};
 pub(crate) use lex::word::BLANK;
 pub(crate) use option_globs::OptionGlob;
 pub(crate) use overlap::path_overlap::{PathOverlap, meeting, names_behind_stars, reaches};

@@ -6,6 +6,7 @@ use agentx_types::{Rule, since};
 use super::CallSubject;
 use crate::commands::command_analysis::read_within;
 use crate::files::closed_files::{self, Guarded};
+use crate::files::special_files::special_reason;
 use crate::files::system_folders::destroyed_folder;
 
 impl CallSubject<'_> {
@@ -45,6 +46,14 @@ impl CallSubject<'_> {
     /// The first folder with the program's own files in it that a command acts on as a whole.
     pub(crate) fn folder_around_own(&self) -> Option<String> {
         closed_files::first_around_own(self.guard?, &self.reading().folders_taken, self.workspace)
+    }
+
+    /// The reason why no judge may allow a command line, because of the files that it names or may open.
+    pub(crate) fn special_files(&self) -> Option<String> {
+        let counts = self.version >= since::JUDGES_SEE_FILES_OF_LINES && self.runs_commands();
+        counts
+            .then(|| special_reason(self.reading(), self.workspace, self.version))
+            .flatten()
     }
 
     /// The file that it names, if it is guarded for this reason.

@@ -9,7 +9,7 @@ use agentx_types::since;
 
 use super::CallSubject;
 use crate::commands::command_analysis::read_within;
-use crate::files::auto_run_files::{is_guarded_word_as, is_instructions_as};
+use crate::files::auto_run_files::{hides_a_dot, is_guarded_word_as, is_instructions_as};
 
 impl CallSubject<'_> {
     /// The first file that programs run by themselves and that the line writes.
@@ -36,12 +36,4 @@ impl CallSubject<'_> {
     fn is_run(&self, path: &str) -> bool {
         is_guarded_word_as(path, self.version) || is_instructions_as(path, self.version) || hides_a_dot(path)
     }
-}
-
-/// Returns whether a part of a path begins with a dot and continues with a glob or a variable, so that it may
-/// be any hidden name.
-fn hides_a_dot(path: &str) -> bool {
-    path.split('/')
-        .filter_map(|part| part.strip_prefix('.'))
-        .any(|rest| rest.contains(|c: char| c.is_control()))
 }
