@@ -276,6 +276,13 @@ pub(crate) fn may_be_guarded(glob: &str) -> bool {
         || (file.ends_with(".md") && file.contains(char::is_control))
 }
 
+/// Returns whether a path ends with a folder around one that continuous integration runs: `.github`.
+pub(crate) fn is_around_ci(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
+    let mut around = CI_FOLDERS.iter().filter_map(|folder| folder.split_once('/'));
+    around.any(|(folder, _)| folder == name)
+}
+
 /// Returns whether a part of a glob may stand for this name.
 fn may_be(part: &str, name: &str) -> bool {
     let pattern: String = literal(part)

@@ -7,8 +7,8 @@
 
 use agentx_types::shortened;
 
-use super::auto_run_files::{hides_a_dot, is_guarded_as, is_instructions_as, may_be_guarded};
-use crate::commands::command_analysis::{ANYTHING, CommandAnalysis, STAR};
+use super::auto_run_files::{hides_a_dot, is_around_ci, is_guarded_as, is_instructions_as, may_be_guarded};
+use crate::commands::command_analysis::{ANYTHING, CommandAnalysis, STAR, basename};
 use crate::pattern::{is_within, normalize};
 
 /// Maximum number of characters of a name in a reason.
@@ -49,6 +49,9 @@ pub(crate) fn special_reason(reading: &CommandAnalysis, workspace: &str, version
     if reading.may_leave_directory(workspace, workspace) {
         return Some("it may go to a folder outside of the workspace".to_owned());
     }
+    if reading.commands.iter().any(|command| unpacks(command)) {
+        return Some("it writes files whose names the line does not show".to_owned());
+    }
     let command = reading
         .commands
         .iter()
@@ -67,6 +70,7 @@ pub(crate) fn reason_of(path: &str, workspace: &str, version: u32) -> Option<Str
     let place = normalize(workspace, path);
     let is_run = is_guarded_as(&place, version)
         || is_instructions_as(&place, version)
+        || is_around_ci(&place)
         || hides_a_dot(&place)
         || (place.contains(STAR) && may_be_guarded(&place));
     is_run.then(|| format!("programs or agents read {} by themselves", shown(path)))
@@ -98,6 +102,25 @@ pub(crate) fn is_part_of_address(name: &str, reading: &CommandAnalysis) -> bool 
         scheme.is_some_and(|scheme| !scheme.to_ascii_lowercase().ends_with("file"))
     };
     is_host && !goes_up && reading.paths.iter().any(is_behind_scheme)
+}
+
+/// Returns whether a command writes the files that an archive or a patch names.
+fn unpacks(command: &str) -> bool {
+    let words: Vec<&str> = command.split(' ').filter(|word| !word.is_empty()).collect();
+    let Some((program, words)) = words.split_first() else {
+        return false;
+    };
+    // The letters of the first word of `tar` are options without a dash, too.
+    let extracts = |(at, word): (usize, &&str)| match word.strip_prefix("--") {
+        Some(name) => name == "extract" || name == "get",
+        None => (at == 0 || word.starts_with('-')) && word.contains('x'),
+    };
+    match basename(program) {
+        "7z" | "7za" | "7zr" | "cpio" | "patch" | "pax" | "unrar" | "unzip" => true,
+        "bsdtar" | "gtar" | "tar" => words.iter().enumerate().any(extracts),
+        "git" => matches!(words.first(), Some(&("am" | "apply"))),
+        _ => false,
+    }
 }
 
 /// Returns whether a command of Git sets something in a file of settings, with whichever options.
@@ -149,6 +172,8 @@ mod tests {
             "$TOOL run", "python3 -c \"open('../x')\"", "curl file:///etc/hosts", "cat //etc/hosts", "cp a CLAUDE.md",
             "cat //../etc/hosts https://../etc/hosts", "sed -i s/a/b/ Jenkinsfile", "cat /srv/a", "cat a/../../b",
             "cat <../x", "tee .envrc <a", "cat {a,../b}", "curl -o .git/config https://a.example/x",
+            "tar xf a.tar", "tar -C sub --extract -f a.tar", "unzip a.zip", "patch -p1 <a.patch", "git apply a.patch",
+            "mv d .github", "echo x >& ../a", "cat /proc/self/cwd/../a", "cd", "ls ~",
         ] {
             assert!(reason(line).is_some(), "{line}");
         }
@@ -162,6 +187,7 @@ mod tests {
             "rm src/*.rs", "curl https://a.example/x", "curl -s https://a.example:8080/x > out.json", "cargo test > /dev/null",
             "cd sub && cargo test", "cd /ws/sub && cargo test", "git config --get user.name", "git config user.name", "echo \"$x\"",
             "python3 tests/run.py", "sed -i s/a/b/ src/a.rs", "git status && git diff",
+            "tar -czf a.tgz src", "git add src/a.rs",
         ] {
             assert_eq!(reason(line), None, "{line}");
         }

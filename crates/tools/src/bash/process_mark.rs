@@ -163,6 +163,9 @@ const MOST_ABOVE: usize = 64;
 
 /// Returns whether a command of a tool started this process, directly or through others. A command that a
 /// person runs in a chat does not count. Without `/proc`, only the variable of this process counts.
+///
+/// A process that removed the variable and left its parents is not found: nothing else tells it from a job of
+/// the person without a terminal. Only a sandbox keeps such a process from the settings.
 pub fn is_in_a_call() -> bool {
     let is_tool = |mark: ProcessMark| !mark.is_of_own_command();
     let own = std::env::var(MARK)
