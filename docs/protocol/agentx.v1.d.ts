@@ -1473,6 +1473,11 @@ export interface Guard {
    * trusts the folder, and their settings do not ask about such commands. Not in the session of a member.
    */
   reading_commands?: boolean;
+  /**
+   * The home directory of the person, absolute, as it is written and without links: `~/` in the path of a
+   * rule means it, too. Empty if nobody looked.
+   */
+  homes?: string[];
 }
 
 /**

@@ -32,6 +32,10 @@ pub struct Guard {
     /// trusts the folder, and their settings do not ask about such commands. Not in the session of a member.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reading_commands: bool,
+    /// The home directory of the person, absolute, as it is written and without links: `~/` in the path of a
+    /// rule means it, too. Empty if nobody looked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub homes: Vec<String>,
 }
 
 /// The remotes of the workspace's repository: no star of a rule matches one that may be a path, because Git

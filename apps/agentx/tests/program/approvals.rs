@@ -60,6 +60,50 @@ fn a_tested_call_of_agentx_itself_offers_no_rule() {
 }
 
 #[cfg(unix)]
+/// The home of the tests is no folder that looks like one.
+#[test]
+fn a_rule_below_the_home_is_about_its_whole_path_too() {
+    let sandbox = Sandbox::new();
+    sandbox.config("rules:\n  - {effect: deny, tool: '*', path: '~/secret/**'}\n");
+    let home = sandbox.path("home");
+    for call in ["read: ~/secret/x", "bash: cat ~/secret/x"] {
+        let whole = call.replace('~', &home.display().to_string());
+        for call in [call, &whole] {
+            let ran = sandbox.run(&["approvals", "test", call]);
+            assert!(ran.stdout.starts_with("deny:"), "{call}: {ran}");
+        }
+    }
+}
+
+#[test]
+fn a_rule_added_for_a_guarded_file_below_the_home_allows_it_and_the_offered_one_holds() {
+    let sandbox = Sandbox::new();
+    let whole = format!("read: {}", sandbox.path("home/.ssh/config").display());
+    let calls = ["read: ~/.ssh/config", &whole];
+    for call in calls {
+        let ran = sandbox.run(&["approvals", "test", call]);
+        assert!(ran.stdout.starts_with("ask:"), "{ran}");
+        assert!(ran.stdout.contains("always would save"), "{ran}");
+        assert!(!ran.stdout.contains("would still be asked"), "{ran}");
+    }
+    let added = sandbox.run(&[
+        "approvals",
+        "add",
+        "allow",
+        "read",
+        "--path",
+        "~/.ssh/config",
+        "--here",
+    ]);
+    assert_eq!(added.code, Some(0), "{added}");
+    for call in calls {
+        let ran = sandbox.run(&["approvals", "test", call]);
+        assert!(ran.stdout.starts_with("allow:"), "{ran}");
+    }
+    let other = sandbox.run(&["approvals", "test", "read: ~/.ssh/id_rsa"]);
+    assert!(other.stdout.starts_with("ask:"), "{other}");
+}
+
 #[test]
 fn a_tested_command_line_is_refused_where_its_links_lead() {
     let sandbox = Sandbox::new();

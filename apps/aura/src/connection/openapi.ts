@@ -834,6 +834,11 @@ export interface components {
              *     trusts the folder, and their settings do not ask about such commands. Not in the session of a member.
              */
             reading_commands?: boolean;
+            /**
+             * @description The home directory of the person, absolute, as it is written and without links: `~/` in the path of a
+             *     rule means it, too. Empty if nobody looked.
+             */
+            homes?: string[];
         };
         /**
          * @description The remotes of the workspace's repository: no star of a rule matches one that may be a path, because Git

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::commands::command_analysis::{PathOverlap, read};
 use crate::commands::recursive_programs::{FolderWalk, walk_of};
 use crate::files::closed_files::{Guarded, guarded};
+use crate::files::home_paths::{known_homes, pattern_forms};
 use crate::files::path_pattern::{glob_meets, is_named_by};
 use crate::pattern::{is_within, literal, normalize};
 use crate::permissions::approval::{covers, rules_of};
@@ -119,6 +120,7 @@ pub fn refused_in_line(
     };
     let denied = || {
         let rules = rules_of(config);
+        let homes = known_homes(guard, config.rules_version);
         let subject = CallSubject::of_agent(config, tool, input);
         let denies = |rule: &&Rule| {
             let base = rule.workspace.as_deref().unwrap_or(workspace);
@@ -131,10 +133,9 @@ pub fn refused_in_line(
             rule.effect == RuleEffect::Deny
                 && subject.is_where(rule)
                 && subject.is_tool_of(rule)
-                && rule
-                    .path
-                    .as_deref()
-                    .is_some_and(|pattern| is_named_by(pattern, real, workspace, base))
+                && rule.path.as_deref().is_some_and(|pattern| {
+                    pattern_forms(pattern, homes).any(|pattern| is_named_by(&pattern, real, workspace, base))
+                })
                 && covers(&on_line, workspace, tool, input)
         };
         let rule = rules.iter().find(denies)?;

@@ -4,6 +4,7 @@
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 
 use crate::files::closed_files::{SecretGuard, guarded, names_secret};
+use crate::files::home_paths::{known_homes, pattern_forms};
 use crate::files::path_pattern::is_named_by;
 use crate::pattern::{fits, is_within};
 use crate::permissions::approval::rules_of;
@@ -16,6 +17,8 @@ pub struct PlaceRules {
     rules: Vec<Rule>,
     /// The workspace of the agent, absolute.
     workspace: String,
+    /// The home directories of the person.
+    homes: Vec<String>,
     /// Files with secrets, and the program's own.
     watch: SecretGuard,
     /// Rules that allow some of them.
@@ -29,13 +32,14 @@ impl PlaceRules {
     /// A rule that asked about `root` itself has been answered. Files that may hold secrets, and the
     /// program's own, are excluded from every search that does not begin at one of them.
     pub fn of(config: &AgentConfig, tool: &str, root: &str) -> Option<Self> {
+        let homes = known_homes(config.guard.as_deref(), config.rules_version);
         let mut all = rules_of(config).into_owned();
         all.retain(|rule| holds_after(rule, config.rules_version, config.web_text));
         let is_open = |rule: &Rule| match rule.effect {
             RuleEffect::Allow => false,
             RuleEffect::Deny => true,
             RuleEffect::Ask => {
-                let answered = fits(&rule.tool, tool) && covers(rule, root, &config.workspace);
+                let answered = fits(&rule.tool, tool) && covers(rule, root, &config.workspace, homes);
                 let is_asked =
                     config.rules_version >= since::AUTO_ASKS || config.approval != ApprovalMode::Auto;
                 is_asked && !answered
@@ -69,6 +73,7 @@ impl PlaceRules {
         Some(Self {
             rules,
             workspace: config.workspace.clone(),
+            homes: homes.to_vec(),
             watch: watch
                 .map(|guard| SecretGuard::below_root(guard, root))
                 .unwrap_or_default(),
@@ -92,20 +97,15 @@ impl PlaceRules {
     /// assert!(places.cover("/ws/secret/a") && !places.cover("/ws/src/a"));
     /// ```
     pub fn cover(&self, path: &str) -> bool {
-        let is_guarded = || {
-            self.watch.covers(path)
-                && !self
-                    .opening
-                    .iter()
-                    .any(|rule| covers(rule, path, &self.workspace))
-        };
-        self.rules.iter().any(|rule| covers(rule, path, &self.workspace)) || is_guarded()
+        let is_of = |rule: &Rule| covers(rule, path, &self.workspace, &self.homes);
+        let is_guarded = || self.watch.covers(path) && !self.opening.iter().any(is_of);
+        self.rules.iter().any(is_of) || is_guarded()
     }
 }
 
 /// Returns whether the path pattern of the rule is about this path.
-fn covers(rule: &Rule, path: &str, workspace: &str) -> bool {
+fn covers(rule: &Rule, path: &str, workspace: &str, homes: &[String]) -> bool {
     let base = rule.workspace.as_deref().unwrap_or(workspace);
-    let pattern = rule.path.as_deref();
-    pattern.is_some_and(|pattern| is_named_by(pattern, path, workspace, base))
+    let mut patterns = rule.path.iter().flat_map(|pattern| pattern_forms(pattern, homes));
+    patterns.any(|pattern| is_named_by(&pattern, path, workspace, base))
 }

@@ -42,6 +42,8 @@ mod hidden;
 #[cfg(test)]
 mod histories;
 #[cfg(test)]
+mod homes;
+#[cfg(test)]
 mod injection;
 mod limit_questions;
 #[cfg(test)]

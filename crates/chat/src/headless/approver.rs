@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use agentx::runtime::{ApprovalInput, Runtime, Session, SessionState, always_asked};
+use agentx::runtime::{ApprovalInput, Runtime, Session, SessionState, always_asked, is_useless_rule};
 use agentx::types::{
     ApprovalDecision, ApprovalMode, ApprovalRequested, ConfigChange, NOBODY_ANSWERS, ToolCallId,
 };
@@ -207,8 +207,11 @@ impl Questions {
         }
         let open = Some(session.clone());
         let file = pending_change::file_now(&*self.runtime, session.id(), open, request).await;
-        let asked_each_time =
-            |state: SessionState| always_asked(&state.config, &request.name, &request.input).is_some();
+        let asked_each_time = |state: SessionState| {
+            let (config, tool, input) = (&state.config, &request.name, &request.input);
+            always_asked(config, tool, input).is_some()
+                || is_useless_rule(config, &request.suggested, tool, input)
+        };
         let keeps = !session.state().await.is_ok_and(asked_each_time);
         self.answers = Answers::default().to(request);
         if !keeps {

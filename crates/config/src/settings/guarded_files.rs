@@ -57,6 +57,7 @@ impl Settings {
             git_remotes: Some(self.git.remotes()),
             read_only: self.folder.trust == FolderTrust::ReadOnly,
             reading_commands: self.folder.trust == FolderTrust::Trusted && self.tools.reading_commands,
+            homes: home.as_deref().map(forms_of_home).unwrap_or_default(),
             ..secrets()
         };
         let of_clouds = self.cloud_files.iter();
@@ -69,6 +70,18 @@ impl Settings {
             .extend(with_passwords.flat_map(|file| ways_to_write(file, home.as_deref())));
         Arc::new(guard)
     }
+}
+
+/// The home directory as it is written, and with links resolved, as far as these are absolute.
+fn forms_of_home(home: &Path) -> Vec<String> {
+    let real = std::fs::canonicalize(home).ok();
+    let forms = [Some(home.to_owned()), real].into_iter().flatten();
+    let absolute = forms.filter(|form| form.is_absolute());
+    let mut forms: Vec<String> = absolute
+        .filter_map(|form| form.to_str().map(str::to_owned))
+        .collect();
+    forms.dedup();
+    forms
 }
 
 impl Settings {
@@ -116,4 +129,17 @@ pub(crate) fn without_opening_rules(
         });
     }
     (layer, ignored)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_home_is_known_by_its_absolute_paths_only() {
+        assert_eq!(forms_of_home(Path::new("/")), ["/"]);
+        assert_eq!(forms_of_home(Path::new("/made-up/home")), ["/made-up/home"]);
+        assert!(forms_of_home(Path::new("made-up/home")).is_empty());
+        assert!(forms_of_home(Path::new("")).is_empty());
+    }
 }

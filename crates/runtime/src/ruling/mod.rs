@@ -6,7 +6,7 @@ mod patterns;
 use std::path::Path;
 
 use agentx_agent::approval::{
-    Verdict, explain_decision, is_outside_workspace, link_refusal, rules_of, suggested,
+    ExplainedVerdict, Verdict, explain_decision, is_outside_workspace, link_refusal, rules_of, suggested,
 };
 use agentx_agent::link_targets;
 use agentx_agent::pattern::{fits, normalize};
@@ -58,7 +58,8 @@ pub struct Ruling {
     pub because: String,
     /// The rules that make it so; none if a default or the mode does.
     pub rules: Vec<Rule>,
-    /// The rule that "always" would keep, if a person is asked and not each time.
+    /// The rule that "always" would keep, if a person is asked and not each time, and the rule would allow
+    /// the call.
     pub always: Option<Rule>,
     /// The reason why a similar call would still be asked about: an `ask` rule beats the kept `allow` rule.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -72,7 +73,9 @@ impl Ruling {
         let decision = RulingKind::from(&judgement.verdict);
         let keeps = decision == RulingKind::Ask
             && agentx_agent::approval::always_asked(config, tool, input).is_none();
-        let always = keeps.then(|| suggested(config, tool, input));
+        let always = keeps
+            .then(|| suggested(config, tool, input))
+            .filter(|kept| !is_useless_rule(config, kept, &tool.name, input));
         let all = rules_of(config);
         let rules = judgement.rules.iter().filter_map(|index| all.get(*index));
         Self {
@@ -130,11 +133,23 @@ pub fn refused_in_line(
 /// The reason why a call would be asked about even with this rule; `None` if it would not, or there
 /// is no such tool.
 pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value) -> Option<String> {
+    let judgement = judgement_with(config, kept, tool, input)?;
+    matches!(judgement.verdict, Verdict::Ask(_)).then_some(judgement.reason)
+}
+
+/// Returns whether a call would be asked about even with this rule, although no other rule asks: it can allow
+/// no such call, so nothing should offer to keep it. `false` if there is no such tool.
+pub fn is_useless_rule(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value) -> bool {
+    judgement_with(config, kept, tool, input)
+        .is_some_and(|judged| matches!(judged.verdict, Verdict::Ask(_)) && judged.rules.is_empty())
+}
+
+/// The decision about a call with one more rule; `None` if there is no such tool.
+fn judgement_with(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value) -> Option<ExplainedVerdict> {
     let tool = config.tools.iter().find(|spec| spec.name == tool)?;
     let mut with = config.clone();
     with.rules.push(kept.clone());
-    let judgement = explain_decision(&with, tool, input);
-    matches!(judgement.verdict, Verdict::Ask(_)).then_some(judgement.reason)
+    Some(explain_decision(&with, tool, input))
 }
 
 /// The reason why a person is asked about every such call, and "always" keeps no rule for it. `None` if
@@ -148,4 +163,68 @@ pub fn always_asked(config: &AgentConfig, tool: &str, input: &Value) -> Option<&
 /// become known later.
 pub fn names_a_tool(pattern: &str, tools: &[ToolSpec]) -> bool {
     pattern == agentx_agent::MCP || tools.iter().any(|tool| fits(pattern, &tool.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use agentx_types::{Access, Guard, RuleEffect};
+    use serde_json::json;
+
+    use super::*;
+
+    fn config() -> AgentConfig {
+        let read =
+            ToolSpec::new("read", "", json!({"type": "object"}), Access::Read).with_path_argument("path");
+        let model = serde_json::from_value(json!({"id": "m", "provider": "p", "api": "scripted",
+            "context_window": 1000, "max_output_tokens": 10, "prices": {}}));
+        AgentConfig {
+            workspace: "/ws".into(),
+            tools: vec![read].into(),
+            guard: Some(Arc::new(Guard {
+                secrets: vec!["/**/.ssh/**".into()],
+                ..Guard::default()
+            })),
+            ..AgentConfig::react(model.unwrap())
+        }
+    }
+
+    fn rule(effect: RuleEffect, path: &str) -> Rule {
+        Rule {
+            effect,
+            tool: "read".into(),
+            argument: None,
+            path: Some(path.into()),
+            workspace: None,
+            origin: None,
+        }
+    }
+
+    #[test]
+    fn a_rule_that_allows_no_such_call_is_not_offered() {
+        let mut config = config();
+        let input = json!({"path": "~/.ssh/id_rsa"});
+        let is_useless = |config: &AgentConfig, rule: &Rule| is_useless_rule(config, rule, "read", &input);
+        let of_folder = rule(RuleEffect::Allow, "~/**");
+        assert!(is_useless(&config, &of_folder));
+        assert!(!is_useless(&config, &rule(RuleEffect::Allow, "~/.ssh/id_rsa")));
+        assert!(!is_useless_rule(&config, &of_folder, "other", &input));
+        let ruling = Ruling::of(&config, &config.tools[0], &input);
+        assert_eq!((ruling.decision, ruling.still_asked), (RulingKind::Ask, None));
+        assert_eq!(
+            ruling.always.and_then(|rule| rule.path).as_deref(),
+            Some("~/.ssh/id_rsa")
+        );
+        // Before version 9 of the rules no rule with `~` allowed such a call.
+        config.rules_version = agentx_types::since::HOMES_ARE_KNOWN - 1;
+        let ruling = Ruling::of(&config, &config.tools[0], &input);
+        assert_eq!((ruling.always, ruling.still_asked), (None, None));
+        // A rule that asks is named with the offer.
+        config.rules_version = agentx_types::since::HOMES_ARE_KNOWN;
+        config.rules.push(rule(RuleEffect::Ask, "**/.ssh/**"));
+        config.rules.push(rule(RuleEffect::Ask, "~/.ssh/**"));
+        let ruling = Ruling::of(&config, &config.tools[0], &input);
+        assert!(ruling.always.is_some() && ruling.still_asked.is_some());
+    }
 }

@@ -309,3 +309,7 @@ pub const ALL_GRANTS_ARE_SAID: u32 = 9;
 /// A judge allows no command line that names a file outside of the workspace, or one that programs run or
 /// agents read by themselves, nor a line whose files cannot be known. Before, only the path of a tool counted.
 pub const JUDGES_SEE_FILES_OF_LINES: u32 = 9;
+
+/// `~/` in the path of a rule also means the home directory that the configuration names, and a rule that
+/// allows a path below `~/` applies to it.
+pub const HOMES_ARE_KNOWN: u32 = 9;

@@ -329,6 +329,7 @@ pub(crate) fn guard() -> Guard {
         }),
         read_only: true,
         reading_commands: true,
+        homes: vec!["/home/me".into()],
     }
 }
 

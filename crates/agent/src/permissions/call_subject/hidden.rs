@@ -8,20 +8,25 @@ use agentx_types::{Rule, RuleEffect, since};
 
 use super::CallSubject;
 use crate::commands::command_analysis::{PathOverlap, may_fit};
+use crate::files::home_paths::{path_forms, pattern_forms};
 use crate::files::path_pattern::{glob_meets, may_lie_in};
 use crate::permissions::rule_options::{may_fit_anywhere, may_fit_by_options};
 
 impl CallSubject<'_> {
     /// Returns whether a word of the command line may become a path that fits the pattern.
     fn may_become(&self, pattern: &str, base: &str) -> bool {
-        let reading = self.reading();
-        let meets = |name: &String| glob_meets(pattern, name, self.workspace, base) != PathOverlap::Never;
-        let lies_in = |folder: &String| may_lie_in(pattern, folder, self.workspace, base);
+        let (homes, reading) = (self.homes(), self.reading());
         // A pattern for a name in any folder does not apply to a folder.
         let is_placed = !pattern.starts_with("**/") && !pattern.starts_with("/**/");
-        reading.unnamed
-            || reading.globs.iter().any(meets)
-            || (is_placed && reading.folders_taken.iter().any(lies_in))
+        let may_be = |pattern: &str| {
+            let meets = |name: &str| glob_meets(pattern, name, self.workspace, base) != PathOverlap::Never;
+            let lies_in = |folder: &str| may_lie_in(pattern, folder, self.workspace, base);
+            let mut globs = reading.globs.iter().flat_map(|name| path_forms(name, homes));
+            let folders = reading.folders_taken.iter();
+            let mut folders = folders.flat_map(|folder| path_forms(folder, homes));
+            globs.any(|name| meets(&name)) || (is_placed && folders.any(|folder| lies_in(&folder)))
+        };
+        reading.unnamed || pattern_forms(pattern, homes).any(|pattern| may_be(&pattern))
     }
 
     /// The first rule that denies or asks and may apply to a hidden command, with the part of the line that

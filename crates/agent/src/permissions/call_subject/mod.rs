@@ -14,6 +14,7 @@ mod gap;
 mod guarded;
 mod hidden;
 pub(crate) mod hosts;
+mod named_paths;
 mod option_words;
 pub(crate) mod oversized;
 mod suggested;
@@ -27,14 +28,13 @@ use std::cell::OnceCell;
 use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolReach, ToolSpec, since};
 use serde_json::Value;
 
-use crate::commands::command_analysis::{CommandAnalysis, PathOverlap, read_as};
+use crate::commands::command_analysis::{CommandAnalysis, read_as};
 use crate::commands::command_split::{take_apart_as, trimmed};
 use crate::commands::own_program;
 use crate::commands::severity::runs_git;
 use crate::files::auto_run_files::{is_guarded_as, is_instructions_as};
 use crate::files::closed_files::{self, Guarded};
-use crate::files::path_pattern::{glob_meets, is_named_by};
-use crate::pattern::{fits, fits_path, is_within, literal, normalize};
+use crate::pattern::{fits, is_within, literal, normalize};
 use crate::permissions::remembered_rule;
 use crate::permissions::rule_options::{fits_anywhere, fits_by_options};
 use crate::permissions::rule_origin::holds_after;
@@ -210,17 +210,6 @@ impl<'a> CallSubject<'a> {
         rule.workspace.as_deref().unwrap_or(self.workspace)
     }
 
-    /// Returns whether a path that the call names, or that is in its command line, fits.
-    fn may_name(&self, pattern: &str, base: &str) -> bool {
-        let named = self.path.iter().map(String::as_str);
-        let in_line = self.reading().paths.iter().map(String::as_str);
-        let mut globs = self.reading().globs.iter();
-        named
-            .chain(in_line)
-            .any(|path| is_named_by(pattern, path, self.workspace, base))
-            || globs.any(|name| glob_meets(pattern, name, self.workspace, base) == PathOverlap::Named)
-    }
-
     /// Returns whether a pattern is this command line, and nothing else.
     fn is_whole(&self, pattern: &str) -> bool {
         pattern == self.argument || pattern == literal(&self.argument)
@@ -231,11 +220,10 @@ impl<'a> CallSubject<'a> {
         rule.effect == RuleEffect::Allow
             && self.is_where(rule)
             && self.is_tool_of(rule)
-            && rule.path.as_ref().is_none_or(|pattern| {
-                self.path
-                    .as_ref()
-                    .is_some_and(|path| fits_path(pattern, path, self.base(rule)))
-            })
+            && rule
+                .path
+                .as_ref()
+                .is_none_or(|pattern| self.has_path(pattern, self.base(rule)))
             && (!self.changes_what_runs() || rule.path.as_deref().is_some_and(is_exact))
             && self.may_open(rule)
     }

@@ -60,7 +60,8 @@ impl Chat<'_> {
     async fn text_of_question(&mut self, question: &ApprovalRequested, may_answer: bool) -> String {
         let file = self.file_before_change(question).await;
         let mut answers = self.answers_to(question).await.to(question);
-        let keeps_rule = !self.is_asked_each_time(question).await;
+        let keeps_rule =
+            !self.is_asked_each_time(question).await && !self.offers_useless_rule(question).await;
         if !keeps_rule {
             answers = answers.without_rules();
         }

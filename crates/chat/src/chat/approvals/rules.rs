@@ -3,7 +3,8 @@
 
 use agentx::config::{Sourced, add_rule, rule_in_file, rules_in_file, show_rule};
 use agentx::runtime::{
-    ApprovalInput, FileChangePreview, allows_everything, always_asked, still_asked, with_patterns,
+    ApprovalInput, FileChangePreview, allows_everything, always_asked, is_useless_rule, still_asked,
+    with_patterns,
 };
 use agentx::types::{AgentConfig, ApprovalDecision, ApprovalRequested, ConfigChange, Rule};
 
@@ -43,8 +44,14 @@ impl Chat<'_> {
         if !keeps {
             return answer;
         }
-        if self.is_asked_each_time(question).await {
-            let note = "  no rule saved: AgentX asks about such calls each time";
+        let note = if self.is_asked_each_time(question).await {
+            Some("  no rule saved: AgentX asks about such calls each time")
+        } else if answer.pattern.is_none() && self.offers_useless_rule(question).await {
+            Some("  no rule saved: it would not allow such calls")
+        } else {
+            None
+        };
+        if let Some(note) = note {
             self.display.transcript.aside(&self.display.style().dim(note));
             answer.decision = ApprovalDecision::Once;
             answer.pattern = None;
@@ -57,6 +64,14 @@ impl Chat<'_> {
     pub(in crate::chat) async fn is_asked_each_time(&mut self, question: &ApprovalRequested) -> bool {
         let config = self.agent_config().await;
         config.is_ok_and(|config| always_asked(&config, &question.name, &question.input).is_some())
+    }
+
+    /// Returns whether the offered rule would not allow the call, so that it is not offered.
+    pub(in crate::chat) async fn offers_useless_rule(&mut self, question: &ApprovalRequested) -> bool {
+        let config = self.agent_config().await;
+        config.is_ok_and(|config| {
+            is_useless_rule(&config, &question.suggested, &question.name, &question.input)
+        })
     }
 
     /// The rules that an answer keeps: the one that was shown, or those with the patterns that the person
