@@ -746,6 +746,28 @@ fn the_other_variable_of_googles_key_counts_where_the_first_is_not_set() {
 }
 
 #[test]
+fn the_other_variable_of_googles_address_counts_where_the_first_is_not_set() {
+    let address = |desk: Desk| {
+        let settings = desk.load().unwrap().settings;
+        let google = settings.providers.iter().find(|one| one.name == "google");
+        let google = google.unwrap();
+        (google.base_url.clone(), google.base_url_given)
+    };
+    let (first, other) = ("http://127.0.0.1:8", "http://127.0.0.1:9");
+    let with_other = || Desk::new().env("GOOGLE_BASE_URL", other);
+    assert_eq!(address(with_other()), (other.to_owned(), true));
+    assert_eq!(
+        address(with_other().env("GEMINI_BASE_URL", " ")),
+        (other.to_owned(), true)
+    );
+    assert_eq!(
+        address(with_other().env("GEMINI_BASE_URL", first)),
+        (first.to_owned(), true)
+    );
+    assert!(!address(Desk::new().env("GOOGLE_BASE_URL", "")).1);
+}
+
+#[test]
 fn a_token_of_vertex_is_sent_as_a_bearer_and_calls_there_have_no_ids() {
     let settings = Desk::new()
         .env("VERTEX_ACCESS_TOKEN", "made-up-token")

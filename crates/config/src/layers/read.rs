@@ -70,14 +70,16 @@ pub(crate) fn environment(
     let fixed = VARIABLES
         .iter()
         .map(|(name, key)| ((*name).to_owned(), SettingPath::dotted(key)));
+    let is_set = |name: &str| lookup(name).is_some_and(|words| !words.trim().is_empty());
     let addresses = catalog.providers().iter().filter_map(|provider| {
         let path = SettingPath::dotted("providers")
             .child(&provider.name)
             .child("base_url");
-        Some((provider.base_url_env.clone()?, path))
+        let first = provider.base_url_env.clone()?;
+        let other = provider.other_base_url_env().filter(|other| is_set(other));
+        Some((other.filter(|_| !is_set(&first)).unwrap_or(first), path))
     });
     let mut layer = SettingsLayer::default();
-    let is_set = |name: &str| lookup(name).is_some_and(|words| !words.trim().is_empty());
     for provider in catalog.providers() {
         let (Some(first), Some(other)) = (&provider.key_env, &provider.other_key_env) else {
             continue;

@@ -6,6 +6,20 @@ use super::{Catalog, ProviderEntry};
 use crate::bedrock;
 
 impl ProviderEntry {
+    /// Returns the variable with the address of a built-in provider that is named after the provider, if the
+    /// variable that counts first has another name: `GOOGLE_BASE_URL` beside `GEMINI_BASE_URL`.
+    ///
+    /// ```
+    /// let catalog = agentx_llm::Catalog::builtin();
+    /// let other = |name| catalog.provider(name).unwrap().other_base_url_env();
+    /// assert_eq!(other("google").as_deref(), Some("GOOGLE_BASE_URL"));
+    /// assert_eq!(other("groq"), None);
+    /// ```
+    pub fn other_base_url_env(&self) -> Option<String> {
+        let first = self.base_url_env.as_ref()?;
+        Some(base_url_variable(&self.name)).filter(|other| other != first)
+    }
+
     /// Returns the address to which requests are posted: the path of the API below `base_url`, or below the
     /// provider's own address if that is `None`. If the base already ends with the path of the API, it is the
     /// address. For Anthropic the base may end with `/v1` or not. A query stays at the end. `api` is the API
