@@ -8,7 +8,8 @@ use agentx::config::{
 
 use crate::args::{AgentArgs, Approve, Global};
 pub(crate) use crate::configuration::{
-    SettingsRead, check_tools, lookup, notes, tool_warnings, warning_lines, wrong_variables,
+    SettingsRead, check_tools, lookup, notes, notes_after_change, tool_warnings, warning_lines,
+    wrong_variables,
 };
 use crate::console::Console;
 use crate::error::ChatError;

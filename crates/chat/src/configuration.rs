@@ -151,6 +151,19 @@ pub fn tool_warnings(loaded: &Loaded) -> String {
     }
 }
 
+/// Returns notes about the configuration for a command that changed this key, or the whole file if it is
+/// empty. Wrong names of tools are warnings here even if nothing starts with them.
+pub fn notes_after_change(loaded: &Loaded, key: &str) -> String {
+    let mut text = notes(loaded, SettingsRead::All);
+    let names_tools = matches!(key.split('.').next(), Some("" | "tools" | "rules"));
+    if names_tools && loaded.settings.connect.is_none() {
+        let misnamed = misnamed_tools(loaded);
+        let all = misnamed.mistakes.iter().chain(&misnamed.warnings);
+        text.extend(all.map(|mistake| format!("warning: {mistake}\n")));
+    }
+    text
+}
+
 fn warnings(misnamed: &UnknownTools) -> String {
     let lines = misnamed.warnings.iter();
     lines.map(|warning| format!("warning: {warning}\n")).collect()

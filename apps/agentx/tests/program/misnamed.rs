@@ -88,6 +88,31 @@ fn a_name_that_may_be_right_elsewhere_or_makes_nothing_freer_is_a_warning() {
 }
 
 #[test]
+fn a_wrong_name_is_said_when_it_is_set() {
+    let sandbox = Sandbox::new();
+    sandbox.config("mcp: {github: {command: made-up}}\n");
+    for (name, said) in [
+        ("nosuchtool", "no tool is called `nosuchtool`"),
+        ("bsh", "did you mean `bash`?"),
+        ("Bash", "did you mean `bash`?"),
+        ("mcp__x__y", "no tool is called `mcp__x__y`"),
+    ] {
+        let set = sandbox.run(&["config", "set", "tools.disabled", name]);
+        assert_eq!(set.code, Some(0), "{name}: {set}");
+        assert!(
+            set.stderr.contains("warning: ") && set.stderr.contains(said),
+            "{name}: {set}"
+        );
+        let other = sandbox.run(&["config", "set", "log", "warn"]);
+        assert!(!other.stderr.contains("no tool is called"), "{name}: {other}");
+    }
+    for name in ["glob", "recall", "wait", "github__create_issue"] {
+        let set = sandbox.run(&["config", "set", "tools.disabled", name]);
+        assert_eq!((set.code, set.stderr.as_str()), (Some(0), ""), "{name}: {set}");
+    }
+}
+
+#[test]
 fn names_of_tools_that_there_are_need_no_word() {
     let sandbox = Sandbox::new().of_a_stranger();
     let tool = "type: http\nname: tide\ndescription: Says when the tide is high.\nmethod: GET\n\

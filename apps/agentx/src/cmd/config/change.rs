@@ -13,7 +13,7 @@ use crate::chat::external_editor::{create_private_copy, wanted_editor};
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::render::clean::visible;
-use crate::start::{self, SettingsRead, lookup};
+use crate::start::{self, lookup};
 
 const BEGINNING: &str = "# agentx: `agentx help settings` lists every key\n";
 
@@ -45,7 +45,7 @@ pub(crate) fn set(
     };
     console.out(&format!("{} {words}: {place}\n", visible(&path)))?;
     console.say(&overruled(&done.loaded, &path, &file));
-    console.say(&start::notes(&done.loaded, SettingsRead::All));
+    console.say(&start::notes_after_change(&done.loaded, &path));
     Ok(())
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn unset(
     };
     console.out(&format!("{} {words} {}\n", visible(&path), file.display()))?;
     console.say(&overruled(&done.loaded, &path, &file));
-    console.say(&start::notes(&done.loaded, SettingsRead::All));
+    console.say(&start::notes_after_change(&done.loaded, &path));
     Ok(())
 }
 
@@ -164,7 +164,7 @@ fn keep(
         let (request, file) = request(global, workspace)?;
         match config::replace(request, &file, said, &text) {
             Ok(loaded) => {
-                console.say(&start::notes(&loaded, SettingsRead::All));
+                console.say(&start::notes_after_change(&loaded, ""));
                 return Ok("is changed");
             }
             Err(error @ ConfigError::Mistakes(_)) if console.terminal.input => {
