@@ -436,6 +436,60 @@ fn no_star_stands_for_an_option_that_writes_sends_or_runs() {
     }
 }
 
+/// A star matches no setting of Git that runs something, and no option of a client that leads it to another
+/// server, lends it other rights, or names a file with programs to run.
+#[test]
+fn no_star_stands_for_a_setting_of_git_or_another_server_of_a_client() {
+    for (rule, line, is_covered) in [
+        ("git config *", "git config core.pager sh", false),
+        ("git config *", "git config --global core.pager sh", false),
+        ("git config *", "git config 'core.pager' sh", false),
+        ("git config *", "git config set alias.x '!sh'", false),
+        ("git config *", "git config --add url.x.insteadOf y", false),
+        ("git config *", "git config user.name Ada", true),
+        ("git config *", "git config pull.rebase true", true),
+        ("git config *", "git config core.pager", true),
+        ("git config core.pager *", "git config core.pager sh", true),
+        ("git config core.pager *", "git config core.editor sh", false),
+        ("kubectl get *", "kubectl get pods -n a -o json", true),
+        ("kubectl get *", "kubectl get pods --kubeconfig=f", false),
+        ("kubectl get *", "kubectl get pods --kubec f", false),
+        ("kubectl get *", "kubectl get pods -s http://x.example", false),
+        ("kubectl get *", "kubectl get pods -Ashttp://x.example", false),
+        ("kubectl get *", "kubectl get pods --as=root", false),
+        (
+            "kubectl get * --kubeconfig=f",
+            "kubectl get pods --kubeconfig=f",
+            false,
+        ),
+        (
+            "kubectl --kubeconfig=f get *",
+            "kubectl --kubeconfig=f get pods",
+            true,
+        ),
+        ("docker ps *", "docker ps -a", true),
+        ("docker ps *", "docker ps --host tcp://x.example", false),
+        ("docker ps *", "docker ps -aH tcp://x.example", false),
+        ("docker *", "docker --context x ps", false),
+        ("helm list *", "helm list -A", true),
+        (
+            "helm list *",
+            "helm list --kube-apiserver https://x.example",
+            false,
+        ),
+        ("helm template *", "helm template a --post-renderer ./x", false),
+        ("aws s3 ls *", "aws s3 ls", true),
+        ("aws s3 ls *", "aws s3 ls --endpoint-url https://x.example", false),
+        ("gcloud projects *", "gcloud projects list --flags-file=f", false),
+    ] {
+        let config = now(&[&format!("allow bash: {rule}")]);
+        assert_eq!(is_allowed(&config, line), is_covered, "{rule}: {line}");
+    }
+    let mut older = now(&["allow bash: git config *"]);
+    older.rules_version = 8;
+    assert!(is_allowed(&older, "git config core.pager sh"));
+}
+
 /// A star beside a build or test tool matches only options that are known to be harmless, and no path out of
 /// the workspace.
 #[test]

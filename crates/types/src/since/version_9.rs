@@ -313,3 +313,9 @@ pub const JUDGES_SEE_FILES_OF_LINES: u32 = 9;
 /// `~/` in the path of a rule also means the home directory that the configuration names, and a rule that
 /// allows a path below `~/` applies to it.
 pub const HOMES_ARE_KNOWN: u32 = 9;
+
+/// No star stands for the name of a setting that `git config` writes, except for known ones that run nothing.
+pub const SETTINGS_OF_GIT_ARE_NAMED: u32 = 9;
+
+/// The reason of a run that fails because its latest message alone does not fit says so.
+pub const LARGE_INPUTS_ARE_NAMED: u32 = 9;

@@ -16,6 +16,7 @@
 //! ([`agentx_types::RULES_VERSION`]).
 
 mod build_tools;
+mod git_config;
 mod harmless;
 mod inner_commands;
 mod options;
@@ -194,6 +195,10 @@ fn dangerous_words(line: &str, workspace: &str, version: u32, is_whole: bool) ->
                 .iter()
                 .flat_map(|words| harmless::unlisted(words, workspace)),
         );
+    }
+    if version >= since::SETTINGS_OF_GIT_ARE_NAMED {
+        let commands = reading.in_words.iter();
+        found.extend(commands.filter_map(|words| git_config::unnamed_setting(words, is_whole)));
     }
     for command in reading.commands {
         if is_whole && version >= since::OPTIONS_OF_READERS && is_harmless_git(&command) {

@@ -63,7 +63,23 @@ const TABLE: &[DangerousOptions] = &[
         "--checkpoint-action", "--info-script", "--new-volume-script", "--rsh-command", "--rmt-command", "--files-from", "--directory", "--file",
         "--index-file", "--listed-incremental", "--volno-file", "--exclude-from",
     ]),
-    row("docker podman", "v", &["--privileged", "--volume", "--mount", "--pid", "--device", "--cap-add", "--security-opt", "--output"]),
+    row("docker podman", "vH", &[
+        "--privileged", "--volume", "--mount", "--pid", "--device", "--cap-add", "--security-opt", "--output", "--host", "--context",
+        "--config", "--tls", "--tlscacert", "--tlscert", "--tlskey", "--tlsverify", "--cidfile", "--iidfile", "--metadata-file",
+        "--url", "--connection", "--identity",
+    ]),
+    row("kubectl oc", "", &[
+        "--kubeconfig", "-s", "--server", "--token", "--as", "--as-group", "--as-uid", "--certificate-authority", "--client-certificate",
+        "--client-key", "--insecure-skip-tls-verify", "--tls-server-name", "--cache-dir", "--profile-output", "--enable-helm",
+        "--helm-command",
+    ]),
+    row("helm", "", &[
+        "--kubeconfig", "--kube-apiserver", "--kube-token", "--kube-as-user", "--kube-as-group", "--kube-ca-file",
+        "--kube-insecure-skip-tls-verify", "--post-renderer", "--post-renderer-args", "--repository-config", "--repository-cache",
+        "--registry-config", "--content-cache", "--output-dir",
+    ]),
+    row("aws", "", &["--endpoint-url", "--ca-bundle", "--no-verify-ssl", "--cli-input-json", "--cli-input-yaml"]),
+    row("gcloud", "", &["--flags-file", "--access-token-file", "--impersonate-service-account", "--log-http"]),
     row("rsync", "eMT", &[
         "--rsh", "--rsync-path", "--remote-option", "--remove-source-files", "--delete", "--delete-before", "--delete-during", "--delete-delay",
         "--delete-after", "--delete-excluded", "--delete-missing-args", "--files-from", "--include-from", "--exclude-from", "--log-file",
@@ -213,9 +229,23 @@ fn positional_effect(program: &str, words: &[&str]) -> Option<String> {
             .first()
             .filter(|word| !word.starts_with('-'))
             .map(|_| format!("{program} LETTERS")),
+        // The address may follow the letter: `kubectl get -Ashttps://x`.
+        "kubectl" | "oc" => words
+            .iter()
+            .take_while(|word| **word != "--")
+            .any(|word| names_server(word))
+            .then(|| format!("{program} -s")),
         "less" | "more" => plain_or_command(words).then(|| format!("{program} +")),
         _ => None,
     }
+}
+
+/// Returns whether a word is a group of short options of `kubectl` in which `-s` names a server. The letters
+/// before it take no value.
+fn names_server(word: &str) -> bool {
+    let short = word.strip_prefix('-').filter(|word| !word.starts_with('-'));
+    let first = short.and_then(|short| short.chars().find(|letter| "Lcfklnosv".contains(*letter)));
+    first == Some('s')
 }
 
 /// Returns whether the words give a pager commands: `less +!sh x`.
