@@ -6,8 +6,8 @@
 //! the last the status is `stopping`, and nothing new begins.
 
 use agentx_types::{
-    ActionBody, AttemptFailed, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, RequestPart, RunStatus,
-    StateOutput, ToolStatus, since,
+    ActionBody, AttemptFailed, Cancel, Envelope, EnvironmentEvent, ErrorOccurred, INPUT_TOO_LARGE,
+    RequestPart, RunStatus, StateOutput, ToolStatus, since,
 };
 
 use super::ReactAgent;
@@ -103,8 +103,22 @@ impl ReactAgent {
                 return;
             }
         }
+        let explained = from_model.then(|| self.explain_overflow(error)).flatten();
+        let error = explained.as_ref().unwrap_or(error);
         let follows = self.lifecycle.failed(fact, error, from_model);
         self.follow(follows, step);
+    }
+
+    /// The error of a model that could not read the latest message, with that reason: condensing does not
+    /// help then.
+    fn explain_overflow(&self, error: &ErrorOccurred) -> Option<ErrorOccurred> {
+        let is_full = ["context_window", "too_large"].contains(&error.code.as_str());
+        let is_said = self.config.rules_version >= since::LARGE_INPUTS_ARE_NAMED;
+        let is_input = is_full && is_said && self.conversation.has_oversized_input(&self.config);
+        is_input.then(|| ErrorOccurred {
+            message: format!("{}; {INPUT_TOO_LARGE}", error.message),
+            ..error.clone()
+        })
     }
 
     /// Executes the consequence of a fact that stops runs.

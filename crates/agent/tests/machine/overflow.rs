@@ -482,3 +482,33 @@ fn shorter_until(version: u32, rounds: u32, words: usize, percent: u64) -> Optio
     }
     None
 }
+
+/// Condensing cannot help if the message itself is larger than the window.
+#[test]
+fn a_message_that_does_not_fit_by_itself_is_named_as_the_reason() {
+    let end = |version: u32, words: usize| {
+        let mut session = Session::with(|config| {
+            config.model.context_window = 8_192;
+            config.model.max_output_tokens = 1_024;
+            config.rules_version = version;
+        });
+        session.say(&"made up ".repeat(words));
+        for _ in 0..20 {
+            if session.asked().is_none() {
+                break;
+            }
+            session.model(too_long(8_192, 17_000));
+        }
+        let ends = session.ends_of_runs();
+        session.check_replay();
+        let (status, reason) = ends.last().cloned().unwrap();
+        assert_eq!(status, RunStatus::Failed);
+        reason.unwrap_or_default()
+    };
+    let reason = end(RULES_VERSION, 8_000);
+    assert!(reason.ends_with(INPUT_TOO_LARGE), "{reason}");
+    assert!(reason.starts_with("too long"), "{reason}");
+    // Not of a short message, and not by the rules of earlier sessions.
+    assert!(!end(RULES_VERSION, 2).contains(INPUT_TOO_LARGE));
+    assert!(!end(since::LARGE_INPUTS_ARE_NAMED - 1, 8_000).contains(INPUT_TOO_LARGE));
+}

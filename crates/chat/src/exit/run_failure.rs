@@ -1,5 +1,7 @@
 //! Exit codes and hints for failed runs: one table for `run` and chat.
 
+use agentx::types::INPUT_TOO_LARGE;
+
 use crate::exit::Exit;
 
 /// The code of an answer that reached its longest length.
@@ -61,6 +63,7 @@ pub(crate) fn hint_after_run(exit: Exit, code: &str, message: &str) -> Option<St
         }
         Exit::Provider if matches!(code, CUT_OFF | EMPTY) => remedy(exit, code)?.to_owned(),
         Exit::Provider if has_too_many_states(message) => format!("{FEWER_STATES}; {GO_ON}"),
+        Exit::Provider if message.ends_with(INPUT_TOO_LARGE) => SHORTER_MESSAGE.to_owned(),
         Exit::Provider if wanted_wait(message).is_some() => {
             format!("try again in {}; {GO_ON}", wanted_wait(message)?)
         }
@@ -83,6 +86,7 @@ pub(crate) fn hint_without_answer(exit: Exit, code: &str, message: &str) -> Opti
             Some(format!("run it again in {}", wanted_wait(message)?))
         }
         Exit::Provider if !matches!(code, CUT_OFF | EMPTY) => match of_server(exit, code, message)? {
+            SHORTER_MESSAGE => Some(SHORTER_MESSAGE.into()),
             KEPT => Some("run it again, or choose another model (`agentx models`)".into()),
             remedy => Some(format!("{remedy}; then run it again")),
         },
@@ -103,6 +107,7 @@ fn of_server(exit: Exit, code: &str, message: &str) -> Option<&'static str> {
         "connection_failed" if message.contains(OLLAMA) => Some(START_OLLAMA),
         "rate_limited" if lasts_for_hours(message) => Some(USED_UP),
         "billing" if affords_less(message) => Some(SHORTER_ANSWERS),
+        "context_window" | "too_large" if message.ends_with(INPUT_TOO_LARGE) => Some(SHORTER_MESSAGE),
         _ => remedy(exit, code),
     }
 }
@@ -127,6 +132,10 @@ const USED_UP: &str = "wait until this limit begins again, or choose another mod
 /// The hint if the money suffices for a shorter answer.
 const SHORTER_ANSWERS: &str = "set `params.max_output_tokens` in the configuration to fewer tokens than you can afford, or add credits at the provider";
 
+/// The hint if the message of the person alone does not fit into the window.
+const SHORTER_MESSAGE: &str = "send a shorter message, or put the text into a file and ask the agent to read it in parts, \
+                               or choose a model with a larger window";
+
 /// The hint if nothing listens where Ollama would.
 pub(crate) const START_OLLAMA: &str =
     "start Ollama with `ollama serve`, or name its address with OLLAMA_HOST or OLLAMA_BASE_URL";
@@ -148,6 +157,7 @@ pub(crate) fn hint_in_chat(exit: Exit, code: &str, message: &str) -> Option<Stri
             KEY => format!("{KEY}; then leave and continue with `agentx resume --last`: a running chat keeps the key it started with"),
             KEPT => "Nothing is lost. Use `/retry` once the cause is fixed.".into(),
             MODEL => format!("`/model NAME` switches models (`/model` lists them); {MODEL}"),
+            SHORTER_MESSAGE => SHORTER_MESSAGE.into(),
             remedy if retry_is_useless(code) => remedy.into(),
             remedy => format!("{remedy}; then use `/retry`"),
         },
@@ -270,6 +280,22 @@ mod tests {
             "a chat does not read a key again: {hint}"
         );
         assert_eq!(hint_in_chat(Exit::Failed, "something_else", ""), None);
+    }
+
+    #[test]
+    fn a_message_that_is_too_large_itself_is_not_condensed() {
+        let said = format!("it does not fit; {INPUT_TOO_LARGE}");
+        for code in ["context_window", "too_large"] {
+            for hint in [
+                hint_after_run(Exit::Provider, code, &said),
+                hint_without_answer(Exit::Provider, code, &said),
+                hint_in_chat(Exit::Provider, code, &said),
+            ] {
+                assert_eq!(hint.as_deref(), Some(SHORTER_MESSAGE));
+            }
+        }
+        let other = hint_in_chat(Exit::Provider, "context_window", "it does not fit").unwrap_or_default();
+        assert!(other.contains("/compact"), "{other}");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 
 use agentx::runtime::Session;
 use agentx::types::{
-    Eof, NanoUsd, RunFinished, RunId, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, ToolFailed,
-    host_name, shell_word,
+    Eof, INPUT_TOO_LARGE, NanoUsd, RunFinished, RunId, RunStatus, RuntimeEvent, StopReason, Timestamp,
+    ToolCallId, ToolFailed, host_name, shell_word,
 };
 use serde_json::Value;
 
@@ -277,7 +277,9 @@ impl RunOutcomeCollector {
 
     fn failure_message<'a>(&'a self, otherwise: &'a str) -> &'a str {
         let last = self.last_error.as_ref().map(|(_, message)| message.as_str());
-        last.or(self.reason.as_deref()).unwrap_or(otherwise)
+        let reason = self.reason.as_deref();
+        let explained = reason.filter(|reason| reason.ends_with(INPUT_TOO_LARGE));
+        explained.or(last).or(reason).unwrap_or(otherwise)
     }
 }
 

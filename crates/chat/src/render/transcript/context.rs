@@ -128,7 +128,13 @@ impl TranscriptRenderer {
                 self.style.warn(&format!("not condensed: {message}"))
             }
         };
+        // A summary that failed decides nothing: the run continues with less, or ends with the error.
+        let failure = match change {
+            ContextChange::Failed { .. } => self.problems.failure.take(),
+            _ => None,
+        };
         self.aside(&line);
+        self.problems.failure = failure;
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use agentx::types::{NanoUsd, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, TurnResponse};
+use agentx::types::{
+    INPUT_TOO_LARGE, NanoUsd, RunStatus, RuntimeEvent, StopReason, Timestamp, ToolCallId, TurnResponse,
+};
 
 use super::clean::{Cleaner, clean, visible};
 use super::{call_summary::call_summary, style::AnsiStyle, table::cut, todo::TodoView, units};
@@ -303,10 +305,15 @@ impl TranscriptRenderer {
         self.problems.attempt = message;
     }
 
-    /// An error after which the run continued.
+    /// An error after which the run continued. That a request was too large is only the reason of a retry.
     fn error_in_passing(&mut self) {
         if let Some(failure) = self.problems.failure.take() {
-            let line = format!("{} {}", self.style.bad("error:"), failure.message);
+            let line = if matches!(failure.code.as_str(), "context_window" | "too_large") {
+                let line = format!("the request did not fit: {}", failure.message);
+                self.style.dim(&line)
+            } else {
+                format!("{} {}", self.style.bad("error:"), failure.message)
+            };
             self.aside(&line);
         }
     }
@@ -325,6 +332,9 @@ impl TranscriptRenderer {
             return;
         }
         let (code, message) = match (failure, reason) {
+            (Some(failure), Some(reason)) if reason.ends_with(INPUT_TOO_LARGE) => {
+                (failure.code, visible(&clean(reason).replace('\n', " ")))
+            }
             (Some(failure), _) => (failure.code, failure.message),
             (None, reason) => (String::new(), reason.map(visible).unwrap_or_default()),
         };

@@ -3,8 +3,8 @@
 use super::*;
 use agentx::config::ThinkingDisplay;
 use agentx::types::{
-    Chunk, ContentPart, ErrorRaised, Medium, MessageId, MessageStop, TextDelta, ToolCompleted, ToolFailed,
-    ToolStatus, Usage,
+    Chunk, ContentPart, ContextChange, ErrorRaised, Medium, MessageId, MessageStop, TextDelta, ToolCompleted,
+    ToolFailed, ToolStatus, Usage,
 };
 
 fn error(retry_in_ms: Option<u64>) -> RuntimeEvent {
@@ -115,6 +115,52 @@ fn an_error_that_ends_nothing_stands_before_what_follows() {
         text(&mut transcript),
         "half a sen\nerror: connection refused\nagain\n"
     );
+}
+
+fn overflow() -> RuntimeEvent {
+    ErrorRaised {
+        code: "context_window".into(),
+        message: "the request exceeds the window".into(),
+        recoverable: false,
+        retry_in_ms: None,
+        gives_up_in_ms: None,
+    }
+    .into()
+}
+
+#[test]
+fn an_overflow_after_which_the_run_continues_is_no_error() {
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
+    transcript.event(&overflow());
+    transcript.context_changed(&ContextChange::Failed {
+        code: "bad_summary".into(),
+        message: "no summary".into(),
+    });
+    transcript.context_changed(&ContextChange::Shortened { window: 8_192 });
+    let told = text(&mut transcript);
+    assert!(!told.contains("error:"), "{told}");
+    assert!(told.contains("not condensed: no summary"), "{told}");
+    assert!(told.contains("retried with less of it"), "{told}");
+    transcript.event(&overflow());
+    transcript.stream(OpenLine::Answer, "so");
+    assert_eq!(
+        text(&mut transcript),
+        "the request did not fit: the request exceeds the window\nso"
+    );
+}
+
+#[test]
+fn a_message_that_is_too_large_itself_is_told_with_the_end_of_the_run() {
+    let mut transcript = TranscriptRenderer::new(AnsiStyle::default(), 80);
+    transcript.event(&overflow());
+    let reason = format!("the request exceeds the window; {INPUT_TOO_LARGE}");
+    transcript.run_end(RunStatus::Failed, Some(&reason));
+    let told = text(&mut transcript);
+    assert!(
+        told.contains(&reason) && told.contains("send a shorter message"),
+        "{told}"
+    );
+    assert!(!told.contains("/compact"), "{told}");
 }
 
 #[test]
