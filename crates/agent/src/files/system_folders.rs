@@ -23,8 +23,13 @@ const HOMES: &[&str] = &["/home", "/Users"];
 const ROOT_HOME: &str = "/root";
 
 /// The folder of the system, or home, that one of the commands would remove or change as a whole; `None` if
-/// there is none. Relative names begin in `workspace`, or in the folder of a `cd`.
-pub(crate) fn destroyed_folder(reading: &CommandAnalysis, workspace: &str) -> Option<String> {
+/// there is none. Relative names begin in `workspace`, or in the folder of a `cd`. `homes` are homes in other
+/// places than the usual ones.
+pub(crate) fn destroyed_folder(
+    reading: &CommandAnalysis,
+    workspace: &str,
+    homes: &[String],
+) -> Option<String> {
     let mut place = workspace.to_owned();
     for command in &reading.commands {
         let words: Vec<&str> = command.split_whitespace().map(unquoted).collect();
@@ -39,7 +44,9 @@ pub(crate) fn destroyed_folder(reading: &CommandAnalysis, workspace: &str) -> Op
             continue;
         }
         let taken = Taken::by(program, arguments);
-        let is_lost = |path: &String| SYSTEM.contains(&path.as_str()) || (taken.homes && is_home(path));
+        let is_lost = |path: &String| {
+            SYSTEM.contains(&path.as_str()) || (taken.homes && (is_home(path) || homes.contains(path)))
+        };
         let mut paths = taken
             .folders
             .iter()
@@ -179,7 +186,7 @@ mod tests {
     use crate::commands::command_analysis::read;
 
     fn lost(line: &str) -> Option<String> {
-        destroyed_folder(&read(line), "/home/me/project")
+        destroyed_folder(&read(line), "/home/me/project", &[])
     }
 
     #[test]
@@ -252,7 +259,7 @@ mod tests {
             assert_eq!(lost(line), None, "{line}");
         }
         assert_eq!(
-            destroyed_folder(&read("rm -rf *"), "/home/me").as_deref(),
+            destroyed_folder(&read("rm -rf *"), "/home/me", &[]).as_deref(),
             Some("/home/me")
         );
     }

@@ -159,6 +159,24 @@ fn no_rule_below_the_home_opens_the_programs_own_files() {
     }
 }
 
+#[test]
+fn a_home_of_any_name_is_never_removed() {
+    let config = at_home(ApprovalMode::Auto, &["allow bash"]);
+    for line in [
+        "rm -rf /data/service",
+        "rm -rf /real/service/",
+        "cd /data && rm -rf service",
+    ] {
+        assert_eq!(
+            word(&config, "bash", json!({ "command": line })),
+            "deny",
+            "{line}"
+        );
+    }
+    let line = json!({"command": "rm -rf /data/service/project/build"});
+    assert_eq!(word(&config, "bash", line), "allow");
+}
+
 /// The rule that "always" keeps for such a file, and one that a person writes in its place.
 #[test]
 fn a_kept_rule_for_a_file_below_the_home_covers_the_call() {

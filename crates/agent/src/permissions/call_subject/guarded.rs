@@ -24,7 +24,7 @@ impl CallSubject<'_> {
         }
         let counts = self.version >= since::SYSTEM_IS_NEVER_REMOVED && self.runs_commands();
         let folder = counts
-            .then(|| destroyed_folder(self.reading(), self.workspace))
+            .then(|| destroyed_folder(self.reading(), self.workspace, self.homes()))
             .flatten()?;
         Some(format!(
             "it would remove or change all of {folder}, which no agent does; a person who wants that runs the \
