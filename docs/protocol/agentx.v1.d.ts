@@ -856,6 +856,11 @@ export interface AttemptFailed {
    * then leaving it out changes nothing. Only said of a refusal that names no part.
    */
   no_thinking?: boolean;
+  /**
+   * The place in the conversation of what the refusal names, if it names one by its place in the
+   * request.
+   */
+  refused_place?: MessagePlace | null;
 }
 
 /** The sizes that a server names when it refuses a conversation as too long; absent if it names none. */
@@ -867,7 +872,15 @@ export interface Overflow {
 }
 
 /** A part of a request that a provider may refuse for its form. */
-export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tools" | "roles" | "longest_answer" | "blocks" | "temperature" | "stream_options" | "reasoning_effort" | "reasoning_summary" | "cache_key" | "max_tokens" | "max_completion_tokens" | "empty_text" | "thought_signature" | "strict_schema" | "answer_schema" | "reasoning_content" | "missing_reasoning" | "reasoning" | "include" | "store" | "tool_strict" | "cache_control" | "thinking_binding" | "thinking_display" | "adaptive_thinking" | "thinking_budget" | "tool_json_schema" | "unknown";
+export type RequestPart = "thinking" | "extras" | "media" | "tool_calls" | "tools" | "roles" | "longest_answer" | "blocks" | "temperature" | "stream_options" | "reasoning_effort" | "reasoning_summary" | "cache_key" | "max_tokens" | "max_completion_tokens" | "empty_text" | "thought_signature" | "strict_schema" | "answer_schema" | "reasoning_content" | "missing_reasoning" | "reasoning" | "include" | "store" | "tool_strict" | "cache_control" | "thinking_binding" | "thinking_display" | "adaptive_thinking" | "thinking_budget" | "tool_json_schema" | "named_part" | "latest_messages" | "unknown";
+
+/** A part of a message of the conversation. */
+export interface MessagePlace {
+  /** The message. */
+  message_id: MessageId;
+  /** The index of the part in the message as it was sent; absent for the whole message. */
+  part?: number | null;
+}
 
 /** An action is about to be performed. The envelope's `cause` is its id. */
 export interface ActionStarted {

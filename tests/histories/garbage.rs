@@ -145,6 +145,7 @@ fn from_model(what: u8, a: u8, b: u8) -> EnvironmentEvent {
                 longest_answer: None,
                 most_media: None,
                 no_thinking: false,
+                refused_place: None,
             }
             .into()
         }

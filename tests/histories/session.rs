@@ -309,6 +309,7 @@ impl Session {
                         longest_answer: None,
                         most_media: None,
                         no_thinking: false,
+                        refused_place: None,
                     },
                 );
             }

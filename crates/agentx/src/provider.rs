@@ -207,6 +207,7 @@ fn failed(message: &str) -> Vec<EnvironmentEvent> {
         longest_answer: None,
         most_media: None,
         no_thinking: false,
+        refused_place: None,
     };
     vec![
         end(StopReason::Broken),

@@ -44,6 +44,7 @@ mod openai_media;
 pub mod openai_responses;
 mod percent;
 mod pictures;
+mod refused_place;
 mod request;
 mod request_words;
 mod root_schema;
@@ -62,6 +63,7 @@ pub use catalog::{AuthStyle, Catalog, CatalogError, ProviderEntry, origin, tools
 pub use cloud::CloudCredentials;
 pub use error::{ErrorCode, ModelError, decode_error};
 pub use media::{BlobSource, NoBlobs};
+pub use refused_place::named_part;
 pub use request::{build, header, sends_thinking};
 pub use secret::Secret;
 pub use stream::{StreamDecoder, decode_body};

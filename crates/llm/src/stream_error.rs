@@ -68,6 +68,7 @@ impl StreamError {
             refused: None,
             longest_answer: None,
             most_media: None,
+            place: None,
         }
     }
 }

@@ -665,6 +665,53 @@ fn a_refused_setting_of_claude_or_gemini_is_named() {
 }
 
 #[test]
+fn a_refusal_may_name_a_place_in_the_request() {
+    for (message, param, place) in [
+        (
+            "messages.2.content.0: this block is not accepted",
+            None,
+            Some("messages.2.content.0"),
+        ),
+        (
+            "messages.2.content.0.tool_result.content.0.text: invalid unicode",
+            None,
+            Some("messages.2.content.0.tool_result.content.0.text"),
+        ),
+        (
+            "Invalid 'messages[3].content': string too long. Expected a string with maximum length 1048576",
+            None,
+            Some("messages.3.content"),
+        ),
+        (
+            "Invalid 'input[4].content[0].text': made up",
+            None,
+            Some("input.4.content.0.text"),
+        ),
+        (
+            "* GenerateContentRequest.contents[2].parts[0].text: made up",
+            None,
+            Some("contents.2.parts.0.text"),
+        ),
+        (
+            "made up: not accepted",
+            Some("messages[1].content"),
+            Some("messages.1.content"),
+        ),
+        ("messages: made up, not accepted", None, None),
+        ("made up: other_messages.2.content", None, None),
+        ("made up: the input. 4 of them", None, None),
+        ("invalid request", None, None),
+    ] {
+        let body = serde_json::json!({"error": {"type": "invalid_request_error", "message": message, "param": param}});
+        let refusal = error(400, &body.to_string());
+        assert_eq!(refusal.place.as_deref(), place, "{message}: {refusal:?}");
+        assert!(refusal.refused.is_some(), "{message}");
+    }
+    let failed = r#"{"error":{"message":"messages.2.content.0: made up"}}"#;
+    assert_eq!(error(500, failed).place, None, "it may pass");
+}
+
+#[test]
 fn a_refusal_names_the_part_that_is_refused() {
     use agentx_types::RequestPart as Part;
     let said = |status: u16, message: &str| {

@@ -318,6 +318,7 @@ impl Effector for Away {
                     longest_answer: None,
                     most_media: None,
                     no_thinking: false,
+                    refused_place: None,
                 };
                 if attempt > 10 {
                     return;

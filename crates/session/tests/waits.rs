@@ -168,6 +168,7 @@ fn a_model_that_is_asked_again_later_is_waited_for_until_its_answer_begins() {
         longest_answer: None,
         most_media: None,
         no_thinking: false,
+        refused_place: None,
     });
     let waits: Vec<_> = world
         .fold

@@ -141,6 +141,7 @@ impl ModelScript {
             longest_answer: None,
             most_media: None,
             no_thinking: false,
+            refused_place: None,
         };
         self.steps.insert(attempt, ScriptStep::Before(failed.into()));
         self
@@ -335,6 +336,7 @@ async fn end(answer: ModelScript, events: &EventSink) {
                 longest_answer: None,
                 most_media: None,
                 no_thinking: false,
+                refused_place: None,
             };
             last.extend([stop(StopReason::Broken), failed.into(), error.into()]);
         }

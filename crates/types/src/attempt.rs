@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::RequestPart;
 use crate::vocabulary::payloads;
+use crate::{MessageId, RequestPart};
 
 payloads! {
     /// A model call attempt failed.
@@ -26,7 +26,7 @@ payloads! {
         gives_up_in_ms: Option<u32>,
         /// The sizes that the server reports, if the conversation did not fit into the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        overflow: Option<Overflow>,
+        overflow: Option<Box<Overflow>>,
         /// The part of the request whose form the provider refuses, if it does: the same request would be
         /// refused again.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,22 @@ payloads! {
         /// then leaving it out changes nothing. Only said of a refusal that names no part.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         no_thinking: bool,
+        /// The place in the conversation of what the refusal names, if it names one by its place in the
+        /// request.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        refused_place: Option<Box<MessagePlace>>,
     }
+}
+
+/// A part of a message of the conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MessagePlace {
+    /// The message.
+    pub message_id: MessageId,
+    /// The index of the part in the message as it was sent; absent for the whole message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<u32>,
 }
 
 /// The sizes that a server names when it refuses a conversation as too long; absent if it names none.

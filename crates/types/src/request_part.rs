@@ -75,6 +75,10 @@ pub enum RequestPart {
     /// Gemini's `parametersJsonSchema` in the description of each tool: its parameters are sent as
     /// `parameters`.
     ToolJsonSchema,
+    /// A part of a message that the refusal names by its place: words replace it.
+    NamedPart,
+    /// The messages that followed the last accepted request: words replace them.
+    LatestMessages,
     /// The provider does not say which.
     Unknown,
 }
@@ -114,6 +118,8 @@ impl RequestPart {
             | Self::Roles
             | Self::LongestAnswer
             | Self::Blocks
+            | Self::NamedPart
+            | Self::LatestMessages
             | Self::Unknown => false,
         }
     }

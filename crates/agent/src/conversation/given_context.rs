@@ -39,6 +39,11 @@ impl GivenContext {
         sources.filter_map(|source| self.instructions.get(&source.name).cloned())
     }
 
+    /// Returns whether texts are put around the message.
+    pub(super) fn wraps(&self, message: &MessageId) -> bool {
+        self.wrappings.contains_key(message)
+    }
+
     /// The message as a model reads it: between the texts around it, if it has such.
     pub(super) fn wrapped(&self, message: Arc<Message>) -> Arc<Message> {
         let Some(wrapping) = self.wrappings.get(&message.message_id) else {

@@ -8,6 +8,7 @@ mod declined_turns;
 mod dropped_beginning;
 mod given_context;
 mod history_window;
+mod left_out;
 mod masking;
 mod max_tokens;
 mod media_limit;
@@ -142,6 +143,15 @@ pub(crate) struct Conversation {
     /// The repairs before those of this run that followed repeated HTTP 500s: see [`repeated_refusals`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     before_repeated: Option<Box<BeforeRepeated>>,
+    /// The latest event of the conversation in the last request, and in the last one that was accepted: see
+    /// [`left_out`].
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
+    asked_until: u64,
+    #[serde(default, skip_serializing_if = "agentx_types::is_default")]
+    accepted: u64,
+    /// Whether words replaced the latest messages in this run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    latest_replaced: bool,
     /// Tokens of the messages in the window, estimated, without what [`pinned_messages`].
     #[serde(skip)]
     window_tokens: CachedValue<u64>,
@@ -290,6 +300,9 @@ impl Conversation {
         let begins_anew = self.begin_anew(config);
         self.asked_tokens = prefix.saturating_add(self.tokens_in_window());
         self.asked_entries = self.entries.len();
+        if config.rules_version >= since::REFUSED_PARTS_ARE_REPLACED {
+            self.asked_until = self.latest();
+        }
         begins_anew
     }
 

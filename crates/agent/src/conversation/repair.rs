@@ -6,11 +6,11 @@
 //! beginning of a request changes, all earlier thinking is left out permanently; later thinking fits again.
 //!
 //! If a refusal names a part, that part is left out; if it names nothing, the parts are tried in turn:
-//! thinking, blocks, extras, roles, media, calls. `before_repairs` keeps the state from before the first
+//! thinking, blocks, extras, roles, media, calls, and at last the latest messages. `before_repairs` keeps the state from before the first
 //! repair until a model has answered (`note_accepted`); if none helps, it is restored. Parts that were left
 //! out because of repeated HTTP 500s are sent again from the next run on: see [`super::repeated_refusals`].
 
-use agentx_types::{AgentConfig, Api, ContentPart, ModelRequest, RequestPart, since};
+use agentx_types::{AgentConfig, Api, ContentPart, MessagePlace, ModelRequest, RequestPart, since};
 
 use super::refusable_parts::{
     has_attached, has_media, is_block, is_exchange, is_reasoning, is_signed, is_signed_thinking,
@@ -19,7 +19,7 @@ use super::repairs::{ALL, Repairs};
 use super::{Conversation, Entry};
 
 /// A refusal of the last request for its form.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Refusal {
     /// The part that it names.
     pub(crate) part: RequestPart,
@@ -31,6 +31,8 @@ pub(crate) struct Refusal {
     /// Whether the request had no reasoning, although the conversation may have some that its server is not
     /// sent.
     pub(crate) no_thinking: bool,
+    /// The part of the conversation that it names by its place: see [`super::left_out`].
+    pub(crate) place: Option<MessagePlace>,
 }
 
 /// Returns whether requests to the model may contain reasoning as text or encrypted, whose refusal is
@@ -103,7 +105,7 @@ impl Conversation {
     ///
     /// Each part is left out once, so this ends.
     pub(crate) fn repair(&mut self, refusal: Refusal, config: &AgentConfig) -> Option<RequestPart> {
-        if self.ask_unchanged(refusal.part, config) {
+        if !self.can_replace_named(&refusal, config) && self.ask_unchanged(refusal.part, config) {
             return Some(RequestPart::Unknown);
         }
         let counts =
@@ -115,9 +117,9 @@ impl Conversation {
         let part = if self.limit_media(refusal.part, refusal.most) {
             Some(RequestPart::Media)
         } else {
-            let part = self.repairable_part(refusal, config);
+            let part = self.repairable_part(&refusal, config);
             self.send_later_ones_again();
-            self.leave_out(part, refusal, config);
+            self.leave_out(part, &refusal, config);
             part
         };
         // As plain text or in other roles, the same content may be larger; with parts left out it is smaller
@@ -132,9 +134,9 @@ impl Conversation {
         part
     }
 
-    /// Returns the first part that can still be left out or changed: the refused one, else one that goes with
-    /// it.
-    fn repairable_part(&self, refusal: Refusal, config: &AgentConfig) -> Option<RequestPart> {
+    /// Returns the first part that can still be left out or changed: the refused one, the one at the named
+    /// place, else one that goes with it, and in the end the latest messages.
+    fn repairable_part(&self, refusal: &Refusal, config: &AgentConfig) -> Option<RequestPart> {
         const IN_TURN: [RequestPart; 6] = [
             RequestPart::Thinking,
             RequestPart::Blocks,
@@ -143,6 +145,9 @@ impl Conversation {
             RequestPart::Media,
             RequestPart::ToolCalls,
         ];
+        if self.latest_was_in_vain() {
+            return None;
+        }
         let refused = refusal.part;
         let parts = match refused {
             RequestPart::Roles => &[RequestPart::Roles, RequestPart::ToolCalls][..],
@@ -153,7 +158,11 @@ impl Conversation {
             RequestPart::MissingReasoning => &[RequestPart::ToolCalls],
             _ => &IN_TURN,
         };
-        [refused].iter().chain(parts).copied().find(|part| match part {
+        let first = [refused, RequestPart::NamedPart];
+        let all = first.iter().chain(parts).chain(&[RequestPart::LatestMessages]);
+        all.copied().find(|part| match part {
+            RequestPart::NamedPart => self.can_replace_named(refusal, config),
+            RequestPart::LatestMessages => self.can_replace_latest(refusal, config),
             RequestPart::LongestAnswer => self.can_shorten_answer(refusal.most, config),
             RequestPart::Thinking if refusal.no_thinking => false,
             part => self.can_leave_out(*part, refused, config),
@@ -161,7 +170,7 @@ impl Conversation {
     }
 
     /// Leaves a part out of the next request, or changes it; with no part left, undoes the repairs.
-    fn leave_out(&mut self, part: Option<RequestPart>, refusal: Refusal, config: &AgentConfig) {
+    fn leave_out(&mut self, part: Option<RequestPart>, refusal: &Refusal, config: &AgentConfig) {
         let (refused, answer) = (refusal.part, refusal.most);
         let latest = self.latest();
         let newest = self.newest_media(config);
@@ -191,6 +200,8 @@ impl Conversation {
                 self.repairs.tool_calls = ALL;
             }
             Some(RequestPart::ToolCalls) => self.repairs.tool_calls = latest,
+            Some(RequestPart::NamedPart) => self.replace_named(refusal, config),
+            Some(RequestPart::LatestMessages) => self.replace_latest(),
             _ => {
                 let thinking = self.repairs.thinking;
                 let before = self.before_repairs.take().unwrap_or_default();
@@ -215,8 +226,8 @@ impl Conversation {
         unchanged
     }
 
-    /// Forgets in which form the schema of an answer was refused: another run has another schema, and another
-    /// model accepts others.
+    /// Forgets whether the latest messages were replaced, and in which form the schema of an answer was
+    /// refused: another run has another schema, and another model accepts others.
     ///
     /// Called at the end of a run, and before another model is called. Within a run the weaker form stays:
     /// each answer is requested in the form that the provider accepted last, so a refusal costs one request
@@ -226,6 +237,7 @@ impl Conversation {
         let is_other =
             |part: &RequestPart| !matches!(part, RequestPart::StrictSchema | RequestPart::AnswerSchema);
         self.repairs.without.retain(is_other);
+        self.latest_replaced = false;
         if let Some(before) = &mut self.before_repairs {
             before.without.retain(is_other);
         }
@@ -236,6 +248,7 @@ impl Conversation {
     pub(crate) fn note_accepted(&mut self) {
         self.before_repairs = None;
         self.before_guess = None;
+        self.accepted = self.asked_until;
     }
 
     /// Returns a request in the form that the provider accepts, for requests not made from the conversation,

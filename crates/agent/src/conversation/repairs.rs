@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use agentx_types::{ContentPart, Message, ModelSpec, RequestPart, Role};
+use agentx_types::{ContentPart, Message, MessagePlace, ModelSpec, RequestPart, Role};
 use serde::{Deserialize, Serialize};
 
 use super::refusable_parts::{
@@ -90,6 +90,9 @@ pub(super) struct Repairs {
     /// Tools that are not on offer, by name: see [`super::refused_tools`].
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) tools: Vec<String>,
+    /// The parts and messages in whose place words are sent: see [`super::left_out`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) left_out: Vec<MessagePlace>,
 }
 
 impl Repairs {
@@ -115,40 +118,46 @@ impl Repairs {
                 || (has_media(part) && self.leaves_out_media(seq))
                 || (seq <= self.tool_calls && is_exchange(part))
         };
-        if !message.content.iter().any(changes) {
+        if !message.content.iter().any(changes) && !self.leaves_out_any(message) {
             return Some(message.clone());
         }
-        let mut content = message.content.clone();
-        if seq <= self.thinking {
-            content.retain(|part| !is_signed_thinking(part));
+        if let Some(words) = self.in_place_of(message) {
+            return Some(Arc::new(words));
         }
-        if seq <= self.reasoning {
-            content.retain(|part| !is_reasoning(part));
-        }
-        if seq <= self.blocks {
-            content.retain(|part| !is_block(part));
-        }
-        if seq <= self.attached {
-            content = content.into_iter().map(without_attached).collect();
-        }
-        if seq <= self.signatures {
-            content = content.into_iter().filter_map(without_signature).collect();
-        }
-        if self.leaves_out_media(seq) {
-            content = content.into_iter().map(without_media).collect();
-        }
-        let mut role = message.role;
-        if seq <= self.tool_calls {
-            content = content.into_iter().map(in_words).collect();
-            role = if role == Role::Tool { Role::User } else { role };
-        }
+        let parts = 0..message.content.len();
+        let content: Vec<ContentPart> = parts.filter_map(|at| self.sent_part(seq, message, at)).collect();
+        let is_in_words = seq <= self.tool_calls && message.role == Role::Tool;
         (!content.is_empty()).then(|| {
             Arc::new(Message {
                 message_id: message.message_id.clone(),
-                role,
+                role: if is_in_words { Role::User } else { message.role },
                 content,
                 by: message.by.clone(),
             })
         })
+    }
+
+    /// A part of the message of the event `seq` as it is sent; `None` if nothing of it is left.
+    pub(super) fn sent_part(&self, seq: u64, message: &Message, at: usize) -> Option<ContentPart> {
+        let mut part = self.kept_part(message, at)?;
+        if (seq <= self.thinking && is_signed_thinking(&part))
+            || (seq <= self.reasoning && is_reasoning(&part))
+            || (seq <= self.blocks && is_block(&part))
+        {
+            return None;
+        }
+        if seq <= self.attached {
+            part = without_attached(part);
+        }
+        if seq <= self.signatures {
+            part = without_signature(part)?;
+        }
+        if self.leaves_out_media(seq) {
+            part = without_media(part);
+        }
+        if seq <= self.tool_calls {
+            part = in_words(part);
+        }
+        Some(part)
     }
 }

@@ -279,7 +279,9 @@ pub(crate) fn may_be_guarded(glob: &str) -> bool {
 /// Returns whether a path ends with a folder around one that continuous integration runs: `.github`.
 pub(crate) fn is_around_ci(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
-    let mut around = CI_FOLDERS.iter().filter_map(|folder| folder.split_once('/'));
+    let mut around = auto_run_since_9::CI_FOLDERS
+        .iter()
+        .filter_map(|folder| folder.split_once('/'));
     around.any(|(folder, _)| folder == name)
 }
 

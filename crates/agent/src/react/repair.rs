@@ -97,6 +97,7 @@ impl ReactAgent {
             most: refused.most(),
             is_repeated: refused.repeated,
             no_thinking: refused.no_thinking,
+            place: refused.place.map(|place| *place),
         };
         let repaired = self.conversation.repair(refusal, &self.config);
         let Some(part) = repaired else {

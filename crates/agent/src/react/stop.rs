@@ -49,6 +49,7 @@ impl ReactAgent {
                 RequestPart::Tools => self.conversation.tools_named(&failed.message, &self.config),
                 _ => Vec::new(),
             },
+            place: failed.refused_place.clone(),
         });
         if let Some(run) = self.lifecycle.active() {
             run.pending.refused = refused;

@@ -1,6 +1,6 @@
 //! A request that a provider refused for its form.
 
-use agentx_types::RequestPart;
+use agentx_types::{MessagePlace, RequestPart};
 use serde::{Deserialize, Serialize};
 
 /// A provider's refusal of a request for its form.
@@ -27,6 +27,9 @@ pub struct RefusedRequest {
     /// The names of the refused tools, if the part is the description of tools.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tools: Vec<String>,
+    /// The part of the conversation that the refusal names by its place.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub place: Option<Box<MessagePlace>>,
 }
 
 impl RefusedRequest {

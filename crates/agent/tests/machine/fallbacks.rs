@@ -38,6 +38,7 @@ fn failed(code: &str, attempt: u32, retry_in_ms: Option<u64>) -> Event {
         longest_answer: None,
         most_media: None,
         no_thinking: false,
+        refused_place: None,
     }
     .into()
 }

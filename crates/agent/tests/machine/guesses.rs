@@ -28,6 +28,7 @@ impl Session {
             longest_answer: None,
             most_media: None,
             no_thinking: false,
+            refused_place: None,
         };
         self.model(vec![failed.into(), error_event(code, "no")]);
     }

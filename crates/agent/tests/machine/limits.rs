@@ -284,6 +284,7 @@ fn broken(tokens: u64) -> Vec<EnvironmentEvent> {
         longest_answer: None,
         most_media: None,
         no_thinking: false,
+        refused_place: None,
     };
     said.push(failed.into());
     said

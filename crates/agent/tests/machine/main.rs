@@ -67,6 +67,8 @@ mod questions;
 #[cfg(test)]
 mod recovery;
 #[cfg(test)]
+mod refused_place;
+#[cfg(test)]
 mod refused_tools;
 mod repair;
 #[cfg(test)]

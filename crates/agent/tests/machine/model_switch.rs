@@ -21,11 +21,12 @@ fn refused_after_a_switch(version: u32, code: &str, overflow: Option<Overflow>) 
         status: Some(400),
         retry_in_ms: None,
         gives_up_in_ms: None,
-        overflow,
+        overflow: overflow.map(Box::new),
         refused: overflow.is_none().then_some(RequestPart::Extras),
         longest_answer: None,
         most_media: None,
         no_thinking: false,
+        refused_place: None,
     };
     session.model(vec![failed.into(), error_event(code, "no")]);
     session

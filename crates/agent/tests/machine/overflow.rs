@@ -41,11 +41,12 @@ impl Server {
             status: Some(400),
             retry_in_ms: None,
             gives_up_in_ms: None,
-            overflow: Some(Overflow { window, asked }),
+            overflow: Some(Box::new(Overflow { window, asked })),
             refused: None,
             longest_answer: None,
             most_media: None,
             no_thinking: false,
+            refused_place: None,
         };
         vec![failed.into(), error_event("context_window", "too long")]
     }
@@ -216,6 +217,7 @@ fn what_old_logs_say_of_an_overflow_teaches_nothing_new() {
         longest_answer: None,
         most_media: None,
         no_thinking: false,
+        refused_place: None,
     };
     session.model(vec![failed.into(), error_event("context_window", "too long")]);
     assert_eq!(session.react().config().model.context_window, 128_000);
@@ -267,14 +269,15 @@ pub(crate) fn too_long(window: u64, asked: u64) -> Vec<EnvironmentEvent> {
         status: Some(400),
         retry_in_ms: None,
         gives_up_in_ms: None,
-        overflow: Some(Overflow {
+        overflow: Some(Box::new(Overflow {
             window: Some(window),
             asked: Some(asked),
-        }),
+        })),
         refused: None,
         longest_answer: None,
         most_media: None,
         no_thinking: false,
+        refused_place: None,
     };
     vec![failed.into(), error_event("context_window", "too long")]
 }
@@ -418,14 +421,15 @@ fn an_answer_that_does_not_fit_beside_the_conversation_is_asked_for_shorter() {
                 status: Some(400),
                 retry_in_ms: None,
                 gives_up_in_ms: None,
-                overflow: Some(Overflow {
+                overflow: Some(Box::new(Overflow {
                     window: Some(window),
                     asked: Some(4_600),
-                }),
+                })),
                 refused: None,
                 longest_answer: None,
                 most_media: None,
                 no_thinking: false,
+                refused_place: None,
             };
             session.model(vec![failed.into(), error_event("context_window", "too long")]);
         }

@@ -349,6 +349,7 @@ fn reasoning_that_the_server_is_not_sent_is_not_left_out() {
             longest_answer: None,
             most_media: None,
             no_thinking,
+            refused_place: None,
         };
         session.model(vec![failed.into(), error_event("server_error", "no")]);
         assert_eq!(session.repairs(), [part]);

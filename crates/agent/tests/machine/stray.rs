@@ -38,7 +38,7 @@ fn what_was_left_out_in_vain_is_sent_again() {
     let mut session = Session::started(now);
     session.thinking_round("a", 1);
     let before = session.sent();
-    for _ in 0..5 {
+    for _ in 0..6 {
         assert!(session.asked().is_some());
         session.refused(RequestPart::Unknown);
     }

@@ -18,6 +18,7 @@ fn attempt_failed() -> Event {
         longest_answer: None,
         most_media: None,
         no_thinking: false,
+        refused_place: None,
     }
     .into()
 }

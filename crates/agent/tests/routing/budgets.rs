@@ -432,6 +432,7 @@ fn a_router_looks_at_its_budget_between_two_attempts() {
             longest_answer: None,
             most_media: None,
             no_thinking: false,
+            refused_place: None,
         };
         family.answers(&action, failed.into());
         (family, action)

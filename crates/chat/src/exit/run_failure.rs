@@ -87,7 +87,7 @@ pub(crate) fn hint_without_answer(exit: Exit, code: &str, message: &str) -> Opti
         }
         Exit::Provider if !matches!(code, CUT_OFF | EMPTY) => match of_server(exit, code, message)? {
             SHORTER_MESSAGE => Some(SHORTER_MESSAGE.into()),
-            KEPT => Some("run it again, or choose another model (`agentx models`)".into()),
+            KEPT | REFUSED => Some("run it again, or choose another model (`agentx models`)".into()),
             remedy => Some(format!("{remedy}; then run it again")),
         },
         _ => hint_after_run(exit, code, message),
@@ -156,6 +156,7 @@ pub(crate) fn hint_in_chat(exit: Exit, code: &str, message: &str) -> Option<Stri
         exit => match of_server(exit, code, message)? {
             KEY => format!("{KEY}; then leave and continue with `agentx resume --last`: a running chat keeps the key it started with"),
             KEPT => "Nothing is lost. Use `/retry` once the cause is fixed.".into(),
+            REFUSED => "Nothing is lost. Use `/retry` once the cause is fixed, or go back with `/rewind` to before what the provider refuses.".into(),
             MODEL => format!("`/model NAME` switches models (`/model` lists them); {MODEL}"),
             SHORTER_MESSAGE => SHORTER_MESSAGE.into(),
             remedy if retry_is_useless(code) => remedy.into(),
@@ -190,6 +191,8 @@ const KEY: &str = "check the API key (`agentx config show` prints its variable)"
 const MODEL: &str = "check the model (`agentx models`) and the address (`agentx config show`)";
 /// The hint if a server answers that does not speak the API of a model.
 const ADDRESS: &str = "check that a model server runs at the address that `agentx config show` prints";
+/// The hint if a provider refuses a conversation in every form.
+const REFUSED: &str = "the conversation so far is saved; if the provider refuses it again, go back to before that (`agentx rewind`, in a chat `/rewind`)";
 /// The hint if the cause is not known well enough to name a remedy.
 const KEPT: &str = "the conversation so far is saved";
 
@@ -208,6 +211,7 @@ fn remedy(exit: Exit, code: &str) -> Option<&'static str> {
             "put the login into the variable, as in HTTPS_PROXY=http://USER:PASSWORD@HOST:PORT, and start again"
         }
         (_, "not_found") => MODEL,
+        (_, "bad_request") => REFUSED,
         (_, "bad_response") => ADDRESS,
         (_, "context_window") => {
             "use `/compact` in a chat to make room, choose a model with a larger window, or start a new session"
@@ -296,6 +300,23 @@ mod tests {
         }
         let other = hint_in_chat(Exit::Provider, "context_window", "it does not fit").unwrap_or_default();
         assert!(other.contains("/compact"), "{other}");
+    }
+
+    #[test]
+    fn a_refused_conversation_is_gone_back_in() {
+        let code = "bad_request";
+        for hint in [
+            hint_after_run(Exit::Provider, code, "no"),
+            hint_in_chat(Exit::Provider, code, "no"),
+        ] {
+            let hint = hint.unwrap_or_default();
+            assert!(hint.contains("/rewind"), "{hint}");
+        }
+        let first = hint_without_answer(Exit::Provider, code, "no").unwrap_or_default();
+        assert!(
+            !first.contains("rewind"),
+            "nothing is before the first message: {first}"
+        );
     }
 
     #[test]

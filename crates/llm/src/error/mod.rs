@@ -9,6 +9,7 @@ mod extracted;
 mod http_date;
 mod lasting;
 mod max_tokens;
+mod named_place;
 mod overflow;
 mod overload;
 mod refused_media;
@@ -28,6 +29,7 @@ use crate::answer_schema::{self, SentForm};
 use crate::wire_options::WireOptions;
 pub(crate) use extract::{is_reported, says_something};
 pub(crate) use extracted::Extracted;
+pub(crate) use named_place::{PlaceStep, steps as place_steps};
 
 /// Maximum number of characters that are kept of a provider's message.
 const MESSAGE_CHARS: usize = 1_000;
@@ -150,6 +152,9 @@ pub struct ModelError {
     /// The maximum number of pictures and other media that the provider accepts in one request, when it
     /// refuses their number.
     pub most_media: Option<u16>,
+    /// The place in the body of the request that the refusal names, as in `messages.2.content.0`:
+    /// [`named_part`](crate::named_part) finds the part of the conversation there.
+    pub place: Option<String>,
 }
 
 impl ModelError {
@@ -165,6 +170,7 @@ impl ModelError {
             refused: None,
             longest_answer: None,
             most_media: None,
+            place: None,
         }
     }
 
@@ -250,7 +256,12 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
     };
     let for_hours = of_a_day || (code == ErrorCode::RateLimited && retry_after::is_used_up(&extracted));
     let refused = refused_parts::refused(code, status, &extracted);
+    let place = refused.and_then(|_| {
+        let param = || extracted.param.as_deref().and_then(named_place::named);
+        named_place::named(&extracted.message).or_else(param)
+    });
     ModelError {
+        place,
         code,
         message,
         retryable: (code.is_retryable() && !for_hours)

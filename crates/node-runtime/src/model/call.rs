@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use agentx_types::{Api, EnvironmentEvent, ModelSpec, RequestPart, SessionId, StopReason};
+use agentx_types::{Api, EnvironmentEvent, MessagePlace, ModelSpec, RequestPart, SessionId, StopReason};
 use reqwest::header::{ACCEPT_ENCODING, HeaderValue};
 use reqwest::{Method, Request};
 use tokio::sync::broadcast::{self, error::RecvError};
@@ -151,6 +151,7 @@ impl Call {
             RetryDecision::GiveUp(remark) => {
                 let mut failed = call_events::attempt_failed(number, failure, None, None);
                 failed.no_thinking = failed.refused == Some(RequestPart::Unknown) && !self.sends_thinking();
+                failed.refused_place = self.refused_place(failure).await.map(Box::new);
                 said.push(failed.into());
                 said.push(call_events::error(failure, remark));
                 self.end_with(said).await;
@@ -169,6 +170,14 @@ impl Call {
     fn sends_thinking(&self) -> bool {
         let wire = (self.parts.wire_options)(&self.request.model);
         agentx_llm::sends_thinking(&self.request, &wire)
+    }
+
+    /// Returns the part of the conversation that the refusal names, if it certainly names one.
+    async fn refused_place(&self, failure: &AttemptFailure) -> Option<MessagePlace> {
+        let place = failure.place.as_deref()?;
+        let wire = (self.parts.wire_options)(&self.request.model);
+        let blobs = load_blobs(self.parts.blobs.as_ref(), &self.request).await;
+        agentx_llm::named_part(&self.request, &wire, &blobs, place)
     }
 
     /// Waits between two attempts, or until a person requests the next one; `false` if it was interrupted,

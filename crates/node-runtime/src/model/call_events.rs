@@ -60,13 +60,14 @@ pub(super) fn attempt_failed(
         status: failure.status,
         retry_in_ms: retry_in.and_then(millis),
         gives_up_in_ms: gives_up_in.and_then(|time| u32::try_from(time.as_millis()).ok()),
-        overflow: failure.overflow,
+        overflow: failure.overflow.map(Box::new),
         refused: failure.refused,
         longest_answer: failure
             .longest_answer
             .and_then(|tokens| u32::try_from(tokens).ok()),
         most_media: failure.most_media,
         no_thinking: false,
+        refused_place: None,
     }
 }
 

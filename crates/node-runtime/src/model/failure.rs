@@ -67,6 +67,8 @@ pub(super) struct AttemptFailure {
     /// The maximum number of pictures and other media that the provider accepts in one request, if it refuses
     /// their number.
     pub(super) most_media: Option<u16>,
+    /// The place in the body of the request that the refusal names.
+    pub(super) place: Option<String>,
 }
 
 /// The end of an attempt. Only after `Failed` another attempt may follow.
@@ -97,6 +99,7 @@ impl AttemptFailure {
             refused: None,
             longest_answer: None,
             most_media: None,
+            place: None,
         }
     }
 
@@ -231,6 +234,7 @@ impl AttemptFailure {
             refused: error.refused,
             longest_answer: error.longest_answer,
             most_media: error.most_media,
+            place: error.place,
             ..Self::setup(message)
         }
     }

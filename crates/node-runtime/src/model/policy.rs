@@ -336,6 +336,7 @@ mod tests {
             refused: None,
             longest_answer: None,
             most_media: None,
+            place: None,
             nobody_listens: false,
             was_said: true,
         }

@@ -58,6 +58,7 @@ mod tests {
             longest_answer: None,
             most_media: None,
             no_thinking: false,
+            refused_place: None,
         };
         check(
             ErrorReceptor::default(),

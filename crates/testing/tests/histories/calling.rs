@@ -250,11 +250,12 @@ fn failed(attempt: u32, error: &ModelError, retry_in_ms: Option<u64>) -> Attempt
         status: error.status,
         retry_in_ms,
         gives_up_in_ms: None,
-        overflow: error.overflow,
+        overflow: error.overflow.map(Box::new),
         refused: error.refused,
         longest_answer: error.longest_answer.and_then(|tokens| u32::try_from(tokens).ok()),
         most_media: error.most_media,
         no_thinking: false,
+        refused_place: None,
     }
 }
 

@@ -319,3 +319,7 @@ pub const SETTINGS_OF_GIT_ARE_NAMED: u32 = 9;
 
 /// The reason of a run that fails because its latest message alone does not fit says so.
 pub const LARGE_INPUTS_ARE_NAMED: u32 = 9;
+
+/// A part of the conversation that a refusal names by its place is replaced by words; and if no plainer form
+/// helps, the messages that followed the last accepted request are.
+pub const REFUSED_PARTS_ARE_REPLACED: u32 = 9;

@@ -158,14 +158,18 @@ fn attempt_failed() -> AttemptFailed {
         status: Some(429),
         retry_in_ms: Some(1_500),
         gives_up_in_ms: Some(60_000),
-        overflow: Some(Overflow {
+        overflow: Some(Box::new(Overflow {
             window: Some(8_192),
             asked: Some(9_001),
-        }),
+        })),
         refused: Some(RequestPart::Thinking),
         longest_answer: Some(4_096),
         most_media: Some(4),
         no_thinking: true,
+        refused_place: Some(Box::new(MessagePlace {
+            message_id: "msg_1".into(),
+            part: Some(2),
+        })),
     }
 }
 
@@ -621,6 +625,7 @@ fn small_forms() -> Vec<EnvironmentEvent> {
         longest_answer: None,
         most_media: None,
         no_thinking: false,
+        refused_place: None,
     };
     vec![
         said.into(),

@@ -229,6 +229,8 @@ fn repaired(part: RequestPart) -> &'static str {
         RequestPart::AdaptiveThinking => "with a budget for reasoning instead of `adaptive`",
         RequestPart::ThinkingBudget => "with `adaptive` reasoning instead of a budget",
         RequestPart::ToolJsonSchema => "with `parameters` of tools instead of `parametersJsonSchema`",
+        RequestPart::NamedPart => "with a note in place of the part that it names",
+        RequestPart::LatestMessages => "with a note in place of the latest messages",
         RequestPart::Roles => "with alternating user and assistant messages",
         RequestPart::Unknown => "as it was",
     }
