@@ -117,12 +117,18 @@ fn find<'a>(sent: &Value, marked: &'a Value, steps: &[PlaceStep]) -> Option<&'a 
             }
             // A text is one value in some APIs: `content[0].text` is then the text itself.
             (_, Value::String(_), Value::String(_)) => break,
-            (PlaceStep::Key(key), Value::Object(object), Value::Object(other)) => match object.get(key) {
-                Some(value) => (value, other.get(key)?),
-                // Anthropic names the type of a block as if it were a key: `content.0.tool_result.content`.
-                None if object.get("type").and_then(Value::as_str) == Some(key.as_str()) => (sent, marked),
-                None => return None,
-            },
+            (PlaceStep::Key(key), Value::Object(object), Value::Object(other)) => {
+                match (object.get(key), other.get(key)) {
+                    (Some(value), Some(other)) => (value, other),
+                    // Inside of the arguments of a call, which a mark replaces as a whole.
+                    (Some(_), None) => break,
+                    // Anthropic names the type of a block as if it were a key: `content.0.tool_result.content`.
+                    (None, _) if object.get("type").and_then(Value::as_str) == Some(key.as_str()) => {
+                        (sent, marked)
+                    }
+                    (None, _) => return None,
+                }
+            }
             _ => return None,
         };
     }

@@ -25,6 +25,7 @@ mod pictures;
 mod recorded_requests;
 mod recordings;
 mod refused_media;
+mod refused_place;
 mod request_bytes;
 mod requests;
 mod responses;

@@ -14,6 +14,7 @@
 //! the request that the former one would refuse again. From version 9 of the rules on.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use agentx_types::{
     AgentConfig, ContentPart, Message, MessagePlace, RequestPart, Role, ToolCallPart, ToolResultPart, since,
@@ -175,6 +176,20 @@ impl Repairs {
             content: vec![ContentPart::text(LEFT_OUT)],
             by: message.by.clone(),
         })
+    }
+
+    /// The message for the transcript of a summary: words replace what was refused by its place.
+    pub(super) fn without_refused(&self, message: &Arc<Message>) -> Arc<Message> {
+        if !self.leaves_out_any(message) {
+            return message.clone();
+        }
+        let words = self.in_place_of(message).unwrap_or_else(|| Message {
+            content: (0..message.content.len())
+                .filter_map(|at| self.kept_part(message, at))
+                .collect(),
+            ..Message::clone(message)
+        });
+        Arc::new(words)
     }
 
     /// A part of the message, or what replaces it; `None` if nothing does.

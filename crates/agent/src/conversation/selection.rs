@@ -67,7 +67,7 @@ impl Conversation {
             .units
             .iter()
             .flat_map(|unit| &self.entries[unit.0..unit.1])
-            .map(|entry| (entry.seq, entry.message.clone()))
+            .map(|entry| (entry.seq, self.repairs.without_refused(&entry.message)))
             .collect();
         let range = ContextRange {
             from_seq: self.begin_of(&cover.units)?,

@@ -1,7 +1,7 @@
 //! Refusals by status: which are tried again, when, and how often.
 
 use agentx_testing::{ServerReply, TestServer, wire};
-use agentx_types::{Api, EnvironmentEvent as E, RequestPart};
+use agentx_types::{Api, EnvironmentEvent as E, MessagePlace, RequestPart};
 use serde_json::{Value, json};
 
 use crate::{Caller, answered, check, failing, message, story};
@@ -41,6 +41,28 @@ async fn what_would_fail_again_is_not_tried_again() {
             "{told}"
         );
         assert_eq!(said.batches, [2], "what fails together is committed together");
+    }
+}
+
+#[tokio::test]
+async fn the_message_at_a_place_that_a_refusal_names_is_recorded() {
+    for (words, is_named) in [
+        ("messages.0.content.0: made up, not accepted", true),
+        ("messages.7.content.0: made up, not accepted", false),
+        ("made up, not accepted", false),
+    ] {
+        let server = TestServer::start([refusal(400, "invalid_request_error", words)]).await;
+        let caller = Caller::at(&server.url());
+        let said = caller.call().await;
+        let expected = is_named.then(|| MessagePlace {
+            message_id: caller.request().messages[0].message_id.clone(),
+            part: Some(0),
+        });
+        let place = said.events.iter().find_map(|event| match event {
+            E::AttemptFailed(failed) => Some(failed.refused_place.as_deref().cloned()),
+            _ => None,
+        });
+        assert_eq!(place, Some(expected), "{words}");
     }
 }
 
