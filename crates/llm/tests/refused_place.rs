@@ -3,7 +3,8 @@
 
 use agentx_llm::{Catalog, NoBlobs, build, named_part};
 use agentx_types::{
-    Api, ContentPart, Message, MessagePlace, ModelParams, ModelRequest, Role, ToolCallPart, ToolResultPart,
+    Access, Api, ContentPart, Message, MessagePlace, ModelParams, ModelRequest, Role, ToolCallPart,
+    ToolResultPart, ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -50,12 +51,13 @@ fn request(provider: &str, model: &str, api: Api) -> ModelRequest {
         message("msg_e", Role::Assistant, vec![ContentPart::text("third words")]),
         message("msg_f", Role::User, vec![ContentPart::text("fourth words")]),
     ];
+    let read = ToolSpec::new("read", "Reads a file", json!({"type": "object"}), Access::Read);
     ModelRequest {
         model,
         params: ModelParams::default(),
         system: vec!["Be brief.".into()],
         messages: messages.into_iter().map(Into::into).collect(),
-        tools: [].into(),
+        tools: vec![read].into(),
         plain: false,
         turns: false,
         without: Vec::new(),
@@ -69,6 +71,7 @@ fn requests() -> Vec<ModelRequest> {
         request("openai", "gpt-4.1", Api::OpenaiChat),
         request("openai", "gpt-4.1", Api::OpenaiResponses),
         request("google", "gemini-2.5-flash", Api::Gemini),
+        request("google", "gemini-2.5-flash", Api::GeminiInteractions),
         request(
             "bedrock-converse",
             "us.amazon.nova-pro-v1:0",
