@@ -51,6 +51,9 @@ pub(crate) fn answer(random: &mut Random, api: Api, number: u64) -> ModelAnswer 
         (true, Api::Anthropic | Api::Bedrock | Api::VertexAnthropic) => {
             random.one_of(&["max_tokens", "refusal", "model_context_window_exceeded"])
         }
+        (true, Api::BedrockConverse) => {
+            random.one_of(&["max_tokens", "content_filtered", "guardrail_intervened"])
+        }
         (true, Api::Gemini) => random.one_of(&["MAX_TOKENS", "SAFETY", "OTHER", "MALFORMED_FUNCTION_CALL"]),
         (true, Api::GeminiInteractions) => random.one_of(&["incomplete", "failed", "cancelled"]),
         (true, _) => random.one_of(&["length", "content_filter"]),

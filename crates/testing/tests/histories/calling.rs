@@ -77,6 +77,7 @@ impl History {
     /// Sends a request to its vendor, and records a refusal for its form.
     fn send(&mut self, request: &ModelRequest, answer: &ModelAnswer) -> Result<Vec<u8>, ModelError> {
         self.seen.add("requests", 1);
+        self.seen.add(request.model.api.as_str(), 1);
         self.note_beginning(request);
         match self.shop.ask(request, answer) {
             Ok(asked) => {

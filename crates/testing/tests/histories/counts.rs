@@ -67,10 +67,15 @@ impl Counts {
 
     /// Returns the events that were too rare in so many histories.
     pub(crate) fn missing(&self, histories: u64) -> Vec<String> {
-        let seldom = NEEDED.iter().filter_map(|(name, percent)| {
-            let (found, needed) = (self.0.get(name).copied().unwrap_or(0), histories * percent / 100);
-            (found < needed).then(|| format!("{name}: {found} of {needed}"))
-        });
+        let protocols = protocols().map(|api| (api.as_str(), 10));
+        let seldom = NEEDED
+            .iter()
+            .copied()
+            .chain(protocols)
+            .filter_map(|(name, percent)| {
+                let (found, needed) = (self.0.get(name).copied().unwrap_or(0), histories * percent / 100);
+                (found < needed).then(|| format!("{name}: {found} of {needed}"))
+            });
         seldom.collect()
     }
 
@@ -122,6 +127,24 @@ impl Counts {
             _ => {}
         }
     }
+}
+
+/// The protocols of vendors: all but those without a server.
+fn protocols() -> impl Iterator<Item = Api> {
+    // Exhaustive: a new protocol does not compile until it has a line here, and a vendor in the shop.
+    let next = |api: &Api| {
+        Some(match api {
+            Api::Anthropic => Api::OpenaiChat,
+            Api::OpenaiChat => Api::OpenaiResponses,
+            Api::OpenaiResponses => Api::Gemini,
+            Api::Gemini => Api::GeminiInteractions,
+            Api::GeminiInteractions => Api::Bedrock,
+            Api::Bedrock => Api::BedrockConverse,
+            Api::BedrockConverse => Api::VertexAnthropic,
+            Api::VertexAnthropic | Api::Scripted | Api::Unknown => return None,
+        })
+    };
+    std::iter::successors(Some(Api::Anthropic), next)
 }
 
 fn pictures(content: &[ContentPart]) -> u64 {

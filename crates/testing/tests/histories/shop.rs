@@ -8,8 +8,8 @@ use crate::chance::Random;
 use agentx_llm::{Catalog, NoBlobs, WireOptions, build, header};
 use agentx_testing::HttpRequest;
 use agentx_testing::vendors::{
-    Anthropic, AnthropicAccepted, BedrockServer, ChatServer, Dialect, GeminiServer, InteractionsServer,
-    ModelAnswer, ResponsesServer, VendorRefusal, VertexServer,
+    Anthropic, AnthropicAccepted, BedrockServer, ChatServer, ConverseServer, Dialect, GeminiServer,
+    InteractionsServer, ModelAnswer, ResponsesServer, VendorRefusal, VertexServer,
 };
 use agentx_types::{Api, ModelRequest, ModelSpec};
 
@@ -24,6 +24,8 @@ const MODELS: &[(&str, &str)] = &[
     ("anthropic", "claude-sonnet-4-5"),
     ("bedrock", "us.anthropic.claude-opus-5-5-v1:0"),
     ("bedrock", "anthropic.claude-sonnet-4-6"),
+    ("bedrock-converse", "us.amazon.nova-pro-v1:0"),
+    ("bedrock-converse", "mistral.mistral-large-3-675b-instruct"),
     ("vertex-anthropic", "claude-opus-4-8"),
     ("vertex-anthropic", "claude-sonnet-5-5"),
     ("openai", "gpt-5.6-terra"),
@@ -55,6 +57,7 @@ pub(crate) struct Shop {
     catalog: &'static Catalog,
     anthropic: Anthropic,
     bedrock: BedrockServer,
+    converse: ConverseServer,
     vertex: VertexServer,
     chats: BTreeMap<String, ChatServer>,
     responses: ResponsesServer,
@@ -64,6 +67,7 @@ pub(crate) struct Shop {
 }
 
 /// A vendor's interpretation of an accepted request.
+#[derive(Default)]
 pub(crate) struct Asked {
     /// The bytes of the answer.
     pub(crate) stream: Vec<u8>,
@@ -120,6 +124,7 @@ impl Shop {
             interactions: InteractionsServer::new().with_window(window.unwrap_or(1_000_000)),
             catalog: CATALOG.get_or_init(Catalog::builtin),
             bedrock: BedrockServer::new("us-east-1", anthropic.clone()).with_api_key(CLOUD_KEY),
+            converse: ConverseServer::new().with_window(window.unwrap_or(1_000_000)),
             vertex: VertexServer::new(anthropic.clone()).with_tokens_like(CLOUD_KEY),
             anthropic,
             chats: dialects
@@ -166,9 +171,7 @@ impl Shop {
         let body = build(request, &wire, &NoBlobs);
         let plain = |stream: String| Asked {
             stream: stream.into_bytes(),
-            dropped: 0,
-            changed_prefixes: 0,
-            is_cut: false,
+            ..Asked::default()
         };
         match request.model.api {
             Api::OpenaiResponses => {
@@ -180,6 +183,13 @@ impl Shop {
             }
             Api::GeminiInteractions => {
                 return Ok(plain(self.interactions.check(&body)?.stream(answer)));
+            }
+            Api::BedrockConverse => {
+                let accepted = self.converse.check(&request.model.id, &body)?;
+                return Ok(Asked {
+                    stream: accepted.stream(answer),
+                    ..Asked::default()
+                });
             }
             Api::Bedrock => return self.ask_bedrock(request, body, answer),
             Api::VertexAnthropic => {
