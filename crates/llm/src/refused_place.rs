@@ -2,8 +2,8 @@
 //!
 //! Builders merge, split and add messages, so an index in the body says little about the conversation. The
 //! request is therefore built once more with a mark in place of each text, result and input; the mark at the
-//! named place tells the part. If there is no mark, or there are marks of several messages, or the marked body
-//! has another form, nothing is certain, and no part is returned.
+//! named place tells the part. Nothing is certain, and no part is returned, without a mark, with marks of
+//! several messages, or if the marked body has another form.
 
 use std::sync::Arc;
 
@@ -122,7 +122,7 @@ fn find<'a>(sent: &Value, marked: &'a Value, steps: &[PlaceStep]) -> Option<&'a 
                     (Some(value), Some(other)) => (value, other),
                     // Inside of the arguments of a call, which a mark replaces as a whole.
                     (Some(_), None) => break,
-                    // Anthropic names the type of a block as if it were a key: `content.0.tool_result.content`.
+                    // Anthropic names the type of a block as if it were a key: `content.0.tool_result`.
                     (None, _) if object.get("type").and_then(Value::as_str) == Some(key.as_str()) => {
                         (sent, marked)
                     }

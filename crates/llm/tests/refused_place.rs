@@ -1,4 +1,5 @@
-//! The part of the conversation at a place in the body of a request, for each API. The conversation is made up.
+//! The part of the conversation at a place in the body of a request, for each API. The conversation is made
+//! up.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use agentx_llm::{Catalog, NoBlobs, build, named_part};

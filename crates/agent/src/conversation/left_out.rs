@@ -119,7 +119,7 @@ impl Conversation {
 
     /// Returns whether the refused request already had words in place of the latest messages: then no other
     /// form is left.
-    pub(super) fn latest_was_in_vain(&self) -> bool {
+    pub(super) fn has_replaced_latest(&self) -> bool {
         let left_out = self.repairs.left_out.len();
         let before = self.before_repairs.as_ref();
         self.latest_replaced && before.is_some_and(|before| before.left_out.len() < left_out)

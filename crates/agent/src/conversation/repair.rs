@@ -145,7 +145,7 @@ impl Conversation {
             RequestPart::Media,
             RequestPart::ToolCalls,
         ];
-        if self.latest_was_in_vain() {
+        if self.has_replaced_latest() {
             return None;
         }
         let refused = refusal.part;

@@ -1,6 +1,6 @@
-//! Refusals that name a part of the conversation by its place, and refusals that name nothing while any plainer
-//! form is refused too: words replace what the provider refuses, and the run continues. The servers are made
-//! up: each refuses a request as long as a word is in it.
+//! Refusals that name a part of the conversation by its place, and refusals that name nothing while any
+//! plainer form is refused too: words replace what the provider refuses, and the run continues. The servers
+//! are made up: each refuses a request as long as a word is in it.
 
 use agentx_types::*;
 use serde_json::json;
