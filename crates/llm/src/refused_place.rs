@@ -2,8 +2,8 @@
 //!
 //! Builders merge, split and add messages, so an index in the body says little about the conversation. The
 //! request is therefore built once more with a mark in place of each text, result and input; the mark at the
-//! named place tells the part. Nothing is certain, and no part is returned, without a mark, with marks of
-//! several messages, or if the marked body has another form.
+//! named place tells the part. No part is returned if the place has no mark or marks of several messages, or
+//! if the marked body has another form: then nothing is certain.
 
 use std::sync::Arc;
 
