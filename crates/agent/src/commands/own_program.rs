@@ -8,10 +8,12 @@
 //! | --- | --- |
 //! | 5 | commands that change settings, and starts in a mode that asks nobody |
 //! | 6 and later | every command of this program except those that only show something |
+//! | 9 and later | such commands under another name too: `/proc/PID/exe`, a link that the line makes, `find -exec {}` |
 
 use agentx_types::since;
 
 use crate::commands::command_analysis::{ANYTHING, CommandAnalysis};
+use crate::pattern::fits;
 
 /// The name of the program; a path before it does not matter.
 const NAME: &str = "agentx";
@@ -43,6 +45,10 @@ const PLAIN_OPTIONS: &[&str] = &["--help", "-h", "--json", "--quiet", "-q", "--n
 /// Commands that lead to a question if they occur in a text that another program may run.
 const RUNS: &[&str] = &["chat", "run", "serve", "sessions", "tools run", "identity export"];
 
+/// The reason for a command that runs something or shows sessions or keys.
+const OTHERS: &str =
+    "it runs AgentX, or opens its sessions or keys, which no tool does without a person; no rule allows it";
+
 /// The reason why a person is asked about a command line each time; `None` if it does not run this
 /// program in such a way.
 pub(crate) fn ask_reason(line: &str, reading: &CommandAnalysis, version: u32) -> Option<&'static str> {
@@ -50,13 +56,73 @@ pub(crate) fn ask_reason(line: &str, reading: &CommandAnalysis, version: u32) ->
         (version >= since::OWN_PROGRAM_IN_DISGUISE)
             .then(|| of_any_other(line, reading))
             .flatten()
+            .or_else(|| (version >= since::UNKNOWN_BEGINNINGS && is_renamed(reading)).then_some(OTHERS))
     })
+}
+
+/// Returns whether the line runs this program under another name: as the program of a process, by a glob, as
+/// a copy or a link that the line makes, or as a program that another one finds.
+fn is_renamed(reading: &CommandAnalysis) -> bool {
+    let commands = || reading.commands.iter().map(|command| words_of(command));
+    let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
+    let copies: Vec<String> = commands()
+        .filter(|words| matches!(words.first(), Some(&("ln" | "cp" | "mv" | "install" | "link"))))
+        .filter(|words| words.iter().skip(1).any(|word| may_be_own(word)))
+        .filter_map(|words| words.last().map(|target| name(target)))
+        .collect();
+    commands().any(|words| {
+        let Some((program, arguments)) = words.split_first() else {
+            return false;
+        };
+        let is_glob = program.contains(['*', '?', '[']) && may_be_own(program);
+        let is_found = program.contains("{}") || program.starts_with('$');
+        let is_copy = || copies.contains(&name(program));
+        is_program_of_process(program) || is_glob || (is_found && is_grave(arguments)) || is_copy()
+    })
+}
+
+/// Returns the words of a command behind its assignments.
+fn words_of(command: &str) -> Vec<&str> {
+    let words = command.split([' ', '\t', '\n']).filter(|word| !word.is_empty());
+    words.skip_while(|word| is_assignment(word)).collect()
+}
+
+/// Returns whether a word is the program of a running process, which may be this one.
+fn is_program_of_process(word: &str) -> bool {
+    word.starts_with("/proc/") && word.ends_with("/exe")
+}
+
+/// Returns whether a word names this program, also by a glob that has some of its letters.
+fn may_be_own(word: &str) -> bool {
+    let name = word.rsplit('/').next().unwrap_or_default();
+    let (mut pattern, mut rest) = (String::new(), name);
+    while let Some((before, inside)) = rest.split_once('[') {
+        pattern.push_str(before);
+        pattern.push('*');
+        rest = inside.split_once(']').map_or("", |(_, behind)| behind);
+    }
+    pattern.push_str(rest);
+    let pattern = pattern.replace('?', "*");
+    let letters = pattern.chars().filter(|c| *c != '*').count();
+    is_own(word) || is_program_of_process(word) || (letters > 3 && fits(&pattern, NAME))
+}
+
+/// Returns whether these are arguments of a command of this program that no other program has.
+fn is_grave(arguments: &[&str]) -> bool {
+    const GRAVE: &[[&str; 2]] = &[
+        ["approvals", "add"],
+        ["approvals", "remove"],
+        ["config", "trust"],
+        ["identity", "export"],
+        ["identity", "trust"],
+        ["sessions", "export"],
+    ];
+    GRAVE.iter().any(|words| arguments.starts_with(words))
 }
 
 /// The reason under version 6 and later: every command except those that only show something. Setting one of
 /// the program's variables counts as a change.
 fn of_any_other(line: &str, reading: &CommandAnalysis) -> Option<&'static str> {
-    const OTHERS: &str = "it runs AgentX, or opens its sessions or keys, which no tool does without a person; no rule allows it";
     let is_other = |command: &String| {
         let words: Vec<&str> = command
             .split([' ', '\t', '\n'])

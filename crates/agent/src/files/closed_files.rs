@@ -290,7 +290,7 @@ fn first_with<'p>(
 /// The reason why a name with globs or expansions is guarded, as [`guarded`] returns it for a path.
 ///
 /// Stars alone match the program's own files; they name no other file in particular.
-fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str, version: u32) -> Option<Guarded> {
+pub(crate) fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str, version: u32) -> Option<Guarded> {
     let below_home = below_home(name).map(|name| name.trim_start_matches('/').to_lowercase());
     let names = [Some(name.to_lowercase()), below_home];
     let workspace = workspace.to_lowercase();
@@ -312,7 +312,7 @@ fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str, version: u32) -> 
 }
 
 /// A name for display in a question.
-fn shown(glob: &str) -> String {
+pub(crate) fn shown(glob: &str) -> String {
     glob.replace(|c: char| c.is_control(), "*")
 }
 

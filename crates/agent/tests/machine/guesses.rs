@@ -23,7 +23,7 @@ impl Session {
             status: Some(status),
             retry_in_ms: None,
             gives_up_in_ms: None,
-            overflow: (code == "context_window").then(Overflow::default),
+            overflow: (code == "context_window").then(Box::default),
             refused: (code == "too_large").then_some(RequestPart::Media),
             longest_answer: None,
             most_media: None,

@@ -58,6 +58,8 @@ mod option_words;
 #[cfg(test)]
 mod overflow;
 #[cfg(test)]
+mod own_files;
+#[cfg(test)]
 mod own_program;
 #[cfg(test)]
 mod paths;

@@ -323,3 +323,7 @@ pub const LARGE_INPUTS_ARE_NAMED: u32 = 9;
 /// A part of the conversation that a refusal names by its place is replaced by words; and if no plainer form
 /// helps, the messages that followed the last accepted request are.
 pub const REFUSED_PARTS_ARE_REPLACED: u32 = 9;
+
+/// A name that begins with a variable, a substitution or `~1` also counts as each name that it becomes by a
+/// value of the line, and as a file of AgentX itself if it names the end of its path.
+pub const UNKNOWN_BEGINNINGS: u32 = 9;

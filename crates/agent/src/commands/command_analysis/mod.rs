@@ -15,6 +15,7 @@
 //! | makes the forms of a command that rules are compared with | `command_forms` |
 //! | finds commands that get input, and those that may run it | `piped_input`, `programs` |
 //! | collects files, whole folders and texts | `named_files`, `mentioned_commands` |
+//! | joins unknown beginnings of names with values of the line | `named_files::given_values` |
 //! | finds words that may become options | `option_globs` |
 //! | reads the parts that bash expands a second time | `subscripts`, `descriptors` |
 //! | compares names and commands with marks to patterns | `overlap` |
@@ -39,12 +40,13 @@ mod subscripts;
 mod traversal;
 
 use agentx_types::{RULES_VERSION, since};
+use named_files::given_values::GivenValues;
 
 pub(crate) use lex::expand::{ANYTHING, STAR};
 pub(crate) use lex::word::BLANK;
 pub(crate) use option_globs::OptionGlob;
 pub(crate) use overlap::path_overlap::{PathOverlap, meeting, names_behind_stars, reaches};
-pub(crate) use overlap::pattern_overlap::may_fit;
+pub(crate) use overlap::pattern_overlap::{may_fit, names_meet};
 pub(crate) use programs::data_consumers::sed_does;
 pub(crate) use programs::subcommands::OF_GIT;
 pub(crate) use programs::wrapper_commands::{basename, is_wrapper};
@@ -130,6 +132,17 @@ pub struct CommandAnalysis {
     /// Names and globs of files that the line writes because the words of a command or a redirection name
     /// them.
     pub(crate) files_written: Vec<String>,
+    /// Values that the line gives to variables, positions and substitutions.
+    given: GivenValues,
+    /// Names that words become by these values, as paths and with marks. They count for guarded files alone,
+    /// as the fields below.
+    pub(crate) joined: Vec<String>,
+    /// Such names of folders on which a command acts with everything in them.
+    pub(crate) folders_joined: Vec<String>,
+    /// Names with unknown parts that no command opens by itself: in the words of `echo`, in assignments.
+    pub(crate) spoken: Vec<String>,
+    /// Texts in other languages, and texts that become files which the line may run.
+    pub(crate) code: Vec<String>,
     /// Words that may become options by the names of files.
     pub(crate) option_globs: Vec<OptionGlob>,
 }
@@ -187,7 +200,10 @@ fn read_in(folders: Vec<String>, line: &str, version: u32) -> CommandAnalysis {
         feeds: version >= since::INPUT_MAY_RUN,
         expands_twice: version >= since::EXPANDED_TWICE,
         beyond_stars: version >= since::CARRIAGE_RETURNS_ARE_WORDS && line.contains('\r'),
-        dots: line.contains("dotglob") || line.contains("globdots") || line.contains("GLOB_DOTS"),
+        dots: line.contains("dotglob")
+            || line.contains("globdots")
+            || line.contains("GLOB_DOTS")
+            || (version >= since::UNKNOWN_BEGINNINGS && line.contains("GLOBIGNORE")),
         ..CommandAnalysis::default()
     };
     reading.line(line, DEPTH);

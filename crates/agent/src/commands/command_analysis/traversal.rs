@@ -23,6 +23,9 @@ impl CommandAnalysis {
     /// Reads a line, and those within it, `depth` levels deep.
     pub(super) fn line(&mut self, line: &str, depth: usize) {
         let lexed = lex(line, self.expands_twice);
+        if self.expands_twice {
+            self.note_values(&lexed);
+        }
         let apart = take_apart(line);
         if apart.certain {
             self.commands.extend(apart.commands);
@@ -72,6 +75,7 @@ impl CommandAnalysis {
             }
         }
         if self.expands_twice {
+            self.note_joined(&lexed.targets, false);
             self.read_descriptors(lexed, depth);
             self.hides |= evaluates_what_it_reads(line, &lexed.commands)
                 || lexed
@@ -159,6 +163,10 @@ impl CommandAnalysis {
                     // Its input may be part of the line: `xargs -I{} sh -c {}`.
                     self.hides |= self.feeds && self.piped_args;
                     let Some(deeper) = depth.checked_sub(1) else { break };
+                    if self.expands_twice {
+                        // `env -C DIR sh -c 'cat x'`
+                        self.go_to(self.command_folders.clone());
+                    }
                     for (line, known) in lines {
                         self.hides |= !known;
                         self.line(&line, deeper);
@@ -218,13 +226,15 @@ impl CommandAnalysis {
             self.note_below(&folder);
             self.note_name(folder);
         }
+        let takes_whole = takes_whole_folders(inner) || takes_whole_folders(words);
         let noted = || self.paths[paths..].iter().chain(&self.globs[globs..]).cloned();
-        if takes_whole_folders(inner) || takes_whole_folders(words) {
+        if takes_whole {
             self.folders_taken.extend(noted());
         }
         if writes_what_it_names(inner) {
             self.files_written.extend(noted());
         }
+        self.note_joined(words, takes_whole);
         if reads_its_folder(inner) || reads_its_folder(words) {
             self.take_working_folders();
         }
@@ -260,6 +270,9 @@ impl CommandAnalysis {
         }
         if self.feeds {
             self.read_subscripts(words, depth);
+        }
+        if self.expands_twice && self.hides {
+            self.note_words_of(words);
         }
         if self.closer {
             self.look_closer(words, depth);

@@ -1,15 +1,68 @@
 //! The guarded files that a call names (secrets and the program's own, [`crate::files::closed_files`]), and
 //! the rules that open them.
 
-use agentx_types::{Rule, since};
+use agentx_types::{Guard, Rule, since};
+use serde_json::Value;
 
 use super::CallSubject;
-use crate::commands::command_analysis::read_within;
+use crate::commands::command_analysis::{ANYTHING, STAR, read_within};
 use crate::files::closed_files::{self, Guarded};
+use crate::files::own_names;
 use crate::files::special_files::special_reason;
 use crate::files::system_folders::destroyed_folder;
 
+/// The place of a call whose names may be any, because its line gives more values than are checked.
+const ANY_FOLDER: &str = "a folder among very many that this line may name";
+
 impl CallSubject<'_> {
+    /// The first guarded file that it names, or guarded folder that it acts on as a whole, with the reason.
+    pub(super) fn first_guarded(&self, guard: &Guard, input: &Value) -> Option<(Guarded, String)> {
+        let texts = closed_files::texts_of(self.tool, input);
+        let reading = self.reading();
+        let sees_values = self.version >= since::UNKNOWN_BEGINNINGS;
+        let (globs, paths): (Vec<String>, Vec<String>) = reading
+            .joined
+            .iter()
+            .filter(|_| sees_values)
+            .cloned()
+            .partition(|name| name.contains([STAR, ANYTHING]));
+        let named = self.path.iter().chain(&reading.paths).chain(&texts).chain(&paths);
+        let globs = [reading.globs.clone(), globs].concat();
+        let found = closed_files::first_guarded(
+            guard,
+            named.map(String::as_str),
+            &globs,
+            self.workspace,
+            self.version,
+        );
+        if matches!(found, Some((Guarded::Own, _))) {
+            return found;
+        }
+        let own = || own_names::own_name(guard, reading, self.workspace, self.version);
+        let own = sees_values.then(own).flatten().map(|name| (Guarded::Own, name));
+        let around = || closed_files::first_around(guard, &self.folders_taken(), self.workspace);
+        let any = || self.may_name_any(guard).map(|place| (Guarded::Around, place));
+        own.or(found).or_else(around).or_else(any)
+    }
+
+    /// The folders on which a command acts as a whole, also those that it names by values of the line.
+    fn folders_taken(&self) -> Vec<String> {
+        let reading = self.reading();
+        let joined = reading
+            .folders_joined
+            .iter()
+            .filter(|_| self.version >= since::UNKNOWN_BEGINNINGS);
+        reading.folders_taken.iter().chain(joined).cloned().collect()
+    }
+
+    /// A name for the place of a call whose names may be any.
+    fn may_name_any(&self, guard: &Guard) -> Option<String> {
+        let may = self.version >= since::UNKNOWN_BEGINNINGS
+            && !guard.own.is_empty()
+            && self.reading().has_too_many_values();
+        may.then(|| ANY_FOLDER.to_owned())
+    }
+
     /// The first of the program's own files that it names.
     fn own_file(&self) -> Option<&str> {
         self.guarded_as(Guarded::Own)
@@ -45,7 +98,9 @@ impl CallSubject<'_> {
 
     /// The first folder with the program's own files in it that a command acts on as a whole.
     pub(crate) fn folder_around_own(&self) -> Option<String> {
-        closed_files::first_around_own(self.guard?, &self.reading().folders_taken, self.workspace)
+        let guard = self.guard?;
+        closed_files::first_around_own(guard, &self.folders_taken(), self.workspace)
+            .or_else(|| self.may_name_any(guard))
     }
 
     /// The reason why no judge may allow a command line, because of the files that it names or may open.

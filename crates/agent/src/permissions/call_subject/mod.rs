@@ -33,7 +33,7 @@ use crate::commands::command_split::{take_apart_as, trimmed};
 use crate::commands::own_program;
 use crate::commands::severity::runs_git;
 use crate::files::auto_run_files::{is_guarded_as, is_instructions_as};
-use crate::files::closed_files::{self, Guarded};
+use crate::files::closed_files::Guarded;
 use crate::pattern::{fits, is_within, literal, normalize};
 use crate::permissions::remembered_rule;
 use crate::permissions::rule_options::{fits_anywhere, fits_by_options};
@@ -103,18 +103,7 @@ impl<'a> CallSubject<'a> {
         subject.member_directory = member_directory(config);
         subject.web_text = config.web_text;
         if let Some(guard) = subject.guard {
-            let texts = closed_files::texts_of(tool, input);
-            let reading = subject.reading();
-            let named = subject.path.iter().chain(&reading.paths).chain(&texts);
-            let found = closed_files::first_guarded(
-                guard,
-                named.map(String::as_str),
-                &reading.globs,
-                &config.workspace,
-                config.rules_version,
-            );
-            let around = || closed_files::first_around(guard, &reading.folders_taken, &config.workspace);
-            subject.guarded = found.or_else(around);
+            subject.guarded = subject.first_guarded(guard, input);
         }
         subject
     }

@@ -61,6 +61,19 @@ pub(crate) fn expand(shape: &str) -> Vec<String> {
     done
 }
 
+/// Returns a name in which a star also stands for names that begin with a dot. Two stars still stand for any
+/// number of folders.
+pub(crate) fn dotted(name: &str) -> String {
+    let parts = name.split('/').map(|part| {
+        if part.len() > 1 && part.chars().all(|c| c == STAR) {
+            format!("{ANYTHING}{STAR}{STAR}")
+        } else {
+            part.replace(STAR, "\0")
+        }
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
 /// Returns the shape with [`STAR`] instead of each bracket expression that has an end.
 fn brackets(shape: &str) -> String {
     let mut text = String::with_capacity(shape.len());

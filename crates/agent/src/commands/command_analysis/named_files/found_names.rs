@@ -7,6 +7,7 @@
 //! | the names of a finding command go | counts |
 //! | --- | --- |
 //! | to `xargs`, `parallel`, `cpio`, `read`, also by way of a file of the line | yes |
+//! | into a file of a line that has a substitution, a shell or `source` | yes |
 //! | into a substitution (`$(…)`, `<(…)`) | yes |
 //! | through a pipe to a program that treats them as text (`head`, `wc`, `grep`) | no |
 //! | through a pipe to any other program (`tar -T -`, `python3 -c …`) | yes |
@@ -16,9 +17,11 @@
 use super::name_takers::takes_names;
 use super::names::innermost;
 use crate::commands::command_analysis::CommandAnalysis;
-use crate::commands::command_analysis::lex::Lexed;
+use crate::commands::command_analysis::lex::inner_text::{InnerKind, InnerText};
 use crate::commands::command_analysis::lex::word::Word;
-use crate::commands::command_analysis::programs::wrapper_commands::basename;
+use crate::commands::command_analysis::lex::{Lexed, lex};
+use crate::commands::command_analysis::programs::indirect_programs::has_indirect_program;
+use crate::commands::command_analysis::programs::wrapper_commands::{basename, is_shell};
 
 /// Programs that print names of the files in the folders that their words name.
 #[rustfmt::skip]
@@ -40,7 +43,14 @@ const FOLLOWED: usize = 12;
 impl CommandAnalysis {
     /// Records the folders in which commands of a line find names that it opens.
     pub(crate) fn note_found(&mut self, lexed: &Lexed) {
-        let opens_names = self.substituted || lexed.commands.iter().any(|words| takes_names(words));
+        let takes = lexed.commands.iter().any(|words| takes_names(words));
+        if takes {
+            self.note_listed_elsewhere();
+        }
+        if lexed.commands.iter().any(|words| takes_list(words)) {
+            self.take_listed(lexed);
+        }
+        let opens_names = self.substituted || takes || opens_what_it_writes(lexed);
         for (at, words) in lexed.commands.iter().enumerate() {
             // Behind `sudo`, `timeout 5` and the like.
             let is_finder = |word: &Word| FINDERS.contains(&basename(&word.text));
@@ -51,6 +61,19 @@ impl CommandAnalysis {
                 self.take_found(&words[start..]);
             }
         }
+    }
+
+    /// Records all words of a line with a program that takes a list of names as whole folders:
+    /// `tar -T <(echo DIR)`.
+    fn take_listed(&mut self, lexed: &Lexed) {
+        let substituted = lexed
+            .inner
+            .iter()
+            .flat_map(|inner| lex(&inner.text, true).commands);
+        let commands = lexed.commands.iter().cloned().chain(substituted);
+        let is_plain = |word: &Word| !word.text.starts_with('-');
+        let listed = commands.flatten().filter(is_plain).map(|word| word.text);
+        self.folders_joined.extend(listed);
     }
 
     /// Records the folders that a finding command names; the working folders if it certainly names none.
@@ -74,6 +97,31 @@ impl CommandAnalysis {
     }
 }
 
+/// Returns whether a program takes the names of whole folders from a list.
+fn takes_list(words: &[Word]) -> bool {
+    let packs = words.iter().take(FOLLOWED).any(|word| {
+        let name = basename(&word.text);
+        matches!(name, "tar" | "bsdtar" | "rsync" | "cp" | "zip")
+    });
+    let is_list = |word: &Word| {
+        let text = word.text.as_str();
+        text.starts_with("-T") || text.starts_with("--files-from") || text == "-@"
+    };
+    packs && words.iter().any(is_list)
+}
+
+/// Returns whether a line writes a file and may run or substitute what it wrote: `ls > x; cat $(cat x)`.
+fn opens_what_it_writes(lexed: &Lexed) -> bool {
+    let prints = |words: &Vec<Word>| words.iter().any(|word| word.text.starts_with("-fprint"));
+    let runs = |words: &Vec<Word>| {
+        let mut first = words.iter().take(FOLLOWED).map(|word| basename(&word.text));
+        first.any(|name| is_shell(name) || matches!(name, "source" | "."))
+    };
+    let is_substitution = |inner: &InnerText| inner.kind == InnerKind::Command;
+    (lexed.writes.contains(&true) || lexed.commands.iter().any(prints))
+        && (lexed.commands.iter().any(runs) || lexed.inner.iter().any(is_substitution))
+}
+
 /// Returns whether a command behind a pipe, after the one at `at`, may open files that its input names.
 fn is_read_by_others(lexed: &Lexed, at: usize) -> bool {
     let behind = lexed.piped.iter().filter(|reader| **reader > at);
@@ -83,7 +131,7 @@ fn is_read_by_others(lexed: &Lexed, at: usize) -> bool {
         let is_text = inner
             .first()
             .is_some_and(|program| READ_TEXT.contains(&basename(&program.text)));
-        !is_text || inner.iter().any(|word| word.text.starts_with("--files0"))
+        !is_text || has_indirect_program(inner) || inner.iter().any(|word| word.text.starts_with("--files0"))
     })
 }
 

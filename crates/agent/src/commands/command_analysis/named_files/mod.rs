@@ -2,6 +2,8 @@
 
 pub(super) mod directory_readers;
 pub(super) mod found_names;
+pub(super) mod given_values;
+pub(super) mod joined_names;
 pub(super) mod name_takers;
 pub(super) mod names;
 pub(super) mod pathspecs;

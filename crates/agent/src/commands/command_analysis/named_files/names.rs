@@ -6,17 +6,16 @@
 
 use super::directory_readers::leads_anywhere;
 use super::name_takers::name_taker;
-use super::pathspecs::{behind_marks, of_address, takes_objects};
-use super::working_directory::{ANYWHERE, MOST_FOLDERS, working_folders};
+use super::pathspecs::{behind_marks, of_address, takes_objects, without_groups};
+use super::working_directory::{is_relative, working_folders};
 use crate::commands::command_analysis::CommandAnalysis;
 use crate::commands::command_analysis::lex::Lexed;
-use crate::commands::command_analysis::lex::expand::{ANYTHING, STAR};
+use crate::commands::command_analysis::lex::expand::{ANYTHING, STAR, dotted};
 use crate::commands::command_analysis::lex::word::Word;
 use crate::commands::command_analysis::programs::indirect_programs::is_quiet;
 use crate::commands::command_analysis::programs::wrapper_commands::{
     Runs, basename, is_assignment, is_shell, is_wrapper, runs,
 };
-use crate::pattern::{is_within, normalize};
 
 /// Maximum number of names of one line to check. A line with more of them counts as having unknown names.
 const MOST_NAMES: usize = 2000;
@@ -71,6 +70,11 @@ impl CommandAnalysis {
         if self.expands_twice && program == Some("git") {
             self.note_pathspecs(inner);
         }
+        if self.expands_twice && program == Some("compgen") {
+            for word in inner.iter().filter(|word| word.text.contains(['*', '?'])) {
+                self.note_name(word.text.replace(['*', '?'], "\u{1}"));
+            }
+        }
         self.note_searches(words);
         self.note_folder(words);
     }
@@ -116,7 +120,11 @@ impl CommandAnalysis {
         if self.globs.len() + self.paths.len() > MOST_NAMES {
             self.unnamed = true;
         } else if name.contains([STAR, ANYTHING]) {
-            let name = if self.dots { name.replace(STAR, "\0") } else { name };
+            let name = match (self.dots, self.expands_twice) {
+                (true, true) => dotted(&name),
+                (true, false) => name.replace(STAR, "\0"),
+                (false, _) => name,
+            };
             self.globs.push(name);
         } else {
             self.paths.push(name);
@@ -151,11 +159,15 @@ impl CommandAnalysis {
                 .iter()
                 .chain([&word.text])
                 .filter_map(|name| of_address(name))
+                .map(|name| without_groups(&name))
                 .collect();
             names.extend(decoded);
         }
         for name in names {
             if opens_nothing && name.contains(ANYTHING) {
+                if self.expands_twice {
+                    self.note_spoken(name);
+                }
                 continue;
             }
             self.note_below(&name);
@@ -194,70 +206,6 @@ impl CommandAnalysis {
         let from_list =
             |word: &Word| word.text.starts_with("--files-from") || word.text.starts_with("--files0-from");
         self.unnamed |= hands_on || words.iter().any(from_list) || (program == "tar" && has(&["-T"]));
-    }
-
-    /// Records the folder in which relative paths begin from now on, after `cd` or `pushd`.
-    fn note_folder(&mut self, words: &[Word]) {
-        let mut first = words.iter().take(3).enumerate();
-        let Some((at, _)) = first.find(|(_, word)| matches!(word.text.as_str(), "cd" | "pushd")) else {
-            return;
-        };
-        let place = words[at + 1..].iter().find(|word| !word.text.starts_with('-'));
-        let to = match place {
-            None => "~".to_owned(),
-            Some(word) if word.dynamic => word.names().pop().unwrap_or_else(|| ANYTHING.to_string()),
-            Some(word) => word.text.clone(),
-        };
-        let below = |folder: &String| format!("{folder}/{to}");
-        let known = &self.folders;
-        if !self.expands_twice {
-            let before = known
-                .first()
-                .filter(|folder| is_relative(&to) && folder.len() < 1000);
-            self.folders = vec![before.map_or_else(|| to.clone(), below)];
-            return;
-        }
-        // The command may not run: `cd /etc || cd /tmp`, `(cd /tmp)`. So the earlier folders are kept.
-        let mut more: Vec<String> = if is_relative(&to) {
-            known.iter().chain(&self.command_folders).map(below).collect()
-        } else {
-            Vec::new()
-        };
-        more.push(to);
-        self.go_to(more);
-    }
-
-    /// Records that the line sets `HOME` or a similar variable: a home may then be each folder that the
-    /// command names, or any folder if it names none.
-    pub(crate) fn note_places(&mut self) {
-        self.homes = true;
-        let is_known = |folder: &&String| !folder.starts_with(ANYTHING);
-        let named: Vec<String> = self.command_folders.iter().filter(is_known).cloned().collect();
-        if named.is_empty() {
-            self.go_to(vec![ANYWHERE.to_owned()])
-        } else {
-            self.go_to(named)
-        }
-    }
-
-    /// Records folders in which paths may begin from now on.
-    pub(crate) fn go_to(&mut self, mut folders: Vec<String>) {
-        folders.retain(|folder| folder.len() < 1000 && !self.folders.contains(folder));
-        self.folders.extend(folders);
-        if self.folders.len() > MOST_FOLDERS {
-            self.folders.truncate(MOST_FOLDERS);
-            // Stands for any folder.
-            self.folders[0] = ANYWHERE.to_owned();
-        }
-    }
-
-    /// Returns whether the line may leave this directory. Relative folders begin in `workspace`.
-    pub(crate) fn may_leave_directory(&self, directory: &str, workspace: &str) -> bool {
-        self.folders.iter().any(|folder| {
-            !(is_relative(folder) || folder.starts_with('/'))
-                || folder.contains([STAR, ANYTHING])
-                || !is_within(directory, &normalize(workspace, folder))
-        })
     }
 
     /// Records names and texts that commands of a line get from other commands, or from the line itself.
@@ -308,6 +256,9 @@ impl CommandAnalysis {
     /// Records the parts of a text that look like a path.
     fn note_mentioned(&mut self, text: &str) {
         let end = text.floor_char_boundary(LONGEST_TEXT);
+        if self.expands_twice {
+            self.note_code(&text[..end]);
+        }
         let between = |c: char| c.is_whitespace() || "'\"`()[]{}<>;,=|&!\\\0".contains(c);
         let tokens = text[..end]
             .split(between)
@@ -317,6 +268,9 @@ impl CommandAnalysis {
             if let Some((_, path)) = token.split_once(':').filter(|_| self.expands_twice) {
                 self.note_path(path);
             }
+            if self.expands_twice && token.contains(['*', '?']) {
+                self.note_spoken(token.replace(['*', '?'], "\u{1}"));
+            }
         }
     }
 }
@@ -325,11 +279,6 @@ impl CommandAnalysis {
 fn joined(words: &[Word]) -> String {
     let texts: Vec<&str> = words.iter().map(|word| word.open.as_str()).collect();
     texts.join(" ")
-}
-
-/// Returns whether a name begins in the line's folder, and not at the root, a home, a variable or an option.
-fn is_relative(path: &str) -> bool {
-    !path.starts_with(['/', '~', '$', ANYTHING, '-'])
 }
 
 /// Returns a command without the commands before it: `sudo`, `env`, assignments.

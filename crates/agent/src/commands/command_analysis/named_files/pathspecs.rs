@@ -2,7 +2,7 @@
 //! quotes, and addresses of files.
 
 use crate::commands::command_analysis::CommandAnalysis;
-use crate::commands::command_analysis::lex::expand::ANYTHING;
+use crate::commands::command_analysis::lex::expand::{ANYTHING, STAR};
 use crate::commands::command_analysis::lex::word::Word;
 use crate::commands::command_analysis::programs::wrapper_commands::basename;
 
@@ -80,6 +80,23 @@ pub(crate) fn of_address(text: &str) -> Option<String> {
         _ => place,
     };
     (is_file || text.contains('%')).then(|| decoded(place))
+}
+
+/// Returns the path in an address with marks instead of the brackets and braces that `curl` expands:
+/// `/ws/.e[n-n]v`, `/ws/{.env}`.
+pub(crate) fn without_groups(path: &str) -> String {
+    let (mut name, mut rest) = (String::new(), path);
+    while let Some(at) = rest.find(['[', '{']) {
+        let (before, group) = rest.split_at(at);
+        let end = if group.starts_with('[') { ']' } else { '}' };
+        let Some((_, behind)) = group.split_once(end).filter(|_| !before.ends_with('$')) else {
+            break;
+        };
+        name.push_str(before);
+        name.push(STAR);
+        rest = behind;
+    }
+    name + rest
 }
 
 /// Returns a text with its percent-encoded characters decoded.

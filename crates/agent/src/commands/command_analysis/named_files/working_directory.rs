@@ -1,13 +1,15 @@
-//! Folders in which a command works because of its options: `env -C DIR cat x`, `tar -C DIR -c x`, `find DIR
-//! -execdir cat x`.
+//! Folders in which a command works because of a `cd` before it, or because of its options: `env -C DIR cat
+//! x`, `tar -C DIR -c x`, `find DIR -execdir cat x`.
 //!
 //! Each relative name of the command is recorded below these folders as well as below the present folder,
 //! because programs differ in the names that they look up there. An unnecessary option in the list costs one
 //! comparison.
 
+use crate::commands::command_analysis::CommandAnalysis;
 use crate::commands::command_analysis::lex::expand::{ANYTHING, STAR};
 use crate::commands::command_analysis::lex::word::Word;
 use crate::commands::command_analysis::programs::wrapper_commands::basename;
+use crate::pattern::{is_within, normalize};
 
 /// Maximum number of folders of a line or a command to check. With more of them, any folder is possible.
 pub(crate) const MOST_FOLDERS: usize = 16;
@@ -52,6 +54,88 @@ const VARIABLES: &[&str] = &[
     "WorkingDirectory",
 ];
 
+impl CommandAnalysis {
+    /// Records the folder in which relative paths begin from now on, after `cd` or `pushd`.
+    pub(crate) fn note_folder(&mut self, words: &[Word]) {
+        let mut first = words.iter().take(3).enumerate();
+        let Some((at, _)) = first.find(|(_, word)| matches!(word.text.as_str(), "cd" | "pushd")) else {
+            return;
+        };
+        let place = words[at + 1..].iter().find(|word| !word.text.starts_with('-'));
+        let to = match place {
+            None => "~".to_owned(),
+            Some(word) if word.dynamic => word.names().pop().unwrap_or_else(|| ANYTHING.to_string()),
+            Some(word) => word.text.clone(),
+        };
+        let below = |folder: &String| format!("{folder}/{to}");
+        let joined = match place {
+            Some(word) if self.expands_twice => self.joined_names(word),
+            _ => Vec::new(),
+        };
+        let known = &self.folders;
+        if !self.expands_twice {
+            let before = known
+                .first()
+                .filter(|folder| is_relative(&to) && folder.len() < 1000);
+            self.folders = vec![before.map_or_else(|| to.clone(), below)];
+            return;
+        }
+        // The command may not run: `cd /etc || cd /tmp`, `(cd /tmp)`. So the earlier folders are kept.
+        let mut more: Vec<String> = if is_relative(&to) {
+            known.iter().chain(&self.command_folders).map(below).collect()
+        } else {
+            Vec::new()
+        };
+        more.push(to);
+        // A folder below the present one needs no place in the list, which is short.
+        more.extend(joined.into_iter().filter(|folder| leads_out(folder)));
+        self.go_to(more);
+    }
+
+    /// Records that the line sets `HOME` or a similar variable: a home may then be each folder that the
+    /// command names, or any folder if it names none.
+    pub(crate) fn note_places(&mut self) {
+        self.homes = true;
+        let is_known = |folder: &&String| !folder.starts_with(ANYTHING);
+        let named: Vec<String> = self.command_folders.iter().filter(is_known).cloned().collect();
+        if named.is_empty() {
+            self.go_to(vec![ANYWHERE.to_owned()])
+        } else {
+            self.go_to(named)
+        }
+    }
+
+    /// Records folders in which paths may begin from now on.
+    pub(crate) fn go_to(&mut self, mut folders: Vec<String>) {
+        folders.retain(|folder| folder.len() < 1000 && !self.folders.contains(folder));
+        self.folders.extend(folders);
+        if self.folders.len() > MOST_FOLDERS {
+            self.folders.truncate(MOST_FOLDERS);
+            // Stands for any folder.
+            self.folders[0] = ANYWHERE.to_owned();
+        }
+    }
+
+    /// Returns whether the line may leave this directory. Relative folders begin in `workspace`.
+    pub(crate) fn may_leave_directory(&self, directory: &str, workspace: &str) -> bool {
+        self.folders.iter().any(|folder| {
+            !(is_relative(folder) || folder.starts_with('/'))
+                || folder.contains([STAR, ANYTHING])
+                || !is_within(directory, &normalize(workspace, folder))
+        })
+    }
+}
+
+/// Returns whether a name begins in the line's folder, and not at the root, a home, a variable or an option.
+pub(crate) fn is_relative(path: &str) -> bool {
+    !path.starts_with(['/', '~', '$', ANYTHING, '-'])
+}
+
+/// Returns whether a folder may be outside of the one in which the line begins.
+pub(crate) fn leads_out(folder: &str) -> bool {
+    !is_relative(folder) || folder.split('/').any(|part| part == "..")
+}
+
 /// Returns the folders in which a command works, as names with marks for unknown parts.
 pub(crate) fn working_folders(words: &[Word]) -> Vec<String> {
     let mut found = Vec::new();
@@ -80,11 +164,23 @@ fn folders_behind(word: &Word, skip: usize) -> Vec<String> {
         names if names.is_empty() => vec![word.text.clone()],
         names => names,
     };
-    let folders = names.iter().filter_map(|name| {
+    // This variable has a list of folders.
+    let is_list = word.text.starts_with("CDPATH=");
+    let folders = names.iter().flat_map(|name| {
         let mut chars = name.chars();
         chars.by_ref().take(skip).for_each(drop);
         let folder = chars.as_str();
-        (!folder.is_empty() && folder.len() < 1000).then(|| folder.trim_end_matches('/').to_owned())
+        let parts: Vec<&str> = if is_list {
+            folder.split(':').collect()
+        } else {
+            vec![folder]
+        };
+        let named = parts
+            .into_iter()
+            .filter(|part| !part.is_empty() && part.len() < 1000);
+        named
+            .map(|part| part.trim_end_matches('/').to_owned())
+            .collect::<Vec<_>>()
     });
     folders.collect()
 }

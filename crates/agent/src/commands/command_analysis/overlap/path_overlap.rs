@@ -33,7 +33,10 @@ pub(crate) enum PathOverlap {
 pub(crate) fn meeting(pattern: &str, name: &str) -> PathOverlap {
     let (pattern, name) = (parts(pattern), parts(name));
     // The value of a variable may be a path of any length.
-    let is_anything = |part: &str| !part.is_empty() && part.chars().all(|c| c == ANYTHING);
+    let is_anything = |part: &str| {
+        let is_variable = !part.is_empty() && part.chars().all(|c| c == ANYTHING);
+        is_variable || (part.starts_with(ANYTHING) && spans_folders(part))
+    };
     let by_name = |_, pattern: &str, part: &str| named_by(pattern, part);
     let perhaps = |_, pattern: &str, part: &str| may_be(pattern, part);
     if is_too_long(&pattern, &name) || paths_meet(&pattern, &name, by_name, |_| false) {
@@ -82,9 +85,10 @@ fn is_all_stars(pattern: &str) -> bool {
     !pattern.is_empty() && pattern.bytes().all(|byte| byte == b'*')
 }
 
-/// Returns whether a part of a name is the `**` of a shell.
+/// Returns whether a part of a name is the `**` of a shell, also with the mark for names with a dot.
 fn spans_folders(part: &str) -> bool {
-    part.len() >= 2 && part.chars().all(|c| c == STAR)
+    let stars = part.strip_prefix(ANYTHING).unwrap_or(part);
+    stars.len() >= 2 && stars.chars().all(|c| c == STAR)
 }
 
 /// Compares row by row: `reached[j]` says whether the part of the pattern up to this row and the first `j`
