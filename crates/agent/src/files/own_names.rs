@@ -143,19 +143,21 @@ fn end_in_code(end: &[String], text: &str) -> Option<String> {
     let from_hidden = hidden.map(|at| &end[at..]).filter(|part| part.len() > 1);
     let is_slash: fn(&str) -> bool = |gap| gap == "/";
     let is_short: fn(&str) -> bool = |gap| gap.len() <= LONGEST_GAP && !gap.contains('\n');
-    let has_two = names.windows(2).any(|window| are(two, window, is_slash));
+    let has_two = names
+        .windows(2)
+        .any(|window| stand_in_order(two, window, is_slash));
     let has_hidden = || {
         from_hidden.is_some_and(|wanted| {
             names
                 .windows(wanted.len())
-                .any(|window| are(wanted, window, is_short))
+                .any(|window| stand_in_order(wanted, window, is_short))
         })
     };
     (has_two || has_hidden()).then(|| two.join("/"))
 }
 
-/// Returns whether names of a code are these, and the signs between them join them.
-fn are(wanted: &[String], names: &[(&str, &str)], joins: fn(&str) -> bool) -> bool {
+/// Returns whether names in code are these, in this order, with signs between them that join them.
+fn stand_in_order(wanted: &[String], names: &[(&str, &str)], joins: fn(&str) -> bool) -> bool {
     let mut pairs = wanted.iter().zip(names).enumerate();
     pairs.all(|(at, (wanted, (gap, name)))| names_meet(wanted, name) && (at == 0 || joins(gap)))
 }

@@ -137,7 +137,7 @@ const EVERYDAY: &[&str] = &[
     "D=target/debug; ls -la $D/deps | head",
     "for d in crates/*/; do (cd \"$d\" && cargo test); done",
     "cat \"$1\"",
-    "rm -rf \"$BUILD_DIR\"/*",
+    "rm -rf \"$BUILD_DIR/out\"",
     "export PATH=$HOME/.cargo/bin:$PATH; cargo build",
     "V=$(cargo pkgid | cut -d# -f2); echo \"v$V\"",
     "B=$(git branch --show-current); git log --oneline main..$B",

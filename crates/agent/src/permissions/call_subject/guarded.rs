@@ -41,7 +41,7 @@ impl CallSubject<'_> {
         let own = || own_names::own_name(guard, reading, self.workspace, self.version);
         let own = sees_values.then(own).flatten().map(|name| (Guarded::Own, name));
         let around = || closed_files::first_around(guard, &self.folders_taken(), self.workspace);
-        let any = || self.may_name_any(guard).map(|place| (Guarded::Around, place));
+        let any = || self.unchecked_place(guard).map(|place| (Guarded::Around, place));
         own.or(found).or_else(around).or_else(any)
     }
 
@@ -56,7 +56,7 @@ impl CallSubject<'_> {
     }
 
     /// A name for the place of a call whose names may be any.
-    fn may_name_any(&self, guard: &Guard) -> Option<String> {
+    fn unchecked_place(&self, guard: &Guard) -> Option<String> {
         let may = self.version >= since::UNKNOWN_BEGINNINGS
             && !guard.own.is_empty()
             && self.reading().has_too_many_values();
@@ -100,7 +100,7 @@ impl CallSubject<'_> {
     pub(crate) fn folder_around_own(&self) -> Option<String> {
         let guard = self.guard?;
         closed_files::first_around_own(guard, &self.folders_taken(), self.workspace)
-            .or_else(|| self.may_name_any(guard))
+            .or_else(|| self.unchecked_place(guard))
     }
 
     /// The reason why no judge may allow a command line, because of the files that it names or may open.
