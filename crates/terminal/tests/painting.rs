@@ -24,13 +24,22 @@ impl Screen {
         }
     }
 
-    /// Each line takes as many rows as it needs, and the cursor stays with its letter. A row that the
-    /// terminal broke itself is one line with the next.
     fn break_anew(&mut self, columns: u16) {
+        let rows = self.0.screen().size().0;
+        self.become_size(columns, rows);
+    }
+
+    /// Takes another size as tmux does. A lower terminal drops rows below the cursor first, written or not;
+    /// then rows at the top scroll away. A higher one takes them back. At another width each line takes as
+    /// many rows as it needs, and the cursor stays with its letter. A row that the terminal broke itself is
+    /// one line with the next.
+    fn become_size(&mut self, columns: u16, height: u16) {
         let (rows, width) = self.0.screen().size();
         let (row, column) = self.0.screen().cursor_position();
-        let all = self.rows();
+        let mut all = self.rows();
         let at = all.len() - usize::from(rows - row);
+        let dropped = rows.saturating_sub(height).min(rows - 1 - row);
+        all.truncate(all.len() - usize::from(dropped));
         let (mut lines, mut cursor) = (Vec::<String>::new(), (0, 0));
         let mut continues = false;
         for (i, row) in all.into_iter().enumerate() {
@@ -60,7 +69,7 @@ impl Screen {
         let before = (column / usize::from(columns)).min(last);
         let up = below + last - before;
         let column = column - before * usize::from(columns);
-        *self = Self::new(columns, rows);
+        *self = Self::new(columns, height);
         self.write(&lines.join("\r\n"));
         self.write("\r");
         if up > 0 {
@@ -403,6 +412,120 @@ fn a_narrower_terminal_breaks_code_that_lives_anew() {
     }
 }
 
+/// A stream of lines above a status, on a terminal of which the program hears late.
+struct ResizedStream {
+    painter: Painter,
+    screen: Screen,
+    /// The size that the terminal has and has not told yet.
+    untold: Option<(u16, u16)>,
+    lines: usize,
+    done: Vec<String>,
+    live: Vec<String>,
+}
+
+impl ResizedStream {
+    fn new(columns: u16, rows: u16) -> Self {
+        Self {
+            painter: Painter::new(columns.into(), rows.into()),
+            screen: Screen::new(columns, rows),
+            untold: None,
+            lines: 0,
+            done: Vec::new(),
+            live: Vec::new(),
+        }
+    }
+
+    fn resize(&mut self, columns: u16, rows: u16) {
+        self.screen.become_size(columns, rows);
+        self.untold = Some((columns, rows));
+    }
+
+    /// The program hears of the size, and no other one comes.
+    fn tell(&mut self) {
+        if let Some((columns, rows)) = self.untold.take() {
+            self.painter.resize(columns.into(), rows.into(), LongRows::Broken);
+        }
+    }
+
+    /// Paints a frame with so many new lines, of which the last ones stay alive.
+    fn paint(&mut self, new: usize, stay: usize) {
+        let columns = self.painter.columns();
+        for _ in 0..new {
+            self.live.push(format!("line {} of a long stream", self.lines));
+            self.lines += 1;
+        }
+        let finished = self.live.len().saturating_sub(stay);
+        let done: Vec<String> = self.live.drain(..finished).collect();
+        let rows =
+            |texts: &[String]| -> Vec<Row> { texts.iter().map(|text| row(text).cut(columns)).collect() };
+        let mut live = rows(&self.live);
+        let cursor = live.last().map(|row| (live.len() - 1, row.width()));
+        live.push(row(&format!("status {}", self.lines)).cut(columns));
+        self.screen
+            .write(&self.painter.frame(&rows(&done), &live, cursor));
+        self.done.extend(done);
+    }
+
+    /// Returns the heads of all lines on the screen and above it.
+    fn heads(&mut self) -> Vec<String> {
+        let lines = self.screen.lines().into_iter();
+        let head = |line: String| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
+        lines.map(head).filter(|head| head.starts_with("line ")).collect()
+    }
+
+    fn expected(&self) -> Vec<String> {
+        (0..self.lines).map(|line| format!("line {line}")).collect()
+    }
+}
+
+#[test]
+fn a_lower_terminal_that_tells_its_height_late_loses_no_line() {
+    for stay in 0..3 {
+        let mut stream = ResizedStream::new(40, 20);
+        for height in (8..20).rev() {
+            stream.paint(2, stay);
+            stream.resize(40, height);
+            stream.paint(1, stay);
+            if height % 4 == 0 {
+                stream.tell();
+            }
+        }
+        stream.tell();
+        stream.paint(1, stay);
+        assert_eq!(stream.heads(), stream.expected());
+    }
+}
+
+#[test]
+fn a_width_in_doubt_loses_no_line() {
+    // Each size is told only when the terminal has the next one already.
+    let mut stream = ResizedStream::new(40, 12);
+    stream.painter.set_settled(false);
+    for pair in [(14, 40), (40, 12), (12, 40), (30, 13), (13, 38), (38, 40)] {
+        stream.paint(2, 2);
+        let (told, has): (u16, u16) = pair;
+        stream.painter.resize(told.into(), 12, LongRows::Broken);
+        stream.resize(has, 12);
+    }
+    stream.painter.set_settled(true);
+    stream.tell();
+    stream.paint(1, 0);
+    let heads = last_of_each(stream.heads());
+    assert_eq!(heads, stream.expected(), "{:?}", stream.screen.all());
+}
+
+/// Returns each head once, where it stands last.
+fn last_of_each(heads: Vec<String>) -> Vec<String> {
+    let mut last: Vec<String> = Vec::new();
+    for head in heads.into_iter().rev().filter(|head| !head.is_empty()) {
+        if !last.contains(&head) {
+            last.push(head);
+        }
+    }
+    last.reverse();
+    last
+}
+
 /// Returns the rows on a terminal that has become narrower.
 fn narrowed(rows: &[String], columns: usize, long: LongRows) -> Vec<String> {
     let pieces = |row: &String| {
@@ -420,6 +543,67 @@ fn narrowed(rows: &[String], columns: usize, long: LongRows) -> Vec<String> {
 }
 
 proptest! {
+    #[test]
+    fn a_stream_keeps_each_line_once_on_a_terminal_that_changes_its_height(
+        steps in prop::collection::vec(
+            (0usize..4, 0usize..3, prop::collection::vec(8u16..30, 0..4), any::<bool>()),
+            1..20,
+        ),
+    ) {
+        let mut stream = ResizedStream::new(40, 24);
+        for (new, stay, heights, tells) in steps {
+            stream.paint(new, stay);
+            for height in heights {
+                stream.resize(40, height);
+            }
+            if tells {
+                stream.tell();
+            }
+        }
+        stream.tell();
+        stream.paint(1, 0);
+        prop_assert_eq!(stream.heads(), stream.expected());
+    }
+
+    #[test]
+    fn a_stream_keeps_each_line_once_on_a_terminal_that_changes_its_size_between_frames(
+        steps in prop::collection::vec(
+            (0usize..4, 0usize..3, prop::collection::vec((12u16..40, 12u16..30), 0..4)),
+            1..20,
+        ),
+    ) {
+        let mut stream = ResizedStream::new(40, 24);
+        for (new, stay, sizes) in steps {
+            stream.paint(new, stay);
+            for (columns, rows) in sizes {
+                stream.resize(columns, rows);
+            }
+            stream.tell();
+        }
+        stream.paint(1, 0);
+        prop_assert_eq!(stream.heads(), stream.expected());
+    }
+
+    #[test]
+    fn a_stream_loses_no_line_while_the_size_is_in_doubt(
+        steps in prop::collection::vec(
+            (0usize..4, 0usize..3, (12u16..40, 12u16..30), (12u16..40, 12u16..30)),
+            1..20,
+        ),
+    ) {
+        let mut stream = ResizedStream::new(40, 24);
+        stream.painter.set_settled(false);
+        for (new, stay, told, has) in steps {
+            stream.paint(new, stay);
+            stream.painter.resize(told.0.into(), told.1.into(), LongRows::Broken);
+            stream.resize(has.0, has.1);
+        }
+        stream.painter.set_settled(true);
+        stream.tell();
+        stream.paint(1, 0);
+        prop_assert_eq!(last_of_each(stream.heads()), stream.expected());
+    }
+
     #[test]
     fn a_terminal_that_becomes_narrower_loses_no_row_and_keeps_nothing_twice(
         done in prop::collection::vec("[a-z]{0,30}", 0..30),

@@ -1,33 +1,20 @@
 //! Turns frames into bytes. Finished rows scroll away and are never written again; below them are a few live
 //! rows. Only the changed parts of these are written, so a streaming word costs little more than its letters.
 
+mod resizing;
+
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
+pub use crate::painter::resizing::LongRows;
+use crate::painter::resizing::NewSize;
 use crate::style::Style;
 use crate::text::{Row, Span, grapheme_width, is_plain, width};
 
 /// Minimum number of columns that are moved down instead of written again.
 const WORTH_MOVING: usize = 16;
-
-/// The behaviour of a terminal with long rows when it becomes narrower.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LongRows {
-    /// The terminal rewraps the rows, and the cursor stays at its letter: most terminals, and tmux.
-    Broken,
-    /// The terminal truncates the rows, and the cursor stays in its row: xterm.
-    Cut,
-}
-
-/// A size of the terminal for which nothing was painted yet.
-#[derive(Clone, Copy, Debug)]
-struct NewSize {
-    columns: usize,
-    rows: usize,
-    long: LongRows,
-}
 
 /// Keeps track of the terminal's content, and writes the difference to the next frame.
 #[derive(Clone, Debug)]
@@ -37,6 +24,10 @@ pub struct Painter {
     rows: usize,
     /// The size of the terminal, if it is another one now.
     resized: Option<NewSize>,
+    /// Whether the terminal may have another size than it told.
+    unsettled: bool,
+    /// Whether the live rows were painted for a size that the terminal may not have had.
+    doubted: bool,
     /// The live rows; at least one.
     shown: Vec<Row>,
     /// The row of the cursor among them.
@@ -53,6 +44,8 @@ impl Painter {
             columns: columns.max(4),
             rows: rows.max(3),
             resized: None,
+            unsettled: false,
+            doubted: false,
             shown: vec![Row::default()],
             at: 0,
             placed: Some(0),
@@ -95,69 +88,12 @@ impl Painter {
         bytes
     }
 
-    /// Handles a new size of the terminal. The next frame clears the live rows and paints them again. Rows
-    /// above them are not touched, so `long` has to say what the terminal did with rows that are too long.
-    ///
-    /// Of several sizes before the next frame only the last one counts: by then, that is the width at which
-    /// the terminal has broken the live rows, which still stand there as they were painted.
-    pub fn resize(&mut self, columns: usize, rows: usize, long: LongRows) {
-        self.resized = Some(NewSize {
-            columns: columns.max(4),
-            rows: rows.max(3),
-            long,
-        });
-    }
-
-    /// Clears the live rows if the terminal has another size than they were painted for.
-    fn clear_resized(&mut self) {
-        let Some(NewSize { columns, rows, long }) = self.resized else {
-            return;
-        };
-        let up = match long {
-            LongRows::Cut => self.at,
-            LongRows::Broken => self.rows_above_cursor(columns),
-        };
-        let up = up.min(rows - 1);
-        *self = Self {
-            placed: None,
-            ..Self::new(columns, rows)
-        };
-        self.bytes.push('\r');
-        if up > 0 {
-            let _ = write!(self.bytes, "\u{1b}[{up}A");
-        }
-        self.bytes.push_str("\u{1b}[J");
-    }
-
-    /// Returns the number of rows above the cursor once the terminal has rewrapped all lines to this number
-    /// of columns. Rows that it broke itself are one line to it.
-    fn rows_above_cursor(&self, columns: usize) -> usize {
-        let (mut above, mut cursor) = (0, 0);
-        let mut rows = self.shown.as_slice();
-        let mut left = self.at;
-        while !rows.is_empty() {
-            let goes_on = |pair: &[Row]| pair[0].wraps_into(&pair[1], self.columns);
-            let count = rows.windows(2).take_while(|pair| goes_on(pair)).count() + 1;
-            let (line, below) = rows.split_at(count);
-            let before = |rows: &[Row]| rows.iter().map(Row::width).sum::<usize>();
-            // Blanks at the end of a line need not move to the next row.
-            let last = width(line[count - 1].text().trim_end());
-            let takes = (before(&line[..count - 1]) + last).max(1).div_ceil(columns);
-            if left < count {
-                let column = before(&line[..left]) + self.placed.unwrap_or(0);
-                cursor = (column / columns).min(takes - 1);
-                break;
-            }
-            above += takes;
-            left -= count;
-            rows = below;
-        }
-        above + cursor
-    }
-
     /// Begins on a clear screen.
     pub fn clear(&mut self) -> String {
-        *self = Self::new(self.columns(), self.most() + 1);
+        *self = Self {
+            unsettled: self.unsettled,
+            ..Self::new(self.columns(), self.most() + 1)
+        };
         "\u{1b}[2J\u{1b}[H".to_owned()
     }
 
@@ -288,14 +224,16 @@ impl Painter {
         }
     }
 
+    /// Moves the cursor to a row, by line feeds if it is below. A terminal that has become lower may have
+    /// dropped the rows below the cursor, and a movement would end at its last row: the cursor would be
+    /// higher than it seems, and the next frame would write into finished rows. A line feed makes the row.
     fn go_to(&mut self, row: usize) {
-        if row == self.at {
-            return;
+        if row < self.at {
+            let _ = write!(self.bytes, "\u{1b}[{}A", self.at - row);
+        } else if row > self.at {
+            self.bytes.push_str(&"\r\n".repeat(row - self.at));
+            self.placed = Some(0);
         }
-        let _ = match row.checked_sub(self.at) {
-            Some(down) => write!(self.bytes, "\u{1b}[{down}B"),
-            None => write!(self.bytes, "\u{1b}[{}A", self.at - row),
-        };
         self.at = row;
     }
 
