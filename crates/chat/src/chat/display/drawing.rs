@@ -35,10 +35,15 @@ const SHOWN_LATER: usize = 3;
 impl Chat<'_> {
     /// Paints changes: immediately after input of a person, otherwise at the frame rate.
     pub(in crate::chat) fn paint_in_time(&mut self) -> Result<(), ChatError> {
-        if matches!(self.display.face, ChatInterface::Lines { .. })
-            || self.display.pace.is_due(Instant::now())
-        {
+        if matches!(self.display.face, ChatInterface::Lines { .. }) {
             return self.paint();
+        }
+        if self.display.pace.is_due(Instant::now()) {
+            self.display.measure();
+            // Another size makes the frame wait.
+            if self.display.pace.is_due(Instant::now()) {
+                return self.paint();
+            }
         }
         self.display.pace.waits = true;
         Ok(())
@@ -79,9 +84,11 @@ impl Chat<'_> {
         let queue = self.status.queue.rows(width, style, names, heard);
         let hidden = &self.display.hidden;
         let [menu, queue, beside] = [menu, queue, beside].map(|rows| hidden.hide_in_rows(rows));
+        let is_settled = self.display.pace.is_settled(Instant::now());
         let ChatInterface::Editor { screen, .. } = &mut self.display.face else {
             return Ok(());
         };
+        screen.set_settled(is_settled);
         screen.say(&pieces);
         screen.set_line(line);
         screen.set_menu(menu);

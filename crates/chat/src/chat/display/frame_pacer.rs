@@ -12,6 +12,11 @@ const SHARE: u32 = 24;
 const SLOWEST: Duration = Duration::from_millis(33);
 /// Minimum time between two updates of the status row while an answer streams.
 const STATUS: Duration = Duration::from_millis(100);
+/// Time without a new size after which the terminal certainly has the size that it told last: tmux changes
+/// its rows at once, and tells the program up to 250 ms later.
+const SETTLED: Duration = Duration::from_millis(300);
+/// Maximum time without a frame while sizes keep coming.
+const UNSETTLED: Duration = Duration::from_secs(1);
 
 /// The time and cost of the latest frames, and whether something waits to be painted.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,6 +36,15 @@ pub(in crate::chat) struct Pace {
     /// Whether events came before the latest frame too: then the next ones are shown with the next frame, and
     /// need not be read before.
     streams: bool,
+    /// The new sizes of the terminal, until it certainly has the last one.
+    sizes: Option<SizeBurst>,
+}
+
+/// The time of the first and of the last of several sizes of the terminal.
+#[derive(Clone, Copy, Debug)]
+struct SizeBurst {
+    first: Instant,
+    last: Instant,
 }
 
 impl Pace {
@@ -44,15 +58,39 @@ impl Pace {
         self.heard = true;
     }
 
+    /// Notes that the terminal told a new size. Frames wait until no other one comes: what is painted for a
+    /// size that the terminal does not have stands in wrong rows.
+    pub(in crate::chat) fn note_size(&mut self, now: Instant) {
+        let first = self.sizes.map_or(now, |sizes| sizes.first);
+        self.sizes = Some(SizeBurst { first, last: now });
+        self.waits = true;
+    }
+
+    /// Returns whether the terminal certainly has the size that it told last.
+    pub(in crate::chat) fn is_settled(&self, now: Instant) -> bool {
+        self.sizes.is_none_or(|sizes| now >= sizes.last + SETTLED)
+    }
+
+    /// Returns the end of the wait for more sizes.
+    fn settles(&self) -> Option<Instant> {
+        self.sizes
+            .map(|sizes| (sizes.last + SETTLED).min(sizes.first + UNSETTLED))
+    }
+
     /// Returns when the next frame may be painted.
     pub(in crate::chat) fn next(&self) -> Option<Instant> {
         let gap = (self.cost * SHARE).clamp(FRAME, SLOWEST);
-        self.painted.map(|painted| painted + gap)
+        let rested = self.painted.map(|painted| painted + gap);
+        rested.max(self.settles())
     }
 
     /// Notes that a frame begins.
     pub(in crate::chat) fn begin(&mut self, now: Instant) {
+        let unsettled = self.sizes.filter(|_| !self.is_settled(now));
         *self = Self {
+            sizes: unsettled.map(|sizes| SizeBurst { first: now, ..sizes }),
+            // A frame in doubt is painted again when there is none.
+            waits: unsettled.is_some(),
             painted: Some(now),
             cost: self.cost,
             looked: self.looked,
@@ -102,7 +140,8 @@ impl Pace {
 
     /// Returns whether a frame may be painted now.
     pub(in crate::chat) fn is_due(&self, now: Instant) -> bool {
-        self.hurries || self.next().is_none_or(|next| now >= next)
+        let waits_for_sizes = self.settles().is_some_and(|settles| now < settles);
+        !waits_for_sizes && (self.hurries || self.next().is_none_or(|next| now >= next))
     }
 }
 
@@ -129,6 +168,45 @@ mod tests {
         );
         pace.hurry();
         assert!(pace.is_due(begin), "a person does not wait");
+    }
+
+    #[test]
+    fn frames_wait_until_the_terminal_has_the_size_that_it_told() {
+        let begin = Instant::now();
+        let mut pace = Pace::default();
+        assert!(pace.is_settled(begin));
+        pace.note_size(begin);
+        pace.hurry();
+        assert!(!pace.is_due(begin) && !pace.is_settled(begin));
+        assert_eq!(pace.rest(begin), Some(SETTLED));
+        pace.note_size(begin + SETTLED / 2);
+        assert!(!pace.is_due(begin + SETTLED), "another size came");
+        let settled = begin + SETTLED / 2 + SETTLED;
+        assert!(pace.is_due(settled) && pace.is_settled(settled));
+        pace.begin(settled);
+        pace.hurry();
+        assert!(
+            pace.is_due(settled) && !pace.waits,
+            "nothing waits for sizes any more"
+        );
+    }
+
+    #[test]
+    fn sizes_that_keep_coming_do_not_stop_the_frames() {
+        let begin = Instant::now();
+        let mut pace = Pace::default();
+        let mut now = begin;
+        while now < begin + UNSETTLED {
+            assert!(!pace.is_due(now) || now == begin);
+            pace.note_size(now);
+            now += SETTLED / 3;
+        }
+        assert!(pace.is_due(now) && !pace.is_settled(now), "a frame in doubt");
+        pace.begin(now);
+        pace.hurry();
+        assert!(!pace.is_due(now) && pace.waits, "the next one waits again");
+        assert!(!pace.is_settled(now));
+        assert!(pace.is_due(now + SETTLED) && pace.is_settled(now + SETTLED));
     }
 
     #[test]

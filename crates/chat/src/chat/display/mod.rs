@@ -199,6 +199,7 @@ impl<'a> Display<'a> {
     /// Writes new output for the last time.
     pub(super) fn paint_last(&mut self) -> Result<(), ChatError> {
         let pieces = self.take_pieces();
+        let is_settled = self.pace.is_settled(Instant::now());
         match &mut self.face {
             ChatInterface::Lines { .. } => {
                 let text: String = pieces.into_iter().map(|piece| piece.text).collect();
@@ -206,6 +207,7 @@ impl<'a> Display<'a> {
                 self.console.out(&text)
             }
             ChatInterface::Editor { screen, .. } => {
+                screen.set_settled(is_settled);
                 screen.say(&pieces);
                 let bytes = screen.leave();
                 self.console.paint(&bytes)
@@ -244,11 +246,13 @@ impl<'a> Display<'a> {
         if self.has_size(columns, rows) {
             return;
         }
+        self.pace.note_size(Instant::now());
         self.console.terminal.width = columns;
         self.transcript.set_width(columns);
         self.cast.set_width(columns);
         if let ChatInterface::Editor { screen, .. } = &mut self.face {
             screen.resize(columns, rows);
+            screen.set_settled(false);
         }
     }
 

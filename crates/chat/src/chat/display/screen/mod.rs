@@ -283,6 +283,11 @@ impl Screen {
         }
     }
 
+    /// Says whether the terminal certainly has the size that it told.
+    pub(crate) fn set_settled(&mut self, settled: bool) {
+        self.painter.set_settled(settled);
+    }
+
     /// Begins on a clear screen.
     pub(crate) fn clear(&mut self) {
         self.bytes.push_str(&self.painter.clear());
