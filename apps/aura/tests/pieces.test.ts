@@ -1,11 +1,17 @@
 // Pieces that components are made of: forms, the tree of forks, requests of models, numbers.
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { sentRequest } from "../src/components/context";
 import { familyOf } from "../src/components/Family";
 import { formAnswer, formFields } from "../src/components/form";
-import { copied, duration } from "../src/components/format";
+import { copied, duration, spent, unpricedModels } from "../src/components/format";
+import { MODES, modeOf, stepsTo } from "../src/components/modes";
 import { base64url, bytesOf } from "../src/connection/push";
 import type { SessionInfo } from "../src/connection/http";
+import { toast, useApp } from "../src/store/app";
+import { NO_USAGE } from "../src/store/conversation";
+import { addUsage } from "../src/store/fold";
+import { textIn } from "../src/texts";
+import { LANGUAGES } from "../src/texts/table";
 
 describe("a form of an MCP server", () => {
   const schema = {
@@ -110,4 +116,60 @@ test("a key of a server is the same bytes in the browser", () => {
     const bytes = Uint8Array.from({ length }, (_, at) => 250 + at);
     expect(bytesOf(base64url(bytes))).toEqual(bytes);
   }
+});
+
+describe("a cost", () => {
+  const usage = { ...NO_USAGE, input_tokens: 1200 };
+  const unpriced = { ...usage, unpriced_tokens: 1200 };
+
+  test("is $? without a known price, as in the terminal, and not $0", () => {
+    expect(spent(0, unpriced)).toBe("$?");
+    expect(spent(20_000_000, unpriced)).toBe("$0.02+?");
+    expect(spent(20_000_000, { ...usage, estimated_tokens: 3 })).toBe("~$0.02");
+    expect(spent(0, usage)).toBe("$0");
+  });
+
+  test("of the demo is nothing", () => {
+    const row = { unpriced_models: ["scripted", "demo"] };
+    expect(unpricedModels(row)).toEqual([]);
+    expect(spent(0, usage, unpricedModels(row).length > 0)).toBe("$0");
+    expect(unpricedModels({ unpriced_models: ["scripted", "mine/some"] })).toEqual(["mine/some"]);
+  });
+
+  test("keeps what is unknown when it is summed", () => {
+    expect(spent(0, addUsage(NO_USAGE, unpriced))).toBe("$?");
+  });
+});
+
+describe("the approval mode", () => {
+  test("is one of those to choose from, plan mode included", () => {
+    expect(modeOf({ approval: "accept_edits" })).toBe("accept_edits");
+    expect(modeOf({ approval: "ask", plan_mode: true })).toBe("plan");
+    expect(modeOf({ approval: "ask", plan_mode: false })).toBe("ask");
+    expect(modeOf(null)).toBeNull();
+    for (const language of LANGUAGES) {
+      for (const mode of MODES) expect(textIn(language, `mode_${mode}_hint`)).not.toBe("");
+    }
+  });
+
+  test("is reached in steps, as with Shift-Tab", () => {
+    expect(stepsTo("plan", { approval: "accept_edits" })).toEqual([{ approval: "ask" }, { plan_mode: true }]);
+    expect(stepsTo("plan", { approval: "ask" })).toEqual([{ plan_mode: true }]);
+    expect(stepsTo("deny", { approval: "ask", plan_mode: true })).toEqual([{ approval: "deny" }, { plan_mode: false }]);
+    expect(stepsTo("auto", { approval: "ask" })).toEqual([{ approval: "auto" }]);
+  });
+
+  test("of calls without a question is described as in the terminal", () => {
+    expect(textIn("en", "mode_auto_hint")).toBe("Calls run without asking, unless a rule asks or denies.");
+  });
+});
+
+test("what could not be reached is said once, however often it was tried", () => {
+  vi.useFakeTimers();
+  for (let round = 0; round < 3; round++) toast("The server is not reachable.", true);
+  toast("Copied");
+  expect(useApp.getState().toasts.map((one) => one.text)).toEqual(["The server is not reachable.", "Copied"]);
+  vi.runAllTimers();
+  expect(useApp.getState().toasts).toEqual([]);
+  vi.useRealTimers();
 });

@@ -5,6 +5,7 @@ import { useWheel } from "../hooks/session";
 import { command } from "../hooks/wiring";
 import { useApp, type OpenSession } from "../store/app";
 import { useTexts } from "../texts";
+import { MODES, modeOf, stepsTo, type Mode } from "./modes";
 import { Fact, FIELD, Group, Segments } from "./parts";
 
 type Config = SessionState["config"];
@@ -18,8 +19,15 @@ export function AgentChoices({ open, config, again }: { open: OpenSession; confi
     await command(open.id, "change", { change: value });
     again();
   };
-  const modes = (["ask", "auto", "deny"] as const).map((one) => [one, t(`mode_${one}`)] as const);
-  const mode = modes.find(([one]) => one === config?.approval)?.[0] ?? null;
+  const chooseMode = async (mode: Mode) => {
+    for (const value of stepsTo(mode, config)) {
+      // The server may refuse a mode: then the one before stays.
+      if ((await command(open.id, "change", { change: value })) === null) break;
+    }
+    again();
+  };
+  const modes = MODES.map((one) => [one, t(`mode_${one}`)] as const);
+  const mode = modeOf(config);
   return (
     <Group label={t("agent")}>
       {mayChange ? (
@@ -40,7 +48,7 @@ export function AgentChoices({ open, config, again }: { open: OpenSession; confi
         value={mode}
         options={modes}
         isDisabled={!mayChange}
-        choose={(approval) => void change({ approval })}
+        choose={(mode) => void chooseMode(mode)}
       />
       {mode && <p className="text-xs text-faint">{t(`mode_${mode}_hint`)}</p>}
     </Group>

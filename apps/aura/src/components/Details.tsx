@@ -8,7 +8,7 @@ import { set, type OpenSession } from "../store/app";
 import { useTexts } from "../texts";
 import { AgentChoices } from "./AgentChoices";
 import { Family } from "./Family";
-import { money, shortPath, tokens } from "./format";
+import { shortPath, spent, tokens } from "./format";
 import { Close, Wheel as WheelIcon } from "./icons";
 import { Button, Fact, Group, IconButton } from "./parts";
 import { Sharing } from "./Sharing";
@@ -84,7 +84,7 @@ function Usage({ open }: { open: OpenSession }) {
       {usage.cache_read_tokens ? <Fact name={t("cached")}>{tokens(usage.cache_read_tokens)}</Fact> : null}
       <Fact name={t("tokensOut")}>{tokens(usage.output_tokens)}</Fact>
       <Fact name={t("modelCalls")}>{modelCalls}</Fact>
-      <Fact name={t("cost")}>{money(cost)}</Fact>
+      <Fact name={t("cost")}>{spent(cost, usage)}</Fact>
     </Group>
   );
 }

@@ -150,6 +150,7 @@ function KeptRule({
       <span className="font-mono text-soft">
         {words} {pattern === null && part !== "" && `“${part}”`}
       </span>
+      {rule.workspace && pattern === null && <span className="ml-1">{t("ruleAnd", { where: rule.workspace })}</span>}
       {pattern === null ? (
         <button type="button" className="ml-2 text-accent" onClick={() => setPattern(part)}>
           {t("editRule")}
@@ -163,7 +164,6 @@ function KeptRule({
           className="mt-1 block h-8 w-full rounded-md border border-line bg-page px-2 font-mono"
         />
       )}
-      {rule.workspace && pattern === null && <span className="ml-1">{t("ruleAnd", { where: rule.workspace })}</span>}
     </div>
   );
 }

@@ -61,7 +61,7 @@ export function Start() {
   const isOnline = useApp((state) => state.connection === "online");
   const begin = async () => {
     const words = draft.trim();
-    if (words === "" || isMaking.current) return;
+    if (words === "" || !isOnline || isMaking.current) return;
     isMaking.current = true;
     const session = await create();
     isMaking.current = false;
@@ -167,12 +167,13 @@ export function OfflineBar() {
   const t = useTexts();
   const connection = useApp((state) => state.connection);
   const retryAt = useApp((state) => state.retryAt);
+  const isInSession = useApp((state) => state.open !== null);
   const seconds = useSecondsUntil(connection === "offline" ? retryAt : null);
   if (connection !== "offline") return null;
   return (
     <div role="alert" className="flex flex-wrap items-center gap-x-3 gap-y-1 bg-warn-soft px-4 py-2 text-sm text-warn">
       <span className="font-semibold">{t("offline")}</span>
-      <span className="min-w-0 flex-1 max-sm:order-last max-sm:basis-full max-sm:text-xs">{t("offlineHint")}</span>
+      <span className="min-w-0 flex-1 max-sm:order-last max-sm:basis-full max-sm:text-xs">{t(isInSession ? "offlineHint" : "offlineStart")}</span>
       <button type="button" onClick={hurry} className="font-medium tabular-nums underline underline-offset-4 max-sm:ml-auto">
         {t("retryNow")}
         {seconds ? ` (${seconds} s)` : ""}

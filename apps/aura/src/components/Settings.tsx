@@ -9,9 +9,11 @@ import { KEYS } from "../hooks/keys";
 import { setLanguage, setTheme } from "../hooks/settings";
 import { attempt, go, http, signOut } from "../hooks/wiring";
 import { set, showSettings, toast, useApp, type SettingsPart } from "../store/app";
+import { NO_USAGE } from "../store/conversation";
+import { addUsage } from "../store/fold";
 import { useTexts } from "../texts";
 import { LANGUAGES, NAMES } from "../texts/table";
-import { money, tokens } from "./format";
+import { spent, tokens, unpricedModels } from "./format";
 import { Close, Device } from "./icons";
 import { Memories } from "./Memories";
 import { Bone, Button, Fact, Failed, Group, IconButton, Kbd, Label, Segments } from "./parts";
@@ -238,7 +240,11 @@ function UsageTables() {
   const [by, setBy] = useState<(typeof GROUPINGS)[number]>("session");
   const { value, error, again } = useAnswer<UsageRow[]>("/v1/usage", { by });
   const rows = [...(value ?? [])].sort((a, b) => (by === "day" ? b.key.localeCompare(a.key) : b.cost - a.cost));
-  const whole = rows.reduce((cost, row) => cost + row.cost, 0);
+  const whole = {
+    cost: rows.reduce((cost, row) => cost + row.cost, 0),
+    usage: rows.map((row) => row.usage).reduce(addUsage, NO_USAGE),
+    isUnpriced: rows.some((row) => unpricedModels(row).length > 0),
+  };
   return (
     <>
       <Segments label={t("usage")} value={by} options={GROUPINGS.map((one) => [one, t(`by_${one}`)])} choose={setBy} />
@@ -267,8 +273,9 @@ function UsageTables() {
                   <Cell isWide>{tokens(row.usage.input_tokens + (row.usage.cache_read_tokens ?? 0))}</Cell>
                   <Cell isWide>{tokens(row.usage.output_tokens)}</Cell>
                   <Cell>
-                    {money(row.cost)}
-                    {row.unpriced_models?.length ? <span title={row.unpriced_models.join(", ")}> +?</span> : null}
+                    <span title={unpricedModels(row).join(", ") || undefined}>
+                      {spent(row.cost, row.usage, unpricedModels(row).length > 0)}
+                    </span>
                   </Cell>
                 </tr>
               ))}
@@ -277,7 +284,7 @@ function UsageTables() {
               <tr className="font-semibold">
                 <td className="py-2 pr-3">{t("whole")}</td>
                 <td className="max-sm:hidden" colSpan={3} />
-                <Cell>{money(whole)}</Cell>
+                <Cell>{spent(whole.cost, whole.usage, whole.isUnpriced)}</Cell>
               </tr>
             </tfoot>
           </table>

@@ -3,7 +3,7 @@ import { useStanding } from "../hooks/session";
 import { useApp, type OpenSession } from "../store/app";
 import { isBusy, runningCalls } from "../store/conversation";
 import { useTexts } from "../texts";
-import { clock, duration, money, tokens } from "./format";
+import { clock, duration, spent, tokens } from "./format";
 import { Fact, Group } from "./parts";
 
 export function State({ open }: { open: OpenSession }) {
@@ -32,7 +32,7 @@ export function State({ open }: { open: OpenSession }) {
           <Fact name={t("tokensIn")}>{tokens(usage.input_tokens)}</Fact>
           <Fact name={t("tokensOut")}>{tokens(usage.output_tokens)}</Fact>
           <Fact name={t("modelCalls")}>{shown.modelCalls}</Fact>
-          <Fact name={t("cost")}>{money(shown.cost)}</Fact>
+          <Fact name={t("cost")}>{spent(shown.cost, usage)}</Fact>
         </Group>
         <Group label={t("waitsFor")}>
           {shown.questions.map((one) => (

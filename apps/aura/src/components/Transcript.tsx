@@ -9,7 +9,7 @@ import type { Activity, Agent, AnswerItem, Conversation, Item, NoteItem, Part, T
 import { useTexts, type TextKey } from "../texts";
 import { CallCard } from "./CallCard";
 import { Far, ScrollBox } from "./Far";
-import { copied, duration, money, tokens } from "./format";
+import { copied, duration, spent, tokens } from "./format";
 import { Bot, Check, Chevron, Down, Fork, Thought, Warning } from "./icons";
 import { Markdown } from "./Markdown";
 import { CopyButton } from "./parts";
@@ -338,7 +338,7 @@ const Turn = memo(function Turn({ item, isTold, answer }: TurnProps) {
             })}
           </span>
           <span aria-hidden="true">·</span>
-          <span>{money(item.cost ?? 0)}</span>
+          <span>{spent(item.cost ?? 0, item.usage)}</span>
           <span aria-hidden="true">·</span>
           <span>{duration(item.duration_ms ?? 0)}</span>
           <CopyButton text={answer} />

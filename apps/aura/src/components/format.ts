@@ -1,4 +1,5 @@
 // Numbers, times and money as people read them.
+import type { Usage } from "../protocol";
 import type { Language } from "../store/app";
 
 export function tokens(count: number): string {
@@ -13,6 +14,21 @@ export function money(nano: number): string {
   if (dollars === 0) return "$0";
   if (dollars < 0.01) return `$${dollars.toFixed(4)}`;
   return `$${dollars.toFixed(2)}`;
+}
+
+/** The sign of a cost that is unknown, because the model has no known price. */
+const NO_PRICE = "$?";
+
+/** Returns what calls cost: `$?` if no price is known, `$0.02+?` if a part is unknown, `~` before an estimate. */
+export function spent(nano: number, usage: Usage, hasNoPrice = false): string {
+  const isUnpriced = hasNoPrice || (usage.unpriced_tokens ?? 0) > 0;
+  if (isUnpriced && nano === 0) return NO_PRICE;
+  return `${usage.estimated_tokens ? "~" : ""}${money(nano)}${isUnpriced ? "+?" : ""}`;
+}
+
+/** Returns the models without a known price. The demo, a script, costs nothing. */
+export function unpricedModels(row: { unpriced_models?: string[] }): string[] {
+  return (row.unpriced_models ?? []).filter((model) => model !== "scripted" && model !== "demo");
 }
 
 export function duration(ms: number): string {

@@ -123,7 +123,7 @@ export function Segments<T extends string>({
     buttons[options.indexOf(next)]?.focus();
   };
   return (
-    <div role="radiogroup" aria-label={label} onKeyDown={move} className="flex rounded-md bg-sunk p-0.5">
+    <div role="radiogroup" aria-label={label} onKeyDown={move} className="flex flex-wrap rounded-md bg-sunk p-0.5">
       {options.map(([one, name], at) => (
         <button
           key={one}

@@ -159,9 +159,9 @@ export function showSettings(settings: SettingsPart): void {
 
 let toasts = 0;
 
-/** Shows a line for a few seconds. */
+/** Shows a line for a few seconds; one that is shown already is shown once. */
 export function toast(text: string, isError = false): void {
   const id = ++toasts;
-  set((state) => ({ toasts: [...state.toasts.slice(-2), { id, text, isError }] }));
+  set((state) => ({ toasts: [...state.toasts.filter((one) => one.text !== text).slice(-2), { id, text, isError }] }));
   setTimeout(() => set((state) => ({ toasts: state.toasts.filter((one) => one.id !== id) })), 6000);
 }

@@ -155,7 +155,7 @@ export interface Question extends ApprovalRequested {
   agent: string | null;
 }
 
-const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0 };
+export const NO_USAGE: Usage = { input_tokens: 0, output_tokens: 0 };
 
 /** A session of which nothing is known yet. */
 export const EMPTY: Conversation = {

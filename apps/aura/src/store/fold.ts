@@ -533,13 +533,14 @@ function turn(draft: Draft, agent: Agent, frame: RuntimeFrame): void {
   if (frame.event !== "turn_response" || agent.id !== draft.state.root) return;
   const { run_id, duration_ms, usage, cost, model_calls } = frame.payload;
   const { state } = draft;
-  state.usage = sum(state.usage, usage);
+  state.usage = addUsage(state.usage, usage);
   state.cost += cost;
   state.modelCalls += model_calls;
   endOf(agent, run_id, frame.seq, { duration_ms, usage, cost });
 }
 
-function sum(a: Usage, b: Usage): Usage {
+/** Returns the tokens of both. */
+export function addUsage(a: Usage, b: Usage): Usage {
   const of = (name: keyof Usage) => (a[name] ?? 0) + (b[name] ?? 0);
   return {
     input_tokens: of("input_tokens"),
@@ -547,6 +548,9 @@ function sum(a: Usage, b: Usage): Usage {
     cache_read_tokens: of("cache_read_tokens"),
     cache_write_tokens: of("cache_write_tokens"),
     reasoning_tokens: of("reasoning_tokens"),
+    // They say that a cost is an estimate, or unknown.
+    estimated_tokens: of("estimated_tokens"),
+    unpriced_tokens: of("unpriced_tokens"),
   };
 }
 
