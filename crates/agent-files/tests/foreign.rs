@@ -105,6 +105,21 @@ fn tools_and_agents_are_only_those_that_the_file_leaves() {
 }
 
 #[test]
+fn a_list_of_tools_without_its_last_bracket_is_a_mistake_with_its_line() {
+    for key in ["tools", "disallowedTools"] {
+        let text = format!("---\nname: x\n{key}: [Read, Nope\n---\nHelp.\n");
+        let library = load(&[("w/.claude/agents/x.md", &text)]);
+        let mistakes = shown(library.check()).join("\n");
+        assert!(
+            mistakes.starts_with("w/.claude/agents/x.md:3:")
+                && mistakes.contains(&format!("`{key}` begins with `[`")),
+            "{mistakes}"
+        );
+        assert!(library.agents().is_empty());
+    }
+}
+
+#[test]
 fn our_own_files_win_and_the_persons_win_over_the_folders() {
     let (claude, ours) = ("---\nname: x\n---\nTheirs.\n", "name: x\nprompt: Ours.\n");
     let prompt = |files: &[(&str, &str)]| {

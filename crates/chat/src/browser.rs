@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use agentx_files::{ReplaceOptions, replace};
 
 use crate::error::ChatError;
+use crate::terminal::console::Console;
 
 /// The file through which an address with a secret goes to the browser.
 const PRIVATE_FILE: &str = "open-page.html";
@@ -18,8 +19,8 @@ pub fn has_browser() -> bool {
     cfg!(target_os = "macos") || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
 }
 
-/// Opens an address or a file. The person can do it by hand if that fails.
-pub fn open_in_browser(address: &OsStr) {
+/// Opens an address or a file. Returns whether the program for it was started; the person can do it by hand.
+pub fn open_in_browser(address: &OsStr) -> bool {
     let program = if cfg!(target_os = "macos") {
         "open"
     } else {
@@ -31,24 +32,40 @@ pub fn open_in_browser(address: &OsStr) {
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn();
-    if let Err(error) = started {
+    if let Err(error) = &started {
         tracing::debug!(%error, "the browser was not opened");
     }
+    started.is_ok()
 }
 
-/// Opens an address that holds a secret. Other users of the machine see the arguments of programs, so the
-/// browser gets a file in `directory` that only this user can read and that leads to the address.
+/// Opens an address that holds a secret, or says that no browser could be opened. Other users of the machine
+/// see the arguments of programs, so the browser gets a file in `directory` that only this user can read and
+/// that leads to the address.
 ///
 /// # Errors
 /// Returns an error if the file cannot be written.
-pub fn open_privately(address: &str, directory: &Path) -> Result<(), ChatError> {
+pub fn open_privately(address: &str, directory: &Path, console: &mut Console) -> Result<(), ChatError> {
+    if !has_browser() {
+        console.say(&not_opened("DISPLAY and WAYLAND_DISPLAY are not set", address));
+        return Ok(());
+    }
     let path = directory.join(PRIVATE_FILE);
     write_privately(address, &path).map_err(|error| ChatError::File {
         path: path.display().to_string(),
         what: error.to_string(),
     })?;
-    open_in_browser(path.as_os_str());
+    if !open_in_browser(path.as_os_str()) {
+        console.say(&not_opened(
+            "the program that opens addresses did not start",
+            address,
+        ));
+    }
     Ok(())
+}
+
+/// Says that the person has to open an address.
+fn not_opened(why: &str, address: &str) -> String {
+    format!("no browser could be opened ({why}); open this address in one: {address}\n")
 }
 
 /// Writes a page that leads to an address. It is a new file, whoever could read an old one.
@@ -83,6 +100,18 @@ mod tests {
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
         let page = std::fs::read_to_string(&path).unwrap();
         assert!(page.contains("#code=made-up"), "{page}");
+    }
+
+    #[test]
+    fn a_machine_without_a_display_gets_the_address() {
+        assert_eq!(
+            not_opened(
+                "DISPLAY and WAYLAND_DISPLAY are not set",
+                "http://127.0.0.1:1/#code=made-up"
+            ),
+            "no browser could be opened (DISPLAY and WAYLAND_DISPLAY are not set); open this address in one: \
+             http://127.0.0.1:1/#code=made-up\n"
+        );
     }
 
     #[test]

@@ -106,6 +106,7 @@ pub use security::judge_answer::verdict_in;
 pub use security::model_judge::ModelJudge;
 pub use session::duplicate_message::time_note;
 pub use session::local_session::LocalSession;
+pub use session::message_size::larger_than_window;
 pub use session::offline_writer::{FactRecorder, OfflineWriter};
 pub use session::opening::{SessionIds, open_session};
 pub use session::picture_support::{cannot_see, do_not_fit, takes_no_pictures};

@@ -62,6 +62,7 @@ pub(crate) fn lossy(bytes: &[u8]) -> (std::borrow::Cow<'_, str>, bool) {
 /// Returns a number of bytes as people write it.
 pub(crate) fn size(bytes: u64) -> String {
     match bytes {
+        1 => "1 byte".to_owned(),
         0..10_000 => format!("{bytes} bytes"),
         10_000..10_240_000 => format!("{} KiB", bytes >> 10),
         _ => format!("{} MiB", bytes >> 20),
@@ -139,6 +140,12 @@ impl Decoder {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn one_byte_is_not_said_to_be_several() {
+        let sizes = [0, 1, 2, 10_240].map(size);
+        assert_eq!(sizes, ["0 bytes", "1 byte", "2 bytes", "10 KiB"]);
+    }
 
     proptest! {
         #[test]

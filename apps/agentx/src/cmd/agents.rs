@@ -16,6 +16,7 @@ use crate::compose::CommandTarget;
 use crate::console::Console;
 use crate::error::ChatError;
 use crate::exit::Exit;
+use crate::models::foreign_models::replaced_models;
 use crate::parameter_names::names_refused;
 use crate::render::clean::{lines_shown, visible};
 use crate::render::table::table;
@@ -143,6 +144,7 @@ pub(crate) async fn check(
         }
     }
     notes(place, library, console).await;
+    console.say(&replaced_models(library, settings));
     let files: BTreeSet<&Path> = mistakes.iter().map(|mistake| mistake.file.as_path()).collect();
     let wrong = match mistakes.len() {
         0 => "no mistakes".to_owned(),

@@ -1,7 +1,7 @@
 //! `agentx approvals`: lists rules, tests a call against them, and tries a new rule on past calls.
 
 use agentx::config::{
-    Loaded, SettingOrigin, WrittenRule, add_rule, nearest, parse_effect, parse_rule, rule_path, show_rule,
+    Loaded, WrittenRule, add_rule, nearest, parse_effect, parse_rule, rule_path, show_rule,
 };
 use agentx::history::try_rule;
 use agentx::runtime::{Delivery, SessionFold, View, names_a_tool};
@@ -16,8 +16,8 @@ use crate::error::ChatError;
 use crate::exit::Exit;
 use crate::render::clean::visible;
 use crate::rules::{
-    TestedCall, no_rule, overrule, print_sandbox_trial, print_score, remove_from_file, render,
-    sessions_to_read, trial_table,
+    TestedCall, no_rule, origin_in_words, overrule, print_sandbox_trial, print_score, remove_from_file,
+    render, sessions_to_read, trial_table,
 };
 use crate::session_opening::{self, CommandLineOverrides};
 use crate::start::SettingsRead::All;
@@ -101,12 +101,8 @@ async fn config_of(
 }
 
 fn from(loaded: &Loaded, rule: &Rule) -> String {
-    match configured_rule(loaded, rule).map(|(_, written)| &written.origin) {
-        Some(SettingOrigin::User(place)) => format!("your file, {place}"),
-        Some(SettingOrigin::Workspace(place)) => format!("the workspace's file, {place}"),
-        Some(other) => other.to_string(),
-        None => "the session".to_owned(),
-    }
+    let configured = configured_rule(loaded, rule).map(|(_, written)| origin_in_words(&written.origin));
+    configured.unwrap_or_else(|| "the session".to_owned())
 }
 
 /// Finds the rule of the configuration that equals this rule of an agent, with its index. A rule for a folder

@@ -172,7 +172,7 @@ fn greet(
     };
     console.say(&started.greeting());
     match page.filter(|_| args.open) {
-        Some(page) => open_privately(&page, &settings.data_dir),
+        Some(page) => open_privately(&page, &settings.data_dir, console),
         None => Ok(()),
     }
 }

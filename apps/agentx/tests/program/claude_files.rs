@@ -36,6 +36,17 @@ fn an_agent_of_the_folder_is_used_once_it_was_trusted_and_until_it_changes() {
     assert_eq!(checked.code, Some(0), "{checked}");
     assert!(checked.stderr.contains("reviewer.md:4:"), "{checked}");
     assert!(checked.stderr.contains("`NotebookEdit`"), "{checked}");
+    assert!(!checked.stderr.contains("so the agent uses"), "{checked}");
+    sandbox.write(
+        "ws/.claude/agents/other.md",
+        "---\nname: other\ndescription: Made up\nmodel: no-such-model\n---\nYou help.\n",
+    );
+    let checked = sandbox.run(&["agents", "check"]);
+    assert_eq!(checked.code, Some(0), "{checked}");
+    let replaced = "other.md: the model `no-such-model` is not known here, so the agent uses that of";
+    let told: Vec<&str> = checked.stderr.split_whitespace().collect();
+    assert!(told.join(" ").contains(replaced), "{checked}");
+    fs::remove_file(sandbox.path("ws/.claude/agents/other.md")).unwrap();
     sandbox.write(
         "ws/.claude/agents/reviewer.md",
         REVIEWER.replace("Read,", "Read, Write,"),
@@ -93,8 +104,9 @@ fn rules_of_the_folder_that_deny_count_without_trust_and_those_that_allow_never(
     }
     let ran = sandbox.run(&["run", "hello"]);
     assert!(
-        ran.stderr
-            .contains(".claude/settings.json (permissions.allow); `agentx doctor` says"),
+        ran.stderr.contains(
+            "note: of .claude/settings.json, AgentX does not read: permissions.allow; `agentx doctor` says"
+        ),
         "{ran}"
     );
     let doctor = sandbox.run(&["--json", "doctor", "--offline"]);
@@ -104,6 +116,9 @@ fn rules_of_the_folder_that_deny_count_without_trust_and_those_that_allow_never(
             .contains("agentx approvals add allow bash 'make *' --here"),
         "{doctor}"
     );
+    // The chat names the file, too.
+    let listed = sandbox.run_with_input(&["chat"], "/approvals\n");
+    assert!(listed.stdout.contains("settings.json:1"), "{listed}");
     let removed = sandbox.run(&["approvals", "remove", "1"]);
     assert_ne!(removed.code, Some(0), "{removed}");
     assert!(removed.stderr.contains("a file of another program"), "{removed}");

@@ -408,6 +408,26 @@ fn a_server_is_added_tried_and_removed_and_the_file_stays_the_persons() {
 }
 
 #[test]
+fn a_variable_that_is_not_set_is_named_by_try_show_and_doctor() {
+    let sandbox = sandbox("plain");
+    configure(&sandbox, "plain", "    env: {GIVEN: \"${NOT_SET_HERE}\"}\n");
+    for args in [
+        &["mcp", "try", "made-up"][..],
+        &["mcp", "show", "made-up"],
+        &["doctor", "--offline"],
+    ] {
+        let told = sandbox.run(args).to_string();
+        let words: Vec<&str> = told.split_whitespace().collect();
+        assert!(
+            words
+                .join(" ")
+                .contains("it does not get GIVEN: the variable NOT_SET_HERE is not set"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn a_folders_servers_count_as_a_person_saw_them() {
     let sandbox = Sandbox::new().of_a_stranger();
     sandbox.write("home/server.sh", SERVER).config("model: demo\n");

@@ -393,6 +393,18 @@ fn accepted_edits_are_made_and_commands_are_still_asked_about() {
 }
 
 #[test]
+fn approve_mode_says_that_plan_mode_is_on_and_lists_the_modes() {
+    let told = Sandbox::new().run_with_input(&[], "/approve-mode\n/plan\n/approve-mode\n");
+    says(
+        &told,
+        &[
+            "calls that no rule covers; /approve-mode takes ask, accept-edits, plan, auto or deny",
+            "plan mode is on: changes and commands are refused until you accept a plan or type /plan off",
+        ],
+    );
+}
+
+#[test]
 fn plan_mode_refuses_a_call_that_waits_for_an_answer() {
     for begins in ["\u{1b}[Z\u{1b}[Z", "/plan\r"] {
         let sandbox = Sandbox::new();

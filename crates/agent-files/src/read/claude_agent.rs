@@ -36,8 +36,14 @@ pub(crate) fn translate(source: &FileSource) -> Result<TranslatedAgent<'_>, Yaml
     for (key, node) in front {
         match key.name.as_str() {
             "name" | "description" => agent.set(&key.name, node),
-            "tools" => give_tools(&mut agent, &node),
-            "disallowedTools" => disallowed = words(&node),
+            "tools" => {
+                check_list(&key.name, &node)?;
+                give_tools(&mut agent, &node);
+            }
+            "disallowedTools" => {
+                check_list(&key.name, &node)?;
+                disallowed = words(&node);
+            }
             "model" => agent.choices.model = named_model(&node),
             "maxTurns" => agent.set_rounds(node),
             // The color of a row there.
@@ -56,6 +62,21 @@ fn named_model(node: &YamlNode) -> Option<String> {
     match &node.value {
         Yaml::Text(model) if model != "inherit" && !model.is_empty() => Some(model.clone()),
         _ => None,
+    }
+}
+
+/// Checks that a list in brackets is one. The front matter takes a value that is not YAML as text, so one
+/// without its last bracket would name tools that there are not.
+///
+/// # Errors
+/// Returns the mistake, with its place.
+fn check_list(key: &str, node: &YamlNode) -> Result<(), YamlError> {
+    match &node.value {
+        Yaml::Text(text) if text.starts_with('[') => Err(YamlError {
+            at: node.at,
+            what: format!("`{key}` begins with `[` and is not a list that ends with `]`: write [Read, Grep]"),
+        }),
+        _ => Ok(()),
     }
 }
 

@@ -233,6 +233,13 @@ pub(super) fn mcp_servers(settings: &Settings) -> DoctorCheck {
             _ => String::new(),
         };
         told.push(format!("{server} {}{why}", state.word()));
+        let left_out = environment.server().values_left_out();
+        if !left_out.is_empty() {
+            told.push(visible(&format!("{server}: {}", left_out.join("; "))));
+            to_do.push(format!(
+                "set the variables of {server}, or take them out of its settings"
+            ));
+        }
         if matches!(state, McpServerState::Failed(_) | McpServerState::Configured) {
             to_do.push(format!(
                 "`agentx mcp try {server}` starts it once and says what is wrong"

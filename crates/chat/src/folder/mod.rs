@@ -57,13 +57,13 @@ pub fn note_of_claude(loaded: &Loaded) -> String {
     };
     let whats: Vec<String> = files
         .iter()
-        .map(|file| format!("{} ({})", below(file), file.what))
+        .map(|file| format!("of {}, AgentX does not read: {}", below(file), file.what))
         .collect();
-    let what = visible(&whats.join(", "));
+    let what = visible(&whats.join("; "));
     if !is_news_about(&loaded.settings.data_dir, &root.to_string_lossy(), &what) {
         return String::new();
     }
-    format!("note: AgentX does not read {what}; `agentx doctor` says what to do instead\n")
+    format!("note: {what}; `agentx doctor` says what to do instead\n")
 }
 
 /// Returns a note about all settings of an untrusted folder that take effect, so that the person does not

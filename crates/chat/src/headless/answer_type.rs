@@ -9,6 +9,7 @@
 //! | `(T)` | T |
 //! | `{name: T, note?: U}` | an object with these fields and no others; those with `?` may be missing |
 
+use agentx::config::nearest;
 use serde_json::{Map, Value, json};
 
 /// The types of JSON Schema.
@@ -99,7 +100,15 @@ impl<'a> TypeParser<'a> {
             return Ok(json!({"type": name}));
         }
         self.at = before;
-        Err(self.wanted(&format!("one of the types {}", NAMES.join(", "))))
+        self.next_char();
+        let types = format!("one of the types {}", NAMES.join(", "));
+        if name.is_empty() {
+            return Err(self.wanted(&types));
+        }
+        let wrong = self.wanted_for(&format!("`{name}`"), &types);
+        let near = nearest(&name, NAMES, 1);
+        let meant = near.first().map(|near| format!("; did you mean `{near}`?"));
+        Err(wrong + &meant.unwrap_or_default())
     }
 
     /// Reads the fields of an object after its `{`.
@@ -191,6 +200,11 @@ impl<'a> TypeParser<'a> {
             Some(letter) => format!("`{}`", letter.escape_debug()),
             None => "the end".to_owned(),
         };
+        self.wanted_for(&found, what)
+    }
+
+    /// The error at the place that was reached, which has `found`.
+    fn wanted_for(&self, found: &str, what: &str) -> String {
         let column = self.text[..self.at].chars().count() + 1;
         format!("not a type: column {column} has {found}, where {what} is expected")
     }
@@ -287,7 +301,12 @@ mod tests {
             ),
             (
                 "{name: str}",
-                "column 8 has `s`, where one of the types string, number",
+                "column 8 has `str`, where one of the types string, number",
+            ),
+            (
+                "{name: string, age?: strin}",
+                "column 22 has `strin`, where one of the types string, number, integer, boolean, null, \
+                 object, array is expected; did you mean `string`?",
             ),
             ("{name string}", "column 7 has `s`, where `:` is expected"),
             (

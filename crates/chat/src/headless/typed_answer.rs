@@ -14,6 +14,7 @@ use super::answer_type::schema_of_type;
 use crate::attach::file_for_model;
 use crate::error::ChatError;
 use crate::named_file::open_named;
+use crate::render::clean::visible;
 use crate::run_result::RunResult;
 use crate::terminal::console::Console;
 
@@ -50,8 +51,13 @@ pub fn read_schema(
     workspace: &Path,
     is_guarded: impl Fn(&Path) -> bool,
 ) -> Result<AnswerSchema, ChatError> {
+    let shown = visible(&file_or_type.to_string_lossy());
     let wrong = |what: String| {
-        let message = format!("--schema {}: {what}", file_or_type.display());
+        // An error about a file names the file itself.
+        let message = match what.strip_prefix(&shown) {
+            Some(rest) if rest.starts_with([':', ' ']) && !shown.is_empty() => format!("--schema {what}"),
+            _ => format!("--schema {}: {what}", file_or_type.display()),
+        };
         ChatError::usage(
             &message,
             "give a file with one JSON Schema, or a type, for example string[] or \"{name: string, age: integer}\"",
@@ -165,6 +171,8 @@ mod tests {
             let said = read_schema(Path::new(text), &place, is_guarded).unwrap_err();
             assert!(said.to_string().contains(words), "{said}");
         }
+        let missing = read_schema(Path::new("integr"), &place, is_guarded).unwrap_err();
+        assert_eq!(missing.to_string().matches("integr").count(), 1, "{missing}");
         let device = read_schema(Path::new("/dev/zero"), &place, is_guarded).unwrap_err();
         assert!(device.to_string().contains("is not a regular file"), "{device}");
     }

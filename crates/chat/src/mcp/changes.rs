@@ -245,7 +245,9 @@ pub async fn try_once(
     };
     if let Err(failure) = connected.and_then(accepted) {
         let message = format!("MCP server {}: {failure}", environment.server().name);
-        return say_failure(&message, None, json, console);
+        let left_out = environment.server().values_left_out().join("; ");
+        let hint = Some(&*left_out).filter(|left_out| !left_out.is_empty());
+        return say_failure(&message, hint, json, console);
     }
     show(environment, json, console)
 }

@@ -172,6 +172,9 @@ pub fn show(environment: &McpEnvironment, json: bool, console: &mut Console) -> 
             server.variables().join(", ")
         ))?;
     }
+    for left_out in server.values_left_out() {
+        console.out(&format!("{}\n", visible(&left_out)))?;
+    }
     for detail in &server.details {
         console.out(&format!("{}\n", visible(detail)))?;
     }

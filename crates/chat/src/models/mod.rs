@@ -1,6 +1,7 @@
 //! Lists the available models, and what the others lack, as a table.
 
 pub mod default_model;
+pub mod foreign_models;
 pub mod model_facts;
 pub mod other_server;
 pub mod provider_keys;

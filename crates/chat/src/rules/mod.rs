@@ -88,6 +88,15 @@ fn name_at_server(asked: &ApprovalRequested, config: &AgentConfig) -> Option<Str
     spec.reach.as_ref()?.mcp.clone()
 }
 
+/// Describes the origin of a rule of the configuration: the file and the line.
+pub fn origin_in_words(origin: &SettingOrigin) -> String {
+    match origin {
+        SettingOrigin::User(place) => format!("your file, {place}"),
+        SettingOrigin::Workspace(place) => format!("the workspace's file, {place}"),
+        other => other.to_string(),
+    }
+}
+
 /// Removes a rule of the configuration from its file.
 pub fn remove_from_file(rule: &Rule, origin: &SettingOrigin) -> Result<String, ChatError> {
     let (place, root, again) = match origin {

@@ -12,6 +12,7 @@ use crate::layers::MergedSettings;
 use crate::layers::getter::{SettingsGetter, mistake, resolved};
 use crate::layers::keys::SettingPath;
 use crate::layers::value::Value;
+use crate::layers::written_rule::WrittenRule;
 use crate::mcp;
 use crate::mistake::ConfigMistake;
 use crate::models;
@@ -69,7 +70,8 @@ pub(crate) fn settings(
         tool_search: tool_search(&get),
         ask_user: get.ask_user(),
         approval: get.approval(),
-        rules: get.rules(trust_dir),
+        rules: get.rules(trust_dir).map(|rule| rule.value.clone()).collect(),
+        rule_origins: get.rules(trust_dir).map(|rule| rule.origin.clone()).collect(),
         tools: get.tools(),
         rewind: rewind::settings(&get),
         sandbox: sandbox::settings(&get, mistakes),
@@ -277,14 +279,10 @@ impl SettingsGetter<'_> {
         }
     }
 
-    fn rules(&self, trust_dir: &Path) -> Vec<agentx_types::Rule> {
-        match self.merged.get(&SettingPath::dotted("rules")) {
-            Some(Value::Rules(rules)) => {
-                let hold = rules.iter().filter(|rule| !rule.is_of_another_folder(trust_dir));
-                hold.map(|rule| rule.value.clone()).collect()
-            }
-            _ => Vec::new(),
-        }
+    /// The rules that apply in this folder, each with its origin.
+    fn rules(&self, trust_dir: &Path) -> impl Iterator<Item = &WrittenRule> {
+        let rules = self.merged.rules().iter();
+        rules.filter(move |rule| !rule.is_of_another_folder(trust_dir))
     }
 }
 

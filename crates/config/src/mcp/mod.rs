@@ -179,6 +179,23 @@ impl McpServerSettings {
         }
     }
 
+    /// Describes each variable or header that it does not get, because an environment variable is not set.
+    pub fn values_left_out(&self) -> Vec<String> {
+        let left_out = self.values().iter().filter(|value| value.value.is_none());
+        let describe = |value: &McpValue| match value.from.as_slice() {
+            [variable] => format!(
+                "it does not get {}: the variable {variable} is not set",
+                value.name
+            ),
+            several => format!(
+                "it does not get {}: not all of the variables {} are set",
+                value.name,
+                several.join(", ")
+            ),
+        };
+        left_out.map(describe).collect()
+    }
+
     /// Returns the environment variables whose values it gets, in order.
     pub fn variables(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self

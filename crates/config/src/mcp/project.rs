@@ -199,7 +199,12 @@ impl ProjectContext<'_> {
                 .as_object()
                 .and_then(|fields| ServerEffect::of(name, fields));
             match (self.server(name, value), effect) {
-                (Ok(server), effect) => {
+                (Ok(server), mut effect) => {
+                    let left_out = server.values_left_out().into_iter();
+                    let sentences = left_out.map(|what| format!("MCP server `{name}`: {what}"));
+                    if let Some(effect) = &mut effect {
+                        effect.also.extend(sentences);
+                    }
                     found.effects.extend(effect);
                     read.push(server);
                 }
@@ -427,8 +432,13 @@ mod tests {
                 .iter()
                 .all(|server| server.of_folder && !server.trust_annotations && !server.sampling)
         );
+        let said = said(found);
         assert_eq!(
-            said(found)[2],
+            said[1],
+            "MCP server `files`: it does not get B: the variable UNSET is not set"
+        );
+        assert_eq!(
+            said[3],
             "MCP server `docs`: its tools send to this address: https://example.org/mcp; it sets Authorization: 'Bearer ${TOKEN}', with the values of TOKEN"
         );
     }

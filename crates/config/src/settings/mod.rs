@@ -37,7 +37,7 @@ use crate::folders::named_file::NamedFile;
 use crate::git::GitPrograms;
 use crate::mcp::McpServerSettings;
 use crate::models::provider_settings::ProviderSettings;
-use crate::origin::Sourced;
+use crate::origin::{SettingOrigin, Sourced};
 use crate::settings::chat::ChatSettings;
 use crate::settings::context::ContextSettings;
 use crate::settings::day_limit::DayLimit;
@@ -85,6 +85,8 @@ pub struct Settings {
     pub approval: ApprovalMode,
     /// Approval rules of all layers.
     pub rules: Vec<Rule>,
+    /// The origin of each rule, in the same order.
+    pub rule_origins: Vec<SettingOrigin>,
     /// The offered tools, and their limits.
     pub tools: ToolSettings,
     /// The changes of commands that a rewind restores.

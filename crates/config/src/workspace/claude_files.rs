@@ -140,10 +140,13 @@ impl ClaudeSettings {
                 .take(MOST_NAMED);
             whats.extend(lost.map(|(text, why)| format!("permissions.{} {text:?} ({why})", word(effect))));
         }
-        let others = ["hooks", "env", "model"].into_iter();
-        let others: Vec<String> = others
-            .filter(|key| is_filled(&self.settings[*key]))
-            .map(str::to_owned)
+        let mode = &self.settings["permissions"]["defaultMode"];
+        let others = ["hooks", "env", "model"].map(|key| (key, &self.settings[key]));
+        let others: Vec<String> = [("permissions.defaultMode", mode)]
+            .into_iter()
+            .chain(others)
+            .filter(|(_, value)| is_filled(value))
+            .map(|(key, _)| key.to_owned())
             .collect();
         if !others.is_empty() {
             instead.push(INSTEAD.to_owned());
@@ -216,7 +219,8 @@ mod tests {
     "allow": ["Bash(npm run test:*)", "Read(src/x.rs)", "Odd"],
     "deny": ["Bash(rm:*)",
       "Read(./.env)", "Read(a?)"],
-    "ask": ["WebFetch(domain:example.org)"]
+    "ask": ["WebFetch(domain:example.org)"],
+    "defaultMode": "acceptEdits"
   },
   "hooks": {"Stop": []}
 }"#;
@@ -273,7 +277,8 @@ mod tests {
         assert!(found[0].path.ends_with(".claude/settings.json"));
         assert_eq!(
             found[0].what,
-            "permissions.allow, permissions.deny \"Read(a?)\" (its path has more than names, `*` and `**`), hooks"
+            "permissions.allow, permissions.deny \"Read(a?)\" (its path has more than names, `*` and `**`), \
+             permissions.defaultMode, hooks"
         );
         assert_eq!(
             found[0].instead,

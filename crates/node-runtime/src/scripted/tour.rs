@@ -54,7 +54,8 @@ const ENGLISH: [&str; 5] = [
      asks: `y` allows it once, `s` for this session, `n` refuses it.",
     "Step 2: I read the file. Reading inside the folder needs no approval.",
     "Step 3: the second line is misspelt, and I correct it. The question shows the difference.",
-    "Step 4: I test the result with a command. Running programs needs your approval, too.",
+    "Step 4: I test the result with a command. Running programs needs your approval, too, \
+     except for commands that only read, such as this one, in a folder that you trust.",
     "Step 5 is yours. Type `/rewind 1`: it shows the difference to the files as they were before the tour, asks, and undoes \
      both changes. `/rewind undo` takes that back. Afterwards try Ctrl-C while I `tell a long story`, and Ctrl-D and \
      `agentx -c` to leave and continue.",
@@ -64,7 +65,7 @@ const CHINESE: [&str; 5] = [
     "导览共五步。第一步：我写一个小文件。修改文件需要你的批准，所以 AgentX 会先显示修改再询问：`y` 允许一次，`s` 在本会话中允许，`n` 拒绝。",
     "第二步：我读取这个文件。读取文件夹里的文件不需要批准。",
     "第三步：第二行拼错了，我来改正。询问时会显示差异。",
-    "第四步：我用一条命令检验结果。运行程序也需要你的批准。",
+    "第四步：我用一条命令检验结果。运行程序也需要你的批准；在你信任的文件夹中，像这样只读取的命令除外。",
     "第五步由你来：输入 `/rewind 1`，它会显示与导览之前的差异，询问之后撤销两次修改；`/rewind undo` 可以恢复。然后在我“讲一个长故事”时试试 Ctrl-C，再用 Ctrl-D 离开、`agentx -c` 继续。",
 ];
 

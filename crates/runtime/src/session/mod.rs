@@ -4,6 +4,7 @@
 mod cut_off_output;
 pub(crate) mod duplicate_message;
 pub(crate) mod local_session;
+pub(crate) mod message_size;
 pub(crate) mod offline_writer;
 pub(crate) mod opening;
 pub(crate) mod picture_support;

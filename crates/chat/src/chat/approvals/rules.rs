@@ -15,7 +15,7 @@ use crate::error::ChatError;
 use crate::pending_change;
 use crate::render::approval_reply::ApprovalReply;
 use crate::render::clean::visible;
-use crate::rules::{self, no_rule, remove_from_file};
+use crate::rules::{self, no_rule, origin_in_words, remove_from_file};
 
 impl Chat<'_> {
     /// Returns the current content of the file that a call is about to change.
@@ -289,10 +289,19 @@ impl Chat<'_> {
     }
 
     fn origin(&self, rule: &Rule) -> String {
-        match self.in_file(rule) {
-            Some(written) => format!("your file, {}", written.origin),
-            None if self.settings.rules.contains(rule) => "the configuration".to_owned(),
-            None => "the session".to_owned(),
+        let settings = &self.settings;
+        match (
+            self.in_file(rule),
+            settings.rules.iter().position(|other| other == rule),
+        ) {
+            (Some(written), _) => origin_in_words(&written.origin),
+            // The files of a server are not those of this machine.
+            (None, Some(_)) if self.place.remote().is_some() => "the configuration".to_owned(),
+            (None, Some(index)) => settings
+                .rule_origins
+                .get(index)
+                .map_or_else(|| "the configuration".to_owned(), origin_in_words),
+            (None, None) => "the session".to_owned(),
         }
     }
 

@@ -7,6 +7,12 @@ use crate::chat::{Chat, ConversationSite};
 use crate::error::ChatError;
 use crate::render::approval_mode_word::{mode_sentence, mode_word};
 
+/// The answer of `/approve-mode` in plan mode, before the sentence about the mode that follows it.
+const PLANNING: &str =
+    "plan mode is on: changes and commands are refused until you accept a plan or type /plan off; after it";
+/// The modes that a person can name.
+const CHOICES: &str = "/approve-mode takes ask, accept-edits, plan, auto or deny";
+
 impl Chat<'_> {
     /// Runs `/approve-mode`.
     pub(super) async fn approve_mode(&mut self, mode: Option<ApprovalMode>) -> Result<String, ChatError> {
@@ -16,7 +22,12 @@ impl Chat<'_> {
                 (ConversationSite::New(agent), None) => agent.config.approval,
                 (ConversationSite::Open { .. }, None) => self.settings.approval,
             };
-            return Ok(self.mode_here(mode).to_owned());
+            let says = if self.status.activity.is_planning() && !self.is_read_only() {
+                format!("{PLANNING}, {}", self.mode_here(mode))
+            } else {
+                self.mode_here(mode).to_owned()
+            };
+            return Ok(format!("{says}; {CHOICES}"));
         };
         self.set_approval_mode(mode).await?;
         self.approvals.auto_after_plan = mode == ApprovalMode::Auto;

@@ -50,9 +50,10 @@ impl Chat<'_> {
         let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
         let how = self.offer_server(&settings, name).await?;
         Ok(format!(
-            "{} of {} are known now: {}; {how}",
+            "{} of {} {} known now: {}; {how}",
             counted(specs.len(), "tool"),
             visible(name),
+            if specs.len() == 1 { "is" } else { "are" },
             names.join(", ")
         ))
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use agentx::runtime::{cannot_see, do_not_fit};
+use agentx::runtime::{cannot_see, do_not_fit, larger_than_window};
 use agentx::types::{AgentConfig, ContentPart};
 
 use crate::attach::crowded_out::{CROWDED_OUT, crowds_out};
@@ -11,13 +11,16 @@ use crate::chat::{Chat, ConversationSite};
 
 /// The hint for a message that is not sent, because it names a missing file.
 const HINT: &str = "nothing was sent; correct the name, or enter the line again to send it without the file";
+/// The hint for a message that is not sent, because it is larger than the window of the model.
+const SMALLER: &str = "nothing was sent; write the name without @, and the agent reads what it needs, or \
+                       enter the line again to send it";
 
 /// A message that was not sent because of its files.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RefusedMessage {
     text: String,
-    /// The notes about its missing files. If the same message misses the same files again, it is sent.
-    missing: Vec<String>,
+    /// The notes about its missing files and its size. With the same ones, the same message is sent.
+    notes: Vec<String>,
 }
 
 impl Chat<'_> {
@@ -25,19 +28,20 @@ impl Chat<'_> {
     ///
     /// # Errors
     /// Returns an error if a file is missing or cannot go along, or the model takes no pictures, in words for
-    /// the person. A message of which files are missing is not refused a second time.
+    /// the person. A message of which files are missing, or that is larger than the model's window, is not
+    /// refused a second time.
     pub(in crate::chat) async fn attached(&mut self, text: &str) -> Result<Vec<ContentPart>, String> {
         let refused_before = self.composer.refused.take();
         let mut refused = RefusedMessage {
             text: text.to_owned(),
-            missing: Vec::new(),
+            notes: Vec::new(),
         };
         let prepared = self.prepared(text, refused_before, &mut refused).await;
         self.composer.refused = prepared.is_err().then_some(refused);
         prepared
     }
 
-    /// Prepares a message, and keeps in `refused` which files it misses.
+    /// Prepares a message, and keeps in `refused` which files it misses, and whether it is too large.
     async fn prepared(
         &mut self,
         text: &str,
@@ -57,9 +61,12 @@ impl Chat<'_> {
             missing,
             ..
         } = attached_as_typed(text, &typed, &self.settings.workspace, is_guarded)?;
-        refused.missing = missing;
-        if !refused.missing.is_empty() && refused_before.as_ref() != Some(&*refused) {
-            return Err(format!("{}\nhint: {HINT}", refused.missing.join("\n")));
+        let too_large = self.larger_than_window(&content).await;
+        let hint = if too_large.is_some() { SMALLER } else { HINT };
+        refused.notes = missing;
+        refused.notes.extend(too_large);
+        if !refused.notes.is_empty() && refused_before.as_ref() != Some(&*refused) {
+            return Err(format!("{}\nhint: {hint}", refused.notes.join("\n")));
         }
         for note in notes {
             let note = self.display.style().dim(&format!("note: {note}"));
@@ -85,6 +92,16 @@ impl Chat<'_> {
             self.display.transcript.print_notice(&note);
         }
         Ok(content)
+    }
+
+    /// Returns a warning if a message with files is larger than the window of the model.
+    async fn larger_than_window(&mut self, content: &[ContentPart]) -> Option<String> {
+        // Most messages have no files; the configuration is read only for one that has.
+        if content.len() < 2 {
+            return None;
+        }
+        let config = self.agent_config().await.ok()?;
+        larger_than_window(&config, content)
     }
 
     /// Returns whether the pictures of a message leave no room in a request for all that the last one had.
