@@ -59,6 +59,7 @@ impl LiveSettings {
         let (settings, runtime) = &*now;
         let renewed = Settings {
             rules: new.rules.clone(),
+            rule_origins: new.rule_origins.clone(),
             approval: new.approval,
             limits: new.limits,
             quotas: Quotas {
