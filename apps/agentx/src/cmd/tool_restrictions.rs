@@ -1,10 +1,10 @@
 //! Refuses commands if a tool of an agent runs this program: only a person changes settings, trust and rules,
-//! or starts an agent. The approval of a command line does not suffice, because a script, a link or another
+//! opens sessions, or starts an agent. The approval of a command line does not suffice, because a script, a link or another
 //! program may hide what it runs.
 
 use agentx::tools::is_in_a_call;
 
-use crate::args::{ApprovalsCommand, Command, ConfigCommand, IdentityCommand, McpCommand};
+use crate::args::{ApprovalsCommand, Command, ConfigCommand, IdentityCommand, McpCommand, SessionsCommand};
 use crate::error::ChatError;
 
 /// Refuses a command if a tool's command started this process.
@@ -24,6 +24,7 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
     const RULES: &str = "changes approval rules";
     const IDENTITY: &str = "changes or shows who is trusted";
     const AGENT: &str = "starts an agent";
+    const SESSIONS: &str = "shows, changes or shares sessions";
     match command {
         None | Some(Command::Chat(_) | Command::Run(_) | Command::Resume(_) | Command::Serve(_)) => {
             Some(AGENT)
@@ -57,6 +58,15 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
             (!shows).then_some(IDENTITY)
         }
         Some(Command::Usage(args)) => args.raise_day.map(|_| "raises the limit of a day"),
+        Some(Command::Sessions { command }) => match command {
+            None | Some(SessionsCommand::List { .. } | SessionsCommand::Stats(_)) => None,
+            Some(SessionsCommand::Verify(_) | SessionsCommand::Anchor(_)) => None,
+            Some(_) => Some(SESSIONS),
+        },
+        Some(Command::Show(_) | Command::Context(_) | Command::Watch(_) | Command::Mirror(_)) => {
+            Some(SESSIONS)
+        }
+        Some(Command::Fork(_) | Command::Rewind(_)) => Some(SESSIONS),
         Some(_) => None,
     }
 }

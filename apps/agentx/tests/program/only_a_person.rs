@@ -60,6 +60,10 @@ fn a_command_of_a_tool_changes_no_settings_and_starts_no_agent() {
         "./x approvals add allow bash",
         "./x identity new",
         "./x usage --raise-day 5",
+        "./x sessions delete ses_1 --yes",
+        "./x sessions share ses_1 somebody --as drive",
+        "./x sessions export ses_1",
+        "./x show ses_1",
         "./x run --yes hi",
         "./x chat hi",
     ] {
