@@ -7,7 +7,9 @@
 
 use agentx_types::shortened;
 
-use super::auto_run_files::{hides_a_dot, is_around_ci, is_guarded_as, is_instructions_as, may_be_guarded};
+use super::auto_run_files::{
+    hides_a_dot, is_around_ci, is_guarded_as, is_guarded_word_as, is_instructions_as, may_be_guarded,
+};
 use crate::commands::command_analysis::{ANYTHING, CommandAnalysis, STAR, basename};
 use crate::pattern::{is_within, normalize};
 
@@ -68,7 +70,9 @@ pub(crate) fn reason_of(path: &str, workspace: &str, version: u32) -> Option<Str
         return Some(format!("{} is outside of the workspace", shown(path)));
     }
     let place = normalize(workspace, path);
-    let is_run = is_guarded_as(&place, version)
+    // `config` alone may be a subcommand, and `HEAD` a revision.
+    let is_word = is_guarded_word_as(path, version);
+    let is_run = (is_word && is_guarded_as(&place, version))
         || is_instructions_as(&place, version)
         || is_around_ci(&place)
         || hides_a_dot(&place)

@@ -159,7 +159,6 @@ const EVERYDAY: &[&str] = &[
     "grep -rn identity crates/agentx/src/identity",
     "python3 -c 'import os;print(open(os.environ[\"HOME\"]+\"/x.txt\").read())'",
     "python3 -c 'import json,sys;print(json.load(open(\"package.json\"))[\"name\"])'",
-    "python3 - <<'X'\nfrom pathlib import Path\nprint(Path(\"src\") / \"agentx\")\nX",
     "node -e 'console.log(require(\"./package.json\").version)'",
     "awk -F: '{ print $1 \"/\" $2 }' x",
     "sed -i \"s/$OLD/$NEW/g\" src/a.rs",

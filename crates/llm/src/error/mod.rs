@@ -154,7 +154,7 @@ pub struct ModelError {
     pub most_media: Option<u16>,
     /// The place in the body of the request that the refusal names, as in `messages.2.content.0`:
     /// [`named_part`](crate::named_part) finds the part of the conversation there.
-    pub place: Option<String>,
+    pub place: Option<Box<str>>,
 }
 
 impl ModelError {
@@ -261,7 +261,7 @@ fn from_extracted(status: Option<u16>, extracted: Extracted) -> ModelError {
         named_place::named(&extracted.message).or_else(param)
     });
     ModelError {
-        place,
+        place: place.map(String::into_boxed_str),
         code,
         message,
         retryable: (code.is_retryable() && !for_hours)

@@ -234,7 +234,7 @@ impl AttemptFailure {
             refused: error.refused,
             longest_answer: error.longest_answer,
             most_media: error.most_media,
-            place: error.place,
+            place: error.place.map(String::from),
             ..Self::setup(message)
         }
     }

@@ -49,7 +49,7 @@ pub(super) fn unnamed_setting(in_words: &str, is_whole: bool) -> Option<String> 
         .iter()
         .enumerate()
         .filter(|(at, word)| {
-            !word.starts_with('-') && !(*at == 0 && matches!(**word, "set" | "unset" | "get"))
+            !(word.starts_with('-') || *at == 0 && matches!(**word, "set" | "unset" | "get"))
         })
         .map(|(_, word)| *word);
     let name = named.next()?;

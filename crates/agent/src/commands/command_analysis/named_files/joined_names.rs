@@ -20,7 +20,8 @@ impl CommandAnalysis {
             if self.given.are_too_many {
                 return;
             }
-            let joined = self.joined_names(word);
+            let mut joined = self.joined_names(word);
+            joined.extend(self.below_folders_outside(&joined));
             if takes_whole {
                 self.folders_joined.extend(joined.iter().cloned());
             }
@@ -65,6 +66,17 @@ impl CommandAnalysis {
             values.iter().map(move |value| format!("{value}{rest}"))
         };
         rests.iter().flat_map(with).take(MOST_JOINED).collect()
+    }
+
+    /// Returns these names below the folders outside of the workspace to which the line goes.
+    fn below_folders_outside(&self, names: &[String]) -> Vec<String> {
+        let outside = self.folders.iter().filter(|folder| leads_out(folder));
+        let below = |folder: &String| {
+            let relative = names.iter().filter(|name| is_relative(name));
+            let joined = relative.map(|name| format!("{folder}/{name}"));
+            joined.collect::<Vec<String>>()
+        };
+        outside.flat_map(below).take(MOST_JOINED).collect()
     }
 
     /// Records a name that a value of the line makes. At most [`MOST_JOINED`].
