@@ -60,7 +60,7 @@ fn a_type_with_a_mistake_is_refused_before_a_model_is_asked() {
     for (kind, words) in [
         (
             "{n: int}",
-            "column 5 has `i`, where one of the types string, number, integer",
+            "column 5 has `int`, where one of the types string, number, integer",
         ),
         ("strings", "No such file"),
     ] {
