@@ -15,8 +15,8 @@ pub enum AskUser {
     Wait,
 }
 
-/// The end of the reason of a run whose latest message alone takes more than the model can read: no summary of
-/// the conversation helps.
+/// The end of the reason of a run whose latest message alone takes more than the model can read: no summary
+/// of the conversation helps.
 pub const INPUT_TOO_LARGE: &str = "the message itself is too large for the model";
 
 /// The result of a question that nobody can answer. A front end that has nobody to ask refuses with this as

@@ -1,5 +1,5 @@
-//! Files that a newcomer brings from Claude Code: agents of the folder and of the person, and rules that can only
-//! make things stricter.
+//! Files that a newcomer brings from Claude Code: agents of the folder and of the person, and rules that can
+//! only make things stricter.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 

@@ -280,8 +280,8 @@ impl Conversation {
     }
 
     /// Prepares the next model call of the run that answers `input`: moves the window on if the conversation
-    /// no longer fits. `input` is `None` before the first message. Returns whether earlier thinking is left out
-    /// from now on, because something before it has changed.
+    /// no longer fits. `input` is `None` before the first message. Returns whether earlier thinking is left
+    /// out from now on, because something before it has changed.
     pub(crate) fn prepare_window(&mut self, config: &AgentConfig, input: Option<&MessageId>) -> bool {
         let prefix = self.prefix(config).tokens;
         let budget = self.budget(config);

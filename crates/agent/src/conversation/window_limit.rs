@@ -139,8 +139,8 @@ impl Conversation {
         self.units(self.window_start).len() > 2 || self.size(config) < self.asked_tokens
     }
 
-    /// Returns whether the latest message of a person, to which the model has said nothing yet, takes more than
-    /// half of the window: a summary of what comes before it would not help.
+    /// Returns whether the latest message of a person, to which the model has said nothing yet, takes more
+    /// than half of the window: a summary of what comes before it would not help.
     pub(crate) fn has_oversized_input(&self, config: &AgentConfig) -> bool {
         let latest = self.entries.iter().rev();
         let mut inputs = latest.take_while(|entry| entry.message.role == Role::User);

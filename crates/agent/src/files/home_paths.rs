@@ -25,7 +25,7 @@ pub(crate) fn known_homes(guard: Option<&Guard>, version: u32) -> &[String] {
 /// A pattern of a rule as it is written, and with each home directory in place of `~`.
 pub(crate) fn pattern_forms<'a>(pattern: &'a str, homes: &'a [String]) -> impl Iterator<Item = Cow<'a, str>> {
     let at_home = homes.iter().filter_map(move |home| {
-        let rest = below("~", pattern)?;
+        let rest = rest_behind("~", pattern)?;
         let absolute = format!("{}{rest}", literal(home.trim_end_matches('/')));
         (!absolute.is_empty()).then_some(Cow::Owned(absolute))
     });
@@ -35,14 +35,14 @@ pub(crate) fn pattern_forms<'a>(pattern: &'a str, homes: &'a [String]) -> impl I
 /// A path of a call as it is written, and below each home directory if it begins with a word for one.
 pub(crate) fn path_forms<'a>(path: &'a str, homes: &'a [String]) -> impl Iterator<Item = Cow<'a, str>> {
     let at_home = homes.iter().filter_map(move |home| {
-        let rest = WORDS.iter().find_map(|word| below(word, path))?;
+        let rest = WORDS.iter().find_map(|word| rest_behind(word, path))?;
         Some(Cow::Owned(normalize("/", &format!("{home}{rest}"))))
     });
     once(Cow::Borrowed(path)).chain(at_home)
 }
 
 /// The rest of a path behind its first segment, if that is `first`.
-fn below<'p>(first: &str, path: &'p str) -> Option<&'p str> {
+fn rest_behind<'p>(first: &str, path: &'p str) -> Option<&'p str> {
     path.strip_prefix(first)
         .filter(|rest| rest.is_empty() || rest.starts_with('/'))
 }

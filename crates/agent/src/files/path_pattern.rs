@@ -2,8 +2,8 @@
 //!
 //! The real home directory is unknown here, but `~/x`, `$HOME/x` and `/home/me/x` are evidently in one. So
 //! paths below any home are compared as `/~/…`, and a pattern that begins with `~` fits all of them. Another
-//! way to write the path does not evade a rule about `~/.ssh`. A home of another name (`/data/home`) is data of
-//! the configuration: [`crate::files::home_paths`].
+//! way to write the path does not evade a rule about `~/.ssh`. A home of another name (`/data/home`) is data
+//! of the configuration: [`crate::files::home_paths`].
 //!
 //! It answers three questions: for a literal path ([`is_named_by`]), for a name with globs or variables
 //! ([`glob_meets`]), and for such a name of a guarded file ([`glob_holds`]).

@@ -80,17 +80,7 @@ pub(crate) fn environment(
         Some((other.filter(|_| !is_set(&first)).unwrap_or(first), path))
     });
     let mut layer = SettingsLayer::default();
-    for provider in catalog.providers() {
-        let (Some(first), Some(other)) = (&provider.key_env, &provider.other_key_env) else {
-            continue;
-        };
-        if !is_set(first) && is_set(other) {
-            let path = SettingPath::dotted("providers").child(&provider.name);
-            let (origin, at) = (other.clone(), MistakeLocation::Env(other.clone()));
-            let (path, origin) = (path.child("api_key"), SettingOrigin::Env(origin));
-            layer.take(path, &format!("${{{other}}}"), origin, at, mistakes);
-        }
-    }
+    take_other_keys(catalog, &is_set, &mut layer, mistakes);
     for (name, path) in fixed.chain(addresses) {
         let Some(words) = lookup(&name).filter(|words| !words.is_empty()) else {
             continue;
@@ -132,6 +122,26 @@ pub(crate) fn environment(
         take("auth", "bearer");
     }
     layer
+}
+
+/// Takes the keys of other variables, for providers whose first variable is not set.
+fn take_other_keys(
+    catalog: &Catalog,
+    is_set: &dyn Fn(&str) -> bool,
+    layer: &mut SettingsLayer,
+    mistakes: &mut Vec<ConfigMistake>,
+) {
+    for provider in catalog.providers() {
+        let (Some(first), Some(other)) = (&provider.key_env, &provider.other_key_env) else {
+            continue;
+        };
+        if !is_set(first) && is_set(other) {
+            let path = SettingPath::dotted("providers").child(&provider.name);
+            let (origin, at) = (other.clone(), MistakeLocation::Env(other.clone()));
+            let (path, origin) = (path.child("api_key"), SettingOrigin::Env(origin));
+            layer.take(path, &format!("${{{other}}}"), origin, at, mistakes);
+        }
+    }
 }
 
 pub(crate) fn flags(flags: &[CommandLineSetting], mistakes: &mut Vec<ConfigMistake>) -> SettingsLayer {

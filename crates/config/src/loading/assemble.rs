@@ -47,8 +47,7 @@ pub(crate) fn settings(
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Settings {
     let get = SettingsGetter::new(merged, places);
-    bounds::check_keys(&get, mistakes);
-    addresses::check(&get, mistakes);
+    check_values(&get, mistakes);
     let clouds = Clouds::new(&get, lookup);
     let catalog = models::catalog(builtin, &get, &clouds, mistakes);
     let providers = models::providers(&catalog, &get, &clouds, lookup);
@@ -109,6 +108,11 @@ pub(crate) fn settings(
         trust_dir: places.data_dir.clone(),
         user_file: places.user_file.clone(),
     }
+}
+
+fn check_values(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) {
+    bounds::check_keys(get, mistakes);
+    addresses::check(get, mistakes);
 }
 
 fn params(get: &SettingsGetter<'_>) -> ModelParams {

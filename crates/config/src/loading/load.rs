@@ -189,8 +189,7 @@ fn load_with(
     };
     let mut assembly = layers.with_sound(&mut admitted.layer, is_strict, &mut workspace_mistakes);
     let (merged, mut settings) = (assembly.merged, assembly.settings);
-    found.mistakes.append(&mut assembly.mistakes);
-    found.fail_on_mistakes()?;
+    found.fail_on(&mut assembly.mistakes)?;
     keys.extend(models::keys(&admitted.layer, lookup));
     let project = ProjectContext {
         places: &places,
@@ -273,6 +272,12 @@ struct LayerFiles {
 }
 
 impl LayerFiles {
+    /// Adds these mistakes, takes all of them, and returns them as an error if there are any.
+    fn fail_on(&mut self, further: &mut Vec<ConfigMistake>) -> Result<(), ConfigError> {
+        self.mistakes.append(further);
+        self.fail_on_mistakes()
+    }
+
     /// Takes all mistakes so far, and returns them as an error if there are any.
     fn fail_on_mistakes(&mut self) -> Result<(), ConfigError> {
         let mistakes = std::mem::take(&mut self.mistakes);

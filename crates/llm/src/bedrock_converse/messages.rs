@@ -16,8 +16,7 @@ use agentx_types::{
     ToolResultPart, without_author_tags,
 };
 
-use super::request::LONGEST_NAME;
-use super::{API, SIGNATURE};
+use super::{API, LONGEST_NAME, SIGNATURE};
 use crate::emitter::fnv1a;
 use crate::json::{BorrowedJson, object};
 use crate::media::{BlobSource, Media, MediaKind, media_kind, placeholder};

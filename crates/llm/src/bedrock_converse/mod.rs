@@ -17,5 +17,8 @@ pub use request::build;
 
 /// The name of the API in data that goes back to it.
 pub(crate) const API: &str = "bedrock-converse";
+/// The longest name of a tool
+/// (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html>).
+const LONGEST_NAME: usize = 64;
 /// The key of the token with which a model recognizes its reasoning.
 const SIGNATURE: &str = "signature";

@@ -5,15 +5,12 @@
 
 use agentx_types::{ModelRequest, RequestPart, ToolSpec};
 
+use super::LONGEST_NAME;
 use super::messages::messages;
 use crate::json::{BorrowedJson, object};
 use crate::media::BlobSource;
 use crate::request_words::{longest_answer, tool_name};
 use crate::root_schema;
-
-/// The longest name of a tool
-/// (<https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolSpecification.html>).
-pub(super) const LONGEST_NAME: usize = 64;
 
 /// Returns the body of the request.
 pub fn build(request: &ModelRequest, blobs: &dyn BlobSource) -> Vec<u8> {

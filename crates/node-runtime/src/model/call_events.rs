@@ -60,7 +60,7 @@ pub(super) fn attempt_failed(
         status: failure.status,
         retry_in_ms: retry_in.and_then(millis),
         gives_up_in_ms: gives_up_in.and_then(|time| u32::try_from(time.as_millis()).ok()),
-        overflow: failure.overflow.map(Box::new),
+        overflow: failure.overflow.clone(),
         refused: failure.refused,
         longest_answer: failure
             .longest_answer

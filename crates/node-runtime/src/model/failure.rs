@@ -58,7 +58,7 @@ pub(super) struct AttemptFailure {
     /// The delay that the provider requests.
     pub(super) retry_after: Option<Duration>,
     /// The sizes that the server reports, if the conversation does not fit into the model.
-    pub(super) overflow: Option<Overflow>,
+    pub(super) overflow: Option<Box<Overflow>>,
     /// The part of the request whose form the provider refuses.
     pub(super) refused: Option<RequestPart>,
     /// The longest answer that the provider accepts, in tokens, if it refuses the requested one and names its
@@ -68,7 +68,7 @@ pub(super) struct AttemptFailure {
     /// their number.
     pub(super) most_media: Option<u16>,
     /// The place in the body of the request that the refusal names.
-    pub(super) place: Option<String>,
+    pub(super) place: Option<Box<str>>,
 }
 
 /// The end of an attempt. Only after `Failed` another attempt may follow.
@@ -230,11 +230,11 @@ impl AttemptFailure {
                 ErrorCode::RateLimited | ErrorCode::Overloaded | ErrorCode::ServerError
             ),
             retry_after: error.retry_after_ms.map(Duration::from_millis),
-            overflow: error.overflow,
+            overflow: error.overflow.map(Box::new),
             refused: error.refused,
             longest_answer: error.longest_answer,
             most_media: error.most_media,
-            place: error.place.map(String::from),
+            place: error.place,
             ..Self::setup(message)
         }
     }

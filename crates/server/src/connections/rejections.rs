@@ -24,7 +24,7 @@ use crate::connections::lingering_close::Lingering;
 const WITHIN: Duration = Duration::from_secs(1);
 /// The number of refused clients that are waited for at the same time. With those that one address may hold,
 /// they stay below 1,024 open files, which many systems give to a process.
-const AT_ONCE: usize = 256;
+const AT_ONCE: usize = 128;
 /// The number of bytes that are read of a client that is not waited for.
 const READ_AT_ONCE: usize = 1024;
 /// A fatal alert of TLS, `internal_error`: <https://www.rfc-editor.org/rfc/rfc8446#section-6>. It has none

@@ -94,10 +94,10 @@ impl History {
                 // alternating turns, the second that it supports no tools.
                 let is_news = refusal.rule.name == "chat-template-gemma" && self.refused_templates < 2;
                 self.refused_templates += u8::from(is_news);
-                // Whether an organization is verified is not known either.
+                // Whether an organization is verified is not known either, and asked again with another model.
                 let is_unverified = refusal.rule.name == "responses-unverified";
-                let is_news = is_news || (is_unverified && !self.refused_summary);
-                self.refused_summary |= is_unverified;
+                let is_news =
+                    is_news || (is_unverified && self.refused_summaries.insert(request.model.id.clone()));
                 self.seen.add("requests repaired", u64::from(is_news));
                 if !refusal.is_full_window() && !is_news {
                     let (model, rule) = (&request.model.id, refusal.rule.name);

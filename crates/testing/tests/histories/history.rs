@@ -5,7 +5,7 @@
 #[path = "calling.rs"]
 mod calling;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::chance::Random;
 use crate::counts::Counts;
@@ -31,8 +31,8 @@ pub(crate) struct History {
     condensed: Vec<ContextCondensed>,
     /// The number of refusals by a template since this model is used or the session was rewound.
     refused_templates: u8,
-    /// Whether a summary of reasoning was refused since then or since the last kill.
-    refused_summary: bool,
+    /// The models that refused a summary of reasoning since then or since the last kill.
+    refused_summaries: BTreeSet<String>,
     number: u64,
     epoch: u64,
     /// Whether thinking is left out once something before it has changed.
@@ -101,7 +101,7 @@ impl History {
             inputs: vec![],
             condensed: vec![],
             refused_templates: 0,
-            refused_summary: false,
+            refused_summaries: BTreeSet::new(),
             number: 0,
             epoch: 1,
             keeps_beginning,
@@ -181,7 +181,10 @@ impl History {
             Event::ConfigChanged(ConfigChanged {
                 change: ConfigChange::Model(model),
                 ..
-            }) => (self.api, self.refused_templates, self.refused_summary) = (model.api, 0, false),
+            }) => {
+                (self.api, self.refused_templates) = (model.api, 0);
+                self.refused_summaries.clear();
+            }
             Event::ContextCondensed(_)
             | Event::ContextRestored(_)
             | Event::InputPinned(_)
@@ -296,7 +299,7 @@ impl History {
         self.tools.clear();
         self.epoch += 1;
         // A refusal that was not recorded is not known.
-        self.refused_summary = false;
+        self.refused_summaries.clear();
         let attached = WriterAttached {
             epoch: self.epoch,
             program: "test".into(),
@@ -319,7 +322,7 @@ impl History {
         };
         self.fold = fold;
         self.refused_templates = 0;
-        self.refused_summary = false;
+        self.refused_summaries.clear();
         let at_seq = self.fold.last_seq();
         self.earlier.retain(|earlier| earlier.last_seq() <= at_seq);
         self.condensed.retain(|condensed| condensed.to_seq <= at_seq);

@@ -140,8 +140,8 @@ pub const KEPT_EXCHANGES_BOUNDED: u32 = 9;
 /// The text of a command that another person ran stays between the quotes of its tag.
 pub const COMMANDS_STAY_IN_THEIR_QUOTES: u32 = 9;
 
-/// A partial answer loses its thinking if messages join the conversation before the call is repeated, or if the
-/// beginning of requests has changed.
+/// A partial answer loses its thinking if messages join the conversation before the call is repeated, or if
+/// the beginning of requests has changed.
 pub const PARTIAL_THINKING_IS_UNBOUND: u32 = 9;
 
 /// If nobody can be asked, a command that acts on a whole folder around the program's own files is refused.
@@ -307,7 +307,8 @@ pub const OLD_PICTURES_GO_FIRST: u32 = 9;
 pub const ALL_GRANTS_ARE_SAID: u32 = 9;
 
 /// A judge allows no command line that names a file outside of the workspace, or one that programs run or
-/// agents read by themselves, nor a line whose files cannot be known. Before, only the path of a tool counted.
+/// agents read by themselves, nor a line whose files cannot be known. Before, only the path of a tool
+/// counted.
 pub const JUDGES_SEE_FILES_OF_LINES: u32 = 9;
 
 /// `~/` in the path of a rule also means the home directory that the configuration names, and a rule that

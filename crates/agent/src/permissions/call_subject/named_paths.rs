@@ -27,8 +27,8 @@ impl CallSubject<'_> {
         })
     }
 
-    /// Returns whether the pattern of a rule that allows fits the path that the call names. `~` means only the
-    /// person's own home here, and itself.
+    /// Returns whether the pattern of a rule that allows fits the path that the call names. `~` means only
+    /// the person's own home here, and itself.
     pub(super) fn has_path(&self, pattern: &str, base: &str) -> bool {
         let homes = self.homes();
         let fits = |pattern: &str, path: &str| {
