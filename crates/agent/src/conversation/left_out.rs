@@ -164,18 +164,10 @@ impl Repairs {
             .any(|place| place.message_id == message.message_id)
     }
 
-    /// The message in words, if they replace it as a whole.
-    pub(super) fn in_place_of(&self, message: &Message) -> Option<Message> {
-        self.leaves_out(&whole(message)).then(|| Message {
-            message_id: message.message_id.clone(),
-            role: if message.role == Role::Tool {
-                Role::User
-            } else {
-                message.role
-            },
-            content: vec![ContentPart::text(LEFT_OUT)],
-            by: message.by.clone(),
-        })
+    /// The text in place of a message of which nothing else is left, if words replace it as a whole.
+    pub(super) fn words_alone(&self, message: &Message) -> Option<ContentPart> {
+        self.leaves_out(&whole(message))
+            .then(|| ContentPart::text(LEFT_OUT))
     }
 
     /// The message for the transcript of a summary: words replace what was refused by its place.
@@ -183,20 +175,22 @@ impl Repairs {
         if !self.leaves_out_any(message) {
             return message.clone();
         }
-        let words = self.in_place_of(message).unwrap_or_else(|| Message {
-            content: (0..message.content.len())
-                .filter_map(|at| self.kept_part(message, at))
-                .collect(),
+        let parts = 0..message.content.len();
+        let mut content: Vec<ContentPart> = parts.filter_map(|at| self.kept_part(message, at)).collect();
+        if content.is_empty() {
+            content.extend(self.words_alone(message));
+        }
+        Arc::new(Message {
+            content,
             ..Message::clone(message)
-        });
-        Arc::new(words)
+        })
     }
 
     /// A part of the message, or what replaces it; `None` if nothing does.
     pub(super) fn kept_part(&self, message: &Message, at: usize) -> Option<ContentPart> {
         let part = message.content.get(at)?.clone();
-        let is_left_out =
-            !self.left_out.is_empty() && part_of(message, at).is_some_and(|place| self.leaves_out(&place));
+        let is_part = || part_of(message, at).is_some_and(|place| self.leaves_out(&place));
+        let is_left_out = !self.left_out.is_empty() && (self.leaves_out(&whole(message)) || is_part());
         if is_left_out {
             in_its_place(part)
         } else {

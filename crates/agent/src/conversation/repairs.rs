@@ -121,11 +121,11 @@ impl Repairs {
         if !message.content.iter().any(changes) && !self.leaves_out_any(message) {
             return Some(message.clone());
         }
-        if let Some(words) = self.in_place_of(message) {
-            return Some(Arc::new(words));
-        }
         let parts = 0..message.content.len();
-        let content: Vec<ContentPart> = parts.filter_map(|at| self.sent_part(seq, message, at)).collect();
+        let mut content: Vec<ContentPart> = parts.filter_map(|at| self.sent_part(seq, message, at)).collect();
+        if content.is_empty() {
+            content.extend(self.words_alone(message));
+        }
         let is_in_words = seq <= self.tool_calls && message.role == Role::Tool;
         (!content.is_empty()).then(|| {
             Arc::new(Message {

@@ -202,7 +202,10 @@ fn what_follows_the_last_accepted_request_is_replaced_where_nothing_is_named() {
     );
     assert_eq!(
         sent[3..],
-        [format!("assistant: {WORDS}"), format!("user: {WORDS}")]
+        [
+            "assistant: [call c2 look]".to_owned(),
+            format!("tool: c2 = {WORDS}")
+        ]
     );
     session.answer("done");
     assert_eq!(session.ends_of_runs(), [(RunStatus::Completed, None)]);
