@@ -1,10 +1,9 @@
-//! Refuses commands if a tool of an agent runs this program: only a person changes settings, trust and rules,
-//! opens sessions, or starts an agent. The approval of a command line does not suffice, because a script, a link or another
-//! program may hide what it runs.
+//! Refuses commands if a tool of an agent runs this program: only a person changes settings and rules,
+//! opens sessions, or starts an agent. A script, a link or another program may hide what a line runs.
 
 use agentx::tools::is_in_a_call;
 
-use crate::args::{ApprovalsCommand, Command, ConfigCommand, IdentityCommand, McpCommand, SessionsCommand};
+use crate::args::{ApprovalsCommand, Command, ConfigCommand, IdentityCommand, McpCommand};
 use crate::error::ChatError;
 
 /// Refuses a command if a tool's command started this process.
@@ -29,15 +28,13 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
         None | Some(Command::Chat(_) | Command::Run(_) | Command::Resume(_) | Command::Serve(_)) => {
             Some(AGENT)
         }
-        Some(Command::Config { command }) => match command {
-            None | Some(ConfigCommand::Show | ConfigCommand::Path | ConfigCommand::Check) => None,
-            Some(
-                ConfigCommand::Trust(_)
-                | ConfigCommand::Set { .. }
-                | ConfigCommand::Unset { .. }
-                | ConfigCommand::Edit { .. },
-            ) => Some(SETTINGS),
-        },
+        Some(Command::Config { command }) => {
+            let shows = matches!(
+                command,
+                None | Some(ConfigCommand::Show | ConfigCommand::Path | ConfigCommand::Check)
+            );
+            (!shows).then_some(SETTINGS)
+        }
         Some(Command::Approvals { command }) => matches!(
             command,
             Some(ApprovalsCommand::Add(_) | ApprovalsCommand::Remove { .. })
@@ -58,15 +55,7 @@ fn restricted_command(command: Option<&Command>) -> Option<&'static str> {
             (!shows).then_some(IDENTITY)
         }
         Some(Command::Usage(args)) => args.raise_day.map(|_| "raises the limit of a day"),
-        Some(Command::Sessions { command }) => match command {
-            None | Some(SessionsCommand::List { .. } | SessionsCommand::Stats(_)) => None,
-            Some(SessionsCommand::Verify(_) | SessionsCommand::Anchor(_)) => None,
-            Some(_) => Some(SESSIONS),
-        },
-        Some(Command::Show(_) | Command::Context(_) | Command::Watch(_) | Command::Mirror(_)) => {
-            Some(SESSIONS)
-        }
-        Some(Command::Fork(_) | Command::Rewind(_)) => Some(SESSIONS),
+        Some(Command::Sessions { command: Some(_) } | Command::Show(_)) => Some(SESSIONS),
         Some(_) => None,
     }
 }

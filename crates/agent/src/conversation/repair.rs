@@ -6,9 +6,10 @@
 //! beginning of a request changes, all earlier thinking is left out permanently; later thinking fits again.
 //!
 //! If a refusal names a part, that part is left out; if it names nothing, the parts are tried in turn:
-//! thinking, blocks, extras, roles, media, calls, and at last the latest messages. `before_repairs` keeps the
-//! state from before the first repair until a model has answered (`note_accepted`); if none helps, it is
-//! restored. Parts that were left out because of repeated HTTP 500s are sent again from the next run on: see [`super::repeated_refusals`].
+//! thinking, blocks, extras, roles, media, calls, and at last the latest messages. `before_repairs` keeps
+//! the state from before the first repair until a model has answered (`note_accepted`); if none helps, it
+//! is restored. Parts that were left out because of repeated HTTP 500s are sent again from the next run on:
+//! see [`super::repeated_refusals`].
 
 use agentx_types::{AgentConfig, Api, ContentPart, MessagePlace, ModelRequest, RequestPart, since};
 

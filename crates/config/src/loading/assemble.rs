@@ -47,7 +47,7 @@ pub(crate) fn settings(
     mistakes: &mut Vec<ConfigMistake>,
 ) -> Settings {
     let get = SettingsGetter::new(merged, places);
-    check_values(&get, mistakes);
+    report_wrong_values(&get, mistakes);
     let clouds = Clouds::new(&get, lookup);
     let catalog = models::catalog(builtin, &get, &clouds, mistakes);
     let providers = models::providers(&catalog, &get, &clouds, lookup);
@@ -110,7 +110,7 @@ pub(crate) fn settings(
     }
 }
 
-fn check_values(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) {
+fn report_wrong_values(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) {
     bounds::check_keys(get, mistakes);
     addresses::check(get, mistakes);
 }

@@ -94,7 +94,7 @@ impl History {
                 // alternating turns, the second that it supports no tools.
                 let is_news = refusal.rule.name == "chat-template-gemma" && self.refused_templates < 2;
                 self.refused_templates += u8::from(is_news);
-                // Whether an organization is verified is not known either, and asked again with another model.
+                // Whether an organization is verified is not known either, for each model.
                 let is_unverified = refusal.rule.name == "responses-unverified";
                 let is_news =
                     is_news || (is_unverified && self.refused_summaries.insert(request.model.id.clone()));
