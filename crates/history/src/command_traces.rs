@@ -49,7 +49,7 @@ pub struct CommandTrace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandFate {
-    /// It ran.
+    /// The command was started.
     Ran,
     /// It was not started: a rule, a person or a limit refused it, or its arguments made no sense.
     NotRun,

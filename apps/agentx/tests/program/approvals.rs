@@ -60,7 +60,7 @@ fn a_tested_call_of_agentx_itself_offers_no_rule() {
 }
 
 #[cfg(unix)]
-/// The home of the tests is no folder that looks like one.
+/// The home directory of these tests is not below `/home`.
 #[test]
 fn a_rule_below_the_home_is_about_its_whole_path_too() {
     let sandbox = Sandbox::new();

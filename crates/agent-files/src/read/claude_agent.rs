@@ -142,7 +142,7 @@ fn take_tool(agent: &mut TranslatedAgent<'_>, at: TextPosition, word: &str) {
     }
 }
 
-/// Splits `Bash(git push:*)` into the tool and the pattern. A star alone is no pattern.
+/// Splits `Bash(git push:*)` into the tool and the pattern. A star alone does not count as a pattern.
 fn parts(word: &str) -> (&str, Option<&str>) {
     match word.strip_suffix(')').and_then(|word| word.split_once('(')) {
         Some((name, pattern)) => (name, Some(pattern).filter(|pattern| !["", "*"].contains(pattern))),

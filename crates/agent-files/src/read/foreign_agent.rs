@@ -37,7 +37,7 @@ impl<'s> TranslatedAgent<'s> {
     /// Takes the text of a file apart: an agent with the text as its prompt, and the front matter.
     ///
     /// # Errors
-    /// Returns an error if the front matter cannot be read, or there is no text.
+    /// Returns an error if the front matter cannot be read, or the text is empty.
     pub(crate) fn of(source: &'s FileSource) -> Result<(Self, OwnedEntries), YamlError> {
         let parts = MarkdownParts::of(&source.text).map_err(|error| YamlError {
             at: TextPosition {

@@ -50,7 +50,7 @@ pub(crate) fn own_name(
 }
 
 /// Returns the names of which the paths of the program's own files are made, in small letters, without the
-/// `**` at their end. A path of one name is no end.
+/// `**` at their end. Paths of a single name are skipped.
 fn own_ends(guard: &Guard) -> Vec<Vec<String>> {
     let mut ends: Vec<Vec<String>> = Vec::new();
     for pattern in &guard.own {

@@ -13,8 +13,8 @@
 //! which nothing listens, and a server that is not a vendor's and answers HTTP 500 with the same text three
 //! times. The latter counts as a refusal of the request, which the agent then makes plainer. The server may
 //! be down for a while all the same, so each plainer form is retried for a minute, which the announced time
-//! includes. A 500 whose words mean an overload or a limit of requests is no refusal: it is waited for like a
-//! 503 or a 429.
+//! includes. A 500 whose words mean an overload or a limit of requests does not count as a refusal: AgentX
+//! waits as for a 503 or a 429.
 
 use std::time::Duration;
 

@@ -138,13 +138,13 @@ pub fn still_asked(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value)
 }
 
 /// Returns whether a call would be asked about even with this rule, although no other rule asks: it can allow
-/// no such call, so nothing should offer to keep it. `false` if there is no such tool.
+/// no such call, so nothing should offer to keep it. `false` if the tool does not exist.
 pub fn is_useless_rule(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value) -> bool {
     judgement_with(config, kept, tool, input)
         .is_some_and(|judged| matches!(judged.verdict, Verdict::Ask(_)) && judged.rules.is_empty())
 }
 
-/// The decision about a call with one more rule; `None` if there is no such tool.
+/// The decision about a call with one more rule; `None` if the tool does not exist.
 fn judgement_with(config: &AgentConfig, kept: &Rule, tool: &str, input: &Value) -> Option<ExplainedVerdict> {
     let tool = config.tools.iter().find(|spec| spec.name == tool)?;
     let mut with = config.clone();

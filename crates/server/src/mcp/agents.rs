@@ -66,7 +66,7 @@ impl CallerParts {
     /// calls that need an approval.
     ///
     /// # Errors
-    /// Returns an error if there is no such agent, or a quota does not allow the session or its run.
+    /// Returns an error if the agent does not exist, or a quota does not allow the session or its run.
     pub(super) async fn begin_agent(
         &self,
         agent: &str,

@@ -55,7 +55,7 @@ impl KeyType for DerivedBytes {
 /// Returns the body of a push request.
 ///
 /// # Errors
-/// Returns an error if the key of the page is no point of the curve, or the system has no randomness.
+/// Returns an error if the page's key is not a point on the curve, or the system cannot give random bytes.
 pub(super) fn encrypt(receiver: &PushReceiver, text: &[u8]) -> Result<Vec<u8>, String> {
     let random = SystemRandom::new();
     let no_randomness = |_: Unspecified| "the system has no randomness".to_owned();

@@ -1,5 +1,5 @@
 //! The line about an answer of another model than the configured one: a fallback of the agent, or a model
-//! that the provider lets continue the answer. The name that a server gives its model is no sign of that,
+//! that the provider lets continue the answer. The model name in a server's answer does not show this,
 //! because gateways have names of their own.
 
 use agentx::types::{ContextChange, RuntimeEvent, StopReason};

@@ -56,7 +56,7 @@ impl GivenValues {
     /// Adds a value of a variable, or of no certain one.
     fn add(&mut self, variable: Option<&str>, value: String) {
         if value.is_empty() || value.len() > LONGEST {
-            // A long text is no path, but a path may be made long.
+            // Long text is usually not a path, but a path can be padded.
             let is_path =
                 value.starts_with(['~', '.', '/', ANYTHING]) && !value.contains(char::is_whitespace);
             self.are_too_many |= is_path;
