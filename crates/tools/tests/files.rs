@@ -551,7 +551,7 @@ fn specs_are_what_approval_rules_start_from() {
         row("todo", Access::Internal, None, true, false),
         row("finish", Access::Internal, None, true, true),
         row("shell", Access::Run, Some("command"), false, false),
-        row("shell_input", Access::Run, None, false, false),
+        row("shell_input", Access::Run, Some("text"), false, false),
         row("shell_wait", Access::Internal, None, false, false),
     ];
     assert_eq!(rows, expected);

@@ -99,6 +99,8 @@ mod stuck;
 mod tool_search;
 #[cfg(test)]
 mod tools;
+#[cfg(test)]
+mod typed;
 mod unasked;
 mod uncovered;
 #[cfg(test)]

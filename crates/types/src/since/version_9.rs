@@ -328,3 +328,7 @@ pub const REFUSED_PARTS_ARE_REPLACED: u32 = 9;
 /// A name that begins with a variable, a substitution or `~1` also counts as each name that it becomes by a
 /// value of the line, and as a file of AgentX itself if it names the end of its path.
 pub const UNKNOWN_BEGINNINGS: u32 = 9;
+
+/// Text that is typed into a program of a shell that stays (`shell_input`) is also read as a command line:
+/// rules about `bash` and `shell` that deny or ask, and the guards of files, apply to it.
+pub const TYPED_TEXT_IS_READ_AS_A_LINE: u32 = 9;

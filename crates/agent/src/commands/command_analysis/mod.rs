@@ -182,6 +182,19 @@ pub fn read_as(line: &str, version: u32) -> CommandAnalysis {
     read_in(Vec::new(), line, version)
 }
 
+/// Reads text that is typed into a program nobody knows: as a command line, and as a text in which that
+/// program may find commands and names of files. A key that edits the line, such as Backspace, hides what the
+/// program reads.
+pub(crate) fn read_typed(text: &str, version: u32) -> CommandAnalysis {
+    let mut reading = read_as(text, version);
+    let has_keys = text.chars().any(|c| c.is_control() && c != '\n');
+    reading.hides |= has_keys;
+    reading.beyond_stars |= has_keys;
+    reading.texts.push(text.to_owned());
+    reading.note_code(text);
+    reading
+}
+
 /// Reads one command of a line, in the folders that the line goes to.
 pub(crate) fn read_within(outer: &CommandAnalysis, command: &str, version: u32) -> CommandAnalysis {
     let folders = match version {

@@ -47,7 +47,10 @@ pub(super) fn unasked(
     rules: &[Rule],
     asking: Option<(String, Vec<usize>)>,
 ) -> ExplainedVerdict {
-    if let Some(denied) = hidden_from_denying(config, subject, rules) {
+    // Typed text that cannot be read as a command line is rarely one, so a person is asked about it.
+    if !subject.is_typed()
+        && let Some(denied) = hidden_from_denying(config, subject, rules)
+    {
         return denied;
     }
     if config.rules_version >= since::OWN_FILES_ARE_NEVER_TAKEN

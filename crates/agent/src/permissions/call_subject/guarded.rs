@@ -27,6 +27,7 @@ impl CallSubject<'_> {
             .cloned()
             .partition(|name| name.contains([STAR, ANYTHING]));
         let named = self.path.iter().chain(&reading.paths).chain(&texts).chain(&paths);
+        let named = named.chain(self.typed_text());
         let globs = [reading.globs.clone(), globs].concat();
         let found = closed_files::first_guarded(
             guard,

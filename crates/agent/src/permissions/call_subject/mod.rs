@@ -19,6 +19,7 @@ mod option_words;
 pub(crate) mod oversized;
 mod suggested;
 mod tools;
+pub(crate) mod typed_text;
 mod unasked;
 pub(crate) mod uncovered;
 mod written_files;
@@ -28,7 +29,7 @@ use std::cell::OnceCell;
 use agentx_types::{Access, AgentConfig, Guard, Rule, RuleEffect, ToolReach, ToolSpec, since};
 use serde_json::Value;
 
-use crate::commands::command_analysis::{CommandAnalysis, read_as};
+use crate::commands::command_analysis::{CommandAnalysis, read_as, read_typed};
 use crate::commands::command_split::{take_apart_as, trimmed};
 use crate::commands::own_program;
 use crate::commands::severity::runs_git;
@@ -39,6 +40,7 @@ use crate::permissions::remembered_rule;
 use crate::permissions::rule_options::{fits_anywhere, fits_by_options};
 use crate::permissions::rule_origin::holds_after;
 use crate::tools::described_tools;
+use typed_text::{as_read, types_text};
 
 /// The subject of a call, for one judgement. It parses the command line once, on first use.
 pub(crate) struct CallSubject<'a> {
@@ -49,8 +51,10 @@ pub(crate) struct CallSubject<'a> {
     pub(crate) version: u32,
     /// The normal path that it names.
     path: Option<String>,
-    /// The command line that it runs, or all its arguments.
+    /// The command line that it runs, the text that it types, or all its arguments.
     argument: String,
+    /// All arguments of a call that types text into a program; `None` for any other call.
+    typed: Option<String>,
     /// The reading of the command line.
     reading: OnceCell<CommandAnalysis>,
     /// The first guarded file that it names, with the reason.
@@ -80,13 +84,19 @@ impl<'a> CallSubject<'a> {
             }
         });
         let line = tool.command_argument.as_ref().and_then(text);
-        let argument = line.map_or_else(|| input.to_string(), |line| trimmed(line, version).to_owned());
+        let typed = types_text(tool, version).then(|| input.to_string());
+        let argument = match line {
+            Some(text) if typed.is_some() => trimmed(&as_read(text), version).to_owned(),
+            Some(line) => trimmed(line, version).to_owned(),
+            None => input.to_string(),
+        };
         Self {
             tool,
             workspace,
             version,
             path,
             argument,
+            typed,
             reading: OnceCell::new(),
             guarded: None,
             guard: None,
@@ -141,7 +151,9 @@ impl<'a> CallSubject<'a> {
     /// The commands that the command line may run; empty for other tools.
     fn reading(&self) -> &CommandAnalysis {
         self.reading.get_or_init(|| {
-            if self.runs_commands() {
+            if self.is_typed() {
+                read_typed(&self.argument, self.version)
+            } else if self.runs_commands() {
                 read_as(&self.argument, self.version)
             } else {
                 CommandAnalysis::default()
@@ -181,6 +193,7 @@ impl<'a> CallSubject<'a> {
                 self.version >= since::SHORTENED_OPTIONS && fits_anywhere(pattern, words, self.version)
             };
             fits(pattern, &self.argument)
+                || self.typed_fits(pattern)
                 || self.may_reach(pattern)
                 || self.reading().commands.iter().any(is_it)
                 || self.reading().in_words.iter().any(is_anywhere)
@@ -201,7 +214,7 @@ impl<'a> CallSubject<'a> {
 
     /// Returns whether a pattern is this command line, and nothing else.
     fn is_whole(&self, pattern: &str) -> bool {
-        pattern == self.argument || pattern == literal(&self.argument)
+        pattern == self.argument || pattern == literal(&self.argument) || self.is_typed_call(pattern)
     }
 
     /// Returns whether a rule allows calls of this tool on this path.
@@ -209,6 +222,7 @@ impl<'a> CallSubject<'a> {
         rule.effect == RuleEffect::Allow
             && self.is_where(rule)
             && self.is_tool_of(rule)
+            && self.may_allow_typed(rule)
             && rule
                 .path
                 .as_ref()

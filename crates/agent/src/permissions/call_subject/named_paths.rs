@@ -19,7 +19,7 @@ impl CallSubject<'_> {
     pub(super) fn may_name(&self, pattern: &str, base: &str) -> bool {
         let (homes, reading) = (self.homes(), self.reading());
         pattern_forms(pattern, homes).any(|pattern| {
-            let named = self.path.iter().chain(&reading.paths);
+            let named = self.path.iter().chain(&reading.paths).chain(self.typed_text());
             let mut named = named.flat_map(|path| path_forms(path, homes));
             let mut globs = reading.globs.iter().flat_map(|name| path_forms(name, homes));
             named.any(|path| is_named_by(&pattern, &path, self.workspace, base))

@@ -8,6 +8,7 @@
 //! | changes a file of the workspace | the files right beside it |
 //! | changes a guarded file, one outside, or one with secrets | that file |
 //! | runs a command line | the command with any words if these do no harm, otherwise word for word |
+//! | types text into a program of a shell | word for word |
 //! | runs one with a secret, a variable or a program that Git runs | word for word |
 //! | reaches one host and nothing else | that host |
 //! | calls a tool of an MCP server, and names no secret | the tool, as its server describes it now |
@@ -35,7 +36,12 @@ impl CallSubject<'_> {
             _ => literal(remembered_rule::relative_to(self.workspace, path)),
         });
         let argument = match (self.runs_commands(), self.tool.access) {
-            (true, _) if self.secret().is_some() || self.has_variables() || self.git_runs().is_some() => {
+            (true, _)
+                if self.is_typed()
+                    || self.secret().is_some()
+                    || self.has_variables()
+                    || self.git_runs().is_some() =>
+            {
                 Some(literal(&self.argument))
             }
             (true, _) => Some(remembered_rule::command_as(&self.argument, self.version)),

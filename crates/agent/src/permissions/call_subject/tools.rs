@@ -20,7 +20,8 @@ impl CallSubject<'_> {
     ///
     /// A rule that denies files to the tool `read`, or asks about them, also applies to command lines and to
     /// other tools that read a file, because they may read the same one; one about `write` or `edit` applies
-    /// to `query_write`, and any about `bash` to `shell`. A rule that allows a person's own tool does not
+    /// to `query_write`, any about `bash` to `shell`, and those about both that deny or ask to `shell_input`. A
+    /// rule that allows a person's own tool does not
     /// allow a replacement: if a folder's file takes its name, only a rule that names the file allows it. If
     /// a folder's MCP server takes a name, only a rule for a workspace, or for exactly this description,
     /// allows its tools.
@@ -34,7 +35,11 @@ impl CallSubject<'_> {
         let is_of_shell = self.version >= since::SHELL_TAKES_RULES_OF_BASH
             && self.tool.name == SHELL
             && self.runs_commands();
-        let by_name = || fits(&rule.tool, &self.tool.name) || (is_of_shell && fits(&rule.tool, BASH));
+        let by_name = || {
+            fits(&rule.tool, &self.tool.name)
+                || (is_of_shell && fits(&rule.tool, BASH))
+                || [BASH, SHELL].iter().any(|tool| self.takes_rule_of(tool, rule))
+        };
         let reads_files = || {
             let is_by_path = rule.path.is_some() && rule.argument.is_none();
             let restricts = rule.effect != RuleEffect::Allow;

@@ -16,6 +16,7 @@ mod shells;
 mod standing_place;
 mod terminal;
 mod tools;
+mod typed_line;
 
 pub(crate) use shells::LastingShells;
 pub(crate) use tools::{ShellInputTool, ShellTool, ShellWaitTool};

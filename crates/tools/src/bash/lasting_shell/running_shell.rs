@@ -16,6 +16,7 @@ use super::screen::ShellScreen;
 use super::script;
 use super::shell_pipe::{ShellPipe, with_proxy};
 use super::terminal::ShellTerminal;
+use super::typed_line::TypedLine;
 use crate::bash::command::Shell;
 use crate::bash::command_end::CommandEnd;
 use crate::bash::command_sandbox::CommandSandbox;
@@ -147,8 +148,13 @@ impl RunningShell {
     }
 
     /// Types into the terminal.
-    pub(super) async fn press(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        self.terminal.press(bytes).await
+    pub(super) async fn press(&mut self, keys: &str) -> std::io::Result<()> {
+        self.terminal.press(keys).await
+    }
+
+    /// The line that was typed into the program that runs, as far as it has not ended.
+    pub(super) fn typed_line(&self) -> &TypedLine {
+        self.terminal.line()
     }
 
     /// The command that runs, or ran last, and the time since it began.

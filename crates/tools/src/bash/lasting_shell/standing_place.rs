@@ -91,7 +91,8 @@ impl StandingPlace {
     }
 }
 
-fn severity(decision: RulingKind) -> u8 {
+/// The strictness of a decision, to compare two of them.
+pub(super) fn severity(decision: RulingKind) -> u8 {
     match decision {
         RulingKind::Allow => 0,
         RulingKind::Ask => 1,

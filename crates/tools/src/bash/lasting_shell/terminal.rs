@@ -8,6 +8,8 @@ use nix::sys::termios::{FlushArg, LocalFlags, OutputFlags, SetArg, Termios, tcfl
 use pty_process::{OwnedReadPty, OwnedWritePty, Pts, Size};
 use tokio::io::AsyncWriteExt as _;
 
+use super::typed_line::TypedLine;
+
 /// Rows and columns of the terminal.
 const SIZE: (u16, u16) = (50, 120);
 /// The time to wait for a program that does not read what is typed.
@@ -19,6 +21,7 @@ pub(super) struct ShellTerminal {
     /// The same end, to set its modes.
     modes_of: OwnedFd,
     modes: libc::termios,
+    line: TypedLine,
 }
 
 /// A new pseudoterminal.
@@ -49,6 +52,7 @@ impl ShellTerminal {
             keys,
             modes_of,
             modes: modes.into(),
+            line: TypedLine::default(),
         };
         Ok(OpenedTerminal {
             terminal,
@@ -59,15 +63,22 @@ impl ShellTerminal {
 
     /// Puts the modes back that an earlier program may have changed, and drops what it was sent and did not
     /// read.
-    pub(super) fn reset(&self) {
+    pub(super) fn reset(&mut self) {
+        self.line.clear();
         // A shell that is gone has no terminal.
         let _ = tcsetattr(&self.modes_of, SetArg::TCSANOW, &Termios::from(self.modes));
         let _ = tcflush(&self.modes_of, FlushArg::TCOFLUSH);
     }
 
-    /// Types these bytes.
-    pub(super) async fn press(&mut self, bytes: &[u8]) -> std::io::Result<()> {
-        let typed = tokio::time::timeout(TYPING, self.keys.write_all(bytes)).await;
+    /// The line that was typed since the last command began, as far as it has not ended.
+    pub(super) fn line(&self) -> &TypedLine {
+        &self.line
+    }
+
+    /// Types these keys.
+    pub(super) async fn press(&mut self, keys: &str) -> std::io::Result<()> {
+        self.line.push(keys);
+        let typed = tokio::time::timeout(TYPING, self.keys.write_all(keys.as_bytes())).await;
         typed.unwrap_or_else(|_| Err(std::io::ErrorKind::TimedOut.into()))
     }
 }

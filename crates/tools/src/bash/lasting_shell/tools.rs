@@ -2,8 +2,8 @@
 //! `shell_wait` waits for its output or ends it.
 //!
 //! They are three tools because they touch three things. A command line is judged as one of `bash`. Input of
-//! a program is judged as input: a person reads the text and decides. Waiting and ending touch nothing that
-//! was not allowed before, like the tool `job`.
+//! a program is judged both as a text and as a command line, because the program may be a shell. Waiting and
+//! ending touch nothing that was not allowed before, like the tool `job`.
 
 use std::time::Duration;
 
@@ -78,12 +78,13 @@ enum ControlKey {
 }
 
 impl ControlKey {
-    fn byte(self) -> u8 {
+    /// The character that the key sends.
+    fn sent(self) -> &'static str {
         match self {
-            Self::Interrupt => 0x03,
-            Self::EndOfInput => 0x04,
-            Self::Suspend => 0x1a,
-            Self::Quit => 0x1c,
+            Self::Interrupt => "\u{3}",
+            Self::EndOfInput => "\u{4}",
+            Self::Suspend => "\u{1a}",
+            Self::Quit => "\u{1c}",
         }
     }
 }
@@ -165,7 +166,7 @@ impl TypedTool for ShellTool {
 impl ShellTool {
     /// Interrupts the program that runs, and gives it a moment to end.
     async fn interrupt(&self, shell: &mut RunningShell) {
-        let pressed = shell.press(&[ControlKey::Interrupt.byte()]).await;
+        let pressed = shell.press(ControlKey::Interrupt.sent()).await;
         if pressed.is_ok() {
             // The caller sees whether it has ended.
             let _ = tokio::time::timeout(self.0.options().grace, shell.screen.rest()).await;
@@ -179,7 +180,9 @@ impl TypedTool for ShellInputTool {
     fn about(&self) -> ToolAbout {
         let description = "Types into the program that runs in the shell, such as an answer to its question, and shows \
                            what it says to that.";
-        ToolAbout::new(SHELL_INPUT, description, Access::Run).only_by_name()
+        ToolAbout::new(SHELL_INPUT, description, Access::Run)
+            .command("text")
+            .only_by_name()
     }
 
     async fn run(&self, input: ShellInputText, context: ToolContext) -> Result<ToolOutcome, ToolFailure> {
@@ -192,11 +195,14 @@ impl TypedTool for ShellInputTool {
         }
         let mut slot = self.0.take(&context).await?;
         let shell = running(&mut slot)?;
+        if let Some(why) = shell.typed_line().refusal(&input.text, &context) {
+            return Err(ToolFailure::denied(format!("Nothing was typed: {why}.")));
+        }
         let mut keys = input.text;
         if input.enter != Some(false) {
             keys.push('\n');
         }
-        type_keys(shell, keys.as_bytes()).await?;
+        type_keys(shell, &keys).await?;
         let report = self.0.watch(shell, &context, wait).await;
         Ok(report.outcome(shell, &context).await)
     }
@@ -225,7 +231,7 @@ impl TypedTool for ShellWaitTool {
         }
         let shell = slot.as_mut().ok_or_else(|| ToolFailure::failed(NOTHING_RUNS))?;
         match input.key {
-            Some(key) if shell.screen.prompt().is_none() => type_keys(shell, &[key.byte()]).await?,
+            Some(key) if shell.screen.prompt().is_none() => type_keys(shell, key.sent()).await?,
             Some(_) => return Err(ToolFailure::failed(NOTHING_RUNS)),
             None => {}
         }
@@ -243,7 +249,7 @@ fn running(slot: &mut Option<RunningShell>) -> Result<&mut RunningShell, ToolFai
     busy.ok_or_else(|| ToolFailure::failed(NOTHING_RUNS))
 }
 
-async fn type_keys(shell: &mut RunningShell, keys: &[u8]) -> Result<(), ToolFailure> {
+async fn type_keys(shell: &mut RunningShell, keys: &str) -> Result<(), ToolFailure> {
     let typed = shell.press(keys).await;
     typed.map_err(|error| ToolFailure::failed(format!("The program did not take the input: {error}.")))
 }
