@@ -51,7 +51,7 @@ mod text_file;
 mod workspace;
 pub mod yaml;
 
-pub use agentx_files::{make_private_directory, private_options};
+pub use agentx_files::{close_to_others, make_private_directory, private_options};
 pub use agentx_llm::Secret;
 pub use agentx_types::nearest;
 pub use agentx_types::{SCRIPTED_MODEL, ScriptedAnswer};

@@ -6,7 +6,9 @@ use std::io::{self, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
-use agentx_files::{FileLock, ReplaceOptions, make_private_directory, replace_locked};
+use agentx_files::{
+    FileLock, ReplaceOptions, SecretFileError, make_private_directory, open_secret, replace_locked,
+};
 
 use crate::KeyringError;
 
@@ -27,12 +29,22 @@ pub(crate) enum Privacy {
 /// The bytes of a file; `None` if there is none.
 pub(crate) fn read(path: &Path, privacy: Privacy) -> Result<Option<Vec<u8>>, KeyringError> {
     let failed = |error: io::Error| KeyringError::file(path, error);
-    let file = match File::open(path) {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(failed(error)),
+    let opened = match privacy {
+        Privacy::Secret => open_secret(path),
+        Privacy::Public => File::open(path).map_err(SecretFileError::System),
     };
-    check(path, &file.metadata().map_err(failed)?, privacy)?;
+    let file = match opened {
+        Ok(file) => file,
+        Err(SecretFileError::System(error)) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(SecretFileError::System(error)) => return Err(failed(error)),
+        Err(SecretFileError::OpenToOthers(mode)) => {
+            let path = path.to_owned();
+            return Err(KeyringError::Readable { path, mode });
+        }
+    };
+    if matches!(privacy, Privacy::Public) {
+        check_unchanged(path, &file.metadata().map_err(failed)?)?;
+    }
     let mut bytes = Vec::new();
     file.take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(failed)?;
     if bytes.len() as u64 > MAX_BYTES {
@@ -41,20 +53,20 @@ pub(crate) fn read(path: &Path, privacy: Privacy) -> Result<Option<Vec<u8>>, Key
     Ok(Some(bytes))
 }
 
+/// Checks that nobody else may change this file.
 #[cfg(unix)]
-fn check(path: &Path, metadata: &fs::Metadata, privacy: Privacy) -> Result<(), KeyringError> {
+fn check_unchanged(path: &Path, metadata: &fs::Metadata) -> Result<(), KeyringError> {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = metadata.permissions().mode() & 0o777;
     let path = path.to_owned();
-    match privacy {
-        Privacy::Secret if mode & 0o077 != 0 => Err(KeyringError::Readable { path, mode }),
-        Privacy::Public if mode & 0o022 != 0 => Err(KeyringError::Writable { path, mode }),
-        _ => Ok(()),
+    match mode & 0o022 {
+        0 => Ok(()),
+        _ => Err(KeyringError::Writable { path, mode }),
     }
 }
 
 #[cfg(not(unix))]
-fn check(_: &Path, _: &fs::Metadata, _: Privacy) -> Result<(), KeyringError> {
+fn check_unchanged(_: &Path, _: &fs::Metadata) -> Result<(), KeyringError> {
     Ok(())
 }
 

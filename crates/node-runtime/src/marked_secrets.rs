@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read as _;
 use std::path::Path;
 
-use agentx_config::Secret;
+use agentx_config::{Secret, close_to_others};
 use serde_json::{Value, json};
 
 /// The name of the file in a data directory.
@@ -25,9 +25,19 @@ pub struct MarkedSecret {
     pub value: Secret,
 }
 
-/// Returns the marked values, or none if the file is missing or unreadable.
+/// Returns the marked values, or none if the file is missing or unreadable. If others have access to the file,
+/// that is taken from them: a file that is refused would show the values.
 pub fn marked_secrets(data_dir: &Path) -> Vec<MarkedSecret> {
     let path = data_dir.join(MARKED_SECRETS);
+    match close_to_others(&path) {
+        Ok(None) => {}
+        Ok(Some(mode)) => {
+            tracing::warn!(file = %path.display(), "others had access to the marked secrets (mode {mode:04o})");
+        }
+        Err(error) => {
+            tracing::warn!(file = %path.display(), %error, "others have access to the marked secrets")
+        }
+    }
     let Ok(file) = File::open(&path) else {
         return Vec::new();
     };
@@ -82,5 +92,19 @@ mod tests {
         assert!(!format!("{read:?}").contains("made up"), "{read:?}");
         assert!(read_text("{\"form\":2,\"secrets\":[]}").is_none());
         assert!(read_text("{\"form\":1,\"secrets\":[{\"name\":\"A\"}]}").is_none());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn the_access_of_others_to_the_values_is_taken() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(MARKED_SECRETS);
+        std::fs::write(&path, marked_text(&[])).unwrap();
+        for open in [0o666, 0o644] {
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(open)).unwrap();
+            assert!(marked_secrets(directory.path()).is_empty());
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+        }
     }
 }

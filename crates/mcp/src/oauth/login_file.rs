@@ -1,13 +1,15 @@
 //! The stored login at a server: a file of the person alone, mode 0600, in the data directory. A lock keeps
 //! two processes from spending the same refresh token.
 
-use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use agentx_config::Secret;
-use agentx_files::{FileLock, ReplaceOptions, make_private_directory, remove_leftovers, replace_locked};
+use agentx_files::{
+    FileLock, ReplaceOptions, SecretFileError, make_private_directory, open_secret, remove_leftovers,
+    replace_locked,
+};
 use agentx_runtime::{Clock as _, SystemClock};
 use serde::{Deserialize, Serialize};
 
@@ -156,10 +158,18 @@ impl LoginFile {
         }
     }
 
-    /// The login; `None` if there is none at this server, or the file cannot be read.
+    /// The login; `None` if there is none at this server, or the file cannot be read, or others have access to
+    /// it.
     pub(crate) fn read(&self) -> Option<StoredLogin> {
         let mut bytes = Vec::new();
-        let file = File::open(&self.path).ok()?;
+        let file = open_secret(&self.path)
+            .inspect_err(|error| {
+                if let SecretFileError::OpenToOthers(_) = error {
+                    let path = self.path.display();
+                    tracing::warn!("{path}: {error}; log in again, and withdraw this login at the server");
+                }
+            })
+            .ok()?;
         file.take(FILE_BYTES).read_to_end(&mut bytes).ok()?;
         let login: StoredLogin = serde_json::from_slice(&bytes)
             .inspect_err(|_| tracing::warn!(file = %self.path.display(), "a login cannot be read"))
@@ -267,6 +277,16 @@ mod tests {
         {
             let mode = std::os::unix::fs::PermissionsExt::mode(&path.metadata().unwrap().permissions());
             assert_eq!(mode & 0o777, 0o600);
+            let set_mode = |mode| {
+                let mode = std::os::unix::fs::PermissionsExt::from_mode(mode);
+                std::fs::set_permissions(&path, mode).unwrap();
+            };
+            for open in [0o666, 0o644] {
+                set_mode(open);
+                assert_eq!(file.read(), None, "others may know it, or have put it there");
+            }
+            set_mode(0o600);
+            assert_eq!(file.read(), Some(login()));
         }
         let elsewhere = LoginFile::new(path.clone(), "https://b.example/mcp");
         assert_eq!(elsewhere.read(), None, "tokens go to their own server alone");

@@ -1,10 +1,10 @@
 //! The key by which push services know this server (RFC 8292): a key of P-256, made once, in a file of the
 //! data directory that only its owner can read.
 
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use agentx_files::{ReplaceOptions, close_to_others, replace};
+use agentx_files::{ReplaceOptions, SecretFileError, open_secret, replace};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::rand::SystemRandom;
@@ -13,6 +13,8 @@ use serde_json::json;
 
 /// The name of the file in the data directory.
 const FILE: &str = "push_key";
+/// The longest file, in bytes.
+const MOST_BYTES: u64 = 4_096;
 /// The lifetime of a signature, in seconds: at most a day is permitted.
 const SIGNED_S: u64 = 12 * 3_600;
 
@@ -26,6 +28,19 @@ pub(crate) enum PushKeyError {
         path: PathBuf,
         /// The error of the system.
         error: io::Error,
+    },
+    /// Others may know the key, or have put it there.
+    #[error(
+        "{} is secret, but others have access to it (mode {mode:04o}): `chmod 600 {}` if nobody has read or changed it; \
+         otherwise delete it, and pages subscribe to a new key",
+        path.display(),
+        path.display()
+    )]
+    OpenToOthers {
+        /// The path of the file.
+        path: PathBuf,
+        /// The Unix permissions.
+        mode: u32,
     },
     /// The file has no key.
     #[error("{}: it has no key; delete it, and pages subscribe to a new one", path.display())]
@@ -47,19 +62,19 @@ impl PushKey {
     /// Reads the key of the server of this directory, or makes one if there is none.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read or written, or has no key.
+    /// Returns an error if the file cannot be read or written, others have access to it, or it has no key.
     pub(crate) fn read_or_make(data_dir: &Path) -> Result<Self, PushKeyError> {
         let path = data_dir.join(FILE);
         let failed = |error: io::Error| PushKeyError::File {
             path: path.clone(),
             error,
         };
-        let text = match std::fs::read_to_string(&path) {
-            Ok(text) => {
-                close_to_others(&path).map_err(failed)?;
-                text
+        let text = match open_secret(&path) {
+            Ok(file) => io::read_to_string(file.take(MOST_BYTES)).map_err(failed)?,
+            Err(SecretFileError::OpenToOthers(mode)) => {
+                return Err(PushKeyError::OpenToOthers { path, mode });
             }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(SecretFileError::System(error)) if error.kind() == io::ErrorKind::NotFound => {
                 let text = new_key()?;
                 let options = ReplaceOptions {
                     durable: true,
@@ -68,7 +83,7 @@ impl PushKey {
                 replace(&path, text.as_bytes(), options).map_err(failed)?;
                 text
             }
-            Err(error) => return Err(failed(error)),
+            Err(SecretFileError::System(error)) => return Err(failed(error)),
         };
         let bytes = URL_SAFE_NO_PAD.decode(text.trim_end()).ok();
         let random = SystemRandom::new();
@@ -130,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_made_once_and_only_its_owner_can_read_it() {
+    fn a_key_is_made_once_and_refused_if_others_have_access_to_it() {
         let directory = tempfile::tempdir().unwrap();
         let made = read(&directory).unwrap().public();
         assert_eq!(read(&directory).unwrap().public(), made);
@@ -141,9 +156,19 @@ mod tests {
             use std::os::unix::fs::PermissionsExt as _;
             let mode = || std::fs::metadata(&file).unwrap().permissions().mode() & 0o777;
             assert_eq!(mode(), 0o600);
-            std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).unwrap();
-            read(&directory).unwrap();
-            assert_eq!(mode(), 0o600);
+            let set_mode =
+                |mode| std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).unwrap();
+            for open in [0o666, 0o644] {
+                set_mode(open);
+                let refused = read(&directory).map(|key| key.public()).unwrap_err();
+                let told = refused.to_string();
+                assert!(
+                    told.contains("`chmod 600 ") && told.contains("delete it"),
+                    "{told}"
+                );
+            }
+            set_mode(0o600);
+            assert_eq!(read(&directory).unwrap().public(), made);
         }
         std::fs::write(&file, "no key").unwrap();
         let damaged = read(&directory).map(|key| key.public()).unwrap_err();

@@ -1,11 +1,11 @@
 //! The subscriptions of pages, in a file of the data directory. Each belongs to the login of a page, which is
 //! checked before each message: it ends when the login does. A page has one; a person has as many as pages.
 
-use std::io;
+use std::io::{self, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use agentx_files::{ReplaceOptions, replace};
+use agentx_files::{ReplaceOptions, SecretFileError, open_secret, replace};
 use agentx_types::OwnerId;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,8 @@ use crate::push::encryption::PushReceiver;
 
 /// The name of the file in the data directory.
 const FILE: &str = "push_subscriptions.json";
+/// The longest file, in bytes: more than the subscriptions of a server need.
+const MOST_BYTES: u64 = 32 << 20;
 /// The maximum number of subscriptions of a person: as many as they may have pages.
 const OF_PERSON: usize = 16;
 /// The maximum number of subscriptions of a server.
@@ -69,13 +71,14 @@ pub(crate) struct PushSubscriptions {
 }
 
 impl PushSubscriptions {
-    /// Reads those that an earlier server kept in this directory. A damaged file counts as empty: pages
-    /// subscribe again when they are opened.
+    /// Reads those that an earlier server kept in this directory. A file that is damaged, or that others have
+    /// access to, counts as empty: pages subscribe again when they are opened.
     pub(super) fn read(data_dir: &Path) -> Self {
         let file = data_dir.join(FILE);
-        let read = match std::fs::read(&file) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(io::Error::from),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        let read = match open_secret(&file) {
+            Ok(opened) => serde_json::from_reader(BufReader::new(opened.take(MOST_BYTES)))
+                .map_err(|error| SecretFileError::System(error.into())),
+            Err(SecretFileError::System(error)) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(error),
         };
         let mut all: Vec<PushSubscription> = read.unwrap_or_else(|error| {
@@ -215,6 +218,12 @@ mod tests {
         let file = directory.path().join(FILE);
         let mode = std::fs::metadata(&file).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
+        let left = PushSubscriptions::read(directory.path());
+        assert!(left.is_empty(), "others may have put addresses there");
+        left.put(subscription("tok_2", "own_1")).unwrap();
+        let again = PushSubscriptions::read(directory.path());
+        assert!(again.has("tok_2") && !again.has("tok_1"));
         std::fs::write(&file, "[").unwrap();
         assert!(PushSubscriptions::read(directory.path()).is_empty());
     }
