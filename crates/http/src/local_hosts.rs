@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::Arc;
 
-use agentx_types::{host_name, is_public_address};
+use agentx_types::{host_name, is_public_address, is_public_name};
 use reqwest::Url;
 
 use crate::resolver::BoxedError;
@@ -84,6 +84,21 @@ impl LocalHosts {
         }
     }
 
+    /// Checks the name of a host before it is looked up: names of local networks are refused, also if they
+    /// lead nowhere at the moment. Where another name leads shows [`LocalHosts::check`].
+    ///
+    /// # Errors
+    /// Returns why the name is refused.
+    pub fn check_name(&self, host: &str) -> Result<(), String> {
+        if is_public_name(host) || self.names(host) {
+            return Ok(());
+        }
+        Err(format!(
+            "{host} is not a name of the public internet; only the person can permit it, by `{}` in their settings",
+            self.setting
+        ))
+    }
+
     /// Checks an address to which `host` leads, at the moment of the connection.
     ///
     /// # Errors
@@ -141,6 +156,18 @@ mod tests {
         assert!(check(&["LOCALHOST."], "localhost", "127.0.0.1"));
         assert!(check(&["127.0.0.1"], "127.0.0.1", "127.0.0.1"));
         assert!(!check(&["127.0.0.1"], "rebound.example", "127.0.0.1"));
+    }
+
+    #[test]
+    fn names_of_local_networks_are_refused_unless_the_person_names_them() {
+        let hosts = LocalHosts::new(["localhost", "push.intra:8443"], "made.up");
+        for permitted in ["localhost", "push.intra", "push.example.org"] {
+            assert_eq!(hosts.check_name(permitted), Ok(()));
+        }
+        for refused in ["metadata.google.internal", "other.intra", "printer.local", "nas"] {
+            let why = hosts.check_name(refused).unwrap_err();
+            assert!(why.starts_with(refused) && why.contains("`made.up`"), "{why}");
+        }
     }
 
     #[test]

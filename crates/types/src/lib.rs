@@ -123,7 +123,7 @@ pub use people::*;
 pub use person_requests::*;
 pub use picture::{Picture, PictureError};
 pub use picture_limits::PictureLimits;
-pub use public_address::{embedded_ipv4, is_public_address};
+pub use public_address::{embedded_ipv4, is_public_address, is_public_name};
 pub use redaction::*;
 pub use request_part::RequestPart;
 pub use restored_files::*;

@@ -1,8 +1,31 @@
-//! Distinguishes addresses of the public internet from those of local and reserved networks. The network
-//! guard of scripts and the check of media in messages share it, so that they refuse the same addresses.
+//! Distinguishes addresses and names of the public internet from those of local and reserved networks. The
+//! network guards and the check of media in messages share it, so that they refuse the same ones.
 
 // The types alone: `core` has no sockets.
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Domain suffixes that are only meaningful in private networks (RFC 6761, 6762, 8375, 9476; ICANN's
+/// `internal`), and those that routers, companies and clusters use without a registration.
+const PRIVATE: [&str; 18] = [
+    "localhost",
+    "local",
+    "localdomain",
+    "internal",
+    "intranet",
+    "intra",
+    "private",
+    "corp",
+    "home",
+    "home.arpa",
+    "lan",
+    "svc",
+    "cluster",
+    "test",
+    "example",
+    "invalid",
+    "onion",
+    "alt",
+];
 
 /// Returns whether an address is of the public internet. An IPv6 address that embeds an IPv4 address is as
 /// public as that one.
@@ -66,6 +89,32 @@ fn v4(high: u16, low: u16) -> Ipv4Addr {
     let [a, b] = high.to_be_bytes();
     let [c, d] = low.to_be_bytes();
     Ipv4Addr::new(a, b, c, d)
+}
+
+/// Returns whether a host may be one of the public internet by its name, in any case and with or without the
+/// dot at the end. Only a lookup shows where it leads.
+///
+/// ```
+/// use agentx_types::is_public_name;
+/// assert!(is_public_name("push.example.org."));
+/// assert!(!is_public_name("localhost") && !is_public_name("metadata.google.internal"));
+/// ```
+pub fn is_public_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let name = name.strip_suffix('.').unwrap_or(&name);
+    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let ends_so = |private: &str| {
+        name.strip_suffix(private)
+            .is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    let last = name.rsplit('.').next().unwrap_or_default();
+    // `127.1` and `0x7f.1` are addresses to some programs; no domain at the top begins with a digit.
+    let is_number = last.starts_with(|first: char| first.is_ascii_digit());
+    name.contains('.')
+        && name.bytes().all(is_letter)
+        && name.split('.').all(|label| !label.is_empty())
+        && !is_number
+        && !PRIVATE.iter().any(|private| ends_so(private))
 }
 
 #[cfg(test)]
@@ -138,6 +187,32 @@ mod tests {
         ];
         for address in outside {
             assert!(is_public_address(address.parse().expect(address)), "{address}");
+        }
+    }
+
+    #[test]
+    fn names_of_local_networks_are_not_public() {
+        for name in [
+            "localhost",
+            "LOCALHOST.",
+            "a.localhost",
+            "metadata.google.internal",
+            "printer.local",
+            "nas.lan",
+            "intranet",
+            "127.1",
+            "a..b.org",
+            "",
+        ] {
+            assert!(!is_public_name(name), "{name}");
+        }
+        for name in [
+            "example.org",
+            "Push.Example.org.",
+            "notlocal.org",
+            "internal.example.org",
+        ] {
+            assert!(is_public_name(name), "{name}");
         }
     }
 }

@@ -3,31 +3,8 @@
 
 use std::net::IpAddr;
 
-use agentx_types::{ContentPart, MediaSource, embedded_ipv4, is_public_address};
+use agentx_types::{ContentPart, MediaSource, embedded_ipv4, is_public_address, is_public_name};
 use axum::http::Uri;
-
-/// Domain suffixes that are only meaningful in private networks (RFC 6761, 6762, 8375, 9476; ICANN's
-/// `internal`), and those that routers, companies and clusters use without a registration.
-const PRIVATE: [&str; 18] = [
-    "localhost",
-    "local",
-    "localdomain",
-    "internal",
-    "intranet",
-    "intra",
-    "private",
-    "corp",
-    "home",
-    "home.arpa",
-    "lan",
-    "svc",
-    "cluster",
-    "test",
-    "example",
-    "invalid",
-    "onion",
-    "alt",
-];
 
 /// Checks that the content of a caller other than the operator has only `data:` URLs, and `https:` URLs of
 /// public hosts.
@@ -92,21 +69,8 @@ fn is_public(url: &str) -> bool {
         // used in.
         Ok(IpAddr::V6(address)) if embedded_ipv4(address).is_some() => false,
         Ok(address) => is_public_address(address),
-        Err(_) => is_public_name(host.strip_suffix('.').unwrap_or(&host)),
+        Err(_) => is_public_name(&host),
     }
-}
-
-fn is_public_name(name: &str) -> bool {
-    let is_letter = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-    let ends_so = |private: &str| name == private || name.ends_with(&format!(".{private}"));
-    let last = name.rsplit('.').next().unwrap_or_default();
-    // `127.1` and `0x7f.1` are addresses to some programs; no domain at the top begins with a digit.
-    let is_number = last.starts_with(|first: char| first.is_ascii_digit());
-    name.contains('.')
-        && name.bytes().all(is_letter)
-        && name.split('.').all(|label| !label.is_empty())
-        && !is_number
-        && !PRIVATE.iter().any(|private| ends_so(private))
 }
 
 #[cfg(test)]

@@ -88,9 +88,12 @@ impl PushEndpoints {
         }
         self.hosts.check_port(&url)?;
         // A host that is an address is not looked up, so it is checked here.
-        if let Some(literal) = literal_address(&url) {
-            let checked = self.hosts.check(host, literal);
-            checked.map_err(|error| error.to_string())?;
+        match literal_address(&url) {
+            Some(literal) => self
+                .hosts
+                .check(host, literal)
+                .map_err(|error| error.to_string())?,
+            None => self.hosts.check_name(host)?,
         }
         Ok(url)
     }
@@ -145,6 +148,8 @@ fn make_client(hosts: LocalHosts) -> reqwest::Result<Client> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
     use super::*;
 
     fn is_read(hosts: &[&str], endpoint: &str) -> bool {
@@ -162,25 +167,52 @@ mod tests {
             assert!(is_read(&[], public), "{public}");
         }
         for refused in [
-            "http://push.example/x",
+            "http://push.example.org/x",
             "https://127.0.0.1/x",
             "https://10.0.0.1/x",
             "https://[::1]/x",
             "https://169.254.169.254/latest",
-            "https://me:pw@push.example/x",
-            "ftp://push.example/x",
-            "push.example/x",
+            "https://localhost/x",
+            "https://LOCALHOST./x",
+            "https://a.localhost:8443/x",
+            "https://metadata.google.internal/x",
+            "https://printer.local/x",
+            "https://nas/x",
+            "https://2130706433/x",
+            "https://[::ffff:127.0.0.1]/x",
+            "https://me:pw@push.example.org/x",
+            "ftp://push.example.org/x",
+            "push.example.org/x",
             "",
         ] {
             assert!(!is_read(&[], refused), "{refused}");
         }
         assert!(!is_read(
             &[],
-            &format!("https://push.example/{}", "x".repeat(1_024))
+            &format!("https://push.example.org/{}", "x".repeat(1_024))
         ));
         assert!(is_read(&["127.0.0.1:7"], "http://127.0.0.1:7/x"));
         assert!(!is_read(&["127.0.0.1:7"], "http://127.0.0.1:8/x"));
         assert!(!is_read(&["127.0.0.1:7"], "http://localhost:7/x"));
+        assert!(is_read(&["push.intra:7"], "https://push.intra:7/x"));
+    }
+
+    #[tokio::test]
+    async fn a_name_that_leads_to_a_local_network_is_not_connected_to() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        // As if the name had led elsewhere when the page subscribed.
+        let request = PushRequestParts {
+            url: format!("http://localhost:{port}/x").parse().unwrap(),
+            authorization: "made up".to_owned(),
+            topic: "made-up".to_owned(),
+            body: Vec::new(),
+        };
+        let sent = PushEndpoints::new(&[]).send(request).await;
+        assert!(matches!(sent, PushOutcome::Failed(_)), "{sent:?}");
+        let connected = listener.accept().map(drop);
+        assert_eq!(connected.unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
     }
 
     #[test]

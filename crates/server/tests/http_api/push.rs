@@ -320,19 +320,22 @@ async fn an_endpoint_in_a_local_network_is_refused_and_so_is_who_has_no_page() {
         "https://127.0.0.1/x",
         "https://192.168.0.1/x",
         "https://[fd00::1]/x",
-        "http://push.example/x",
-        "https://me:pw@push.example/x",
+        "https://localhost/x",
+        "https://metadata.google.internal/x",
+        "https://printer.local/x",
+        "http://push.example.org/x",
+        "https://me:pw@push.example.org/x",
         "x",
     ] {
         let refused = subscribed(&desk, &page, endpoint, &key).await;
         assert_eq!(refused.code(), "bad_request", "{endpoint}");
     }
-    let wish = json!({"endpoint": "https://push.example/x", "keys": {"p256dh": "x", "auth": "x"}});
+    let wish = json!({"endpoint": "https://push.example.org/x", "keys": {"p256dh": "x", "auth": "x"}});
     let refused = desk.post("/v1/push", &wish).by(&page).send().await;
     assert_eq!(refused.code(), "bad_request");
-    let no_page = subscribed(&desk, &desk.ann, "https://push.example/x", &key).await;
+    let no_page = subscribed(&desk, &desk.ann, "https://push.example.org/x", &key).await;
     assert_eq!(no_page.code(), "refused");
-    subscribed(&desk, &page, "https://push.example/x", &key)
+    subscribed(&desk, &page, "https://push.example.org/x", &key)
         .await
         .ok();
     assert_eq!(status(&desk, &page).await["subscribed"], true);
