@@ -30,7 +30,8 @@ pub struct FolderContents {
     /// that are written inside it, too.
     pub agent_models: BTreeMap<String, BTreeSet<String>>,
     /// The servers of the models that its tools and agents name: `big of vendor at https://api.example`.
-    /// Models that only its own settings know are missing.
+    /// Models that the person's settings do not name are missing: its own settings may name them, or a server
+    /// may offer them.
     pub models: BTreeMap<String, String>,
     /// Unused definitions, because the person has their own with that name: `agent guide`, `generator fast`.
     pub unused: BTreeSet<String>,

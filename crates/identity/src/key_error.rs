@@ -7,7 +7,10 @@ pub enum KeyError {
     #[error("not a public key: `ed25519:` must be followed by 43 characters of base64url")]
     PublicText,
     /// A point with which anybody can sign.
-    #[error("not a usable key: it is a point of small order, for which anyone could sign")]
+    #[error(
+        "not a usable key: anybody could sign for it (it is a point of small order), and no program makes such a key; \
+         ask its owner for the key that `agentx identity show` prints"
+    )]
     SmallOrder,
     /// An invalid signature.
     #[error("not a signature: expected 86 characters of base64url")]

@@ -19,8 +19,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_identity::{
-    AuthChallenge, Binding, Keyring, KeyringError, PublicKey, ServerKeyStatus, Signature, random_bytes,
-    token_text, verify_server,
+    AuthChallenge, Binding, KeyError, Keyring, KeyringError, PublicKey, ServerKeyStatus, Signature,
+    random_bytes, token_text, verify_server,
 };
 use agentx_runtime::RuntimeError;
 use rustls::client::Resumption;
@@ -335,7 +335,12 @@ fn refusal(why: String) -> rustls::Error {
 
 /// The key in a raw public key, which replaces a certificate.
 fn key_of(public: &CertificateDer<'_>) -> Result<PublicKey, rustls::Error> {
-    PublicKey::from_spki(public).ok_or(rustls::Error::InvalidCertificate(CertificateError::BadEncoding))
+    PublicKey::from_spki(public).map_err(|error| match error {
+        KeyError::SmallOrder => refusal(format!(
+            "the key of the server is {error}, or somebody may be intercepting the connection; nothing was sent or signed"
+        )),
+        _ => rustls::Error::InvalidCertificate(CertificateError::BadEncoding),
+    })
 }
 
 impl ServerCertVerifier for RememberedKey {

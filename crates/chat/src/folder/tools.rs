@@ -107,21 +107,35 @@ fn together(tools: &[&ToolDefinition], brings: &FolderContents) -> String {
     says.join("; ")
 }
 
-/// Describes a model with its provider and address, and says so if only the folder's own settings know it.
+/// Describes a model with its provider and address. One that the person's settings do not name may be in the
+/// folder's own settings, or at a server that offers models by itself.
 pub(super) fn model(name: &str, brings: &FolderContents) -> String {
     match brings.models.get(name) {
         Some(known) => format!("the model {known}"),
         None if name == "*" => "any model".to_owned(),
-        None => format!("the model {name} of this folder"),
+        None => format!("the model {name}, which your settings do not name"),
     }
 }
 
-/// An address or a host as the file has it, and the name of the host if that is written in another way there.
+/// An address or a host as the file has it, and the name of the host, with the port, if that is written in
+/// another way there.
 fn with_name(host: &str) -> String {
-    match host_name(host) {
-        Some(name) if !host.contains(&name) => format!("{host} (the host {name})"),
+    match (host_name(host), port_of(host)) {
+        (Some(name), Some(port)) if !host.contains(&name) => {
+            format!("{host} (the host {name}, port {port})")
+        }
+        (Some(name), None) if !host.contains(&name) => format!("{host} (the host {name})"),
         _ => host.to_owned(),
     }
+}
+
+/// The port in an address, or behind a host.
+fn port_of(host: &str) -> Option<u16> {
+    let authority = host.split_once("://").map_or(host, |(_, rest)| rest);
+    let authority = authority.split(['/', '\\', '?', '#']).next().unwrap_or_default();
+    let (before, port) = authority.rsplit_once(':')?;
+    let is_address = before.contains(':') && !before.ends_with(']');
+    port.parse().ok().filter(|_| !is_address)
 }
 
 /// Describes everything that the files of these tools grant. The grants are taken apart by all of their
@@ -148,7 +162,9 @@ fn reaches(tools: &[&ToolDefinition], brings: &FolderContents) -> Vec<String> {
     let hosts: Vec<String> = hosts.difference(&of_models).map(|host| with_name(host)).collect();
     let mut models: Vec<String> = asked.iter().map(|name| model(name, brings)).collect();
     if asked.contains("*") {
-        models.extend(of_models.iter().map(|address| format!("a model at {address}")));
+        // A star stands for a model whose address is not known; that model has its own words.
+        let known = of_models.iter().filter(|address| **address != "*");
+        models.extend(known.map(|address| format!("a model at {address}")));
     }
     let plain = |names: BTreeSet<&str>| names.into_iter().map(str::to_owned).collect::<Vec<_>>();
     let kinds = [
@@ -225,6 +241,48 @@ mod tests {
         assert_eq!(all.iter().filter(|row| row.reaches).count(), 4);
     }
 
+    #[test]
+    fn a_host_that_is_written_in_another_way_has_its_name_and_port() {
+        for (written, shown) in [
+            ("api.example:8443", "api.example:8443"),
+            ("http://api.example:8443/x", "http://api.example:8443/x"),
+            ("API.Example", "API.Example (the host api.example)"),
+            (
+                "API.Example:8443",
+                "API.Example:8443 (the host api.example, port 8443)",
+            ),
+            (
+                "http://127.1:8123/x?y=1:2",
+                "http://127.1:8123/x?y=1:2 (the host 127.0.0.1, port 8123)",
+            ),
+        ] {
+            assert_eq!(with_name(written), shown);
+        }
+        assert_eq!(
+            (port_of("::1"), port_of("[::1]"), port_of("[::1]:8")),
+            (None, None, Some(8))
+        );
+    }
+
+    #[test]
+    fn a_model_that_the_settings_do_not_name_is_not_said_to_be_of_the_folder() {
+        let models = json!({"models": ["mine", "offered", "*"]});
+        let mut asks = tool(granting("asks", models));
+        asks.definition.known.models_at = ["*", "http://127.0.0.1:9912/v1"].map(str::to_owned).into();
+        let mut brings = FolderContents {
+            tools: vec![asks],
+            ..FolderContents::default()
+        };
+        let at = "mine of local at http://127.0.0.1:9911/v1".to_owned();
+        brings.models.insert("mine".to_owned(), at);
+        let rows = rows(&brings, usize::MAX, &|_| false);
+        assert_eq!(
+            rows[0].text,
+            "tool asks: a script; sends to any model, the model mine of local at http://127.0.0.1:9911/v1, \
+             the model offered, which your settings do not name, a model at http://127.0.0.1:9912/v1"
+        );
+    }
+
     fn granting(name: &str, capabilities: serde_json::Value) -> serde_json::Value {
         json!({"name": name, "type": "luau", "lua": "return 1", "capabilities": capabilities})
     }
@@ -247,7 +305,7 @@ mod tests {
         let texts: Vec<&str> = rows.iter().map(|row| row.text.as_str()).collect();
         let granted = |uses: &str| {
             format!(
-                "to api.example; sends to the model big of this folder; with TOKEN; uses {uses}; \
+                "to api.example; sends to the model big, which your settings do not name; with TOKEN; uses {uses}; \
                  keeps values in notes; creates agents: helper"
             )
         };

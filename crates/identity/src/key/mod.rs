@@ -69,12 +69,19 @@ impl PublicKey {
         [&SPKI_PREFIX[..], &self.0[..]].concat()
     }
 
-    /// Reads the form that [`PublicKey::to_spki`] writes; `None` if it is something else, or a key of small
-    /// order.
-    pub fn from_spki(der: &[u8]) -> Option<Self> {
-        let bytes = der.strip_prefix(&SPKI_PREFIX[..])?;
-        let key = Self(bytes.try_into().ok()?);
-        (!key.has_small_order()).then_some(key)
+    /// Reads the form that [`PublicKey::to_spki`] writes.
+    ///
+    /// # Errors
+    /// Returns [`KeyError::SmallOrder`] for a key of small order, and [`KeyError::Rejected`] for anything else.
+    pub fn from_spki(der: &[u8]) -> Result<Self, KeyError> {
+        let bytes = der.strip_prefix(&SPKI_PREFIX[..]);
+        let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
+        let key = Self(bytes.ok_or(KeyError::Rejected)?);
+        if key.has_small_order() {
+            Err(KeyError::SmallOrder)
+        } else {
+            Ok(key)
+        }
     }
 }
 

@@ -198,12 +198,15 @@ fn nobody_signs_with_a_key_of_small_order() {
                 key.to_openssh("x").parse::<PublicKey>(),
                 Err(KeyError::SmallOrder)
             );
+            assert_eq!(PublicKey::from_spki(&key.to_spki()), Err(KeyError::SmallOrder));
+            let in_json = serde_json::from_value::<PublicKey>(key.to_string().into());
+            let told = in_json.unwrap_err().to_string();
+            assert!(told.contains("anybody could sign for it"), "{told}");
+            assert!(told.contains("`agentx identity show`"), "{told}");
         }
     }
-    assert!(
-        !SecretKey::from_seed(&[1; 32])
-            .unwrap()
-            .public_key()
-            .has_small_order()
-    );
+    let real = *SecretKey::from_seed(&[1; 32]).unwrap().public_key();
+    assert!(!real.has_small_order());
+    assert_eq!(PublicKey::from_spki(&real.to_spki()), Ok(real));
+    assert_eq!(PublicKey::from_spki(b"else"), Err(KeyError::Rejected));
 }
