@@ -94,7 +94,7 @@ fn what_asks_a_folders_own_model_leaves_the_machine_and_is_asked_about() {
         assert!(
             before
                 .stdout
-                .contains("sends to the model theirs/one of this folder"),
+                .contains("sends to the model theirs/one, which your settings do not name"),
             "{before}"
         );
         assert!(!before.stdout.contains("runs without asking"), "{before}");
