@@ -85,7 +85,7 @@ impl LocalHosts {
     }
 
     /// Checks the name of a host before it is looked up: names of local networks are refused, also if they
-    /// lead nowhere at the moment. Where another name leads shows [`LocalHosts::check`].
+    /// lead nowhere at the moment. [`LocalHosts::check`] checks where another name leads.
     ///
     /// # Errors
     /// Returns why the name is refused.

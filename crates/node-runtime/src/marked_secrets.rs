@@ -32,7 +32,8 @@ pub fn marked_secrets(data_dir: &Path) -> Vec<MarkedSecret> {
     match close_to_others(&path) {
         Ok(None) => {}
         Ok(Some(mode)) => {
-            tracing::warn!(file = %path.display(), "others had access to the marked secrets (mode {mode:04o})");
+            let file = path.display();
+            tracing::warn!(%file, "others had access to the marked secrets (mode {mode:04o})");
         }
         Err(error) => {
             tracing::warn!(file = %path.display(), %error, "others have access to the marked secrets")

@@ -72,7 +72,8 @@ impl PublicKey {
     /// Reads the form that [`PublicKey::to_spki`] writes.
     ///
     /// # Errors
-    /// Returns [`KeyError::SmallOrder`] for a key of small order, and [`KeyError::Rejected`] for anything else.
+    /// Returns [`KeyError::SmallOrder`] for a key of small order, and [`KeyError::Rejected`] for anything
+    /// else.
     pub fn from_spki(der: &[u8]) -> Result<Self, KeyError> {
         let bytes = der.strip_prefix(&SPKI_PREFIX[..]);
         let bytes = bytes.and_then(|bytes| bytes.try_into().ok());

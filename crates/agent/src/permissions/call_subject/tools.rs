@@ -20,11 +20,10 @@ impl CallSubject<'_> {
     ///
     /// A rule that denies files to the tool `read`, or asks about them, also applies to command lines and to
     /// other tools that read a file, because they may read the same one; one about `write` or `edit` applies
-    /// to `query_write`, any about `bash` to `shell`, and those about both that deny or ask to `shell_input`. A
-    /// rule that allows a person's own tool does not
-    /// allow a replacement: if a folder's file takes its name, only a rule that names the file allows it. If
-    /// a folder's MCP server takes a name, only a rule for a workspace, or for exactly this description,
-    /// allows its tools.
+    /// to `query_write`, any about `bash` to `shell`, and those about both that deny or ask to `shell_input`.
+    /// A rule that allows a person's own tool does not allow a replacement: if a folder's file takes its
+    /// name, only a rule that names the file allows it. If a folder's MCP server takes a name, only a rule
+    /// for a workspace, or for exactly this description, allows its tools.
     pub(crate) fn is_tool_of(&self, rule: &Rule) -> bool {
         let of_other_folders = rule.workspace.is_none() && is_of_folder_server(self.tool);
         let needs_file = rule.effect == RuleEffect::Allow && (needs_own_rule(self.tool) || of_other_folders);
