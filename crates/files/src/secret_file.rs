@@ -1,5 +1,5 @@
-//! Files with a key or a token. One that others can read may be known to them, and one that they can write may
-//! be theirs; so such a file is refused, also in a directory that nobody else can open today.
+//! Files with a key or a token. One that others can read may be known to them, and one that they can write
+//! may be theirs; so such a file is refused, also in a directory that nobody else can open today.
 
 use std::fmt;
 use std::fs::{File, Metadata};

@@ -25,8 +25,8 @@ pub struct MarkedSecret {
     pub value: Secret,
 }
 
-/// Returns the marked values, or none if the file is missing or unreadable. If others have access to the file,
-/// that is taken from them: a file that is refused would show the values.
+/// Returns the marked values, or none if the file is missing or unreadable. If others have access to the
+/// file, that is taken from them: if it were refused, the values would be shown.
 pub fn marked_secrets(data_dir: &Path) -> Vec<MarkedSecret> {
     let path = data_dir.join(MARKED_SECRETS);
     match close_to_others(&path) {

@@ -158,7 +158,7 @@ impl LoginFile {
         }
     }
 
-    /// The login; `None` if there is none at this server, or the file cannot be read, or others have access to
+    /// The login; `None` if there is none at this server, the file cannot be read, or others have access to
     /// it.
     pub(crate) fn read(&self) -> Option<StoredLogin> {
         let mut bytes = Vec::new();
