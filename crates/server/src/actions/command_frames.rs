@@ -80,7 +80,7 @@ fn settings<T: DeserializeOwned + JsonSchema>(command: &str, args: Value) -> Res
 impl ServerState {
     /// Carries out a command: `rename {title}`, `change {change}`, `revise {message_id, mode?}`, `context
     /// {wish}`, `restore {wish}`, `retry`, `ran {command, output, how}`, `share {person, role}`, and those of
-    /// [`Self::other_command`]. Returns the `seq` of the event, if there is one, and the outcome.
+    /// `other_command`. Returns the `seq` of the event, if there is one, and the outcome.
     ///
     /// # Errors
     /// Returns an error if the command does not exist, its arguments make no sense, or the caller may not.

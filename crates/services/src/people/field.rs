@@ -43,8 +43,8 @@ pub struct SettingField {
     pub kind: FieldKind,
     /// The description for people.
     pub about: &'static str,
-    /// The words of a `select`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    /// The words of a `select`. Left out if there are none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub options: Vec<String>,
     /// The smallest number of a `slider`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -305,5 +305,19 @@ mod tests {
                 "min": 1.0, "max": 5.0, "step": 1.0, "default": 5,
             })
         );
+    }
+
+    #[test]
+    fn each_field_has_what_its_schema_requires() {
+        let schema = serde_json::to_value(schemars::schema_for!(SettingField)).unwrap();
+        let required = schema["required"].as_array().unwrap();
+        assert!(required.contains(&json!("about")), "{required:?}");
+        for field in fields(&operator()) {
+            let shown = serde_json::to_value(&field).unwrap();
+            for name in required {
+                let name = name.as_str().unwrap();
+                assert!(shown.get(name).is_some(), "`{name}` is missing in {shown}");
+            }
+        }
     }
 }
