@@ -8,15 +8,18 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agentx_http::NameLookup;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::host_gate::PageHostGate;
 
 /// The maximum number of connections at once; Chromium makes 32 through one proxy.
 const MOST_CONNECTIONS: usize = 256;
+/// The time in which a client has to say where it wants to go.
+const ASKING: Duration = Duration::from_secs(15);
 /// The time for a lookup and the connection.
 const CONNECTING: Duration = Duration::from_secs(15);
 /// The pause after a connection that could not be accepted, as when there are too many files.
@@ -69,17 +72,17 @@ async fn accept_connections(listener: TcpListener, gate: Arc<PageHostGate>, look
                 connections.spawn(serve(client, gate.clone(), lookup.clone()));
             }
             Ok(_) => {}
-            Err(_) => tokio::time::sleep(PAUSE).await,
+            Err(_) => sleep(PAUSE).await,
         }
     }
 }
 
 /// Serves one connection until either side ends it.
 async fn serve(mut client: TcpStream, gate: Arc<PageHostGate>, lookup: Arc<dyn NameLookup>) {
-    let Ok(Some((host, port))) = read_request(&mut client).await else {
+    let Some((host, port)) = requested_host(&mut client).await else {
         return;
     };
-    let connected = tokio::time::timeout(CONNECTING, connect(&host, port, &gate, lookup.as_ref())).await;
+    let connected = timeout(CONNECTING, connect(&host, port, &gate, lookup.as_ref())).await;
     let code = match connected {
         Ok(Ok(mut server)) => {
             if client.write_all(&reply(0)).await.is_ok() {
@@ -98,9 +101,16 @@ async fn serve(mut client: TcpStream, gate: Arc<PageHostGate>, lookup: Arc<dyn N
     let _ = client.write_all(&reply(code)).await;
 }
 
+/// Returns the host and port to which a client wants to connect; `None` if it does not say so in time.
+async fn requested_host(client: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Option<(String, u16)> {
+    timeout(ASKING, read_request(client)).await.ok()?.ok()?
+}
+
 /// Reads the greeting and the request of RFC 1928: the host and port to connect to. `None` if it is another
 /// protocol, or a request for anything but a connection.
-async fn read_request(client: &mut TcpStream) -> io::Result<Option<(String, u16)>> {
+async fn read_request(
+    client: &mut (impl AsyncRead + AsyncWrite + Unpin),
+) -> io::Result<Option<(String, u16)>> {
     let mut greeting = [0; 2];
     client.read_exact(&mut greeting).await?;
     let [version, methods] = greeting;
@@ -247,6 +257,15 @@ mod tests {
                 "{refusals:?}"
             );
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_says_nothing_is_not_waited_for_without_end() {
+        let (mut client, mut server) = tokio::io::duplex(64);
+        // The greeting alone; the request never comes.
+        client.write_all(&[5, 1, 0]).await.unwrap();
+        let asked = timeout(10 * ASKING, requested_host(&mut server)).await;
+        assert_eq!(asked, Ok(None));
     }
 
     #[tokio::test]

@@ -5,6 +5,10 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// The longest head, in bytes.
 const LONGEST: usize = 64 << 10;
+/// The longest name of a host, as DNS has it. Names are shown to people and kept with the call.
+const LONGEST_HOST: usize = 253;
+/// The end of a head.
+const END: &[u8] = b"\r\n\r\n";
 
 /// A request as far as the proxy reads it.
 #[derive(Debug, PartialEq, Eq)]
@@ -33,14 +37,17 @@ const DROPPED: [&str; 5] = [
 /// Reads the head of a request. Returns why it is none.
 pub(super) async fn read_head<R: AsyncRead + Unpin>(client: &mut R) -> Result<RequestHead, &'static str> {
     let mut read = Vec::new();
+    let mut searched = 0;
     loop {
-        if let Some(end) = end_of_head(&read) {
+        if let Some(end) = end_of_head(&read, searched) {
             let rest = read.split_off(end);
             return RequestHead::parse(&read, rest);
         }
         if read.len() >= LONGEST {
             return Err("its head is longer than 64 KiB");
         }
+        // An end that has begun may be completed by the next bytes.
+        searched = read.len().saturating_sub(END.len() - 1);
         match client.read_buf(&mut read).await {
             Ok(0) | Err(_) => return Err("it ended before its head did"),
             Ok(_) => {}
@@ -48,10 +55,12 @@ pub(super) async fn read_head<R: AsyncRead + Unpin>(client: &mut R) -> Result<Re
     }
 }
 
-fn end_of_head(read: &[u8]) -> Option<usize> {
-    const END: &[u8] = b"\r\n\r\n";
-    let at = read.windows(END.len()).position(|window| window == END)?;
-    Some(at + END.len())
+/// Finds the end of a head, of which the first `searched` bytes begin none.
+fn end_of_head(read: &[u8], searched: usize) -> Option<usize> {
+    let at = read[searched..]
+        .windows(END.len())
+        .position(|window| window == END)?;
+    Some(searched + at + END.len())
 }
 
 impl RequestHead {
@@ -64,7 +73,7 @@ impl RequestHead {
         let (Some(method), Some(target), Some(version), None) =
             (words.next(), words.next(), words.next(), words.next())
         else {
-            return Err("its first line is no request");
+            return Err("its first line is not a request");
         };
         if !version.starts_with("HTTP/1.") {
             return Err("it speaks another version than HTTP/1.1");
@@ -181,11 +190,14 @@ fn split_authority(authority: &str, usual: Option<u16>) -> Option<(String, u16)>
     };
     let host = normal_host(host);
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._:".contains(c);
-    (!host.is_empty() && port > 0 && host.chars().all(is_plain)).then_some((host, port))
+    let has_length = (1..=LONGEST_HOST).contains(&host.len());
+    (has_length && port > 0 && host.chars().all(is_plain)).then_some((host, port))
 }
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncWriteExt as _;
+
     use super::*;
 
     async fn read(text: &str) -> Result<RequestHead, &'static str> {
@@ -238,5 +250,39 @@ mod tests {
         }
         let long = format!("GET http://host/ HTTP/1.1\r\nA: {}", "x".repeat(LONGEST));
         assert_eq!(read(&long).await, Err("its head is longer than 64 KiB"));
+    }
+
+    #[tokio::test]
+    async fn a_host_is_at_most_as_long_as_a_name_can_be() {
+        for (length, is_read) in [(LONGEST_HOST, true), (LONGEST_HOST + 1, false)] {
+            let host = "x".repeat(length);
+            let tunnel = read(&format!("CONNECT {host}:443 HTTP/1.1\r\n\r\n")).await;
+            assert_eq!(tunnel.is_ok(), is_read, "{length}");
+            let request = read(&format!("GET http://{host}/ HTTP/1.1\r\n\r\n")).await;
+            assert_eq!(request.is_ok(), is_read, "{length}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_head_is_read_in_pieces_of_any_length() {
+        let text = b"CONNECT crates.io:443 HTTP/1.1\r\nA: b\r\n\r\nrest";
+        for piece in 1..text.len() {
+            let (mut client, mut server) = tokio::io::duplex(piece);
+            let sending = async {
+                // The reader needs no more once it has the head.
+                let _ = client.write_all(text).await;
+            };
+            let (head, ()) = tokio::join!(
+                async {
+                    let head = read_head(&mut server).await;
+                    drop(server);
+                    head
+                },
+                sending
+            );
+            let head = head.unwrap();
+            assert_eq!((head.host.as_str(), head.port), ("crates.io", 443), "{piece}");
+            assert!(b"rest".starts_with(head.rest.as_slice()), "{piece}");
+        }
     }
 }

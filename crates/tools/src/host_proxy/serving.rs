@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream as StdUnixStream;
 use std::sync::Arc;
+use std::time::Duration;
 
 use agentx_sandbox::{ProxyListener, receive_listener, send_input};
 use base64::Engine as _;
@@ -17,6 +18,9 @@ use super::gate::HostGate;
 
 /// The most connections of a command at once; further ones wait.
 const MOST_CONNECTIONS: usize = 256;
+
+/// The pause after a connection that could not be accepted, as when there are too many files.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// The name in front of the token of a proxy.
 const USER: &str = "agentx";
@@ -101,12 +105,22 @@ async fn serve(control: UnixStream, gate: HostGate, contacts: Arc<HostContacts>)
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = listener.accept(), if connections.len() < MOST_CONNECTIONS => {
-                let Ok((client, _)) = accepted else { return };
+            (client, _) = next_client(|| listener.accept()), if connections.len() < MOST_CONNECTIONS => {
                 connections.spawn(serve_connection(client, Arc::clone(&shared)));
             }
             Some(_) = connections.join_next() => {}
             () = closed(&control) => return,
+        }
+    }
+}
+
+/// Returns the next connection that can be accepted: one that cannot, because its client is gone or too many
+/// files are open, does not take the proxy away from the command.
+async fn next_client<T, F: Future<Output = io::Result<T>>>(mut accept: impl FnMut() -> F) -> T {
+    loop {
+        match accept().await {
+            Ok(client) => return client,
+            Err(_) => tokio::time::sleep(PAUSE).await,
         }
     }
 }
@@ -234,6 +248,17 @@ mod tests {
                 "{request}: {said}"
             );
         }
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_cannot_be_accepted_leaves_the_next_one() {
+        let mut results = vec![
+            Ok("served"),
+            Err(io::ErrorKind::ConnectionAborted.into()),
+            Err(io::Error::other("too many open files")),
+        ];
+        let client = next_client(|| std::future::ready(results.pop().unwrap())).await;
+        assert_eq!(client, "served");
     }
 
     #[tokio::test]
