@@ -22,6 +22,9 @@ pub(crate) const URL: &str = "url";
 /// The browser of a session, once there is one. Its calls take turns.
 type BrowserSlot = Arc<tokio::sync::Mutex<Option<OpenBrowser>>>;
 
+/// The turn with a slot.
+type BrowserTurn = OwnedMutexGuard<Option<OpenBrowser>>;
+
 /// The browsers of a process, by session. Dropping the last clone ends all of them.
 #[derive(Clone)]
 pub struct Browsers(Arc<BrowserTable>);
@@ -35,7 +38,7 @@ struct BrowserTable {
 }
 
 /// The turn of a call with the browser of its session.
-pub(crate) struct BrowserLease(OwnedMutexGuard<Option<OpenBrowser>>);
+pub(crate) struct BrowserLease(BrowserTurn);
 
 impl BrowserLease {
     /// The browser.
@@ -70,18 +73,37 @@ impl Browsers {
         self.0.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The slot of a session: its own, or a new one if there is room.
+    fn slot_of(&self, session: &SessionId) -> Result<BrowserSlot, ToolFailure> {
+        let mut slots = self.slots();
+        if slots.len() >= MOST_BROWSERS && !slots.contains_key(session) {
+            return Err(ToolFailure::failed(format!(
+                "{MOST_BROWSERS} sessions have a browser already; one of them has to end first."
+            )));
+        }
+        Ok(slots.entry(session.clone()).or_default().clone())
+    }
+
+    /// The turn of a call with the slot of its session. No later call finds a browser in a slot that left the
+    /// table while this call waited, so the call takes the next slot then.
+    async fn turn(&self, context: &ToolContext) -> Result<BrowserTurn, ToolFailure> {
+        loop {
+            let turn = turn_of(self.slot_of(&context.session_id)?, context).await?;
+            if self.is_in_table(&context.session_id, &turn) {
+                return Ok(turn);
+            }
+        }
+    }
+
+    fn is_in_table(&self, session: &SessionId, turn: &BrowserTurn) -> bool {
+        let slots = self.slots();
+        let kept = slots.get(session);
+        kept.is_some_and(|kept| Arc::ptr_eq(kept, OwnedMutexGuard::mutex(turn)))
+    }
+
     /// The turn of a call that opens a page; starts a browser if the session has none.
     pub(crate) async fn lease_or_start(&self, context: &ToolContext) -> Result<BrowserLease, ToolFailure> {
-        let slot = {
-            let mut slots = self.slots();
-            if slots.len() >= MOST_BROWSERS && !slots.contains_key(&context.session_id) {
-                return Err(ToolFailure::failed(format!(
-                    "{MOST_BROWSERS} sessions have a browser already; one of them has to end first."
-                )));
-            }
-            slots.entry(context.session_id.clone()).or_default().clone()
-        };
-        let mut turn = turn_of(slot, context).await?;
+        let mut turn = self.turn(context).await?;
         if turn.as_ref().is_some_and(OpenBrowser::has_ended) {
             self.end(turn.take()).await;
         }
@@ -143,10 +165,7 @@ impl Browsers {
 }
 
 /// Waits for the turn of a call.
-async fn turn_of(
-    slot: BrowserSlot,
-    context: &ToolContext,
-) -> Result<OwnedMutexGuard<Option<OpenBrowser>>, ToolFailure> {
+async fn turn_of(slot: BrowserSlot, context: &ToolContext) -> Result<BrowserTurn, ToolFailure> {
     tokio::select! {
         biased;
         () = context.cancel.cancelled() => Err(ToolFailure::interrupted()),
@@ -172,5 +191,27 @@ impl SessionResources for Browsers {
                 self.end(browser).await;
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_testing::fixture;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_call_that_waited_for_a_slot_that_is_gone_takes_the_next_one() {
+        let browsers = Browsers::new(BrowserOptions::new("/made-up"));
+        let context = fixture::tool_context("/made-up");
+        let session = &context.session_id;
+        let first = browsers.turn(&context).await.unwrap();
+        let ending = async {
+            // The browser of the first call did not start.
+            browsers.slots().remove(session);
+            drop(first);
+        };
+        let (second, ()) = tokio::join!(browsers.turn(&context), ending);
+        assert!(browsers.is_in_table(session, &second.unwrap()));
     }
 }
