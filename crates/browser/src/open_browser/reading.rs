@@ -65,8 +65,11 @@ impl OpenBrowser {
             }
         };
         let documents: BTreeSet<&str> = frames.iter().map(|frame| frame.document.as_str()).collect();
-        self.elements.keep_documents(number, &documents);
+        let open: BTreeSet<u32> = self.tabs.all().iter().map(|tab| tab.number).collect();
+        self.read.retain(|tab, _| open.contains(tab));
+        self.elements.begin_reading(number, &documents, &open);
         let outline = outline(&frames, number, &mut self.elements);
+        self.elements.end_reading(number);
         let main = frames.into_iter().next().unwrap_or_default();
         let mut reading = PageReading {
             tab: number,
