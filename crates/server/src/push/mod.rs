@@ -12,7 +12,7 @@ mod push_key;
 mod subscriptions;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::{SessionId, Timestamp, ToolCallId};
 use base64::Engine as _;
@@ -60,8 +60,9 @@ impl PushMessage {
 /// Everything that a server needs to push: its key, the subscriptions of pages, and the way out.
 pub(crate) struct PushService {
     data_dir: PathBuf,
-    /// Made, or read, when it is first needed.
-    key: OnceLock<Arc<PushKey>>,
+    /// Made, or read, when it is first needed. Locked meanwhile: of two keys made at once, the file would keep
+    /// one, and a page that subscribed to the other would get nothing after a restart.
+    key: Mutex<Option<Arc<PushKey>>>,
     subscriptions: PushSubscriptions,
     endpoints: PushEndpoints,
     /// The address under which push services can reach the operator; `None` if it is not `https`.
@@ -74,7 +75,7 @@ impl PushService {
     pub(crate) fn new(data_dir: &Path, hosts: &[String], origin: &str) -> Self {
         Self {
             data_dir: data_dir.to_owned(),
-            key: OnceLock::new(),
+            key: Mutex::default(),
             subscriptions: PushSubscriptions::read(data_dir),
             endpoints: PushEndpoints::new(hosts),
             contact: origin.starts_with("https://").then(|| origin.to_owned()),
@@ -86,11 +87,12 @@ impl PushService {
     /// # Errors
     /// Returns an error if the key cannot be read or made.
     pub(crate) fn key(&self) -> Result<Arc<PushKey>, PushKeyError> {
-        if let Some(key) = self.key.get() {
+        let mut known = self.key.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(key) = &*known {
             return Ok(key.clone());
         }
         let key = Arc::new(PushKey::read_or_make(&self.data_dir)?);
-        Ok(self.key.get_or_init(|| key).clone())
+        Ok(known.insert(key).clone())
     }
 
     /// Returns the subscriptions of pages.
@@ -158,7 +160,31 @@ fn topic(subscription: &PushSubscription, session: &SessionId) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use std::sync::Barrier;
+
     use super::*;
+
+    #[test]
+    fn pages_that_ask_for_the_key_at_once_get_the_one_that_is_kept() {
+        const PAGES: usize = 8;
+        for _ in 0..8 {
+            let directory = tempfile::tempdir().unwrap();
+            let service = PushService::new(directory.path(), &[], "https://agents.example");
+            let begin = Barrier::new(PAGES);
+            let ask = || {
+                begin.wait();
+                service.key().unwrap().public()
+            };
+            let keys: Vec<String> = std::thread::scope(|scope| {
+                let asking: Vec<_> = (0..PAGES).map(|_| scope.spawn(ask)).collect();
+                asking.into_iter().map(|page| page.join().unwrap()).collect()
+            });
+            let kept = PushKey::read_or_make(directory.path()).unwrap().public();
+            assert!(keys.iter().all(|key| *key == kept), "{keys:?}");
+        }
+    }
 
     #[test]
     fn a_message_has_ids_and_leaves_out_one_that_is_too_long() {
