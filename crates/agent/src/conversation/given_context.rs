@@ -88,19 +88,26 @@ impl Conversation {
         self.beginning_changed(config);
     }
 
-    /// Puts text around an input, as the model reads it.
+    /// Puts text around an input, as the model reads it, in place of an earlier text around it.
     pub(crate) fn wrap_input(&mut self, input: &MessageId, wrapping: InputWrapping) {
         let is_input = |entry: &Entry| entry.message.message_id == *input;
         let Some(at) = self.entries.iter().rposition(is_input) else {
             return;
         };
-        let tokens = estimate_text(&wrapping.before) + estimate_text(&wrapping.after);
-        self.entries[at].tokens += tokens;
+        let tokens = tokens_of(&wrapping);
+        let earlier = self.given.wrappings.insert(input.clone(), wrapping);
+        let before = earlier.as_ref().map_or(0, tokens_of);
+        let changed = |sum: u64| sum.saturating_sub(before) + tokens;
+        self.entries[at].tokens = changed(self.entries[at].tokens);
         if at >= self.window_start {
-            self.window_tokens.update(|sum| *sum += tokens);
+            self.window_tokens.update(|sum| *sum = changed(*sum));
         }
-        self.given.wrappings.insert(input.clone(), wrapping);
     }
+}
+
+/// The size of the texts around an input, estimated.
+fn tokens_of(wrapping: &InputWrapping) -> u64 {
+    estimate_text(&wrapping.before) + estimate_text(&wrapping.after)
 }
 
 /// The closing tags in a text, without their last sign, in lower case.
@@ -126,4 +133,35 @@ fn without_closing_tags(text: &str, tags: &[String]) -> String {
         }
     }
     safe
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_types::Role;
+
+    use super::*;
+
+    #[test]
+    fn an_input_that_is_answered_again_counts_the_text_around_it_once() {
+        let mut conversation = Conversation::default();
+        let input = MessageId::new("msg_1");
+        let message = Message {
+            message_id: input.clone(),
+            role: Role::User,
+            content: vec![ContentPart::text("hi")],
+            by: None,
+        };
+        conversation.push(1, Arc::new(message));
+        let bare = conversation.entries[0].tokens;
+        for before in ["a longer text before the words of the person", "shorter"] {
+            let wrapping = InputWrapping {
+                before: before.to_owned(),
+                after: "end".to_owned(),
+            };
+            let around = tokens_of(&wrapping);
+            conversation.wrap_input(&input, wrapping);
+            assert_eq!(conversation.entries[0].tokens, bare + around, "{before}");
+            assert_eq!(conversation.tokens_in_window(), bare + around, "{before}");
+        }
+    }
 }

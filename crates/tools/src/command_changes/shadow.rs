@@ -3,6 +3,7 @@
 //! Commands may run at the same time. Each change is found by one look, so it is counted once: what the look
 //! at the start of a command finds while another one runs belongs to the first of them that ends.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -85,6 +86,7 @@ impl WorkspaceShadow {
         self.left_out = scanned.left_out;
         let mut found = FoundChanges::default();
         let mut is_changed = false;
+        let mut inodes: HashSet<u64> = self.kept.files.values().map(|file| file.inode).collect();
         for (path, stamp) in &scanned.files {
             let before = self.kept.files.get(path);
             if before.is_some_and(|before| before.stamp == Some(*stamp)) {
@@ -103,7 +105,7 @@ impl WorkspaceShadow {
                 };
                 let before = match before {
                     Some(before) => Some(self.state(before)),
-                    None => self.state_of_unknown(&stamp, born),
+                    None => self.state_of_unknown(&stamp, born, &inodes),
                 };
                 found.add(self.change(path, before, Some(after), &scanned));
             }
@@ -113,6 +115,7 @@ impl WorkspaceShadow {
                 inode: stamp.inode,
                 hash,
             };
+            inodes.insert(file.inode);
             is_changed |= self.kept.files.insert(path.clone(), file.clone()) != Some(file);
         }
         is_changed |= self.take_gone(&scanned, counts, &mut found);
@@ -155,10 +158,16 @@ impl WorkspaceShadow {
 
     /// Returns what was at the place of a file that the list does not have: nothing, if the command made the
     /// file or moved it there. Otherwise it was there before, ignored by Git or beyond a limit, and a rewind
-    /// must not remove it: its content is not known.
-    fn state_of_unknown(&self, stamp: &EntryStamp, born: Option<SystemTime>) -> Option<FileState> {
+    /// must not remove it: its content is not known. `inodes` are those of the files that the list has, or
+    /// had at the last look.
+    fn state_of_unknown(
+        &self,
+        stamp: &EntryStamp,
+        born: Option<SystemTime>,
+        inodes: &HashSet<u64>,
+    ) -> Option<FileState> {
         let is_made = born.is_some_and(|born| born + TICK >= self.started);
-        let is_moved = || self.kept.files.values().any(|file| file.inode == stamp.inode);
+        let is_moved = || inodes.contains(&stamp.inode);
         (!is_made && !is_moved()).then_some(FileState {
             bytes: None,
             mode: stamp.mode,
@@ -279,9 +288,10 @@ mod tests {
         desk.write("x", "1");
         desk.write("large", "12345");
         desk.write("old", "2");
+        desk.write("saved", "3");
         // So long ago that the command cannot have made them.
         let wait = TICK * 2;
-        let made = fs::metadata(desk.shadow.workspace.join("old"))
+        let made = fs::metadata(desk.shadow.workspace.join("saved"))
             .unwrap()
             .created()
             .unwrap();
@@ -291,11 +301,11 @@ mod tests {
         desk.shadow.begin(false).unwrap();
         desk.write(".gitignore", "y");
         fs::write(desk.shadow.workspace.join("large"), "1").unwrap();
-        fs::rename(
-            desk.shadow.workspace.join("old"),
-            desk.shadow.workspace.join("new"),
-        )
-        .unwrap();
+        let place = |name: &str| desk.shadow.workspace.join(name);
+        fs::rename(place("old"), place("new")).unwrap();
+        // As editors save: the file before is moved aside, and another one takes its name.
+        fs::rename(place("saved"), place("saved~")).unwrap();
+        desk.write("saved", "4");
         let found = desk.shadow.end().unwrap();
         let of = |name: &str| {
             found
@@ -311,7 +321,9 @@ mod tests {
                 "{name}: {before:?}"
             );
         }
-        assert_eq!(of("/new").before, None, "it was moved there");
+        for name in ["/new", "/saved~"] {
+            assert_eq!(of(name).before, None, "{name} was moved there");
+        }
     }
 
     #[test]
