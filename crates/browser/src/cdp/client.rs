@@ -152,6 +152,12 @@ impl CdpClient {
             .unwrap_or(Err(CdpFailure::Silent(method)))
     }
 
+    /// Sends a command whose answer nobody reads, without waiting. It is lost if too many commands wait to be
+    /// written.
+    pub(crate) fn send_at_once(&self, command: &CdpCommand) {
+        let _ = self.outgoing.try_send(command.encode(self.pending.next_id()));
+    }
+
     /// Returns whether the connection is closed.
     pub(crate) fn has_ended(&self) -> bool {
         self.pending.state().has_ended
@@ -180,7 +186,7 @@ async fn read_messages(
     pending.end();
 }
 
-/// The next message; `None` at the end, and at anything that is no message.
+/// The next message; `None` at the end, and at anything that is not a message.
 async fn next_message(
     input: &mut BufReader<impl AsyncRead + Unpin>,
     bytes: &mut Vec<u8>,

@@ -8,9 +8,10 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use super::OpenBrowser;
+use crate::cdp::{CdpClient, CdpCommand};
 use crate::options::{DOWNLOADING, LARGEST_DOWNLOAD, LARGEST_PICTURE};
 use crate::page::PageElement;
-use crate::tabs::{DownloadState, OpenTab, PageDownload};
+use crate::tabs::{DownloadState, OpenTab, PageDownload, TabTable, cancel_download};
 
 /// The time within which a download begins.
 const BEGINNING: Duration = Duration::from_secs(20);
@@ -32,6 +33,28 @@ pub(crate) struct DownloadedFile {
     pub(crate) description: String,
     /// The file.
     pub(crate) bytes: Vec<u8>,
+}
+
+/// Takes back at its end that downloads are let through: a call that is stopped ends in the middle.
+struct DownloadPermit<'a> {
+    client: &'a CdpClient,
+    tabs: &'a TabTable,
+}
+
+impl Drop for DownloadPermit<'_> {
+    fn drop(&mut self) {
+        self.client.send_at_once(&downloads_denied());
+        let downloads = self.tabs.downloads().into_iter();
+        for running in downloads.filter(|download| !download.has_ended()) {
+            self.client.send_at_once(&cancel_download(&running.id));
+        }
+    }
+}
+
+/// The command that refuses downloads.
+pub(super) fn downloads_denied() -> CdpCommand {
+    let denied = json!({"behavior": "deny", "eventsEnabled": true});
+    CdpCommand::to_browser("Browser.setDownloadBehavior", denied)
 }
 
 impl OpenBrowser {
@@ -74,6 +97,10 @@ impl OpenBrowser {
             "behavior": "allowAndName", "downloadPath": folder.to_string_lossy(), "eventsEnabled": true,
         });
         self.tabs.forget_downloads();
+        let _permit = DownloadPermit {
+            client: &self.client,
+            tabs: &self.tabs,
+        };
         self.command("Browser.setDownloadBehavior", allowed).await?;
         let downloaded = self.downloaded(tab, element, address).await;
         self.deny_downloads().await?;
@@ -151,4 +178,57 @@ fn no_download(canceled: Option<&PageDownload>) -> ToolFailure {
         Some(canceled) => format!("The download of {} broke off.", canceled.description()),
         None => "No download began; browser_read shows whether a page was opened.".to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::Value;
+    use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+    use super::*;
+    use crate::cdp::CdpEvent;
+    use crate::network::PageHostGate;
+
+    #[tokio::test]
+    async fn a_stopped_call_takes_back_that_downloads_are_let_through() {
+        let (ours, theirs) = tokio::io::duplex(1 << 16);
+        let (input, output) = tokio::io::split(ours);
+        let client = CdpClient::start(input, output, Box::new(|_| Vec::new()));
+        let tabs = TabTable::new(Arc::new(PageHostGate::new(&[])));
+        for (id, state) in [("done", "completed"), ("running", "inProgress")] {
+            for (method, params) in [
+                ("Browser.downloadWillBegin", json!({"guid": id})),
+                ("Browser.downloadProgress", json!({"guid": id, "state": state})),
+            ] {
+                tabs.apply(&CdpEvent {
+                    method: method.to_owned(),
+                    params,
+                    session: None,
+                });
+            }
+        }
+        drop(DownloadPermit {
+            client: &client,
+            tabs: &tabs,
+        });
+        let mut sent = BufReader::new(theirs);
+        for expected in [
+            (
+                "Browser.setDownloadBehavior",
+                json!({"behavior": "deny", "eventsEnabled": true}),
+            ),
+            ("Browser.cancelDownload", json!({"guid": "running"})),
+        ] {
+            let mut bytes = Vec::new();
+            sent.read_until(0, &mut bytes).await.unwrap();
+            bytes.pop();
+            let command: Value = serde_json::from_slice(&bytes).unwrap();
+            assert_eq!(
+                (&command["method"], &command["params"]),
+                (&json!(expected.0), &expected.1)
+            );
+        }
+    }
 }

@@ -7,6 +7,7 @@ use agentx_http::NameLookup;
 use serde_json::{Value, json};
 
 use super::OpenBrowser;
+use super::saving::downloads_denied;
 use crate::cdp::{CdpClient, CdpCommand, CdpEvent, CdpFailure};
 use crate::chromium::ChromiumProgram;
 use crate::network::{GuardedProxy, PageHostGate};
@@ -79,10 +80,7 @@ impl OpenBrowser {
 
     /// Refuses downloads: only a call that is about one lets it through.
     pub(super) async fn deny_downloads(&self) -> Result<(), CdpFailure> {
-        let denied = json!({"behavior": "deny", "eventsEnabled": true});
-        self.command("Browser.setDownloadBehavior", denied)
-            .await
-            .map(|_| ())
+        self.client.call(downloads_denied()).await.map(|_| ())
     }
 
     /// Sends a command to the browser as a whole.

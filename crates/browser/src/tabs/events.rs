@@ -143,7 +143,8 @@ fn download_begins(state: &mut TabsState, params: &Value) -> Vec<CdpCommand> {
     Vec::new()
 }
 
-fn cancel_download(id: &str) -> CdpCommand {
+/// The command that cancels a download.
+pub(crate) fn cancel_download(id: &str) -> CdpCommand {
     CdpCommand::to_browser("Browser.cancelDownload", json!({"guid": id}))
 }
 

@@ -8,7 +8,7 @@ mod events;
 mod tab;
 
 pub(crate) use downloads::{DownloadState, PageDownload};
-pub(crate) use events::tab_set_up;
+pub(crate) use events::{cancel_download, tab_set_up};
 pub(crate) use tab::OpenTab;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
