@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use agentx_testing::TestServer;
 use serde_json::json;
 
 use crate::support::{HOSTS, ScriptedHand, has_browser, serve};
@@ -32,25 +33,56 @@ fn wait_until_gone(path: &Path) {
     }
 }
 
+/// A shop with a single page.
+struct Shop {
+    _server: TestServer,
+    /// The address of its page.
+    address: String,
+}
+
+impl Shop {
+    async fn open() -> Self {
+        let server = serve([("/", "<h1>Here</h1>".to_owned())].into()).await;
+        Self {
+            address: format!("http://shop.test:{}/", server.address().port()),
+            _server: server,
+        }
+    }
+
+    /// The address of a file that it offers.
+    fn file(&self) -> String {
+        format!("{}file", self.address)
+    }
+}
+
+/// An agent that has opened the page of a shop; `None` if there is no browser.
+async fn in_a_shop() -> Option<(Shop, ScriptedHand)> {
+    if !has_browser() {
+        return None;
+    }
+    let (shop, mut hand) = (Shop::open().await, ScriptedHand::new(&HOSTS));
+    hand.open(&shop.address).await;
+    Some((shop, hand))
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_browser_and_its_profile_go_with_the_session() {
     if !has_browser() {
         return;
     }
-    let server = serve([("/", "<h1>Here</h1>".to_owned())].into()).await;
-    let port = server.url().rsplit_once(':').unwrap().1.to_owned();
+    let shop = Shop::open().await;
     let mut hand = ScriptedHand::new(&HOSTS);
     let failure = hand.fails("browser_read", json!({})).await;
     assert!(failure.contains("No page is open"), "{failure}");
     assert!(hand.profiles().is_empty(), "nothing starts before the first page");
-    hand.open(&format!("http://shop.test:{port}/")).await;
+    hand.open(&shop.address).await;
     let profiles = hand.profiles();
     assert!(profiles.len() == 1 && is_named(&profiles[0]), "{profiles:?}");
     let session = hand.context().session_id;
     hand.tools.shutdown(&session).await;
     assert!(hand.profiles().is_empty());
     wait_until_gone(&profiles[0]);
-    hand.open(&format!("http://shop.test:{port}/")).await;
+    hand.open(&shop.address).await;
     let profiles = hand.profiles();
     let ScriptedHand {
         tools,
@@ -64,13 +96,9 @@ async fn the_browser_and_its_profile_go_with_the_session() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_cannot_be_done_is_said() {
-    if !has_browser() {
+    let Some((shop, hand)) = in_a_shop().await else {
         return;
-    }
-    let server = serve([("/", "<h1>Here</h1>".to_owned())].into()).await;
-    let port = server.url().rsplit_once(':').unwrap().1.to_owned();
-    let mut hand = ScriptedHand::new(&HOSTS);
-    hand.open(&format!("http://shop.test:{port}/")).await;
+    };
     for (tool, input, words) in [
         ("browser_back", json!({}), "no page before this one"),
         (
@@ -93,19 +121,19 @@ async fn what_cannot_be_done_is_said() {
         ),
         (
             "browser_navigate",
-            json!({"url": format!("http://shop.test:{port}/file")}),
+            json!({"url": shop.file()}),
             "is a file and not a page",
         ),
         (
             "browser_download",
-            json!({"page": format!("http://shop.test:{port}/file"), "path": "../out.bin"}),
+            json!({"page": shop.file(), "path": "../out.bin"}),
             "outside the workspace",
         ),
     ] {
         let failure = hand.fails(tool, input).await;
         assert!(failure.contains(words), "{tool}: {failure}");
     }
-    let file = json!({"page": format!("http://shop.test:{port}/file"), "path": "dir/out.bin"});
+    let file = json!({"page": shop.file(), "path": "dir/out.bin"});
     let said = hand.done("browser_download", file.clone()).await;
     assert!(
         said.contains("\"report.bin\"") && said.contains("19 bytes"),
@@ -121,17 +149,13 @@ async fn what_cannot_be_done_is_said() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refused_download_is_over_before_the_next_call() {
-    if !has_browser() {
+    let Some((shop, hand)) = in_a_shop().await else {
         return;
-    }
-    let server = serve([("/", "<h1>Here</h1>".to_owned())].into()).await;
-    let port = server.url().rsplit_once(':').unwrap().1.to_owned();
-    let mut hand = ScriptedHand::new(&HOSTS);
-    hand.open(&format!("http://shop.test:{port}/")).await;
+    };
     for number in 0..5 {
-        let refused = format!("http://shop.test:{port}/file?refused={number}");
+        let refused = format!("{}?refused={number}", shop.file());
         hand.fails("browser_navigate", json!({"url": refused})).await;
-        let wanted = format!("http://shop.test:{port}/file?wanted={number}");
+        let wanted = format!("{}?wanted={number}", shop.file());
         let file = json!({"page": wanted, "path": format!("{number}.bin")});
         let said = hand.done("browser_download", file).await;
         assert!(said.contains(&wanted), "{said}");

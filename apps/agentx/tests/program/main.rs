@@ -97,6 +97,8 @@ mod writing;
 
 #[path = "../common/mod.rs"]
 mod common;
+#[path = "../common/logins.rs"]
+mod logins;
 #[cfg(unix)]
 #[path = "../common/models.rs"]
 mod models;

@@ -1,43 +1,11 @@
 //! A login at an MCP server as a person makes it: added, refused, agreed in a browser, used, and taken back.
 //! The servers are those of the tests of `crates/mcp`.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Shutdown, TcpStream};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
 use crate::common::{Sandbox, squeezed};
-
-#[path = "../../../../crates/mcp/tests/oauth/server.rs"]
-#[expect(dead_code, reason = "the tests of `crates/mcp` use all of it")]
-mod server;
-
-use server::{Fault, OauthServer};
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap()
-}
-
-/// Goes where the browser of a person would go: to the address, and to the one that it leads to.
-fn browse(address: &str) -> String {
-    let answer = get(address);
-    let location = answer.lines().find_map(|line| line.strip_prefix("location: "));
-    get(location.unwrap_or_else(|| panic!("{answer}")).trim())
-}
-
-fn get(address: &str) -> String {
-    let (host, path) = address["http://".len()..].split_once('/').unwrap();
-    let mut stream = TcpStream::connect(host).unwrap();
-    let request = format!("GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
-    stream.shutdown(Shutdown::Write).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
-}
+use crate::logins::{Fault, OauthServer, browse, runtime};
 
 #[test]
 fn a_person_logs_in_once_and_every_later_call_uses_it() {

@@ -14,6 +14,8 @@ mod common;
 mod docs;
 mod film;
 mod journeys;
+#[path = "../common/logins.rs"]
+mod logins;
 mod model;
 mod stable;
 mod stage;

@@ -117,26 +117,24 @@ impl<'a> GrantedNames<'a> {
         *self == Self::default()
     }
 
-    fn add(&mut self, other: Self) {
-        let Self {
-            hosts,
-            variables,
-            tools,
-            models,
-            key_spaces,
-            agents,
-        } = other;
-        self.hosts.extend(hosts);
-        self.variables.extend(variables);
-        self.tools.extend(tools);
-        self.models.extend(models);
-        self.key_spaces.extend(key_spaces);
-        self.agents.extend(agents);
+    fn add(&mut self, mut other: Self) {
+        for (names, more) in self.lists().into_iter().zip(other.lists()) {
+            names.append(more);
+        }
     }
 
     fn each_once(mut self) -> Self {
         self.hosts.sort_unstable();
         self.variables.sort_unstable();
+        for names in self.lists() {
+            let mut seen: BTreeSet<&'a str> = BTreeSet::new();
+            names.retain(|name| seen.insert(*name));
+        }
+        self
+    }
+
+    /// All lists.
+    fn lists(&mut self) -> [&mut Vec<&'a str>; 6] {
         let Self {
             hosts,
             variables,
@@ -144,12 +142,8 @@ impl<'a> GrantedNames<'a> {
             models,
             key_spaces,
             agents,
-        } = &mut self;
-        for names in [hosts, variables, tools, models, key_spaces, agents] {
-            let mut seen: BTreeSet<&'a str> = BTreeSet::new();
-            names.retain(|name| seen.insert(*name));
-        }
-        self
+        } = self;
+        [hosts, variables, tools, models, key_spaces, agents]
     }
 }
 

@@ -3,30 +3,14 @@
 //! `RUSTFLAGS="--cfg loom" cargo test -p agentx-bus --release --target-dir target/loom --test loom_bus`
 #![cfg(loom)]
 
-use agentx_bus::{Bus, BusDelivery, BusSubscription, Filter, PublishError, Queue, Routed, SubscriptionEnd};
+use agentx_bus::{Bus, BusDelivery, BusSubscription, Filter, PublishError, Queue, SubscriptionEnd};
 use loom::future::block_on;
 use loom::thread;
 
-#[derive(Debug)]
-struct Event(u64);
+#[path = "../support/mod.rs"]
+mod support;
 
-impl Routed for Event {
-    fn event_type(&self) -> &str {
-        "note"
-    }
-    fn topic(&self) -> &str {
-        "notes"
-    }
-    fn session(&self) -> Option<&str> {
-        None
-    }
-    fn agent_state(&self) -> Option<&str> {
-        None
-    }
-    fn run(&self) -> Option<&str> {
-        None
-    }
-}
+use support::{Event, event};
 
 /// Reads to the end, checks that numbers and gaps are consecutive from 1, and returns the last number.
 fn read_to_end(reader: &mut BusSubscription<Event>, expected: SubscriptionEnd) -> u64 {
@@ -35,7 +19,7 @@ fn read_to_end(reader: &mut BusSubscription<Event>, expected: SubscriptionEnd) -
         match block_on(reader.recv()) {
             Ok(BusDelivery::Event(event)) => {
                 seen += 1;
-                assert_eq!(event.0, seen);
+                assert_eq!(u64::from(event.number), seen);
             }
             Ok(BusDelivery::Lagged(count)) => seen += count,
             Err(ended) => {
@@ -52,8 +36,8 @@ fn a_reader_that_sleeps_is_woken_by_events_and_the_close() {
         let bus = Bus::new();
         let mut reader = bus.subscribe("reader", Filter::all(), Queue::lag(4)).unwrap();
         let publisher = thread::spawn(move || {
-            assert_eq!(bus.try_publish(Event(1)), Ok(1));
-            assert_eq!(bus.try_publish(Event(2)), Ok(1));
+            assert_eq!(bus.try_publish(event(1)), Ok(1));
+            assert_eq!(bus.try_publish(event(2)), Ok(1));
             // The last handle closes the bus.
         });
         assert_eq!(read_to_end(&mut reader, SubscriptionEnd::BusClosed), 2);
@@ -68,7 +52,7 @@ fn a_lagging_reader_accounts_for_every_event() {
         let mut reader = bus.subscribe("reader", Filter::all(), Queue::lag(1)).unwrap();
         let publisher = thread::spawn(move || {
             for number in 1..=2 {
-                assert_eq!(bus.try_publish(Event(number)), Ok(1));
+                assert_eq!(bus.try_publish(event(number)), Ok(1));
             }
             bus.close();
         });
@@ -84,7 +68,7 @@ fn a_publisher_that_waits_is_woken_by_room() {
         let mut reader = bus.subscribe("reader", Filter::all(), Queue::wait(1)).unwrap();
         let publisher = thread::spawn(move || {
             for number in 1..=2 {
-                assert_eq!(block_on(bus.publish(Event(number))), Ok(1));
+                assert_eq!(block_on(bus.publish(event(number))), Ok(1));
             }
         });
         assert_eq!(read_to_end(&mut reader, SubscriptionEnd::BusClosed), 2);
@@ -98,8 +82,8 @@ fn a_publisher_that_waits_is_woken_when_the_reader_is_dropped() {
         let bus = Bus::new();
         let reader = bus.subscribe("reader", Filter::all(), Queue::wait(1)).unwrap();
         let publisher = thread::spawn(move || {
-            assert!(block_on(bus.publish(Event(1))).is_ok());
-            assert!(block_on(bus.publish(Event(2))).is_ok());
+            assert!(block_on(bus.publish(event(1))).is_ok());
+            assert!(block_on(bus.publish(event(2))).is_ok());
             assert_eq!(bus.subscriptions(), 0);
         });
         drop(reader);
@@ -114,8 +98,8 @@ fn a_publisher_that_waits_is_woken_by_the_close() {
         let mut reader = bus.subscribe("reader", Filter::all(), Queue::wait(1)).unwrap();
         let other = bus.clone();
         let publisher = thread::spawn(move || {
-            let first = block_on(other.publish(Event(1)));
-            let second = block_on(other.publish(Event(2)));
+            let first = block_on(other.publish(event(1)));
+            let second = block_on(other.publish(event(2)));
             assert_eq!(
                 second,
                 Err(PublishError::Closed),
@@ -138,13 +122,15 @@ fn two_publishers_have_one_order_for_two_readers() {
             .subscribe("second", Filter::all().event_type("note"), Queue::lag(4))
             .unwrap();
         let other = bus.clone();
-        let publisher = thread::spawn(move || other.try_publish(Event(1)).unwrap());
-        bus.try_publish(Event(2)).unwrap();
+        let publisher = thread::spawn(move || other.try_publish(event(1)).unwrap());
+        bus.try_publish(event(2)).unwrap();
         publisher.join().unwrap();
         drop(bus);
         let order = |reader: &mut BusSubscription<Event>| {
             let next = || reader.try_recv().ok().flatten().and_then(BusDelivery::into_event);
-            std::iter::from_fn(next).map(|event| event.0).collect::<Vec<_>>()
+            std::iter::from_fn(next)
+                .map(|event| event.number)
+                .collect::<Vec<_>>()
         };
         let seen = order(&mut first);
         assert_eq!(seen.len(), 2);
@@ -160,8 +146,8 @@ fn being_cut_off_or_stopped_harms_no_other_and_loses_nothing_before_it() {
         let mut stopped = bus.subscribe("stopped", Filter::all(), Queue::lag(4)).unwrap();
         let stop = stopped.stop_handle();
         let publisher = thread::spawn(move || {
-            bus.try_publish(Event(1)).unwrap();
-            bus.try_publish(Event(2)).unwrap();
+            bus.try_publish(event(1)).unwrap();
+            bus.try_publish(event(2)).unwrap();
             bus
         });
         stop.stop();

@@ -1,32 +1,17 @@
 //! Logins at MCP servers: agreed in a browser, used in a chat and taken back; and servers whose papers are
 //! false. The servers are those of the tests of `crates/mcp`.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{Shutdown, TcpStream};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, ChildStderr, Stdio};
 
 use serde_json::json;
-use tokio::runtime::Runtime;
 
 use super::servers::{done, words};
 use crate::common::Ran;
+use crate::logins::{Fault, OauthServer, browse, runtime};
 use crate::model::Part;
 use crate::stage::{Stage, World};
 use crate::steps::{COLUMNS, Steps, say, wait_for_call};
-
-#[path = "../../../../../crates/mcp/tests/oauth/server.rs"]
-#[expect(dead_code, reason = "the tests of `crates/mcp` use all of it")]
-mod server;
-
-use server::{Fault, OauthServer};
-
-fn runtime() -> Runtime {
-    tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap()
-}
 
 /// A login that waits for a browser.
 struct Login {
@@ -68,14 +53,6 @@ impl Login {
         }
     }
 
-    /// Goes where the browser of a person would go: to the address, and to the one that it leads to, whose
-    /// page is returned.
-    fn browse(&self) -> String {
-        let answer = get(&self.address);
-        let location = answer.lines().find_map(|line| line.strip_prefix("location: "));
-        get(location.unwrap_or_else(|| panic!("{answer}")).trim())
-    }
-
     /// Waits for its end.
     fn end(mut self, world: &World, name: &str) -> Ran {
         self.stderr.read_to_string(&mut self.said).unwrap();
@@ -97,17 +74,6 @@ impl Login {
     }
 }
 
-fn get(address: &str) -> String {
-    let (host, path) = address["http://".len()..].split_once('/').unwrap();
-    let mut stream = TcpStream::connect(host).unwrap();
-    let request = format!("GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
-    stream.shutdown(Shutdown::Write).unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    answer
-}
-
 /// Runs a command that fails with this reason, as a step.
 fn failed(steps: &mut Steps, world: &World, args: &[&str], why: &str) {
     let ran = world.run(args);
@@ -127,7 +93,7 @@ fn a_login_at_an_mcp_server() {
     done(&mut steps, &world, &["mcp", "list"]);
 
     let login = Login::begin(&world, "web");
-    let page = login.browse();
+    let page = browse(&login.address);
     assert!(page.contains("You are logged in"), "{page}");
     let logged_in = login.end(&world, "web");
     assert_eq!(logged_in.code, Some(0), "{logged_in}");
@@ -173,7 +139,7 @@ fn logins_at_servers_whose_papers_are_false() {
     let server = runtime.block_on(OauthServer::new(Fault::Refuses));
     done(&mut steps, &world, &["mcp", "add", "refused", &server.address]);
     let login = Login::begin(&world, "refused");
-    login.browse();
+    browse(&login.address);
     let refused = login.end(&world, "refused");
     assert_eq!(refused.code, Some(1), "{refused}");
     assert!(refused.stderr.contains("access_denied"), "{refused}");
@@ -182,7 +148,7 @@ fn logins_at_servers_whose_papers_are_false() {
     let server = runtime.block_on(OauthServer::new(Fault::MixedUp));
     done(&mut steps, &world, &["mcp", "add", "mixed", &server.address]);
     let login = Login::begin(&world, "mixed");
-    let page = login.browse();
+    let page = browse(&login.address);
     let (head, why) = page.split_once("\r\n\r\n").unwrap();
     assert!(head.contains(" 400 "), "{page}");
     steps.text("what the browser shows at the end", why);
