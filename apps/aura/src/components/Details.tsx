@@ -4,7 +4,7 @@ import type { SessionState } from "../connection/http";
 import { useAnswer } from "../hooks/answer";
 import { useSeatName, useWheel } from "../hooks/session";
 import { remove, wheel } from "../hooks/wiring";
-import { set, type OpenSession } from "../store/app";
+import { closePanel, type OpenSession } from "../store/app";
 import { useTexts } from "../texts";
 import { AgentChoices } from "./AgentChoices";
 import { Family } from "./Family";
@@ -23,7 +23,7 @@ export function Details({ open }: { open: OpenSession }) {
     <div className="flex h-full flex-col">
       <div className="flex h-14 shrink-0 items-center justify-between pr-2 pl-5">
         <h2 className="font-semibold">{t("details")}</h2>
-        <IconButton label={t("close")} onClick={() => set({ panel: "none" })}>
+        <IconButton label={t("close")} onClick={closePanel}>
           <Close />
         </IconButton>
       </div>

@@ -3,7 +3,7 @@ import { useState } from "react";
 import type { Memory, MemoryPage } from "../connection/http";
 import { useAnswer } from "../hooks/answer";
 import { attempt, go, http } from "../hooks/wiring";
-import { set, useApp } from "../store/app";
+import { closePanel, useApp } from "../store/app";
 import { useTexts } from "../texts";
 import { Pin } from "./icons";
 import { Bone, Button, Failed, FIELD, IconButton, Segments } from "./parts";
@@ -187,7 +187,7 @@ function Origin({ memory }: { memory: Memory }) {
   if (!session) return <span>{t("memoryMine")}</span>;
   if (!isListed) return <span>{t("memoryFrom")}</span>;
   const show = () => {
-    set({ panel: "none" });
+    closePanel();
     go(session, seq);
   };
   return (

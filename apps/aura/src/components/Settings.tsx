@@ -1,6 +1,5 @@
 // The settings of the page and its person: who they are, how it looks, their browsers, what was used, and keys.
-import * as m from "motion/react-m";
-import { useEffect, useRef, useState, type ReactNode } from "react";
+import { useState, type ReactNode } from "react";
 import type { KeptToken, UsageRow } from "../connection/http";
 import { keptLogin } from "../connection/login";
 import { useAnswer } from "../hooks/answer";
@@ -8,11 +7,12 @@ import { copyText } from "../hooks/clipboard";
 import { KEYS } from "../hooks/keys";
 import { setLanguage, setTheme } from "../hooks/settings";
 import { attempt, go, http, signOut } from "../hooks/wiring";
-import { set, showSettings, toast, useApp, type SettingsPart } from "../store/app";
+import { closePanel, showSettings, toast, useApp, type SettingsPart } from "../store/app";
 import { NO_USAGE } from "../store/conversation";
 import { addUsage } from "../store/fold";
 import { useTexts } from "../texts";
 import { LANGUAGES, NAMES } from "../texts/table";
+import { Dialog } from "./Dialog";
 import { spent, tokens, unpricedModels } from "./format";
 import { Close, Device } from "./icons";
 import { Memories } from "./Memories";
@@ -22,7 +22,6 @@ import { PushSwitch } from "./PushSwitch";
 const PARTS: SettingsPart[] = ["you", "look", "browsers", "memory", "usage", "keys"];
 /** The person of the server's machine, to whom its memories belong. */
 const OPERATOR = "own_local";
-const close = () => set({ panel: "none" });
 
 export function Settings() {
   const t = useTexts();
@@ -30,71 +29,48 @@ export function Settings() {
   const parts = PARTS.filter((one) => one !== "memory" || isOperator);
   const wanted = useApp((state) => state.settings);
   const part = parts.includes(wanted) ? wanted : "you";
-  const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    const before = document.activeElement;
-    box.current?.focus();
-    return () => {
-      if (before instanceof HTMLElement) before.focus();
-    };
-  }, []);
   return (
-    <m.div
-      className="fixed inset-0 z-30 flex items-end justify-center sm:items-center sm:p-6"
-      style={{ backgroundColor: "rgb(0 0 0 / 0.3)" }}
-      initial={{ opacity: 0 }}
-      animate={{ opacity: 1 }}
-      exit={{ opacity: 0 }}
-      transition={{ duration: 0.12 }}
-      onMouseDown={close}
+    <Dialog
+      label={t("settings")}
+      around="z-30 flex items-end justify-center sm:items-center sm:p-6"
+      initial={{ y: 10 }}
+      animate={{ y: 0 }}
+      transition={{ duration: 0.16 }}
+      className="flex h-[min(40rem,92dvh)] w-full max-w-3xl flex-col overflow-hidden rounded-t-xl border border-line bg-page shadow-pop outline-none sm:rounded-xl"
     >
-      <m.div
-        ref={box}
-        role="dialog"
-        aria-modal="true"
-        aria-label={t("settings")}
-        tabIndex={-1}
-        initial={{ y: 10 }}
-        animate={{ y: 0 }}
-        transition={{ duration: 0.16 }}
-        onMouseDown={(event) => event.stopPropagation()}
-        onKeyDown={(event) => event.key === "Escape" && close()}
-        className="flex h-[min(40rem,92dvh)] w-full max-w-3xl flex-col overflow-hidden rounded-t-xl border border-line bg-page shadow-pop outline-none sm:rounded-xl"
-      >
-        <div className="flex h-14 shrink-0 items-center justify-between border-b border-line pr-2 pl-5">
-          <h2 className="font-semibold">{t("settings")}</h2>
-          <IconButton label={t("close")} onClick={close}>
-            <Close />
-          </IconButton>
+      <div className="flex h-14 shrink-0 items-center justify-between border-b border-line pr-2 pl-5">
+        <h2 className="font-semibold">{t("settings")}</h2>
+        <IconButton label={t("close")} onClick={closePanel}>
+          <Close />
+        </IconButton>
+      </div>
+      <div className="flex min-h-0 flex-1 flex-col sm:flex-row">
+        <nav
+          aria-label={t("settings")}
+          className="flex shrink-0 gap-1 overflow-x-auto border-b border-line p-2 sm:w-44 sm:flex-col sm:border-r sm:border-b-0"
+        >
+          {parts.map((one) => (
+            <button
+              key={one}
+              type="button"
+              aria-current={one === part ? "page" : undefined}
+              onClick={() => showSettings(one)}
+              className={`h-9 rounded-md px-3 text-left text-sm whitespace-nowrap hover:bg-sunk ${one === part ? "bg-sunk font-semibold" : "text-soft"}`}
+            >
+              {t(`set_${one}`)}
+            </button>
+          ))}
+        </nav>
+        <div className="min-h-0 flex-1 space-y-7 overflow-y-auto px-5 py-5" tabIndex={0} aria-label={t(`set_${part}`)}>
+          {part === "you" && <You />}
+          {part === "look" && <Look />}
+          {part === "browsers" && <Browsers />}
+          {part === "memory" && <Memories />}
+          {part === "usage" && <UsageTables />}
+          {part === "keys" && <KeyList />}
         </div>
-        <div className="flex min-h-0 flex-1 flex-col sm:flex-row">
-          <nav
-            aria-label={t("settings")}
-            className="flex shrink-0 gap-1 overflow-x-auto border-b border-line p-2 sm:w-44 sm:flex-col sm:border-r sm:border-b-0"
-          >
-            {parts.map((one) => (
-              <button
-                key={one}
-                type="button"
-                aria-current={one === part ? "page" : undefined}
-                onClick={() => showSettings(one)}
-                className={`h-9 rounded-md px-3 text-left text-sm whitespace-nowrap hover:bg-sunk ${one === part ? "bg-sunk font-semibold" : "text-soft"}`}
-              >
-                {t(`set_${one}`)}
-              </button>
-            ))}
-          </nav>
-          <div className="min-h-0 flex-1 space-y-7 overflow-y-auto px-5 py-5" tabIndex={0} aria-label={t(`set_${part}`)}>
-            {part === "you" && <You />}
-            {part === "look" && <Look />}
-            {part === "browsers" && <Browsers />}
-            {part === "memory" && <Memories />}
-            {part === "usage" && <UsageTables />}
-            {part === "keys" && <KeyList />}
-          </div>
-        </div>
-      </m.div>
-    </m.div>
+      </div>
+    </Dialog>
   );
 }
 
@@ -301,7 +277,7 @@ function SessionLink({ row }: { row: UsageRow }) {
       type="button"
       className="max-w-full truncate text-left underline decoration-line-strong underline-offset-4 hover:decoration-accent"
       onClick={() => {
-        close();
+        closePanel();
         go(row.key);
       }}
     >

@@ -2,7 +2,7 @@
 import { useEffect, useMemo, useState } from "react";
 import type { SessionInfo } from "../connection/http";
 import { create, go, http, list } from "../hooks/wiring";
-import { set, showSettings, useApp, type Language } from "../store/app";
+import { closePanel, showSettings, useApp, type Language } from "../store/app";
 import { textIn, useTexts } from "../texts";
 import { moment, shortPath } from "./format";
 import { Close, Fork, Gear, Logo, Plus, Search } from "./icons";
@@ -31,7 +31,7 @@ export function Sidebar({ isDrawer = false }: { isDrawer?: boolean }) {
         <Logo size={24} />
         <span className="flex-1 pl-1.5 font-semibold tracking-tight">AgentX</span>
         {isDrawer && (
-          <IconButton label={t("close")} onClick={() => set({ panel: "none" })}>
+          <IconButton label={t("close")} onClick={closePanel}>
             <Close />
           </IconButton>
         )}

@@ -153,6 +153,10 @@ export function moveTo(count: number | null): void {
   else change(open.id, ({ timeline }) => ({ at: count, shown: timeline.at(count) }));
 }
 
+export function closePanel(): void {
+  set({ panel: "none" });
+}
+
 export function showSettings(settings: SettingsPart): void {
   set({ panel: "settings", settings });
 }
