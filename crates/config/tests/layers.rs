@@ -482,10 +482,22 @@ fn trust_file(data_dir: &Path, places: &ConfigPaths, bytes: Vec<u8>) {
     trust_folder(data_dir, &places.workspace_root, FolderTrust::Trusted, &accepted).unwrap();
 }
 
-#[test]
-fn a_workspace_cannot_widen_trust_until_the_person_says_so() {
+/// A desk whose workspace has these settings, and the file that they name outside of it.
+fn wide_desk() -> Desk {
     let desk = Desk::new().workspace(WIDE);
     std::fs::write(desk.path("outside.md"), "outside").unwrap();
+    desk
+}
+
+/// The keys whose values do not count.
+fn ignored_keys(loaded: &Loaded) -> Vec<&str> {
+    let ignored = loaded.ignored.iter();
+    ignored.map(|ignored| ignored.key.as_str()).collect()
+}
+
+#[test]
+fn a_workspace_cannot_widen_trust_until_the_person_says_so() {
+    let desk = wide_desk();
     let loaded = desk.load().unwrap();
     let settings = &loaded.settings;
     assert_eq!(settings.approval, ApprovalMode::Ask);
@@ -504,13 +516,8 @@ fn a_workspace_cannot_widen_trust_until_the_person_says_so() {
     assert!(settings.model.is_none());
     assert_eq!(settings.limits.max_wall_ms, Some(300_000));
     assert!(!settings.tools.offers("bash"));
-    let ignored: Vec<&str> = loaded
-        .ignored
-        .iter()
-        .map(|ignored| ignored.key.as_str())
-        .collect();
     assert_eq!(
-        ignored,
+        ignored_keys(&loaded),
         [
             "model",
             "approval",
@@ -524,21 +531,19 @@ fn a_workspace_cannot_widen_trust_until_the_person_says_so() {
             "system_prompt"
         ]
     );
+}
 
-    // Trust is for the bytes that were seen.
+#[test]
+fn trust_is_for_the_bytes_that_were_seen_and_not_for_every_key() {
+    let desk = wide_desk();
     let bytes = workspace_bytes(&desk.places()).unwrap();
-    trust_file(&loaded.trust_dir, &desk.places(), bytes);
+    trust_file(&desk.load().unwrap().trust_dir, &desk.places(), bytes);
     let trusted = desk.load().unwrap();
     assert_eq!(trusted.settings.approval, ApprovalMode::Auto);
     assert_eq!(trusted.settings.limits.max_iterations, Some(500));
     // Trust does not cover where keys go, where data is kept, and files elsewhere.
-    let ignored: Vec<&str> = trusted
-        .ignored
-        .iter()
-        .map(|ignored| ignored.key.as_str())
-        .collect();
     assert_eq!(
-        ignored,
+        ignored_keys(&trusted),
         [
             "providers.anthropic.base_url",
             "providers.anthropic.api_key",

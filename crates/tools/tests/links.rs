@@ -329,8 +329,72 @@ fn make_links(base: &Path, outside: &Path) {
     }
 }
 
-async fn words_that_are_links_are_seen(version: u32) {
+/// Lines that are refused, because a link leads to a guarded file or, where a person is asked, out of the
+/// workspace.
+const REFUSED: &[(ApprovalMode, &str)] = {
     use ApprovalMode::{Ask, Auto};
+    &[
+        (Ask, "cat LICENSE"),
+        (Auto, "cat LICENSE"),
+        (Ask, "cat LICEN*"),
+        (Ask, "cat ./LIC?NSE | wc"),
+        (Ask, "echo x; cat <LICENSE"),
+        (Ask, "cat sub/up/LICENSE"),
+        (Ask, "cd sub && cat ../LICENSE"),
+        (Ask, "cat docs/id_rsa"),
+        (Ask, "cat docs/*"),
+        (Auto, "cat */*"),
+        (Auto, "cat ./*/*"),
+        (Auto, "cat d*/id_rsa"),
+        (Auto, "cat [d]ocs/id_rsa"),
+        (Auto, "cat */*/LICENSE"),
+        (Auto, "bash -c 'cat */*'"),
+        (Auto, "ls */* | xargs cat"),
+        (Auto, "cat ~+/LICENSE"),
+        (Auto, "python3 -c 'print(open(\"LICENSE\").read())'"),
+        (Auto, "awk '{while((getline l < \"LICENSE\")>0) print l}' plain"),
+        (Ask, "cp plain settings.local"),
+        (Auto, "cp plain settings.local"),
+        (Auto, "echo x > new.local"),
+        (Auto, "dd if=plain of=settings.local"),
+        (Ask, "cat settings"),
+        (Ask, "cat far"),
+    ]
+};
+
+/// Lines that run: their links lead to other files, or they name a file about which a person decided.
+const RUN: &[(ApprovalMode, &str)] = {
+    use ApprovalMode::{Ask, Auto};
+    &[
+        (Auto, "cat s*/missing */plain; true"),
+        (Auto, "cat far"),
+        (Ask, "cat near sub/up/plain"),
+        (Ask, "cat pl*"),
+        (Ask, "./tool -c true"),
+        (Ask, "cat .env"),
+        (Ask, "ls ring missing; true"),
+    ]
+};
+
+/// Lines whose links lead to a file about which a rule decides: the rules, the line, and whether it runs.
+fn lines_under_rules(outside: &Path, version: u32) -> [(Vec<Rule>, &'static str, bool); 4] {
+    let reading = |path: &str| {
+        vec![Rule {
+            tool: "read".into(),
+            ..rule(RuleEffect::Deny, path)
+        }]
+    };
+    let denies_far = vec![rule(RuleEffect::Deny, &format!("{}/notes", outside.display()))];
+    let is_unseen = version < since::READING_RULES_HOLD_FOR_LINES;
+    [
+        (reading("plain"), "cat near", is_unseen),
+        (reading("plain"), "cat sub/up/plain", is_unseen),
+        (reading("plain"), "cat settings", false),
+        (denies_far, "cat far", false),
+    ]
+}
+
+async fn words_that_are_links_are_seen(version: u32) {
     let place = Place::new();
     let base = &place.workspace;
     let elsewhere = tempfile::tempdir().unwrap();
@@ -341,64 +405,13 @@ async fn words_that_are_links_are_seen(version: u32) {
         own: vec![format!("{}/**", outside.join("agentx").display())],
         ..Guard::default()
     });
-    let denies_far = vec![rule(RuleEffect::Deny, &format!("{}/notes", outside.display()))];
-    let reading = |path: &str| {
-        let rule = rule(RuleEffect::Deny, path);
-        vec![Rule {
-            tool: "read".into(),
-            ..rule
-        }]
-    };
-    let holds_for_lines = version >= since::READING_RULES_HOLD_FOR_LINES;
-    for (mode, rules, line, goes) in [
-        (Auto, reading("plain"), "cat near", !holds_for_lines),
-        (Auto, reading("plain"), "cat sub/up/plain", !holds_for_lines),
-        (Auto, reading("plain"), "cat settings", false),
-        (Ask, vec![], "cat LICENSE", false),
-        (Auto, vec![], "cat LICENSE", false),
-        (Ask, vec![], "cat LICEN*", false),
-        (Ask, vec![], "cat ./LIC?NSE | wc", false),
-        (Ask, vec![], "echo x; cat <LICENSE", false),
-        (Ask, vec![], "cat sub/up/LICENSE", false),
-        (Ask, vec![], "cd sub && cat ../LICENSE", false),
-        (Ask, vec![], "cat docs/id_rsa", false),
-        (Ask, vec![], "cat docs/*", false),
-        (Auto, vec![], "cat */*", false),
-        (Auto, vec![], "cat ./*/*", false),
-        (Auto, vec![], "cat d*/id_rsa", false),
-        (Auto, vec![], "cat [d]ocs/id_rsa", false),
-        (Auto, vec![], "cat */*/LICENSE", false),
-        (Auto, vec![], "bash -c 'cat */*'", false),
-        (Auto, vec![], "ls */* | xargs cat", false),
-        (Auto, vec![], "cat ~+/LICENSE", false),
-        (
-            Auto,
-            vec![],
-            "python3 -c 'print(open(\"LICENSE\").read())'",
-            false,
-        ),
-        (
-            Auto,
-            vec![],
-            "awk '{while((getline l < \"LICENSE\")>0) print l}' plain",
-            false,
-        ),
-        (Auto, vec![], "cat s*/missing */plain; true", true),
-        (Ask, vec![], "cp plain settings.local", false),
-        (Auto, vec![], "cp plain settings.local", false),
-        (Auto, vec![], "echo x > new.local", false),
-        (Auto, vec![], "dd if=plain of=settings.local", false),
-        (Ask, vec![], "cat settings", false),
-        (Ask, vec![], "cat far", false),
-        (Auto, vec![], "cat far", true),
-        (Auto, denies_far, "cat far", false),
-        (Ask, vec![], "cat near sub/up/plain", true),
-        (Ask, vec![], "cat pl*", true),
-        (Ask, vec![], "./tool -c true", true),
-        // A person decided about a file that is named directly.
-        (Ask, vec![], "cat .env", true),
-        (Ask, vec![], "ls ring missing; true", true),
-    ] {
+    let without_rules =
+        |goes| move |(mode, line): &(ApprovalMode, &'static str)| (*mode, vec![], *line, goes);
+    let refused = REFUSED.iter().map(without_rules(false));
+    let run = RUN.iter().map(without_rules(true));
+    let under_rules = lines_under_rules(&outside, version);
+    let under_rules = under_rules.map(|(rules, line, goes)| (ApprovalMode::Auto, rules, line, goes));
+    for (mode, rules, line, goes) in under_rules.into_iter().chain(refused).chain(run) {
         let context = guarded(&place, version, mode, rules, Some(guard.clone()));
         let outcome = place
             .toolbox

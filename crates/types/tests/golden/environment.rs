@@ -14,7 +14,9 @@ pub(crate) fn samples() -> Vec<EnvironmentEvent> {
         model_stream(),
         doing(),
         steps(),
-        system(),
+        writers(),
+        sessions(),
+        agents(),
         sharing(),
         files(),
         every_change(),
@@ -376,9 +378,8 @@ fn doing() -> Vec<EnvironmentEvent> {
     ]
 }
 
-#[expect(clippy::too_many_lines, reason = "one sample for each event")]
-fn system() -> Vec<EnvironmentEvent> {
-    let (agent, child) = (AgentStateId::new("agt_1"), AgentStateId::new("agt_2"));
+/// Events about the processes that open and write a session.
+fn writers() -> Vec<EnvironmentEvent> {
     vec![
         SessionOpened {
             owner: "own_1".into(),
@@ -413,6 +414,12 @@ fn system() -> Vec<EnvironmentEvent> {
             cut_off: vec![cut_off_output()],
         }
         .into(),
+    ]
+}
+
+/// Events about a session as a whole.
+fn sessions() -> Vec<EnvironmentEvent> {
+    vec![
         SessionForked {
             parent: "ses_0".into(),
             at_seq: 41,
@@ -440,6 +447,13 @@ fn system() -> Vec<EnvironmentEvent> {
             reason: "deleted".into(),
         }
         .into(),
+    ]
+}
+
+/// Events about agents and their conversations.
+fn agents() -> Vec<EnvironmentEvent> {
+    let (agent, child) = (AgentStateId::new("agt_1"), AgentStateId::new("agt_2"));
+    vec![
         AgentSpawned {
             agent_state_id: child.clone(),
             parent: agent,
