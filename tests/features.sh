@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the facade with each combination of features that somebody may want, where warnings fail, and then with each single feature
-# that is no such combination (12 of 17), which only has to compile. Each is checked without tests, as programs of others compile it.
+# that is not such a combination (12 of 17), which only has to compile. Each is checked without tests, as programs of others compile it.
 # All use one target folder, so that what several of them need is compiled once.
 #
 #   tests/features.sh                 all of them

@@ -10,7 +10,7 @@
 # Builds target/debug/agentx where it is missing (AGENTX names another one), and installs schemathesis into a virtual environment
 # below target. Where that cannot be done it says so and ends well.
 #
-# Two checks are left out, because readers of JSON here are laxer and stricter than a schema can say: 1.0 is no whole number to
+# Two checks are left out, because readers of JSON here are laxer and stricter than a schema can say: 1.0 is not a whole number to
 # them, a list of values in order may stand for an object inside of another, and a cursor or a model is right or wrong by what
 # the server has.
 set -uo pipefail

@@ -38,7 +38,7 @@ fn new_names(row: &str) -> Vec<&str> {
     found
 }
 
-/// Returns whether a name is of a setting or a flag, which are no identifiers of Rust.
+/// Returns whether a name is of a setting or a flag, which are not identifiers of Rust.
 fn is_setting(name: &str) -> bool {
     name.starts_with('-') || name.contains("--") || name.contains('.') && !name.ends_with(".rs")
 }

@@ -10,8 +10,8 @@ const FILE_LINES: usize = 400;
 /// Lines of a function, tests left out.
 const FUNCTION_LINES: usize = 70;
 /// Lines of the program, tests left out: what other programs can use as well belongs into a library. Its
-/// `build.rs` is not counted: it runs before the program is compiled and is no part of it, and no library
-/// could hold it.
+/// `build.rs` is not counted: it runs before the program is compiled and is not a part of it, and no
+/// library could hold it.
 const PROGRAM_LINES: usize = 8_000;
 /// Lines of README.md: a newcomer reads it to the end.
 const README_LINES: usize = 180;

@@ -23,7 +23,7 @@ pub(crate) async fn a_session_is_opened_with_an_agent_by_its_name(place: Place) 
     assert_eq!(shown, Guides.resolve(&wanted).unwrap());
     let session = place.runtime.open_named(wanted.clone()).await.unwrap();
     let mut config = session.state().await.unwrap().config;
-    // A server's rules are no part of the agent that is asked for.
+    // A server's rules are not a part of the agent that is asked for.
     config.server_rules = None;
     assert_eq!(config, Guides.resolve(&wanted).unwrap());
     let mut talk = place.talk(session).await;

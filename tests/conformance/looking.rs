@@ -62,7 +62,7 @@ pub(crate) async fn models_and_tools_are_those_of_the_runtime(place: Place) {
         config.stuck = Some(StuckSettings::default());
     }
     let state = talk.session.state().await.unwrap();
-    // A server's rules are no part of the agent that is asked for.
+    // A server's rules are not a part of the agent that is asked for.
     config.server_rules.clone_from(&state.config.server_rules);
     assert_eq!(state.config, config);
 }

@@ -166,7 +166,7 @@ const BAD: &[&str] = &["bad_request", "bad_frame"];
 /// Those of a frame that there is not.
 const UNKNOWN: &[&str] = &["unknown_type", "bad_frame"];
 
-/// Texts that are no frames.
+/// Texts that are not frames.
 fn broken_texts() -> Vec<(String, &'static [&'static str])> {
     let mut random = Random::new(7);
     let noise = (0..500).map(|_| char::from(32 + u8::try_from(random.below(90)).unwrap()));
@@ -278,7 +278,7 @@ async fn wrong_order(stage: &Stage) {
     let mut raw = stage.enter().await;
     let again = client_frame("authenticate", json!({"client": "raw"}));
     is_refused(&mut raw, &again, &["bad_request", "refused", "authenticated"]).await;
-    // Bytes are no frames, and there is no end of what did not begin.
+    // Bytes are not frames, and there is no end of what did not begin.
     raw.send(&frame(BINARY, &[0; 1000])).await.unwrap();
     assert_eq!(raw.frame(SOON).await.unwrap()["event"], "refused");
     let early = client_frame("unsubscribe", json!({"session_id": stage.session}));
@@ -320,7 +320,7 @@ fn says_why(ended: &Ended, what: &str) {
     assert!(!accepted, "{what}: {ended:?}");
 }
 
-/// Bytes that are no frames of a client, and the close codes that say so.
+/// Bytes that are not frames of a client, and the close codes that say so.
 async fn broken_frames(stage: &Stage) {
     let mut unmasked = frame(TEXT, b"{}");
     unmasked[1] &= 0x7f;
@@ -334,7 +334,7 @@ async fn broken_frames(stage: &Stage) {
         ("a ping of 126 bytes", frame(PING, &[0; 126]), &[1002]),
         ("a ping in pieces", header(PING, false, 0), &[1002]),
         ("an end without a beginning", frame(0, b"{}"), &[1002]),
-        ("text that is no text", frame(TEXT, &[0xff; 20]), &[1007]),
+        ("text that is not text", frame(TEXT, &[0xff; 20]), &[1007]),
         ("a close code that there is not", frame(CLOSE, &[0, 1]), &[1002]),
         ("a frame of 1.1 MiB", frame(TEXT, &vec![b' '; 1_153_434]), &[1009]),
     ];

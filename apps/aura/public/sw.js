@@ -45,7 +45,7 @@ async function show(data) {
     const { session_id } = data.json();
     if (SESSION.test(session_id)) session = session_id;
   } catch {
-    // It is no message of this server: the list of sessions says what waits.
+    // It is not a message of this server: the list of sessions says what waits.
   }
   const kept = await caches.open(CACHE).then((cache) => cache.match(WORDS));
   const { title, body } = kept ? await kept.json() : { title: "AgentX", body: "Something waits for your answer." };

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { argv } from "node:process";
 
-/** It needs an older compiler than the page, so it is no dependency of the page. */
+/** It needs an older compiler than the page, so the page does not depend on it. */
 const GENERATOR = ["--yes", "--package", "openapi-typescript@7.13.0", "--package", "typescript@5.9", "openapi-typescript"];
 
 const PATHS = [

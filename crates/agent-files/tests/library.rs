@@ -441,7 +441,11 @@ fn a_script_in_a_file_of_something_else_says_where_it_stands() {
     let body = |name: &str| library.tools()[name].definition.body.clone();
     assert_eq!(place(&body("block")), Some(("tools/block.yaml".into(), 3)));
     assert_eq!(place(&body("own")), Some(("tools/own.luau".into(), 1)));
-    assert_eq!(place(&body("quoted")), None, "its lines are no lines of the file");
+    assert_eq!(
+        place(&body("quoted")),
+        None,
+        "its lines are not lines of the file"
+    );
     let ToolBody::Composite(row) = body("row") else {
         panic!("not a composite")
     };

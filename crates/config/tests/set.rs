@@ -241,7 +241,7 @@ fn what_would_be_a_mistake_is_refused_and_nothing_changes() {
         assert!(words.contains(says), "{key}: {words}");
         assert!(
             words.starts_with("config set: "),
-            "the value is no line of the file: {words}"
+            "the value is not a line of the file: {words}"
         );
         assert!(!words.contains("sk-secret"), "{words}");
         assert_eq!(std::fs::read_to_string(home.file()).unwrap(), text);

@@ -179,7 +179,7 @@ fn what_a_trusted_folder_wanted_in_vain_is_named_and_its_keys_stay_keys() {
     for name in ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "WORK_KEY", "TEAM_KEY"] {
         assert!(keys.contains(name), "{name}");
     }
-    assert!(!keys.contains("OTHER"), "what is left out is no key");
+    assert!(!keys.contains("OTHER"), "what is left out is not a key");
     let left_out = ignored(&loaded);
     for key in [
         "providers.openai.base_url",
@@ -190,7 +190,7 @@ fn what_a_trusted_folder_wanted_in_vain_is_named_and_its_keys_stay_keys() {
     }
     assert!(
         loaded.ignored.iter().all(|ignored| !ignored.waits_for_trust),
-        "trust is no way around it"
+        "trust does not lead around it"
     );
     let said = loaded.effects.join("\n");
     assert!(

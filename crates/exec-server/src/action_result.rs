@@ -48,7 +48,7 @@ impl ActionResult {
     /// Stores the blobs, and returns the outcome.
     pub(crate) async fn into_outcome(self, store: &dyn BlobStore) -> Result<ToolOutcome, LogError> {
         for blob in &self.blobs {
-            // Bytes that are not Base64 are no blob: the outcome then names one that is not there.
+            // Bytes that are not Base64 are not a blob: the outcome then names one that is not there.
             if let Ok(bytes) = STANDARD.decode(blob) {
                 store.put_blob(bytes).await?;
             }

@@ -362,7 +362,7 @@ fn ids_are_made_where_there_are_none_and_odd_calls_are_kept() {
         EnvironmentEvent::ToolCall(call) => call.invalid.is_some(),
         _ => false,
     });
-    assert_eq!(invalid.count(), 1, "a list is no arguments");
+    assert_eq!(invalid.count(), 1, "a list is not arguments");
 }
 
 #[test]

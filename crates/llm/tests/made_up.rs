@@ -1082,7 +1082,7 @@ fn a_call_that_gemini_calls_malformed_is_not_run_and_asked_for_again() {
     ] {
         for chunks in [vec![chat_end(word)], vec![call.clone(), chat_end(word)]] {
             let (events, result) = decode(Api::OpenaiChat, [sse(&chunks).as_bytes()]);
-            let error = result.expect_err("it is no answer").into_model_error();
+            let error = result.expect_err("it is not an answer").into_model_error();
             assert_eq!(
                 (error.code, error.retryable),
                 (ErrorCode::BadGeneration, true),

@@ -294,17 +294,23 @@ fn fixtures_of_chunks_decode_too() {
 const UNREAD: [(&str, &str); 13] = [
     (
         "anthropic/models",
-        "a list of models, which is no answer of a model",
+        "a list of models, which is not an answer of a model",
     ),
     (
         "deepseek/models",
-        "a list of models, which is no answer of a model",
+        "a list of models, which is not an answer of a model",
     ),
-    ("gemini/models", "a list of models, which is no answer of a model"),
-    ("groq/models", "a list of models, which is no answer of a model"),
+    (
+        "gemini/models",
+        "a list of models, which is not an answer of a model",
+    ),
+    (
+        "groq/models",
+        "a list of models, which is not an answer of a model",
+    ),
     (
         "mistral/models",
-        "a list of models, which is no answer of a model",
+        "a list of models, which is not an answer of a model",
     ),
     ("azure-realtime/ws", "AgentX has no speech in real time"),
     ("gemini-live/ws", "AgentX has no speech in real time"),

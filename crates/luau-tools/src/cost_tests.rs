@@ -289,7 +289,7 @@ fn every_function_that_a_script_can_name_has_a_stated_cost() {
     let calls = CALLS.iter().flat_map(|row| row.0.split(' '));
     for word in COSTS.iter().flat_map(|row| row.1.split(' ')).chain(calls) {
         let known = word.ends_with(".*") || all.iter().any(|name| name == word);
-        assert!(known, "{word} is no function of the library");
+        assert!(known, "{word} is not a function of the library");
     }
 }
 

@@ -211,7 +211,7 @@ async fn libraries_are_required_by_their_rules() {
         )
         .with("web/part", "return require('web/other')")
         .with("web/other", "return { back = require('web/part') == nil }")
-        .with("types.d.luau", "this is no code");
+        .with("types.d.luau", "this is not code");
     let source = "function invoke(ctx, args)
         local a, b = require('text'), require('text')
         return { require('web').hi(), a == b, loaded, require('web/part').back, (pcall(require, 'types')) }

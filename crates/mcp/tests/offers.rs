@@ -1,4 +1,4 @@
-//! AgentX as an MCP server beyond plain calls: prompts, completion, results that are no text, log messages
+//! AgentX as an MCP server beyond plain calls: prompts, completion, results that are not text, log messages
 //! and subscriptions, in front of parts that are made up.
 #![allow(clippy::unwrap_used, reason = "a test that cannot start fails")]
 

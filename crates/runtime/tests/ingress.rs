@@ -39,7 +39,7 @@ async fn an_environment_speaks_by_itself_and_is_taken_for_nobody_else() {
     let fact = facts.iter().find(|fact| fact.seq == said).unwrap();
     let by = match &fact.event {
         EnvironmentEvent::UserMessage(message) => message.by.as_ref().map(ToString::to_string),
-        other => panic!("{other:?} is no input"),
+        other => panic!("{other:?} is not an input"),
     };
     assert_eq!(
         (fact.source, by.as_deref()),

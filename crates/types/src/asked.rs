@@ -28,8 +28,8 @@ pub const NOBODY_ANSWERS: &str =
 pub const NOBODY_ACCEPTS: &str =
     "Nobody is here to accept the plan. End your turn with the whole plan as your answer.";
 
-/// Returns whether the result of a call is [`NOBODY_ANSWERS`] or [`NOBODY_ACCEPTS`]. Such a result is no
-/// failure, so that the model continues, and no success either: people see that nobody answered.
+/// Returns whether the result of a call is [`NOBODY_ANSWERS`] or [`NOBODY_ACCEPTS`]. Such a result is not a
+/// failure, so that the model continues, and not a success: people see that nobody answered.
 ///
 /// ```
 /// use agentx_types::{ContentPart, NOBODY_ANSWERS, is_unanswered};

@@ -170,7 +170,7 @@ mod tests {
         assert_eq!(
             size(&[&empty_png(1, 1)[..], b"more"].concat()),
             Ok((1, 1)),
-            "what follows is no matter"
+            "what follows does not matter"
         );
         assert_eq!(size(JPEG), Ok((7, 5)));
         assert_eq!(size(&[JPEG, b"trailer"].concat()), Ok((7, 5)));

@@ -13,7 +13,7 @@ const OF_STRANGERS: [(Actor, &str); 4] = [
     (Actor::Stale, "unauthenticated"),
     (Actor::Elsewhere, "bad_origin"),
 ];
-/// The answers to callers who are no members, on routes for members.
+/// The answers to callers who are not members, on routes for members.
 const OF_NO_MEMBERS: [(Actor, &str); 3] = [
     (Actor::Nobody, "denied"),
     (Actor::Stale, "unauthenticated"),

@@ -246,7 +246,7 @@ fn a_database_that_cannot_be_used() {
     let sandbox = Sandbox::new();
     sandbox.write(
         "data/sessions.db",
-        "this is no database, and long enough to be sure of that: ".repeat(100),
+        "this is not a database, and long enough to be sure of that: ".repeat(100),
     );
     let data = sandbox.path("data");
     let data = data.to_str().unwrap();

@@ -175,7 +175,7 @@ fn sessions_of_a_folder_that_was_here_before_are_neither_served_nor_explained() 
 fn rules_of_a_session_do_not_hold_in_another_folder_that_was_trusted_since() {
     let sandbox = allowed();
     assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
-    assert!(runs(&sandbox, &[]).0, "to trust a folder again is no break");
+    assert!(runs(&sandbox, &[]).0, "to trust a folder again is not a break");
     replace(&sandbox, "ws");
     assert_eq!(sandbox.run(&["config", "trust"]).code, Some(0));
     let (ran, told) = runs(&sandbox, &["--fork"]);

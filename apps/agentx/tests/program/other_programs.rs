@@ -71,7 +71,10 @@ fn flags_of_another_program_run_a_prompt_and_continue() {
     sandbox.write("ws/README.md", "# Hello\n");
     let ran = sandbox.run(&["-p", "list the files here", "--model", "demo", "--quiet"]);
     assert!(ran.code == Some(0) && ran.stdout.contains("README.md"), "{ran}");
-    assert!(!ran.to_string().contains("agentx resume"), "it is no chat: {ran}");
+    assert!(
+        !ran.to_string().contains("agentx resume"),
+        "it is not a chat: {ran}"
+    );
     for line in [
         &["-c", "-p", "thanks", "--model", "demo"][..],
         &["run", "--continue", "thanks"],

@@ -652,7 +652,7 @@ fn a_flag_for_one_run_ends_with_it() {
     let resumed = sandbox.run_with_input(&["resume", "--last"], "run touch four\nn\n");
     assert!(!sandbox.path("ws/four").exists(), "{resumed}");
 
-    // Settings are no flag.
+    // Settings are not flags.
     sandbox.config("approval: auto\n");
     let auto = sandbox.run(&["run", "run touch five"]);
     assert!(auto.code == Some(0) && sandbox.path("ws/five").exists(), "{auto}");

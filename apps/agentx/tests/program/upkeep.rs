@@ -115,7 +115,7 @@ fn the_exit_code_of_a_doctor_says_what_is_worst() {
     sandbox.config("");
     sandbox.write(
         "home/.local/share/agentx/sessions.db",
-        "this is no database, but it is long enough to be one",
+        "this is not a database, but it is long enough to be one",
     );
     let broken = sandbox.run(&["doctor", "--offline", "--json"]);
     assert_eq!(broken.code, Some(9), "{broken}");
@@ -266,7 +266,7 @@ fn other_shells_are_told_the_same() {
     let zsh = sandbox.run(&["completions", "zsh"]);
     assert!(
         !zsh.stdout.contains(":_default'"),
-        "a prompt is no command: {zsh}"
+        "a prompt is not a command: {zsh}"
     );
     assert!(
         zsh.stdout.contains(":_agentx_sessions'") && zsh.stdout.contains(":_agentx_agents'"),

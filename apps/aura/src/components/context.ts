@@ -17,7 +17,7 @@ export interface SentRequest {
 const SYSTEM = ["system", "instructions", "systemInstruction", "system_instruction"];
 const MESSAGES = ["messages", "input", "contents"];
 
-/** Returns the parts of a request; `null` if it is no JSON. */
+/** Returns the parts of a request; `null` if it is not JSON. */
 export function sentRequest(body: string): SentRequest | null {
   let fields: Record<string, unknown>;
   try {

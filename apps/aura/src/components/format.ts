@@ -58,7 +58,7 @@ export function shortPath(path: string, workspace: string): string {
   return path.replace(/^\/(?:home|Users)\/[^/]+/, "~");
 }
 
-/** Returns a text that is no part of another one: a part keeps the whole text alive. */
+/** Returns a text that is not a part of another one: a part keeps the whole text alive. */
 export function copied(text: string): string {
   return text.length < 13 ? text : (JSON.parse(JSON.stringify(text)) as string);
 }

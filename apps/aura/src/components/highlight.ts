@@ -24,7 +24,7 @@ const WORDS = new Set(
 const HASH = /^(py|python|sh|bash|shell|zsh|rb|ruby|yaml|yml|toml|make|makefile|dockerfile|r|perl|pl|conf|ini)$/i;
 /** Languages in which `--` does. */
 const DASHES = /^(sql|lua|luau|haskell|hs|ada)$/i;
-/** Texts that are no code. */
+/** Texts that are not code. */
 const PLAIN = /^(text|txt|plain|log|output|md|markdown)?$/i;
 /** Code that is longer is shown without colours. */
 const MOST_CHARS = 60_000;

@@ -90,7 +90,7 @@ impl fmt::Display for MatchNote {
             }
             Self::Again { key, value } => write!(f, "{key:?} was filled in twice (then with {value:?})"),
             Self::NotOfKind { key, kind } => {
-                write!(f, "{key:?} is no {}; it is kept as words", kind.as_str())
+                write!(f, "{key:?} is not of type {}; it is kept as words", kind.as_str())
             }
             Self::Stray { text } => write!(f, "{text:?} belongs to no variable"),
             Self::Cut => f.write_str("the line was too long and was cut"),

@@ -222,7 +222,7 @@ fn question(limit: &ReachedLimit, set: &Limits) -> AskedQuestion {
 }
 
 /// Reads a person's answer; `code` is that of the limit that is reached. `None` if it says nothing. Words
-/// that are no choice end the run: nothing that a person did not mean raises a limit.
+/// that are not a choice end the run: nothing that a person did not mean raises a limit.
 fn answer(asked: &AskedQuestion, approval: &Approval, code: Option<&str>) -> Option<LimitAnswer> {
     let is_refused = approval.decision == ApprovalDecision::Deny;
     let note = approval.note.as_deref().map_or("", str::trim);

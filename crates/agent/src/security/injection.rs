@@ -29,8 +29,8 @@ pub struct OutsideText<'a> {
 
 /// Returns the signs that a call follows text from outside, one sentence each; empty if there is none.
 ///
-/// `own` has the words of people, of the system prompt and of instruction files: what they say too is no
-/// sign.
+/// `own` has the words of people, of the system prompt and of instruction files: what they say too is not
+/// a sign.
 ///
 /// ```
 /// use agentx_agent::security::{OutsideText, injection_signs};

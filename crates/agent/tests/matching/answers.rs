@@ -94,7 +94,7 @@ fn values_are_of_their_kind_or_said_not_to_be() {
         ))
     );
     let shown = not("pct", VarKind::Int).to_string();
-    assert_eq!(shown, "\"pct\" is no int; it is kept as words");
+    assert_eq!(shown, "\"pct\" is not of type int; it is kept as words");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(super) const PREPARE_FIELD: &str = r#"function(clear) {
     if (['button', 'checkbox', 'file', 'hidden', 'image', 'radio', 'reset', 'submit'].includes(e.type))
       return 'it is a field of type ' + e.type;
   } else if (tag !== 'TEXTAREA' && !e.isContentEditable) {
-    return 'it is no field for text';
+    return 'it is not a field for text';
   }
   e.focus();
   if (e.isContentEditable) {
@@ -51,7 +51,7 @@ pub(super) const SET_VALUE: &str = r#"function(value) {
 /// Chooses options by their words or values. Returns the chosen words, or the problem.
 pub(super) const CHOOSE_OPTIONS: &str = r#"function(wanted) {
   const e = this.nodeType === 1 && this.closest('select');
-  if (!e) return {problem: 'it is no field with options'};
+  if (!e) return {problem: 'it is not a field with options'};
   if (e.disabled) return {problem: 'it is disabled'};
   const words = o => (o.label || o.text).trim();
   const all = [...e.options].filter(o => !o.disabled);

@@ -153,7 +153,7 @@ mod tests {
             let said = read(name);
             assert!(said.contains(words), "{name}: {said}");
         }
-        // A type is no file, whatever files there are; a path with a directory is one.
+        // A type is not a file, whatever files there are; a path with a directory is one.
         std::fs::write(place.join("integer"), r#"{"type": "nonsense"}"#).unwrap();
         for (text, schema) in [
             ("integer", serde_json::json!({"type": "integer"})),

@@ -273,7 +273,7 @@ mod tests {
         assert_eq!(
             note("2 more").as_deref(),
             Some("2 more"),
-            "an amount is no choice"
+            "an amount is not a choice"
         );
     }
 

@@ -138,8 +138,8 @@ pub async fn write(
 /// Holds all sessions against an anchor.
 ///
 /// # Errors
-/// Returns an error if the file is no anchor of this person, a session lost or changed events since it was
-/// written, or the sessions cannot be read.
+/// Returns an error if the file is not an anchor of this person, a session lost or changed events since it
+/// was written, or the sessions cannot be read.
 pub async fn compare(
     runtime: &dyn Runtime,
     file: &Path,

@@ -64,7 +64,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let (one, two) = (SessionId::new("ses_1"), SessionId::new("ses_2"));
         let news = |session, what| is_news(place.path(), session, what);
-        assert!(!news(&one, ""), "nothing is no news");
+        assert!(!news(&one, ""), "nothing is not news");
         assert!(news(&one, "brew, bake") && news(&two, "brew"));
         assert!(!news(&one, "brew, bake") && !news(&two, "brew"));
         assert!(news(&one, "brew"));

@@ -239,7 +239,7 @@ where
         };
         match &result.error {
             Some(error) if error.kind() == BUSY => return Ok(None),
-            // It waits again: that is no failure.
+            // It waits again: that is not a failure.
             Some(error) if error.exit() == Exit::Waits => console.say(&format!("· {name}: {error}\n")),
             Some(error) => {
                 console.say(&format!("· {name} failed:\n"));

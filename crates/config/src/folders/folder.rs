@@ -278,7 +278,7 @@ mod tests {
         // One that cannot be read may be in order.
         std::fs::remove_file(data.path().join("folders.json")).expect("it is removed");
         std::fs::create_dir(data.path().join("folders.json")).expect("it is made");
-        let error = check_folder_decisions(data.path()).expect_err("it is no file");
+        let error = check_folder_decisions(data.path()).expect_err("it is not a file");
         assert!(!error.is_damaged(), "{error}");
     }
 

@@ -312,7 +312,7 @@ mod tests {
         assert_ne!(
             parse(b"[a]b=\xff"),
             parse(b"[a]b=\xfe"),
-            "bytes that are no text differ"
+            "bytes that are not text differ"
         );
     }
 }

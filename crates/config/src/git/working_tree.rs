@@ -223,7 +223,7 @@ mod tests {
         assert_eq!(
             working_tree_state(folder.path()),
             unknown,
-            "a .git that is no repository"
+            "a .git that is not a repository"
         );
     }
 

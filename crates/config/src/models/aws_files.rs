@@ -89,7 +89,7 @@ mod tests {
         );
         assert!(
             profile_of(TEXT, "profile").is_none(),
-            "a word of the form is no name"
+            "a word of the form is not a name"
         );
     }
 }

@@ -31,7 +31,7 @@ fn a_trusted_folder_sets_no_price_of_a_model_that_the_person_pays_for() {
     for name in ["mine", "quick", "other"] {
         assert!(
             loaded.settings.choose_model(name, &[]).is_err(),
-            "{name} is no name of a known model"
+            "{name} is not the name of a known model"
         );
     }
     assert_eq!(price("own").input, 3_000);

@@ -304,7 +304,7 @@ fn a_list_that_others_may_change_is_refused() {
     let (_directory, keyring) = keyring();
     keyring.trust(member(1, "ada")).unwrap();
     set_mode(&keyring.people_file(), 0o644);
-    assert!(keyring.person(&key(1)).is_some(), "reading it is no harm");
+    assert!(keyring.person(&key(1)).is_some(), "reading it does no harm");
     set_mode(&keyring.people_file(), 0o664);
     let error = keyring.people().unwrap_err();
     assert!(

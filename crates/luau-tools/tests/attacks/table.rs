@@ -978,7 +978,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
         With("[false,false,false]"),
     ),
     a(
-        "a tool that is no name",
+        "a tool that is not a name",
         "return {(pcall(ctx.invoke, nil)), (pcall(ctx.invoke, {})), (pcall(ctx.invoke, 7))}",
         With("[false,false,false]"),
     ),

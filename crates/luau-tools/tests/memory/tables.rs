@@ -128,7 +128,7 @@ pub(crate) const ERRORS: &[Case] = &[
     ("an error with a message of a megabyte", "error({message = ('x'):rep(1e6)})", Fails("bytes)")),
     ("an error with a message that is a table", "error({message = {1}})", Fails("{\"message\":[1]}")),
     ("an error with a message that is made", "error(setmetatable({}, {__index = function() return 'made' end}))", Fails("a table without a `message`")),
-    ("an error that is no text", "error('\\255\\254', 0)", Fails("\u{fffd}")),
+    ("an error that is not text", "error('\\255\\254', 0)", Fails("\u{fffd}")),
     ("an error that is half a character at the cut", "error(('x'):rep(4095) .. '\\u{20AC}' .. ('x'):rep(99), 0)", Fails("bytes)")),
     ("an error that is a buffer", "error(buffer.create(9))", Fails("a buffer")),
     ("an error that is a vector", "error(vector.one)", Fails("a vector")),

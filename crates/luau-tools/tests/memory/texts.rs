@@ -181,7 +181,7 @@ pub(crate) const BUFFERS: &[Case] = &[
     ("bits at 53 bits", "return buffer.readbits(buffer.create(8), 2^53, 8)", Fails("out of bounds")),
     ("bits of the last byte", "local b = buffer.create(2) buffer.writebits(b, 9, 7, 127) return buffer.readu16(b, 0)", Is("65024")),
     ("write bits behind the end", "buffer.writebits(buffer.create(1), 7, 2, 3)", Fails("out of bounds")),
-    ("what is no buffer", "return buffer.len('abc')", Fails("buffer expected")),
+    ("what is not a buffer", "return buffer.len('abc')", Fails("buffer expected")),
     ("a field of a buffer", "return buffer.create(1)[1]", Fails("attempt to index buffer")),
     ("a metatable of a buffer", "return setmetatable(buffer.create(1), {})", Fails("table expected")),
     ("a buffer changed after it was sent", "local b = buffer.fromstring('a') local p = ctx.invoke_async('t', {b = b}) ctx.sleep(0) buffer.writeu8(b, 0, 98) return p:await().args.b", Is("\"a\"")),

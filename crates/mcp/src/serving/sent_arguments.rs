@@ -162,7 +162,7 @@ mod tests {
             ("mcp-param-region", Some(" eu\t"), json!({"region": "eu"})),
             ("mcp-param-region", Some(""), json!({"region": ""})),
             ("mcp-param-region", base64, json!({"region": "Hello"})),
-            // Half of the marks of Base64 are no marks.
+            // Half of the marks of Base64 do not count as marks.
             (
                 "mcp-param-region",
                 Some("=?base64?SGVsbG8="),

@@ -163,7 +163,7 @@ async fn a_tool_that_changes_between_two_calls_is_not_called_as_it_was() {
     let before = environment.tools().into_iter().next().unwrap();
     assert_eq!(text(&call(&environment, "later").await), "echo");
     let context = super::context(&Default::default(), &Default::default());
-    // The note may come with the answer or long after it; a call that was made before it is no mistake.
+    // The note may come with the answer or long after it; a call before it is not a mistake.
     let refused = loop {
         let context = context.clone();
         let outcome = before.call(serde_json::json!({"text": "x"}), context).await;

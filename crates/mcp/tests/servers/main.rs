@@ -127,7 +127,7 @@ async fn what_cannot_be_started_says_why() {
         if how == "garbage" {
             assert!(
                 connected.is_ok(),
-                "lines that are no protocol do no harm: {connected:?}"
+                "lines that are not of the protocol do no harm: {connected:?}"
             );
             continue;
         }

@@ -69,7 +69,7 @@ impl Default for RetryPolicy {
 const SOON: Duration = Duration::from_secs(15);
 /// The same for a plainer form of a request.
 const PLAINER: Duration = Duration::from_secs(60);
-/// Number of failures with the same text that are no coincidence.
+/// Number of failures with the same text that cannot be a coincidence.
 const SAME: u32 = 3;
 
 /// The kind of server, as far as it matters for retries.

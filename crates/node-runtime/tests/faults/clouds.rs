@@ -331,7 +331,7 @@ async fn a_token_that_is_refused_is_replaced_once() {
     assert_eq!(sent[..4], first, "{told:?}");
     assert!(
         told[0].starts_with("attempt_failed 1 overloaded 529"),
-        "the refusal is no attempt: {told:?}"
+        "the refusal is not an attempt: {told:?}"
     );
 }
 

@@ -59,7 +59,7 @@ const NO_TEXT: &[&str] = &[
     "workspace",
 ];
 
-/// Fields that are no text if their value is a name, and otherwise contain texts.
+/// Fields that do not count as text if their value is a name, and otherwise contain texts.
 const NO_TEXT_AS_NAME: &[&str] = &["provider", "source", "tool"];
 
 /// The fields of calls, tools and agents, beside which a `name` is one that events and rules refer to. The

@@ -296,7 +296,7 @@ mod tests {
                 JUMP_EQUAL => held == step.value,
                 JUMP_GREATER_OR_EQUAL => held >= step.value,
                 JUMP_BITS => held & step.value != 0,
-                other => panic!("{other:#x} is no code of the filter"),
+                other => panic!("{other:#x} is not a code of the filter"),
             };
             at += usize::from(if is_so { step.jump_true } else { step.jump_false });
         }

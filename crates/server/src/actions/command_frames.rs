@@ -144,7 +144,7 @@ impl ServerState {
         Ok((Some(seq?), Value::Null))
     }
 
-    /// Carries out a command that is no request of its own: `ping`, `help`, the name of a command in a file,
+    /// Carries out a command without a request of its own: `ping`, `help`, the name of a command in a file,
     /// whose text becomes an input, or one that a reactor serves.
     async fn other_command(
         self: &Arc<Self>,

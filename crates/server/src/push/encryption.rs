@@ -36,9 +36,9 @@ impl PushReceiver {
         let decode = |text: &str| URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok();
         let is_point = |key: &Vec<u8>| key.len() == PUBLIC_BYTES && key.first() == Some(&UNCOMPRESSED);
         let public = decode(p256dh).filter(is_point);
-        let public = public.ok_or("keys.p256dh is no public key of P-256: 65 bytes in base64url")?;
+        let public = public.ok_or("keys.p256dh is not a public key of P-256: 65 bytes in base64url")?;
         let auth = decode(auth).filter(|secret| secret.len() == AUTH_BYTES);
-        let auth = auth.ok_or("keys.auth is no secret of 16 bytes in base64url")?;
+        let auth = auth.ok_or("keys.auth is not a secret of 16 bytes in base64url")?;
         Ok(Self { public, auth })
     }
 }
@@ -67,7 +67,7 @@ pub(super) fn encrypt(receiver: &PushReceiver, text: &[u8]) -> Result<Vec<u8>, S
     let sealed = agree_ephemeral(own, &theirs, |secret| {
         seal(secret, receiver, own_public.as_ref(), salt, text)
     });
-    let wrong = |_: Unspecified| "keys.p256dh is no point of P-256".to_owned();
+    let wrong = |_: Unspecified| "keys.p256dh is not a point of P-256".to_owned();
     sealed.map_err(wrong)?.map_err(wrong)
 }
 

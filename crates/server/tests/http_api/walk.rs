@@ -148,7 +148,7 @@ async fn every_route_asks_who_it_is() {
                 }
                 None => {
                     let may = ![StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&reply.status);
-                    // The samples of these are no signature and no code.
+                    // The samples of these are not a signature and not a code.
                     let is_sample = matches!(route.path, "/v1/auth/token" | "/v1/auth/page");
                     assert!(may || is_sample, "{at}: {} {:?}", reply.status, reply.body);
                 }

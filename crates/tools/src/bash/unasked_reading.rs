@@ -109,7 +109,7 @@ fn searched_refusal(
         let mut globs = OverrideBuilder::new(base);
         for glob in &folder.globs {
             if let Err(error) = globs.add(glob) {
-                return Some(format!("{glob:?} is no pattern of files: {error}"));
+                return Some(format!("{glob:?} is not a pattern of files: {error}"));
             }
         }
         match globs.build() {

@@ -17,7 +17,7 @@ pub(super) struct StampedContent {
     pub(super) born: Option<SystemTime>,
 }
 
-/// Reads a file that is no link.
+/// Reads a file that is not a link.
 pub(super) fn read(path: &str, most: u64) -> Option<StampedContent> {
     let flags = (OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK).bits();
     let file = fs::OpenOptions::new()

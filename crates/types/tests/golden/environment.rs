@@ -732,7 +732,7 @@ fn built_and_checked() -> Vec<EnvironmentEvent> {
         .into(),
         AnswerChecked {
             attempt: 1,
-            problems: vec!["\"nonsense\" is no type".into()],
+            problems: vec!["\"nonsense\" is not a type".into()],
             invalid_schema: true,
         }
         .into(),

@@ -170,7 +170,7 @@ fn problem() -> Problem {
 fn small_problem() -> Problem {
     Problem {
         code: "bad_request".into(),
-        detail: "that is no JSON".into(),
+        detail: "that is not JSON".into(),
         retry_after_ms: None,
         data: Value::Null,
     }

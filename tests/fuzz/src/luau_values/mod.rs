@@ -122,7 +122,7 @@ pub fn check(data: &[u8]) {
             let was_asked: Vec<String> = ended.asked.iter().map(Value::to_string).collect();
             assert_eq!(was_asked, asked, "{} of {args}", way.body);
         }
-        (Ok(result), _) => panic!("{} of {args} is no error, but {result}", way.body),
+        (Ok(result), _) => panic!("{} of {args} is not an error, but {result}", way.body),
         (Err(error), expected) => {
             assert_allowed(error, &expected, &limits);
             let next = Scripts::get().run(0, &json!({"a": [1, []]}), &limits_of(0));

@@ -5,7 +5,7 @@
 //! the meaning that it has there, and each word that names a file has to stay below the workspace as it is
 //! written. A glob, a variable, a home (`~`), a substitution, a redirection into a file, a wrapper, `cd sub`,
 //! `..` and a program with a path (`./ls`) are never listed. Words that are only printed (`echo done`) may
-//! stand beside such commands, but are no reading by themselves. Files with secrets that a word names are
+//! stand beside such commands, but do not count as reading alone. Files with secrets that a word names are
 //! found by the guard; the tool that runs the line looks for links, for programs of the workspace in `PATH`,
 //! and for files with secrets below the folders in [`ReadingLine::searched`].
 //!

@@ -181,8 +181,8 @@ fn is_control(input: &TerminalInput, letter: char) -> bool {
     matches!(input, TerminalInput::Key(key) if is_it(key))
 }
 
-/// Returns the exit of a person who left while the chat waited for the server: what they gave up is no
-/// failure then.
+/// Returns the exit of a person who left while the chat waited for the server: what they gave up is not
+/// a failure then.
 pub(in crate::chat) fn exit_of_leaving(leaving: Option<Exit>, error: &ChatError) -> Option<Exit> {
     leaving.filter(|_| matches!(error, ChatError::Run { code, .. } if code == GAVE_UP))
 }

@@ -377,7 +377,7 @@ mod tests {
             ["notes.md"],
             "what begins so comes first"
         );
-        assert_eq!(of("see pars"), None, "words are no files");
+        assert_eq!(of("see pars"), None, "words are not files");
     }
 
     #[test]

@@ -110,7 +110,7 @@ fn others_stand_beside_under_their_names() {
     let answer: String = answers.map(|piece| piece.text.as_str()).collect();
     assert_eq!(
         answer, "I ask.\nIt is there.\n",
-        "what others say is no part of the answer"
+        "what others say is not a part of the answer"
     );
 }
 

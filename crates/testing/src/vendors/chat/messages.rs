@@ -135,7 +135,7 @@ fn checked_part(part: &Value, message: &Value, at: usize, dialect: Dialect) -> R
             }
         }
         "file" | "input_audio" | "refusal" => Ok(()),
-        other => no(rules::CONTENT, &format!("'{other}' is no type of a part")),
+        other => no(rules::CONTENT, &format!("'{other}' is not a type of a part")),
     }
 }
 

@@ -95,7 +95,7 @@ pub(super) fn known(value: &Value, fields: &[&str], place: &str) -> Result<(), V
     let Some(object) = value.as_object() else {
         return Err(refuse(
             rules::JSON,
-            &format!("Invalid value at '{place}': it is no object"),
+            &format!("Invalid value at '{place}': it is not an object"),
         ));
     };
     match object.keys().find(|key| !fields.contains(&key.as_str())) {

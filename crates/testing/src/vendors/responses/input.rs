@@ -90,7 +90,7 @@ fn message(item: &Value, at: usize) -> Result<(), VendorRefusal> {
     }
     if role == "assistant" && !is_whole(item) {
         let message = format!(
-            "Field required: 'input[{at}]' is no output message without its id, status and annotations."
+            "Field required: 'input[{at}]' is not an output message without its id, status and annotations."
         );
         return Err(refuse(rules::WHOLE, Some(&format!("input[{at}]")), &message));
     }
