@@ -20,7 +20,7 @@ use crate::people::store::PersonStore;
 
 /// The maximum time for an answer.
 const TIME: Duration = Duration::from_secs(2);
-/// Bytes of a text for each token that it may have: no text of that size has more.
+/// Bytes of a text for each token that it may have. A longer text is refused without counting its tokens.
 const BYTES_OF_A_TOKEN: usize = 8;
 
 /// Builds the contexts of [`ContextModule`]. Clones share their parts.
