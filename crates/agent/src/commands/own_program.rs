@@ -10,6 +10,8 @@
 //! | 6 and later | every command of this program except those that only show something |
 //! | 9 and later | such commands under another name too: `/proc/PID/exe`, a link that the line makes, `find -exec {}` |
 
+use std::collections::BTreeSet;
+
 use agentx_types::since;
 
 use crate::commands::command_analysis::{ANYTHING, CommandAnalysis};
@@ -65,7 +67,7 @@ pub(crate) fn ask_reason(line: &str, reading: &CommandAnalysis, version: u32) ->
 fn is_renamed(reading: &CommandAnalysis) -> bool {
     let commands = || reading.commands.iter().map(|command| words_of(command));
     let name = |word: &str| word.rsplit('/').next().unwrap_or_default().to_owned();
-    let copies: Vec<String> = commands()
+    let copies: BTreeSet<String> = commands()
         .filter(|words| matches!(words.first(), Some(&("ln" | "cp" | "mv" | "install" | "link"))))
         .filter(|words| words.iter().skip(1).any(|word| may_be_own(word)))
         .filter_map(|words| words.last().map(|target| name(target)))

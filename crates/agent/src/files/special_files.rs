@@ -5,6 +5,8 @@
 //! a line is judged by every name that it has, so a wrong name costs a question, and a missed one may change
 //! what runs. A program that computes a name is not seen; only a sandbox holds it.
 
+use std::collections::BTreeSet;
+
 use agentx_types::shortened;
 
 use super::auto_run_files::{
@@ -15,6 +17,9 @@ use crate::pattern::{is_within, normalize};
 
 /// Maximum number of characters of a name in a reason.
 const NAME_CHARS: usize = 160;
+
+/// Maximum number of addresses in one word that are known as such.
+const MOST_SCHEMES: usize = 4;
 
 /// Devices that hold no file of anybody.
 const STREAMS: &[&str] = &[
@@ -38,8 +43,9 @@ pub(crate) fn special_reason(reading: &CommandAnalysis, workspace: &str, version
         return Some("which files it opens cannot be known from the line".to_owned());
     }
     let named = reading.paths.iter().chain(&reading.globs);
+    let addresses = addresses(reading);
     if let Some(reason) = named
-        .filter(|path| !is_part_of_address(path, reading))
+        .filter(|path| !is_part_of_address(path, &addresses))
         .find_map(|path| reason_of(path, workspace, version))
     {
         return Some(reason);
@@ -89,9 +95,19 @@ pub(crate) fn is_outside(path: &str, workspace: &str) -> bool {
     !is_within(workspace, &place) && !STREAMS.contains(&place.as_str())
 }
 
-/// Returns whether a name is the part of an address behind its scheme: `//docs.rs/x`. A path that begins with
-/// two slashes is a file too, so this part has to look like a host, and the line has to have the address.
-pub(crate) fn is_part_of_address(name: &str, reading: &CommandAnalysis) -> bool {
+/// The parts of the addresses of a line behind their schemes, without those of files: `//docs.rs/x`.
+pub(crate) fn addresses(reading: &CommandAnalysis) -> BTreeSet<&str> {
+    let behind_schemes = reading.paths.iter().flat_map(|path| {
+        let schemes = path.match_indices("://").take(MOST_SCHEMES);
+        let of_hosts = schemes.filter(move |(at, _)| !path[..*at].to_ascii_lowercase().ends_with("file"));
+        of_hosts.map(move |(at, _)| &path[at + 1..])
+    });
+    behind_schemes.collect()
+}
+
+/// Returns whether a name is one of these parts of addresses. A path that begins with two slashes is a file
+/// too, so the part has to look like a host.
+pub(crate) fn is_part_of_address(name: &str, addresses: &BTreeSet<&str>) -> bool {
     let Some(rest) = name.strip_prefix("//") else {
         return false;
     };
@@ -99,13 +115,7 @@ pub(crate) fn is_part_of_address(name: &str, reading: &CommandAnalysis) -> bool 
     let is_host =
         host == "localhost" || (host.contains(['.', ':']) && host.starts_with(char::is_alphanumeric));
     let goes_up = rest.split('/').any(|part| part == "..");
-    let is_behind_scheme = |path: &String| {
-        let scheme = path
-            .strip_suffix(name)
-            .and_then(|before| before.strip_suffix(':'));
-        scheme.is_some_and(|scheme| !scheme.to_ascii_lowercase().ends_with("file"))
-    };
-    is_host && !goes_up && reading.paths.iter().any(is_behind_scheme)
+    is_host && !goes_up && addresses.contains(name)
 }
 
 /// Returns whether a command writes the files that an archive or a patch names.
@@ -194,6 +204,22 @@ mod tests {
             "tar -czf a.tgz src", "git add src/a.rs",
         ] {
             assert_eq!(reason(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn only_the_addresses_of_a_line_are_told_from_its_files() {
+        for (line, is_told) in [
+            ("curl https://a.example/x", true),
+            (
+                "curl -d u=https://a.example/?v=http://b.example/ https://c.example",
+                true,
+            ),
+            ("curl https://a.example/x //a.example/y", false),
+            ("curl FILE://a.example/x", false),
+            ("curl https://../x", false),
+        ] {
+            assert_eq!(reason(line).is_none(), is_told, "{line}: {:?}", reason(line));
         }
     }
 

@@ -7,7 +7,7 @@ use agentx_types::RULES_VERSION;
 
 use crate::commands::command_analysis::{CommandAnalysis, basename};
 use crate::commands::command_split::take_apart;
-use crate::files::special_files::{is_outside, is_part_of_address, reason_of};
+use crate::files::special_files::{addresses, is_outside, is_part_of_address, reason_of};
 use crate::pattern::{is_within, normalize};
 
 /// Folders outside of the workspace in which anything may be written.
@@ -49,9 +49,10 @@ pub(super) fn written_file(reading: &CommandAnalysis, fetches: bool, workspace: 
         let place = normalize(workspace, path);
         is_outside(path, workspace) && SCRATCH.iter().any(|scratch| is_within(scratch, &place))
     };
+    let addresses = addresses(reading);
     let reason = named
         .into_iter()
-        .filter(|path| !is_part_of_address(path, reading) && !is_scratch(path))
+        .filter(|path| !is_part_of_address(path, &addresses) && !is_scratch(path))
         .find_map(|path| reason_of(path, workspace, RULES_VERSION))?;
     Some(format!("it writes files, or sends them, and {reason}"))
 }

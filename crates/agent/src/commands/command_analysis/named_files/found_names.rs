@@ -51,13 +51,14 @@ impl CommandAnalysis {
             self.take_listed(lexed);
         }
         let opens_names = self.substituted || takes || opens_what_it_writes(lexed);
+        let last_opening = last_opening(lexed);
         for (at, words) in lexed.commands.iter().enumerate() {
             // Behind `sudo`, `timeout 5` and the like.
             let is_finder = |word: &Word| FINDERS.contains(&basename(&word.text));
             let Some(start) = words.iter().take(FOLLOWED).position(is_finder) else {
                 continue;
             };
-            if opens_names || is_read_by_others(lexed, at) {
+            if opens_names || last_opening.is_some_and(|reader| reader > at) {
                 self.take_found(&words[start..]);
             }
         }
@@ -122,17 +123,24 @@ fn opens_what_it_writes(lexed: &Lexed) -> bool {
         && (lexed.commands.iter().any(runs) || lexed.inner.iter().any(is_substitution))
 }
 
-/// Returns whether a command behind a pipe, after the one at `at`, may open files that its input names.
-fn is_read_by_others(lexed: &Lexed, at: usize) -> bool {
-    let behind = lexed.piped.iter().filter(|reader| **reader > at);
-    let mut readers = behind.filter_map(|reader| lexed.commands.get(*reader));
-    readers.any(|words| {
-        let inner = innermost(words);
-        let is_text = inner
-            .first()
-            .is_some_and(|program| READ_TEXT.contains(&basename(&program.text)));
-        !is_text || has_indirect_program(inner) || inner.iter().any(|word| word.text.starts_with("--files0"))
+/// Returns the position of the last command behind a pipe that may open files which its input names.
+fn last_opening(lexed: &Lexed) -> Option<usize> {
+    let mut readers = lexed.piped.iter().copied().rev();
+    readers.find(|reader| {
+        lexed
+            .commands
+            .get(*reader)
+            .is_some_and(|words| may_open_names(words))
     })
+}
+
+/// Returns whether a command behind a pipe may open files that its input names.
+fn may_open_names(words: &[Word]) -> bool {
+    let inner = innermost(words);
+    let is_text = inner
+        .first()
+        .is_some_and(|program| READ_TEXT.contains(&basename(&program.text)));
+    !is_text || has_indirect_program(inner) || inner.iter().any(|word| word.text.starts_with("--files0"))
 }
 
 #[cfg(test)]
@@ -181,5 +189,19 @@ mod tests {
         ] {
             assert!(read(line).folders_found.is_empty(), "{line}");
         }
+    }
+
+    /// The last command of the pipe decides, and each command is looked at once.
+    #[test]
+    fn a_long_pipe_is_read_to_its_end() {
+        let pipe = ["rg x ~/x"; 4_000].join(" | ");
+        assert!(read(&pipe).folders_found.is_empty());
+        let opened = read(&format!("{pipe} | tar cf x.tar -T -"));
+        let is_taken = |folder: &String| folder.starts_with("~/x");
+        assert!(
+            opened.folders_found.iter().any(is_taken),
+            "{:?}",
+            opened.folders_found
+        );
     }
 }
