@@ -9,6 +9,7 @@
 //! argument, all texts in its arguments.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use agentx_types::{Access, Guard, Rule, ToolSpec, since};
 
@@ -224,8 +225,9 @@ pub(crate) fn first_guarded<'p>(
     workspace: &str,
     version: u32,
 ) -> Option<(Guarded, String)> {
-    let mut secret = None;
-    for path in paths {
+    let (mut secret, mut seen) = (None, BTreeSet::new());
+    // A line may name one file very often.
+    for path in paths.filter(|path| seen.insert(*path)) {
         for way in ways_to_read(path) {
             match guarded(guard, way, workspace) {
                 Some(Guarded::Own) => return Some((Guarded::Own, path.to_owned())),

@@ -55,7 +55,7 @@ pub(super) async fn read_head<R: AsyncRead + Unpin>(client: &mut R) -> Result<Re
     }
 }
 
-/// Finds the end of a head, of which the first `searched` bytes begin none.
+/// Finds the end of a head. It does not begin in the first `searched` bytes.
 fn end_of_head(read: &[u8], searched: usize) -> Option<usize> {
     let at = read[searched..]
         .windows(END.len())

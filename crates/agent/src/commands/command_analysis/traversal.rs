@@ -227,12 +227,13 @@ impl CommandAnalysis {
             self.note_name(folder);
         }
         let takes_whole = takes_whole_folders(inner) || takes_whole_folders(words);
-        let noted = || self.paths[paths..].iter().chain(&self.globs[globs..]).cloned();
+        let noted = self.paths[paths..].iter().chain(&self.globs[globs..]);
+        let noted: Vec<String> = noted.cloned().collect();
         if takes_whole {
-            self.folders_taken.extend(noted());
+            self.take_folders(&noted);
         }
         if writes_what_it_names(inner) {
-            self.files_written.extend(noted());
+            self.files_written.extend(noted);
         }
         self.note_joined(words, takes_whole);
         if reads_its_folder(inner) || reads_its_folder(words) {
@@ -248,7 +249,7 @@ impl CommandAnalysis {
         let here = std::iter::once(".".to_owned());
         let folders = self.folders.iter().chain(&self.command_folders).cloned();
         let taken: Vec<String> = here.chain(folders).collect();
-        self.folders_taken.extend(taken);
+        self.take_folders(&taken);
     }
 
     /// Records the wrapper command alone, without the one that it runs.

@@ -142,9 +142,10 @@ impl CallSubject<'_> {
         let named = closed_files::first_guarded(guard, paths, &reading.globs, self.workspace, self.version);
         // The command that opens the names and the one that finds them do not show it alone.
         let found = &self.reading().folders_found;
-        let around = |folders: &[String]| closed_files::first_around(guard, folders, self.workspace);
-        around(&reading.folders_taken).is_none()
-            && around(found).is_none()
+        let around =
+            |folders: &[String]| closed_files::first_around(guard, folders, self.workspace).is_some();
+        !around(&reading.folders_taken)
+            && !*self.finds_guarded.get_or_init(|| around(found))
             && (named.is_none() || closed_files::line_names_secret(guard, pattern, self.workspace))
     }
 }

@@ -57,6 +57,8 @@ pub(crate) struct CallSubject<'a> {
     typed: Option<String>,
     /// The reading of the command line.
     reading: OnceCell<CommandAnalysis>,
+    /// Whether a folder in which the line finds names of files that it opens has guarded files.
+    finds_guarded: OnceCell<bool>,
     /// The first guarded file that it names, with the reason.
     guarded: Option<(Guarded, String)>,
     /// The guarded files, if the configuration has any.
@@ -98,6 +100,7 @@ impl<'a> CallSubject<'a> {
             argument,
             typed,
             reading: OnceCell::new(),
+            finds_guarded: OnceCell::new(),
             guarded: None,
             guard: None,
             member_directory: None,

@@ -37,6 +37,9 @@ const READ_TEXT: &[&str] = &[
     "shuf", "sort", "tac", "tail", "tee", "tr", "uniq", "wc",
 ];
 
+/// Maximum number of folders of a line that are compared with guarded files and rules.
+const MOST_FOLDERS_TAKEN: usize = 1000;
+
 /// Maximum number of words in front of a finding command.
 const FOLLOWED: usize = 12;
 
@@ -93,9 +96,32 @@ impl CommandAnalysis {
             found.push(".".to_owned());
             found.extend(self.folders.iter().cloned());
         }
-        self.folders_taken.extend(found.iter().cloned());
-        self.folders_found.extend(found);
+        self.take_folders(&found);
+        let has_room = add_each_once(&mut self.folders_found, &found);
+        self.given.are_too_many |= !has_room;
     }
+
+    /// Records folders on which a command acts as a whole, each once. With too many of them, the line may
+    /// name any file.
+    pub(crate) fn take_folders(&mut self, folders: &[String]) {
+        let has_room = add_each_once(&mut self.folders_taken, folders);
+        self.given.are_too_many |= !has_room;
+        self.unnamed |= !has_room;
+    }
+}
+
+/// Adds folders to a list of at most [`MOST_FOLDERS_TAKEN`], each once. Returns whether all had room.
+fn add_each_once(list: &mut Vec<String>, folders: &[String]) -> bool {
+    for folder in folders {
+        if list.contains(folder) {
+            continue;
+        }
+        if list.len() >= MOST_FOLDERS_TAKEN {
+            return false;
+        }
+        list.push(folder.clone());
+    }
+    true
 }
 
 /// Returns whether a program takes the names of whole folders from a list.
@@ -189,6 +215,21 @@ mod tests {
         ] {
             assert!(read(line).folders_found.is_empty(), "{line}");
         }
+    }
+
+    #[test]
+    fn folders_are_noted_once_and_too_many_may_be_any() {
+        let same = read(&["find . -delete"; 2_000].join("; "));
+        assert!(
+            same.folders_taken.len() < 4 && !same.has_too_many_values(),
+            "{same:?}"
+        );
+        let folders: Vec<String> = (0..2 * MOST_FOLDERS_TAKEN)
+            .map(|number| format!("d{number}"))
+            .collect();
+        let many = read(&format!("rm -r {}", folders.join(" ")));
+        assert_eq!(many.folders_taken.len(), MOST_FOLDERS_TAKEN);
+        assert!(many.has_too_many_values() && many.unnamed);
     }
 
     /// The last command of the pipe decides, and each command is looked at once.
