@@ -90,6 +90,16 @@ impl ClientCalls {
         (tasks < most).then(|| running.entry(person.clone()).or_default().add(login, true))
     }
 
+    /// Lets a tool run on that [`Self::stop`] was to end. Returns what ends it from now on; `None` if the tool
+    /// has ended.
+    pub(crate) fn renew_tool(&self, person: &OwnerId, number: u64) -> Option<CancellationToken> {
+        let mut running = self.lock();
+        let calls = running.get_mut(person)?;
+        let stop = calls.stop.child_token();
+        calls.tools.get_mut(&number)?.stop = stop.clone();
+        Some(stop)
+    }
+
     /// Ends a tool that [`Self::begin_tool`] counted.
     pub(crate) fn end_tool(&self, person: &OwnerId, number: u64) {
         self.end_one(person, |calls| {
@@ -225,5 +235,24 @@ mod tests {
             calls.end_tool(person, number);
         }
         assert!(calls.is_idle());
+    }
+
+    #[test]
+    fn a_task_that_runs_on_still_counts_and_can_be_stopped_again() {
+        let calls = ClientCalls::default();
+        let ann = OwnerId::new("own_ann");
+        let login = || McpTokenLogin::of_token("tok_1");
+        let (task, stop) = calls.begin_task(&ann, login(), 1).unwrap();
+        calls.stop(&ann);
+        let renewed = calls.renew_tool(&ann, task).unwrap();
+        assert!(stop.is_cancelled() && !renewed.is_cancelled());
+        assert!(
+            calls.begin_task(&ann, login(), 1).is_none(),
+            "it never stopped to count"
+        );
+        calls.stop_all_but(|_| false);
+        assert!(renewed.is_cancelled());
+        calls.end_tool(&ann, task);
+        assert!(calls.renew_tool(&ann, task).is_none() && calls.is_idle());
     }
 }

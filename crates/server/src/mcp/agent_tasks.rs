@@ -15,7 +15,7 @@ use agentx_runtime::{
     BoxFuture, Delivery, LogError, Runtime as _, RuntimeError, SessionInfo, SessionState, View,
 };
 use agentx_types::wire::InterruptFrame;
-use agentx_types::{EnvironmentEvent, OwnerId, RunId, RunStatus, SessionId};
+use agentx_types::{EnvironmentEvent, RunId, RunStatus, SessionId};
 use serde_json::Value;
 
 use crate::auth::mcp_tokens::McpTokenLogin;
@@ -36,7 +36,6 @@ struct FoundTask {
 /// when its person is no longer let in.
 struct TaskGuard {
     state: Arc<ServerState>,
-    person: OwnerId,
     login: McpTokenLogin,
     running: RunningToolCall,
 }
@@ -45,7 +44,6 @@ impl TaskGuard {
     async fn watch(self, begun: BegunRun) {
         let Self {
             state,
-            person,
             login,
             mut running,
         } = self;
@@ -63,10 +61,8 @@ impl TaskGuard {
                         break;
                     }
                     // Their money is used up: that ends the run of the session unless it waits for a person.
-                    drop(running);
-                    match RunningToolCall::begin_task(&state, &person, &login) {
-                        Some(again) => running = again,
-                        None => return,
+                    if !running.renew() {
+                        break;
                     }
                 }
                 () = state.shutdown().cancelled() => break,
@@ -128,7 +124,6 @@ impl CallerParts {
         let session = begun.session.clone();
         let guard = TaskGuard {
             state: state.clone(),
-            person: person.clone(),
             login: self.login.clone(),
             running,
         };

@@ -89,6 +89,15 @@ impl RunningToolCall {
         })
     }
 
+    /// Lets the tool run on although it was to stop. Returns whether it does.
+    pub(crate) fn renew(&mut self) -> bool {
+        let Some(stop) = self.state.client_calls.renew_tool(&self.person, self.number) else {
+            return false;
+        };
+        self.stop = stop;
+        true
+    }
+
     /// Fires when the tool has to stop: the money of its person is used up, or they are no longer let in.
     pub(crate) fn stop(&self) -> &CancellationToken {
         &self.stop
