@@ -24,6 +24,8 @@ use crate::{SandboxError, SandboxLimits, SandboxPolicy, SandboxStep};
 const ROOT: &str = "/sys/fs/cgroup";
 /// The beginning of the names of groups.
 const NAME: &str = "agentx-";
+/// The most groups of processes with one number, of which all but one have ended.
+const MOST_OF_NUMBER: usize = 8;
 /// The most entries that are looked at for groups that were left.
 const MOST_LOOKED_AT: usize = 1_000;
 
@@ -51,16 +53,12 @@ impl ControlGroup {
     fn make(root: &Path, own: &str, limits: &SandboxLimits) -> Result<Self, String> {
         let above = place(root, own, &controllers_of(limits))?;
         remove_left(&above);
-        let path = above.join(format!("{NAME}{}", std::process::id()));
-        // One of an earlier process with this number.
-        let _ = fs::remove_dir(&path);
-        let failed = |error: io::Error| format!("{}: {error}", path.display());
-        fs::create_dir(&path).map_err(failed)?;
         let group = Self {
-            path: path.clone(),
+            path: make_directory(&above)?,
             limits: limits.clone(),
         };
-        let written = group.write_limits().map_err(failed);
+        let written = group.write_limits();
+        let written = written.map_err(|error| format!("{}: {error}", group.path.display()));
         if written.is_err() {
             let _ = fs::remove_dir(&group.path);
         }
@@ -122,6 +120,26 @@ impl ControlGroup {
         }
         sentences
     }
+}
+
+/// Makes the directory of a group, which has the number of this process in its name. A group of an earlier
+/// process with this number may still have members.
+fn make_directory(above: &Path) -> Result<PathBuf, String> {
+    let mut why = String::new();
+    for earlier in 0..MOST_OF_NUMBER {
+        let number = std::process::id();
+        let path = above.join(match earlier {
+            0 => format!("{NAME}{number}"),
+            earlier => format!("{NAME}{number}-{earlier}"),
+        });
+        // One without members.
+        let _ = fs::remove_dir(&path);
+        match fs::create_dir(&path) {
+            Ok(()) => return Ok(path),
+            Err(error) => why = format!("{}: {error}", path.display()),
+        }
+    }
+    Err(why)
 }
 
 /// Tries whether a group with both limits can be made and joined. Returns why not.
@@ -211,7 +229,7 @@ fn remove_left(above: &Path) {
     for entry in entries.take(MOST_LOOKED_AT) {
         let name = entry.file_name();
         let helper = name.to_str().and_then(|name| name.strip_prefix(NAME));
-        let helper = helper.and_then(|number| number.parse::<u32>().ok());
+        let helper = helper.and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
         if helper.is_some_and(|number| !Path::new("/proc").join(number.to_string()).exists()) {
             let _ = fs::remove_dir(entry.path());
         }
@@ -268,6 +286,19 @@ mod tests {
     }
 
     #[test]
+    fn a_group_of_an_earlier_process_with_the_same_number_is_left_alone() {
+        let root = tree("pids");
+        let first = format!("{NAME}{}", std::process::id());
+        let earlier = root.path().join("user").join(&first);
+        fs::create_dir(&earlier).unwrap();
+        // A directory with something in it stands for a group with members, which is not removed either.
+        fs::write(earlier.join("member"), "").unwrap();
+        let group = ControlGroup::make(root.path(), "/user/scope", &limits(None, Some(9))).unwrap();
+        assert_eq!(group.path, root.path().join("user").join(format!("{first}-1")));
+        assert!(earlier.exists());
+    }
+
+    #[test]
     fn what_is_no_tree_of_version_2_is_named() {
         let empty = tempfile::tempdir().unwrap();
         let all = limits(Some(1 << 30), Some(9));
@@ -307,13 +338,13 @@ mod tests {
     fn a_group_whose_helper_is_gone_is_removed() {
         let root = tempfile::tempdir().unwrap();
         let own = format!("{NAME}{}", std::process::id());
-        let gone = format!("{NAME}{}", u32::MAX);
-        for name in [&own, &gone, "agentx.slice", "agentx-app.scope"] {
+        let (gone, second) = (format!("{NAME}{}", u32::MAX), format!("{NAME}{}-1", u32::MAX));
+        for name in [&own, &gone, &second, "agentx.slice", "agentx-app.scope"] {
             fs::create_dir(root.path().join(name)).unwrap();
         }
         remove_left(root.path());
         let is_there = |name: &str| root.path().join(name).exists();
         assert!(is_there(&own) && is_there("agentx.slice") && is_there("agentx-app.scope"));
-        assert!(!is_there(&gone));
+        assert!(!is_there(&gone) && !is_there(&second));
     }
 }
