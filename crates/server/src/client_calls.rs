@@ -90,8 +90,8 @@ impl ClientCalls {
         (tasks < most).then(|| running.entry(person.clone()).or_default().add(login, true))
     }
 
-    /// Lets a tool run on that [`Self::stop`] was to end. Returns what ends it from now on; `None` if the tool
-    /// has ended.
+    /// Lets a tool run on that [`Self::stop`] was to end. Returns what ends it from now on; `None` if it has
+    /// ended.
     pub(crate) fn renew_tool(&self, person: &OwnerId, number: u64) -> Option<CancellationToken> {
         let mut running = self.lock();
         let calls = running.get_mut(person)?;

@@ -1,4 +1,5 @@
-//! A login at an MCP server in the place of a person: the servers of the tests of `crates/mcp`, and the browser.
+//! A login at an MCP server in the place of a person: the servers of the tests of `crates/mcp`, and the
+//! browser.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpStream};

@@ -1,5 +1,5 @@
-// A panel above the page, which it darkens. Escape and a click beside the panel close it, and the focus goes back
-// to where it was.
+// A panel above the page, which it darkens. Escape and a click beside the panel close it, and the focus goes
+// back to where it was.
 import type { HTMLMotionProps } from "motion/react";
 import * as m from "motion/react-m";
 import { useEffect, useRef } from "react";

@@ -60,7 +60,7 @@ impl PushMessage {
 /// Everything that a server needs to push: its key, the subscriptions of pages, and the way out.
 pub(crate) struct PushService {
     data_dir: PathBuf,
-    /// Made, or read, when it is first needed. Locked meanwhile: of two keys made at once, the file would keep
+    /// Made, or read, when it is first needed, by one thread: of two keys made at once, the file would keep
     /// one, and a page that subscribed to the other would get nothing after a restart.
     key: Mutex<Option<Arc<PushKey>>>,
     subscriptions: PushSubscriptions,
