@@ -6,7 +6,8 @@
 //! | Responses, Chat Completions | `text.format`, `response_format` | objects; `strict` if [`schema_rules`] allow it |
 //! | Anthropic | `output_config.format` | objects that [`schema_rules`] allow |
 //! | Gemini | `responseJsonSchema` | any; up to 2.5 not beside tools (<https://github.com/symfony/ai/issues/803>) |
-//! | Interactions, Converse | – | |
+//! | Converse | `outputConfig.textFormat`, as text | objects that [`schema_rules`] allow at Anthropic |
+//! | Interactions | – | |
 //!
 //! A schema that is still refused is sent in the next weaker form for the rest of the run: `strict`, the mode
 //! of the API, written instruction ([`RequestPart::StrictSchema`], [`RequestPart::AnswerSchema`]).
@@ -89,11 +90,11 @@ fn instruction(answer: &AnswerSchema) -> String {
 fn takes(request: &ModelRequest, schema: &Value) -> bool {
     match request.model.api {
         Api::OpenaiResponses | Api::OpenaiChat => is_object(schema),
-        Api::Anthropic | Api::Bedrock | Api::VertexAnthropic => {
+        Api::Anthropic | Api::Bedrock | Api::BedrockConverse | Api::VertexAnthropic => {
             is_object(schema) && schema_rules::fits_anthropic(schema)
         }
         Api::Gemini => request.tools.is_empty() || !is_up_to_2_5(&request.model.id),
-        Api::GeminiInteractions | Api::BedrockConverse | Api::Scripted | Api::Unknown => false,
+        Api::GeminiInteractions | Api::Scripted | Api::Unknown => false,
     }
 }
 
@@ -122,6 +123,14 @@ pub(crate) fn of_chat<'a>(request: &ModelRequest, answer: &'a AnswerSchema) -> B
 /// The `output_config.format` of Anthropic.
 pub(crate) fn of_anthropic(answer: &AnswerSchema) -> BorrowedJson<'_> {
     object! {"type": "json_schema", "schema": &answer.schema}
+}
+
+/// The `outputConfig` of Converse, which takes the schema as a text
+/// (<https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html>).
+pub(crate) fn of_converse<'a>(answer: &AnswerSchema) -> BorrowedJson<'a> {
+    let described = object! {"name": NAME, "schema": answer.schema.to_string()};
+    let structure = object! {"jsonSchema": described};
+    object! {"textFormat": object! {"type": "json_schema", "structure": structure}}
 }
 
 fn is_object(schema: &Value) -> bool {

@@ -75,7 +75,7 @@ pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSour
         Api::Anthropic | Api::Bedrock | Api::VertexAnthropic => {
             anthropic::build(request, &options.anthropic, &blobs)
         }
-        Api::BedrockConverse => bedrock_converse::build(request, &blobs),
+        Api::BedrockConverse => bedrock_converse::build(request, options, &blobs),
         Api::OpenaiResponses => openai_responses::build(request, &options.chat, &blobs),
         Api::Gemini => gemini::build(request, options, &blobs),
         Api::GeminiInteractions => gemini_interactions::build(request, options, &blobs),

@@ -11,10 +11,11 @@
 
 use std::sync::Arc;
 
+use agentx_llm::anthropic::CacheTtl;
 use agentx_llm::{Catalog, ErrorCode, NoBlobs, StreamError, WireOptions, build, decode_body, decode_error};
 use agentx_types::{
-    Access, Api, ContentPart, EnvironmentEvent, MediaPart, MediaSource, Message, ModelParams, ModelRequest,
-    Role, StopReason, Timestamp, ToolCallPart, ToolResultPart, ToolSpec,
+    Access, AnswerSchema, Api, ContentPart, EnvironmentEvent, MediaPart, MediaSource, Message, ModelParams,
+    ModelRequest, RequestPart, Role, StopReason, Timestamp, ToolCallPart, ToolResultPart, ToolSpec,
 };
 use serde_json::{Value, json};
 
@@ -25,6 +26,9 @@ const API: Api = Api::BedrockConverse;
 const NOVA: &str = "us.amazon.nova-pro-v1:0";
 /// A model of another vendor.
 const MISTRAL: &str = "mistral.mistral-large-3-675b-instruct";
+/// A model of Amazon's that reasons.
+const NOVA_2: &str = "us.amazon.nova-2-lite-v1:0";
+const CLAUDE: &str = "us.anthropic.claude-opus-5-5";
 
 /// The frames of these events.
 fn framed(events: &[(&str, Value)]) -> Vec<u8> {
@@ -303,8 +307,15 @@ fn request(model: &str, messages: Vec<Arc<Message>>) -> ModelRequest {
     }
 }
 
+/// The body without cache points.
 fn built(request: &ModelRequest) -> Value {
-    serde_json::from_slice(&build(request, &WireOptions::default(), &NoBlobs)).expect("a body is JSON")
+    let mut wire = Catalog::builtin().wire_options(&request.model);
+    wire.anthropic.cache = false;
+    built_with(request, &wire)
+}
+
+fn built_with(request: &ModelRequest, wire: &WireOptions) -> Value {
+    serde_json::from_slice(&build(request, wire, &NoBlobs)).expect("a body is JSON")
 }
 
 /// Words and a call, its result, and a further word of the person.
@@ -490,5 +501,148 @@ fn pictures_and_documents_are_blocks_where_the_model_takes_them() {
             .expect("words")
             .contains("cannot be sent"),
         "{unknown}"
+    );
+}
+
+/// Each `cachePoint` of a body, by its list and its place in it.
+fn points(body: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut look = |name: String, list: &Value| {
+        let blocks = list.as_array().into_iter().flatten().enumerate();
+        found.extend(blocks.filter_map(|(at, block)| {
+            let point = block.get("cachePoint")?;
+            Some(format!("{name}.{at} {point}"))
+        }));
+    };
+    look("tools".into(), &body["toolConfig"]["tools"]);
+    look("system".into(), &body["system"]);
+    for (at, message) in body["messages"].as_array().into_iter().flatten().enumerate() {
+        look(format!("messages.{at}"), &message["content"]);
+    }
+    found
+}
+
+#[test]
+fn cache_points_stand_where_the_model_takes_them() {
+    let wire = |model: &str, ttl: CacheTtl| {
+        let mut wire = Catalog::builtin().wire_options(&request(model, Vec::new()).model);
+        wire.anthropic.cache_ttl = ttl;
+        wire
+    };
+    let usual = |model: &str| wire(model, CacheTtl::FiveMinutes);
+    let default = r#"{"type":"default"}"#;
+    let at = |places: &[&str], point: &str| -> Vec<String> {
+        places.iter().map(|place| format!("{place} {point}")).collect()
+    };
+    // Claude takes one behind results; Nova does not.
+    let asked = request(CLAUDE, conversation());
+    let claude = points(&built_with(&asked, &usual(CLAUDE)));
+    assert_eq!(claude, at(&["system.1", "messages.2.1", "messages.4.1"], default));
+    let hour = points(&built_with(&asked, &wire(CLAUDE, CacheTtl::Hour)));
+    let marked = r#"{"ttl":"1h","type":"default"}"#;
+    assert_eq!(hour, at(&["system.1", "messages.2.1", "messages.4.1"], marked));
+    let bare = ModelRequest {
+        system: Vec::new(),
+        ..asked
+    };
+    assert_eq!(
+        points(&built_with(&bare, &usual(CLAUDE)))[0],
+        format!("tools.1 {default}")
+    );
+    for nova in [NOVA, NOVA_2] {
+        let asked = request(nova, conversation());
+        let nova = points(&built_with(&asked, &wire(nova, CacheTtl::Hour)));
+        assert_eq!(nova, at(&["system.1", "messages.0.1", "messages.4.1"], default));
+    }
+    let mistral = request(MISTRAL, conversation());
+    assert_eq!(points(&built_with(&mistral, &usual(MISTRAL))), [""; 0]);
+    // A refusal of them leaves them out.
+    let refused = ModelRequest {
+        without: vec![RequestPart::CacheControl],
+        ..request(NOVA, conversation())
+    };
+    assert_eq!(points(&built_with(&refused, &usual(NOVA))), [""; 0]);
+    let body = json!({"message": "The model returned the following errors: Malformed input request: \
+        #/messages/6/content/0: extraneous key [cachePoint] is not permitted, please reformat your input and try again."});
+    let error = decode_error(400, &[], body.to_string().as_bytes(), Timestamp(0));
+    assert_eq!(error.refused, Some(RequestPart::CacheControl));
+}
+
+#[test]
+fn each_family_has_its_own_setting_of_reasoning() {
+    let fields = |model: &str, tokens: u64| {
+        let mut asked = request(model, conversation());
+        asked.params.thinking_tokens = Some(tokens);
+        asked.params.temperature = Some(0.5);
+        let body = built(&asked);
+        (
+            body["additionalModelRequestFields"].clone(),
+            body["inferenceConfig"].clone(),
+        )
+    };
+    let nova = |effort: &str| json!({"reasoningConfig": {"type": "enabled", "maxReasoningEffort": effort}});
+    let warm = json!({"temperature": 0.5});
+    assert_eq!(fields(NOVA_2, 1_024), (nova("low"), warm.clone()));
+    assert_eq!(
+        fields(NOVA_2, 50_000),
+        (nova("high"), Value::Null),
+        "neither length nor temperature"
+    );
+    assert_eq!(
+        fields(NOVA, 1_024),
+        (Value::Null, warm.clone()),
+        "it does not reason"
+    );
+    assert_eq!(fields(MISTRAL, 1_024), (Value::Null, warm.clone()));
+    let effort = json!({"reasoning_effort": "medium"});
+    assert_eq!(fields("openai.gpt-oss-120b-1:0", 8_000), (effort, warm.clone()));
+    let effort = json!({"reasoning": {"effort": "medium"}});
+    assert_eq!(fields("us.openai.gpt-5.6-luna", 8_000), (effort, warm));
+    let adaptive = json!({
+        "thinking": {"type": "adaptive", "display": "summarized"}, "output_config": {"effort": "high"},
+    });
+    assert_eq!(fields(CLAUDE, 50_000), (adaptive, Value::Null));
+}
+
+#[test]
+fn a_claude_with_a_budget_reasons_only_where_its_turn_began_so() {
+    let claude = "us.anthropic.claude-sonnet-4-5-20250929-v1:0";
+    let asked = |messages: Vec<Arc<Message>>| {
+        let mut asked = request(claude, messages);
+        asked.params.thinking_tokens = Some(2_000);
+        asked.params.max_output_tokens = Some(8_000);
+        asked.model.max_output_tokens = 8_000;
+        built(&asked)
+    };
+    let body = asked(conversation());
+    let thinking = json!({"thinking": {"type": "enabled", "budget_tokens": 2_000}});
+    assert_eq!(body["additionalModelRequestFields"], thinking);
+    assert_eq!(body["inferenceConfig"], json!({"maxTokens": 8_000}));
+    // The results of a turn without reasoning are being answered.
+    let body = asked(conversation()[..3].to_vec());
+    assert_eq!(body["additionalModelRequestFields"], Value::Null);
+}
+
+#[test]
+fn the_schema_of_an_answer_is_a_text_where_the_model_has_a_mode_for_it() {
+    let schema = json!({
+        "type": "object", "properties": {"song": {"type": "string"}}, "required": ["song"],
+        "additionalProperties": false,
+    });
+    let asked = |model: &str| {
+        let mut asked = request(model, conversation());
+        asked.answer_schema = Some(Arc::new(AnswerSchema::new(schema.clone())));
+        built(&asked)
+    };
+    let format = &asked(MISTRAL)["outputConfig"]["textFormat"];
+    assert_eq!(format["type"], "json_schema");
+    let text = format["structure"]["jsonSchema"]["schema"]
+        .as_str()
+        .expect("a text");
+    assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), schema);
+    let nova = asked(NOVA);
+    assert!(
+        nova["outputConfig"].is_null() && nova["system"].to_string().contains("JSON Schema"),
+        "{nova}"
     );
 }

@@ -61,7 +61,8 @@ pub enum RequestPart {
     Store,
     /// `strict` in the description of each tool.
     ToolStrict,
-    /// `cache_control`, which marks the ends of the parts that the provider may cache.
+    /// `cache_control`, or `cachePoint` at Converse, which marks the ends of the parts that the provider may
+    /// cache.
     CacheControl,
     /// Anthropic's `thinking.block_binding`, and the beta header that it needs.
     ThinkingBinding,

@@ -46,17 +46,19 @@ pub(super) fn reasons(config: &AgentConfig) -> bool {
 /// Returns whether requests to the model may have the part.
 fn is_of_api(part: RequestPart, config: &AgentConfig) -> bool {
     let api = config.model.api;
+    let knows = api == Api::BedrockConverse && config.rules_version >= since::CONVERSE_SETTINGS_ARE_LEFT_OUT;
+    let is_claudes = knows || api.speaks_messages();
     match part {
         RequestPart::MissingReasoning if api == Api::Anthropic => {
             config.rules_version >= since::MISSING_THINKING_IS_SENT
         }
         RequestPart::ReasoningContent | RequestPart::MissingReasoning => api == Api::OpenaiChat,
         RequestPart::Include | RequestPart::Store | RequestPart::ToolStrict => api == Api::OpenaiResponses,
-        RequestPart::ThinkingBinding
-        | RequestPart::ThinkingDisplay
-        | RequestPart::AdaptiveThinking
-        | RequestPart::ThinkingBudget => api.speaks_messages(),
-        RequestPart::CacheControl => api.speaks_messages() || api == Api::OpenaiChat,
+        RequestPart::ThinkingBinding => api.speaks_messages(),
+        RequestPart::ThinkingDisplay | RequestPart::AdaptiveThinking | RequestPart::ThinkingBudget => {
+            is_claudes
+        }
+        RequestPart::CacheControl => is_claudes || api == Api::OpenaiChat,
         RequestPart::ToolJsonSchema => api == Api::Gemini,
         _ => true,
     }

@@ -56,6 +56,7 @@ pub use body::decode_body;
 pub use request::build;
 pub(crate) use stream::MessageState;
 pub use thinking::beta;
+pub(crate) use thinking::{SMALLEST_BUDGET, mode as thinking_mode};
 
 /// The name under which data of this API is kept in [`ProviderData`](agentx_types::ProviderData).
 pub const API: &str = "anthropic";

@@ -12,7 +12,7 @@ use crate::request_words::effort;
 use crate::wire_options::anthropic::{AnthropicOptions, ThinkingMode};
 
 /// The smallest budget that the API accepts.
-const SMALLEST_BUDGET: u64 = 1_024;
+pub(crate) const SMALLEST_BUDGET: u64 = 1_024;
 
 /// The beta under which a request may decide about thinking that no longer fits: without this header the
 /// field is refused.
@@ -29,7 +29,7 @@ pub fn beta(request: &ModelRequest, options: &AnthropicOptions) -> Option<&'stat
 /// ("adaptive thinking is not supported on this model", <https://github.com/docker/docker-agent/issues/3362>;
 /// ""thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive"",
 /// <https://github.com/handochan/aelix-ai/issues/258>).
-pub(super) fn mode(request: &ModelRequest, options: &AnthropicOptions) -> ThinkingMode {
+pub(crate) fn mode(request: &ModelRequest, options: &AnthropicOptions) -> ThinkingMode {
     let no_adaptive = request.is_without(RequestPart::AdaptiveThinking);
     let no_budget = request.is_without(RequestPart::ThinkingBudget);
     match options.thinking {

@@ -29,15 +29,15 @@ const LONGEST_ID: usize = 64;
 const KEPT_OF_ID: usize = 40;
 
 /// Successive content of one side.
-struct ConverseTurn<'a> {
+pub(super) struct ConverseTurn<'a> {
     /// `user` or `assistant`.
-    role: &'static str,
+    pub(super) role: &'static str,
     /// The blocks, never empty.
-    blocks: Vec<BorrowedJson<'a>>,
+    pub(super) blocks: Vec<BorrowedJson<'a>>,
 }
 
 /// Returns the turns of a conversation, in its order.
-pub(super) fn messages<'a>(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Vec<BorrowedJson<'a>> {
+pub(super) fn turns<'a>(request: &'a ModelRequest, blobs: &dyn BlobSource) -> Vec<ConverseTurn<'a>> {
     let writer = TurnWriter {
         request,
         blobs,
@@ -66,9 +66,6 @@ pub(super) fn messages<'a>(request: &'a ModelRequest, blobs: &dyn BlobSource) ->
         turns.push(turn_of("user", "(Go on.)"));
     }
     turns
-        .into_iter()
-        .map(|turn| object! {"role": turn.role, "content": turn.blocks})
-        .collect()
 }
 
 fn turn_of<'a>(role: &'static str, text: &'static str) -> ConverseTurn<'a> {

@@ -2,11 +2,15 @@
 //! vendors there. [`build`] makes the body of a request, and [`ConverseDecoder`] reads a streamed answer.
 //! [`bedrock`](crate::bedrock) has the place and the signature of a request, and the frames of an answer.
 //!
-//! Anthropic's models have their own protocol at Bedrock, which can do more.
+//! Anthropic's models have their own protocol at Bedrock, which can do more. `cache.rs` places cache points,
+//! `reasoning.rs` has the settings of reasoning, and `family.rs` knows which models take them.
 
 mod body;
+mod cache;
 mod decoder;
+mod family;
 mod messages;
+mod reasoning;
 mod request;
 mod state;
 mod wire;

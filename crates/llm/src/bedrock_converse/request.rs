@@ -5,38 +5,52 @@
 
 use agentx_types::{ModelRequest, RequestPart, ToolSpec};
 
-use super::LONGEST_NAME;
-use super::messages::messages;
+use super::family::ConverseFamily;
+use super::messages::turns;
+use super::{LONGEST_NAME, cache, reasoning};
+use crate::answer_schema;
 use crate::json::{BorrowedJson, object};
 use crate::media::BlobSource;
-use crate::request_words::{longest_answer, tool_name};
+use crate::request_words::tool_name;
 use crate::root_schema;
+use crate::wire_options::WireOptions;
 
 /// Returns the body of the request.
-pub fn build(request: &ModelRequest, blobs: &dyn BlobSource) -> Vec<u8> {
-    let mut body = object! {"messages": messages(request, blobs)};
+pub fn build(request: &ModelRequest, options: &WireOptions, blobs: &dyn BlobSource) -> Vec<u8> {
+    let mut turns = turns(request, blobs);
+    let settings = reasoning::settings(request, options, &mut turns);
     let system = request.system.iter().map(AsRef::as_ref);
-    let system: Vec<BorrowedJson<'_>> = system
+    let mut system: Vec<BorrowedJson<'_>> = system
         .filter(|text: &&str| !text.trim().is_empty())
         .map(|text| object! {"text": text})
         .collect();
+    let mut tools: Vec<BorrowedJson<'_>> = request.tools.iter().map(tool_spec).collect();
+    let marks = options.anthropic.cache && !request.plain && !request.is_without(RequestPart::CacheControl);
+    if marks && !request.asks_for_summary() {
+        let (family, ttl) = (ConverseFamily::of(&request.model.id), options.anthropic.cache_ttl);
+        cache::mark_prefix(family, &mut system, &mut tools, ttl);
+        cache::mark_conversation(family, &mut turns, ttl);
+    }
+
+    let messages: Vec<BorrowedJson<'_>> = turns
+        .into_iter()
+        .map(|turn| object! {"role": turn.role, "content": turn.blocks})
+        .collect();
+    let mut body = object! {"messages": messages};
     if !system.is_empty() {
         body.set("system", system);
     }
-    let mut config = object! {};
-    if request.params.max_output_tokens.is_some() && !request.is_without(RequestPart::MaxTokens) {
-        config.set("maxTokens", longest_answer(request));
+    if !settings.shared.is_empty() {
+        body.set("inferenceConfig", settings.shared);
     }
-    let temperature = request.params.temperature;
-    if let Some(temperature) = temperature.filter(|_| !request.is_without(RequestPart::Temperature)) {
-        config.set("temperature", temperature.clamp(0.0, 1.0));
-    }
-    if !config.is_empty() {
-        body.set("inferenceConfig", config);
-    }
-    if !request.tools.is_empty() {
-        let tools: Vec<BorrowedJson<'_>> = request.tools.iter().map(tool_spec).collect();
+    if !tools.is_empty() {
         body.set("toolConfig", object! {"tools": tools});
+    }
+    if let Some(answer) = &request.answer_schema {
+        body.set("outputConfig", answer_schema::of_converse(answer));
+    }
+    if !settings.of_family.is_empty() {
+        body.set("additionalModelRequestFields", settings.of_family);
     }
     body.to_bytes()
 }

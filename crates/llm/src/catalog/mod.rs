@@ -297,6 +297,7 @@ impl Catalog {
         let id_at_home = &*clouds::id_at_home(model);
         let by_name = || match model.api {
             Api::OpenaiChat | Api::OpenaiResponses => unknown_models::wire(id_at_home),
+            Api::BedrockConverse => unknown_models::claude(id_at_home),
             api if api.speaks_messages() => unknown_models::claude(id_at_home),
             _ => None,
         };

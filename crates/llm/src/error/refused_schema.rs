@@ -20,6 +20,8 @@ const FIELDS: &[&str] = &[
     "text.format",
     "output_config.format",
     "output_format",
+    "outputconfig",
+    "textformat",
     "json_schema",
     "response_schema",
     "responseschema",

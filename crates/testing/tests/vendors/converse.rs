@@ -1,6 +1,6 @@
 //! Bedrock's Converse: each rule, broken once, and requests that AgentX builds.
 
-use agentx_llm::{AnswerRecorder, NoBlobs, StreamContext, StreamDecoder, WireOptions, build};
+use agentx_llm::{AnswerRecorder, Catalog, NoBlobs, StreamContext, StreamDecoder, build};
 use agentx_testing::fixture;
 use agentx_testing::vendors::{AnswerPart, CONVERSE_RULES, ConverseServer, ModelAnswer, VendorRefusal};
 use agentx_types::{Api, ContentPart, Message, ModelRequest, Role};
@@ -107,6 +107,34 @@ const WRONG_REQUESTS: &[Case] = &[
     }),
 ];
 
+/// Requests with settings that the model does not take.
+const WRONG_SETTINGS: &[Case] = &[
+    ("converse-cache-point", |request| {
+        let tools = request["toolConfig"]["tools"].as_array_mut();
+        tools.unwrap().push(point());
+    }),
+    ("converse-cache-point", |request| {
+        let results = request["messages"][2]["content"].as_array_mut();
+        results.unwrap().push(point());
+    }),
+    ("converse-cache-point", |request| {
+        let system = request["system"].as_array_mut();
+        system
+            .unwrap()
+            .extend([point(), point(), point(), point(), point()]);
+    }),
+    ("converse-reasoning-field", |request| {
+        request["additionalModelRequestFields"] = json!({ "thinking": { "type": "adaptive" } })
+    }),
+    ("converse-output-schema", |request| {
+        request["outputConfig"] = json!({ "textFormat": { "type": "json_schema" } })
+    }),
+];
+
+fn point() -> Value {
+    json!({ "cachePoint": { "type": "default" } })
+}
+
 /// Requests whose calls, results, reasoning or files are wrong.
 const WRONG_BLOCKS: &[Case] = &[
     ("converse-tool-use-id", |request| {
@@ -158,7 +186,7 @@ const WRONG_BLOCKS: &[Case] = &[
 
 #[test]
 fn each_rule_refuses_what_breaks_it() {
-    let cases = [WRONG_REQUESTS, WRONG_BLOCKS].concat();
+    let cases = [WRONG_REQUESTS, WRONG_SETTINGS, WRONG_BLOCKS].concat();
     let except = ["converse-mixed-calls"];
     each_rule_is_broken_once(&cases, CONVERSE_RULES, &except, check, good);
 }
@@ -191,17 +219,32 @@ fn request(model: &str, messages: Vec<std::sync::Arc<Message>>) -> ModelRequest 
     let mut request = fixture::request(Api::BedrockConverse, messages);
     request.model.id = model.to_owned();
     request.tools = fixture::tools();
+    request.params.max_output_tokens = Some(20_000);
+    request.params.temperature = Some(0.5);
+    request.params.thinking_tokens = Some(20_000);
     request
 }
 
 fn built(request: &ModelRequest) -> Vec<u8> {
-    build(request, &WireOptions::default(), &NoBlobs)
+    let wire = Catalog::builtin().wire_options(&request.model);
+    build(request, &wire, &NoBlobs)
 }
+
+/// A model of each family, which takes its own settings.
+const FAMILIES: [&str; 7] = [
+    NOVA,
+    MISTRAL,
+    "us.amazon.nova-2-lite-v1:0",
+    "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+    "us.anthropic.claude-opus-5-5",
+    "openai.gpt-oss-120b-1:0",
+    "openai.gpt-5.6-luna",
+];
 
 /// The answer of the server goes back to it with the result of its call and a further word.
 #[test]
 fn what_the_server_answers_is_taken_back_by_it() {
-    for model in [NOVA, MISTRAL] {
+    for model in FAMILIES {
         let mut server = ConverseServer::new();
         let mut messages = vec![fixture::user("hello")];
         let accepted = server.check(model, &built(&request(model, messages.clone())));

@@ -332,3 +332,6 @@ pub const UNKNOWN_BEGINNINGS: u32 = 9;
 /// Text that is typed into a program of a shell that stays (`shell_input`) is also read as a command line:
 /// rules about `bash` and `shell` that deny or ask, and the guards of files, apply to it.
 pub const TYPED_TEXT_IS_READ_AS_A_LINE: u32 = 9;
+
+/// Cache points and the two forms of Claude's `thinking` are left out at Converse too, if it refuses them.
+pub const CONVERSE_SETTINGS_ARE_LEFT_OUT: u32 = 9;

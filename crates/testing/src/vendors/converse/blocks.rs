@@ -12,7 +12,8 @@ const OF_USER: &[&str] = &["text", "image", "document", "toolResult", "cachePoin
 const OF_ASSISTANT: &[&str] = &["text", "toolUse", "reasoningContent", "cachePoint"];
 
 pub(super) fn check(body: &Value, model: &str) -> Result<(), VendorRefusal> {
-    for (at, block) in list(&body["system"]).enumerate() {
+    let system = list(&body["system"]).enumerate();
+    for (at, block) in system.filter(|(_, block)| block.get("cachePoint").is_none()) {
         check_words(block, &format!("system.{at}"))?;
     }
     let has_tools = list(&body["toolConfig"]["tools"]).next().is_some();

@@ -4,6 +4,7 @@
 mod answer;
 mod blocks;
 mod rules;
+mod settings;
 
 pub use rules::RULES;
 
@@ -77,6 +78,7 @@ impl ConverseServer {
         let body: Value = serde_json::from_slice(body).map_err(|_| refuse(rules::JSON, message))?;
         form(&body)?;
         blocks::check(&body, model)?;
+        settings::check(&body, model)?;
         let counted = self.count(&body, model)?;
         self.answers += 1;
         Ok(AcceptedConversation {
@@ -87,15 +89,33 @@ impl ConverseServer {
     }
 
     fn count(&mut self, body: &Value, model: &str) -> Result<CountedTokens, VendorRefusal> {
-        let lists = [&body["toolConfig"]["tools"], &body["system"], &body["messages"]];
-        let items = lists.into_iter().filter_map(Value::as_array).flatten();
-        let blocks: Vec<(Value, bool)> = items.map(|item| (item.clone(), true)).collect();
+        let blocks = marked_blocks(body);
         let sizes = blocks.iter().map(|(block, _)| tokens(block.to_string().len()));
         if sizes.sum::<u64>() > self.window {
             return Err(refuse(rules::WINDOW, "Input is too long for requested model."));
         }
         Ok(self.cache.count(model, &blocks))
     }
+}
+
+/// Returns tools, instructions and the blocks of messages in order, each with a flag for a cache point behind
+/// it.
+fn marked_blocks(body: &Value) -> Vec<(Value, bool)> {
+    let mut blocks: Vec<(Value, bool)> = Vec::new();
+    let mut add = |role: &Value, list: &Value| {
+        for block in list.as_array().into_iter().flatten() {
+            match blocks.last_mut() {
+                Some(last) if block.get("cachePoint").is_some() => last.1 = true,
+                _ => blocks.push((json!([role, block]), false)),
+            }
+        }
+    };
+    add(&Value::Null, &body["toolConfig"]["tools"]);
+    add(&Value::Null, &body["system"]);
+    for message in body["messages"].as_array().into_iter().flatten() {
+        add(&message["role"], &message["content"]);
+    }
+    blocks
 }
 
 fn form(body: &Value) -> Result<(), VendorRefusal> {
@@ -117,7 +137,8 @@ fn form(body: &Value) -> Result<(), VendorRefusal> {
         let message = format!("Invalid inferenceConfig: {config}.");
         return Err(refuse(rules::CONFIG, &message));
     }
-    for tool in body["toolConfig"]["tools"].as_array().into_iter().flatten() {
+    let tools = body["toolConfig"]["tools"].as_array().into_iter().flatten();
+    for tool in tools.filter(|tool| tool.get("cachePoint").is_none()) {
         let spec = &tool["toolSpec"];
         let has_words = spec["description"].as_str().is_none_or(|words| !words.is_empty());
         let is_object = spec["inputSchema"]["json"]["type"] == "object";

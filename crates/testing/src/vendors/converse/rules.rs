@@ -51,5 +51,11 @@ rules! {
         "https://github.com/aws-samples/bedrock-chat/pull/851", "2025-04-29";
     DOCUMENT: "converse-document", "The name of a document has letters, digits, single spaces, hyphens, brackets and parentheses alone, and a text stands beside it.",
         "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_DocumentBlock.html https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Message.html", "2026-11-30";
+    CACHE: "converse-cache-point", "A `cachePoint` has the type `default` and a block before it; there are at most 4. Claude takes it behind tools, `system` and any message, Nova behind `system` and in messages of texts alone, and no other model.",
+        "https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html https://github.com/NousResearch/hermes-agent/issues/97281 https://github.com/zeroclaw-labs/zeroclaw/issues/8720", "2026-08-28";
+    REASONING_FIELD: "converse-reasoning-field", "In `additionalModelRequestFields` a model has only the reasoning of its family: `thinking` and `output_config` (Claude), `reasoningConfig` (Nova 2; with the effort `high` neither `maxTokens` nor `temperature`), `reasoning_effort` (gpt-oss), `reasoning` (others of OpenAI).",
+        "https://github.com/UKGovernmentBEIS/inspect_ai/issues/3767 https://github.com/UKGovernmentBEIS/inspect_ai/issues/5301 https://github.com/jeremychone/rust-genai/pull/315", "2026-09-16";
+    OUTPUT: "converse-output-schema", "The schema in `outputConfig.textFormat` is JSON as a text; models of Amazon take none.",
+        "https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html https://github.com/langchain4j/langchain4j/pull/4552", "2026-11-30";
     WINDOW: "converse-window", "The input fits into the window.", "reported", "2026";
 }
