@@ -539,7 +539,7 @@ fn cache_points_stand_where_the_model_takes_them() {
     let claude = points(&built_with(&asked, &usual(CLAUDE)));
     assert_eq!(claude, at(&["system.1", "messages.2.1", "messages.4.1"], default));
     let hour = points(&built_with(&asked, &wire(CLAUDE, CacheTtl::Hour)));
-    let marked = r#"{"ttl":"1h","type":"default"}"#;
+    let marked = r#"{"type":"default","ttl":"1h"}"#;
     assert_eq!(hour, at(&["system.1", "messages.2.1", "messages.4.1"], marked));
     let bare = ModelRequest {
         system: Vec::new(),

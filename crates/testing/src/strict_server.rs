@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use serde_json::Value;
 
 use crate::vendors::{
-    Anthropic, BedrockServer, ChatServer, GeminiServer, GoogleTokenServer, InteractionsServer, ModelAnswer,
-    ResponsesServer, VendorRefusal, VertexServer,
+    Anthropic, BedrockServer, ChatServer, ConverseServer, GeminiServer, GoogleTokenServer,
+    InteractionsServer, ModelAnswer, ResponsesServer, VendorRefusal, VertexServer,
 };
 use crate::{HttpRequest, ServerReply, TestServer};
 
@@ -113,6 +113,29 @@ impl StrictServer {
         let vendor = Mutex::new(vendor);
         let answer = move |request: &HttpRequest| {
             let accepted = locked(&vendor).check(request, unix_seconds())?;
+            Ok(ServerReply::frames().then(accepted.stream(&answers(&request.json()))))
+        };
+        Self::replying(answer, |refusal| {
+            ServerReply::json(refusal.status, &refusal.body)
+                .header("x-amzn-errortype", BedrockServer::exception(refusal))
+        })
+        .await
+    }
+
+    /// Starts a server for Amazon Bedrock's Converse; `bedrock` knows who may ask. `answers` returns the model's
+    /// answer to an accepted request.
+    ///
+    /// # Panics
+    /// Panics if no port is free.
+    pub async fn converse(
+        bedrock: BedrockServer,
+        vendor: ConverseServer,
+        answers: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static,
+    ) -> Self {
+        let vendor = Mutex::new(vendor);
+        let answer = move |request: &HttpRequest| {
+            let model = bedrock.model_of_converse(request, unix_seconds())?;
+            let accepted = locked(&vendor).check(&model, &request.body)?;
             Ok(ServerReply::frames().then(accepted.stream(&answers(&request.json()))))
         };
         Self::replying(answer, |refusal| {

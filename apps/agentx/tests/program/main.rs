@@ -16,6 +16,7 @@ mod chat;
 mod claude_files;
 mod clouds;
 mod config;
+mod converse;
 mod damaged;
 mod data_directory;
 mod databases;

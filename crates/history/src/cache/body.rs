@@ -2,7 +2,7 @@
 //!
 //! Caches are keyed by the beginning of a request: the model, the tools, the instructions, then the messages.
 //! Other members of a body (the maximum answer length, the temperature) are not part of it, and neither are
-//! the marks for writing to the cache (`cache_control`), because they move with every request.
+//! the marks for writing to the cache (`cache_control`, `cachePoint`), because they move with every request.
 
 use std::ops::Range;
 
@@ -129,15 +129,17 @@ fn in_bytes(old: Side<'_>, new: Side<'_>) -> Option<(usize, usize)> {
     ))
 }
 
-/// The offsets of the bytes of a range, without `cache_control` members.
+/// The offsets of the bytes of a range, without `cache_control` members and blocks that are a `cachePoint`.
 fn unmarked(body: &str, range: &Range<usize>) -> Vec<usize> {
-    const MARK: &str = ",\"cache_control\":{";
+    const MARKS: [(&str, &str); 2] = [(",\"cache_control\":{", "}"), (",{\"cachePoint\":{", "}}")];
     let mut kept = Vec::with_capacity(range.len());
     let mut at = range.start;
     while at < range.end {
-        if body.get(at..range.end).is_some_and(|rest| rest.starts_with(MARK)) {
-            let end = body.get(at..range.end).and_then(|rest| rest.find('}'));
-            at = end.map_or(range.end, |end| at + end + 1);
+        let rest = body.get(at..range.end).unwrap_or_default();
+        let mark = MARKS.iter().find(|(begin, _)| rest.starts_with(begin));
+        if let Some((_, close)) = mark {
+            let end = rest.find(close);
+            at = end.map_or(range.end, |end| at + end + close.len());
         } else {
             kept.push(at);
             at += 1;
@@ -216,6 +218,9 @@ mod tests {
         let after = r#"{"model":"m","max_tokens":7,"system":"s","messages":[{"content":[{"text":"a, \"]"}]},{"content":"b"}]}"#;
         assert_eq!(check(before, after), None);
         assert_eq!(check(before, before), None);
+        let before = r#"{"messages":[{"content":[{"text":"a"},{"cachePoint":{"type":"default"}}]}]}"#;
+        let after = r#"{"messages":[{"content":[{"text":"a"}]},{"content":[{"text":"b"}]}]}"#;
+        assert_eq!(check(before, after), None);
     }
 
     #[test]

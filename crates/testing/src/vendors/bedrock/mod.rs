@@ -16,6 +16,12 @@ use crate::HttpRequest;
 /// The version that a body names.
 const VERSION: &str = "bedrock-2023-05-31";
 
+/// The operation that takes a request in the model's own protocol.
+const INVOKE: &str = "/invoke-with-response-stream";
+
+/// The operation of Converse.
+const CONVERSE: &str = "/converse-stream";
+
 /// An access key that the server knows.
 #[derive(Clone, Debug)]
 struct AccessKey {
@@ -106,7 +112,7 @@ impl BedrockServer {
         request: &HttpRequest,
         unix_seconds: u64,
     ) -> Result<AcceptedInvocation, VendorRefusal> {
-        let model = model_of(request)?;
+        let model = model_of(request, INVOKE)?;
         self.check_caller(request, unix_seconds)?;
         let Some(name) = name_of(&model) else {
             return Err(refuse(
@@ -122,6 +128,20 @@ impl BedrockServer {
             ..refusal
         })?;
         Ok(AcceptedInvocation { messages, model })
+    }
+
+    /// Looks at who sends a request of Converse that came at a time. Returns the id of the model.
+    ///
+    /// # Errors
+    /// Returns the first rule that the request breaks.
+    pub fn model_of_converse(
+        &self,
+        request: &HttpRequest,
+        unix_seconds: u64,
+    ) -> Result<String, VendorRefusal> {
+        let model = model_of(request, CONVERSE)?;
+        self.check_caller(request, unix_seconds)?;
+        Ok(model)
     }
 
     fn check_caller(&self, request: &HttpRequest, unix_seconds: u64) -> Result<(), VendorRefusal> {
@@ -151,10 +171,10 @@ impl BedrockServer {
     }
 }
 
-/// The model that the path names, decoded.
-fn model_of(request: &HttpRequest) -> Result<String, VendorRefusal> {
+/// The model that the path names, decoded; the path ends with the operation.
+fn model_of(request: &HttpRequest, operation: &str) -> Result<String, VendorRefusal> {
     let path = request.path.strip_prefix("/model/");
-    let segment = path.and_then(|path| path.strip_suffix("/invoke-with-response-stream"));
+    let segment = path.and_then(|path| path.strip_suffix(operation));
     let segment = segment.filter(|segment| !segment.is_empty() && !segment.contains(['/', '?', ':']));
     let model = segment.filter(|_| request.method == "POST").and_then(decoded);
     model.ok_or_else(|| refuse(rules::PATH, 404, "The operation is not known."))
