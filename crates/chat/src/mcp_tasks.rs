@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use agentx::config::Settings;
 use agentx::mcp::{
-    ClientAnswer, ServedTask, ServedTaskState, TASK_KEY, TASK_TTL_MS, TASKS_AT_ONCE, session_decision,
-    session_question,
+    ClientAnswer, ServedTask, ServedTaskState, TASK_TTL_MS, TASKS_AT_ONCE, is_task_key, session_decision,
+    session_question, task_key,
 };
 use agentx::runtime::{
     BoxFuture, Clock as _, Delivery, LogError, PendingApproval, Runtime, RuntimeError, Session, SessionFold,
@@ -72,7 +72,7 @@ impl AgentTasks {
         let session = opening.await?;
         let id = session.id().clone();
         session
-            .send(UserInput::text(prompt).key(Some(TASK_KEY.to_owned())))
+            .send(UserInput::text(prompt).key(Some(task_key(None))))
             .await?;
         open.insert(id.clone(), session);
         let info = self.runtime.info(&id).await?;
@@ -218,7 +218,7 @@ impl AgentTasks {
             match delivery {
                 Delivery::Environment(fact) => {
                     if let EnvironmentEvent::UserMessage(first) = &fact.event {
-                        let is_task = first.idempotency_key.as_deref() == Some(TASK_KEY);
+                        let is_task = first.idempotency_key.as_deref().is_some_and(is_task_key);
                         return Ok(is_task.then(|| (info, RunId::of_input(fact.seq))));
                     }
                 }

@@ -58,6 +58,6 @@ pub use serving::{
     AGENT_TOOL, CallProgress, CallQuestions, ClientAnswer, ClientApprover, ClientLogLevel, ClientQuestion,
     ClientResponse, HttpAnswer, HttpMessage, McpHttpRequest, McpRequestContext, MirroredHeaders,
     SentArguments, ServedCall, ServedDocument, ServedParts, ServedTask, ServedTaskState, ServedTasks,
-    SuspendedCalls, TASK_KEY, TASK_TTL_MS, TASKS_AT_ONCE, TaskCall, agent_tool, is_askable_session,
-    is_for_clients, serve, session_decision, session_question,
+    SuspendedCalls, TASK_TTL_MS, TASKS_AT_ONCE, TaskCall, agent_tool, is_askable_session, is_for_clients,
+    is_task_key, serve, session_decision, session_question, task_key, token_of_task,
 };

@@ -1,12 +1,12 @@
 //! The calls of MCP clients that run or are suspended: how many each person has, what ends them, what they
 //! log for whom, and which blobs their results named.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use agentx_mcp::ClientLogLevel;
 use agentx_node_runtime::ClientBlobs;
-use agentx_types::OwnerId;
+use agentx_types::{OwnerId, SessionId};
 use tokio_util::sync::CancellationToken;
 
 use crate::auth::mcp_tokens::McpTokenLogin;
@@ -23,6 +23,8 @@ pub(crate) struct ClientCalls {
     running: Mutex<HashMap<OwnerId, PersonCalls>>,
     levels: Mutex<HashMap<OwnerId, Arc<ClientLogLevel>>>,
     blobs: Mutex<HashMap<OwnerId, ClientBlobs>>,
+    /// The sessions of tasks that are stopped with the token that began them.
+    guarded: Mutex<HashSet<SessionId>>,
 }
 
 /// The calls of one person.
@@ -98,6 +100,25 @@ impl ClientCalls {
         let stop = calls.stop.child_token();
         calls.tools.get_mut(&number)?.stop = stop.clone();
         Some(stop)
+    }
+
+    /// Counts a task of a person that is under way, however many run. It is a tool until [`Self::end_tool`].
+    pub(crate) fn resume_task(&self, person: &OwnerId, login: McpTokenLogin) -> (u64, CancellationToken) {
+        let mut running = self.lock();
+        running.entry(person.clone()).or_default().add(login, true)
+    }
+
+    /// Takes over the guard of the session of a task. Returns whether nobody guarded it; then
+    /// [`Self::leave_task`] releases it.
+    pub(crate) fn guard_task(&self, session: &SessionId) -> bool {
+        let mut guarded = self.guarded.lock().unwrap_or_else(PoisonError::into_inner);
+        guarded.insert(session.clone())
+    }
+
+    /// Ends the guard of the session of a task.
+    pub(crate) fn leave_task(&self, session: &SessionId) {
+        let mut guarded = self.guarded.lock().unwrap_or_else(PoisonError::into_inner);
+        guarded.remove(session);
     }
 
     /// Ends a tool that [`Self::begin_tool`] counted.

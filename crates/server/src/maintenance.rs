@@ -10,6 +10,7 @@ use agentx_types::{OwnerId, SessionId};
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
+use crate::mcp::agent_tasks::guard_resumed_task;
 use crate::members::waiting_calls;
 use crate::state::ServerState;
 
@@ -39,6 +40,9 @@ pub(crate) async fn reopen(state: Arc<ServerState>) {
                 Ok(_) => {
                     tracing::info!(%session, "session resumed");
                     stop_if_untrusted(&state, &session, &owner).await;
+                    if let Err(error) = guard_resumed_task(&state, &session, &owner).await {
+                        tracing::warn!(%session, %error, "cannot find out whether a session is a task");
+                    }
                     waiting_calls::announce_waiting_calls(&state, &session).await;
                 }
                 Err(RuntimeError::Log(LogError::Busy { .. })) => {}

@@ -42,7 +42,8 @@ pub use questions::{CallQuestions, ClientAnswer, ClientQuestion, ClientResponse,
 pub use request_context::McpRequestContext;
 pub use sent_arguments::SentArguments;
 pub use served_agents::{
-    AGENT_TOOL, TASK_KEY, TASK_TTL_MS, TASKS_AT_ONCE, agent_tool, session_decision, session_question,
+    AGENT_TOOL, TASK_TTL_MS, TASKS_AT_ONCE, agent_tool, is_task_key, session_decision, session_question,
+    task_key, token_of_task,
 };
 pub use suspended_calls::SuspendedCalls;
 pub use tasks::{ServedTask, ServedTaskState, ServedTasks, TaskCall};

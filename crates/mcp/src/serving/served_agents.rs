@@ -10,8 +10,8 @@ use super::questions::{ClientAnswer, ClientQuestion};
 /// The beginning of the names of tools that are agents.
 pub const AGENT_TOOL: &str = "agent__";
 
-/// The key of the input with which the session of a task begins.
-pub const TASK_KEY: &str = "mcp-task";
+/// The key of the input with which the session of a task begins, or the beginning of that key.
+const TASK_KEY: &str = "mcp-task";
 /// The time for which a task can be requested after its beginning, in milliseconds: a week.
 pub const TASK_TTL_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 /// The number of tasks that run at once; a further one is refused.
@@ -35,6 +35,32 @@ pub fn agent_tool(name: &str, about: &str) -> ToolSpec {
         schema,
         Access::Run,
     )
+}
+
+/// Returns the key of the input with which the session of a task begins. It names the token with which the task
+/// ends by its id, which is no secret, so that a restarted server knows it.
+///
+/// ```
+/// use agentx_mcp::{is_task_key, task_key, token_of_task};
+///
+/// let key = task_key(Some("tok_1"));
+/// assert!(is_task_key(&key) && is_task_key(&task_key(None)) && !is_task_key("mcp-tasks"));
+/// assert_eq!(token_of_task(&key), Some("tok_1"));
+/// assert_eq!(token_of_task(&task_key(None)), None);
+/// ```
+pub fn task_key(token: Option<&str>) -> String {
+    token.map_or_else(|| TASK_KEY.to_owned(), |token| format!("{TASK_KEY}:{token}"))
+}
+
+/// Returns whether an input with this key begins the session of a task.
+pub fn is_task_key(key: &str) -> bool {
+    key.strip_prefix(TASK_KEY)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+}
+
+/// Returns the id of the token with which a task ends, from the key of its input.
+pub fn token_of_task(key: &str) -> Option<&str> {
+    key.strip_prefix(TASK_KEY)?.strip_prefix(':')
 }
 
 /// Returns the question of a session to its person, as a client shows it.

@@ -18,6 +18,9 @@ use crate::problems::problem;
 /// The shortest and the longest lifetime of such a token, in milliseconds.
 const LIFETIME_MS: std::ops::RangeInclusive<u64> = 60_000..=90 * 86_400_000;
 
+/// The reason why what a token began ends.
+const GONE: &str = "the token for /mcp has expired or was taken back; `agentx mcp token` makes a new one";
+
 /// The tokens of the file, read again only after a change.
 pub(super) struct KnownMcpTokens {
     pub(super) keyring: Keyring,
@@ -43,6 +46,13 @@ pub(crate) struct McpTokenLogin {
     identity: Identity,
     /// The id of the token that opens `/mcp` alone, if they came with one.
     token: Option<String>,
+}
+
+impl McpTokenLogin {
+    /// Returns the id of the token that a task ends with: one for `/mcp`, or that of a page.
+    pub(crate) fn token_id(&self) -> Option<&str> {
+        self.token.as_deref().or_else(|| self.identity.page_login())
+    }
 }
 
 impl KnownMcpTokens {
@@ -175,6 +185,27 @@ impl Authenticator {
         })
     }
 
+    /// Returns the login by the token of a person with this id, as if they came with it now: for a task that a
+    /// restarted server continues.
+    ///
+    /// # Errors
+    /// Returns the reason if the token does not count any more.
+    pub(crate) fn login_by_token(
+        &self,
+        person: &OwnerId,
+        id: &str,
+        now_ms: u64,
+    ) -> Result<McpTokenLogin, &'static str> {
+        let is_it = |token: &&McpToken| token.id == id && token.expires_at_ms > now_ms;
+        let found = self.mcp_tokens.with(|tokens| tokens.iter().find(is_it).cloned());
+        let owner = found.and_then(|token| self.owner_of(&token));
+        let identity = owner.filter(|owner| owner.person == *person).ok_or(GONE)?;
+        Ok(McpTokenLogin {
+            identity,
+            token: Some(id.to_owned()),
+        })
+    }
+
     /// Returns why what opened `/mcp` to somebody does not open it any more; `None` if it does.
     pub(crate) fn closed_mcp(&self, login: &McpTokenLogin, now_ms: u64) -> Option<&'static str> {
         if !self.still_knows(&login.identity) {
@@ -185,8 +216,7 @@ impl Authenticator {
         let person = &login.identity.person;
         let is_gone = |id: &String| !self.has_mcp_token(person, id, now_ms);
         let is_gone = login.token.as_ref().is_some_and(is_gone);
-        is_gone
-            .then_some("the token for /mcp has expired or was taken back; `agentx mcp token` makes a new one")
+        is_gone.then_some(GONE)
     }
 
     /// Removes the tokens for `/mcp` of people who are not trusted any more, or have another role by now.

@@ -2,15 +2,17 @@
 //! and has the id of that session. All that is known of it is in the session's log, so another connection and
 //! a restarted server answer for it, too.
 //!
-//! A task ends with the token that began it, as calls do. A restarted server continues it as any session.
+//! A task ends with the token that began it, as calls do. The key of its first input names that token, so a
+//! restarted server, which continues the task as any session, ends it too.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use agentx_mcp::{
-    ClientAnswer, ServedTask, ServedTaskState, ServedTasks, TASK_KEY, TASK_TTL_MS, TASKS_AT_ONCE, TaskCall,
-    session_decision, session_question,
+    ClientAnswer, ServedTask, ServedTaskState, ServedTasks, TASK_TTL_MS, TASKS_AT_ONCE, TaskCall,
+    is_task_key, session_decision, session_question, task_key, token_of_task,
 };
+use agentx_node_runtime::NodeRuntime;
 use agentx_runtime::{
     BoxFuture, Delivery, LogError, Runtime as _, RuntimeError, SessionInfo, SessionState, View,
 };
@@ -48,6 +50,9 @@ impl TaskGuard {
             mut running,
         } = self;
         let BegunRun { session, input } = begun;
+        if !state.client_calls.guard_task(&session) {
+            return running.end().await;
+        }
         let mut run = ClientRun::new(state.clone(), session.clone(), input);
         loop {
             tokio::select! {
@@ -68,8 +73,79 @@ impl TaskGuard {
                 () = state.shutdown().cancelled() => break,
             }
         }
+        state.client_calls.leave_task(&session);
         running.end().await;
     }
+}
+
+/// The input with which the session of a task began.
+struct TaskInput {
+    seq: u64,
+    /// The id of the token with which the task ends, if it began with one.
+    token: Option<String>,
+}
+
+/// Returns the input with which a session began, if it is a task.
+async fn task_input(runtime: &NodeRuntime, id: &SessionId) -> Result<Option<TaskInput>, RuntimeError> {
+    let mut facts = runtime.watch(id, 0, View::Environment, false).await?;
+    while let Some(delivery) = facts.next().await {
+        let Delivery::Environment(fact) = delivery else {
+            continue;
+        };
+        if let EnvironmentEvent::UserMessage(first) = &fact.event {
+            let key = first.idempotency_key.as_deref();
+            return Ok(key.filter(|key| is_task_key(key)).map(|key| TaskInput {
+                seq: fact.seq,
+                token: token_of_task(key).map(str::to_owned),
+            }));
+        }
+    }
+    Ok(None)
+}
+
+fn is_run_live(now: &SessionState, run: &RunId) -> bool {
+    let now = now.run.as_ref();
+    now.is_some_and(|now| now.run_id == *run && !now.status.is_final())
+}
+
+/// Guards the task of a session that this process continues: it is stopped with the token that began it, at
+/// once if that is gone. Other sessions, and tasks without a token of their own, continue.
+///
+/// # Errors
+/// Returns an error if the session cannot be read.
+pub(crate) async fn guard_resumed_task(
+    state: &Arc<ServerState>,
+    session: &SessionId,
+    owner: &OwnerId,
+) -> Result<(), RuntimeError> {
+    let input = task_input(&state.runtime_of(owner), session).await?;
+    let Some(TaskInput {
+        seq,
+        token: Some(token),
+    }) = input
+    else {
+        return Ok(());
+    };
+    let open = state.open(session).await?;
+    if !is_run_live(&open.state().await?, &RunId::of_input(seq)) {
+        return Ok(());
+    }
+    match state.auth().login_by_token(owner, &token, state.now_ms()) {
+        Ok(login) => {
+            let guard = TaskGuard {
+                state: state.clone(),
+                running: RunningToolCall::resume_task(state, owner, &login),
+                login,
+            };
+            let begun = BegunRun {
+                session: session.clone(),
+                input: seq,
+            };
+            tokio::spawn(guard.watch(begun));
+        }
+        Err(why) => halt(state, session, why).await,
+    }
+    Ok(())
 }
 
 impl ServedTasks for CallerParts {
@@ -114,7 +190,8 @@ impl CallerParts {
         };
         // The operator and the approvers are asked about calls of members, whatever the client shows.
         let asked = call.can_be_asked || !self.caller.operator;
-        let begun = match self.begin_agent(agent, prompt, asked, Some(TASK_KEY)).await {
+        let key = task_key(self.login.token_id());
+        let begun = match self.begin_agent(agent, prompt, asked, Some(&key)).await {
             Ok(begun) => begun,
             Err(error) => {
                 running.end().await;
@@ -154,18 +231,12 @@ impl CallerParts {
             return Ok(None);
         }
         let _turn = self.state.history_turns().take(&self.caller.line).await;
-        let mut facts = access.runtime.watch(&id, 0, View::Environment, false).await?;
-        while let Some(delivery) = facts.next().await {
-            let Delivery::Environment(fact) = delivery else {
-                continue;
-            };
-            if let EnvironmentEvent::UserMessage(first) = &fact.event {
-                let is_task = first.idempotency_key.as_deref() == Some(TASK_KEY);
-                let run = RunId::of_input(fact.seq);
-                return Ok(is_task.then_some(FoundTask { access, info, run }));
-            }
-        }
-        Ok(None)
+        let input = task_input(&access.runtime, &id).await?;
+        Ok(input.map(|input| FoundTask {
+            access,
+            info,
+            run: RunId::of_input(input.seq),
+        }))
     }
 
     /// Returns the state of a task. If no process runs it and its run is not over, it continues.
@@ -191,17 +262,14 @@ impl CallerParts {
     /// Returns whether the run of a task is not over; if no process runs it, it continues here.
     async fn resume_unfinished(&self, task: &FoundTask) -> Result<bool, RuntimeError> {
         let id = &task.info.session_id;
-        let is_live = |now: &SessionState| {
-            let run = now.run.as_ref();
-            run.is_some_and(|run| run.run_id == task.run && !run.status.is_final())
-        };
         let room = self.state.rooms().find(id).await;
         if let Some(open) = room.as_ref().and_then(|room| room.session()) {
-            return Ok(is_live(&open.state().await?));
+            return Ok(is_run_live(&open.state().await?, &task.run));
         }
-        let is_live = is_live(&task.access.runtime.state(id).await?);
+        let is_live = is_run_live(&task.access.runtime.state(id).await?, &task.run);
         if is_live {
             self.state.enter(&task.access, id).await?;
+            guard_resumed_task(&self.state, id, &task.access.owner).await?;
         }
         Ok(is_live)
     }

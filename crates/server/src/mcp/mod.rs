@@ -1,6 +1,6 @@
 //! Calls of MCP clients: the tools and agents that serve them, their number, and their cost.
 
-mod agent_tasks;
+pub(crate) mod agent_tasks;
 mod agents;
 pub(crate) mod client_call_costs;
 mod client_run;

@@ -98,6 +98,17 @@ impl RunningToolCall {
         true
     }
 
+    /// Counts a task of a person again that is under way, although as many of theirs may run as may.
+    pub(crate) fn resume_task(state: &Arc<ServerState>, person: &OwnerId, login: &McpTokenLogin) -> Self {
+        let (number, stop) = state.client_calls.resume_task(person, login.clone());
+        Self {
+            state: state.clone(),
+            person: person.clone(),
+            number,
+            stop,
+        }
+    }
+
     /// Fires when the tool has to stop: the money of its person is used up, or they are no longer let in.
     pub(crate) fn stop(&self) -> &CancellationToken {
         &self.stop
