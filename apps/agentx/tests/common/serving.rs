@@ -86,6 +86,12 @@ impl Running {
         });
     }
 
+    /// Returns the first line with this that standard error had until now, without blanks around it.
+    pub(crate) fn line_on_stderr(&self, text: &str) -> String {
+        let line = self.err.said.iter().find(|line| line.contains(text)).unwrap();
+        line.trim().to_owned()
+    }
+
     pub(crate) fn kill(mut self) {
         self.child.kill().unwrap();
         self.child.wait().unwrap();

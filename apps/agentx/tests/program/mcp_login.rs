@@ -85,3 +85,37 @@ fn a_server_that_cannot_be_believed_is_named_with_the_reason() {
     let none = sandbox.run(&["mcp", "logout", "web"]);
     assert!(none.stderr.contains("there is no login at web"), "{none}");
 }
+
+/// A browser with the answer to another login, as of an earlier attempt, is reported at once; the login waits
+/// until Ctrl-C, and stores nothing.
+#[cfg(unix)]
+#[test]
+fn a_browser_with_another_login_is_reported_and_ctrl_c_stores_nothing() {
+    use crate::serving::Running;
+
+    let runtime = runtime();
+    let server = runtime.block_on(OauthServer::new(Fault::None));
+    let sandbox = Sandbox::new();
+    sandbox.config(&format!("mcp:\n  web:\n    url: {}\n", server.address));
+    let mut command = sandbox.command(&["mcp", "login", "web"]);
+    command.stdin(Stdio::piped());
+    let mut login = Running::start(command);
+    login.says("waiting at most 10 minutes for you to agree there; Ctrl-C stops");
+    let address = login.line_on_stderr("http://127.0.0.1");
+    let (_, redirect) = address.split_once("redirect_uri=").unwrap();
+    let redirect = redirect.split('&').next().unwrap();
+    let redirect = redirect.replace("%3A", ":").replace("%2F", "/");
+    let page = get(&format!("{redirect}?state=of-another-login&code=made-up"));
+    assert!(page.contains("400"), "{page}");
+    login.says("a browser came back and was refused");
+    let (status, _, said) = login.interrupt();
+    assert_eq!(status.code(), Some(130), "{said}");
+    assert!(
+        said.contains("stopped: nobody is logged in at web, and nothing was stored"),
+        "{said}"
+    );
+    assert!(
+        sandbox.run(&["mcp", "list"]).stdout.contains("needs login"),
+        "{said}"
+    );
+}

@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::mcp::servers::show;
 use crate::render::clean::visible;
 use crate::terminal::console::Console;
+use crate::terminal::signals::Signals;
 
 /// The time to agree in a browser.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -26,13 +27,22 @@ pub async fn log_in(
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
     let name = environment.server().name.clone();
-    let logged_in = match environment.begin_login().await {
+    let ended = match environment.begin_login().await {
         Ok(pending) => wait(&name, pending, console).await,
         Err(failure) => Err(failure.to_string()),
     };
-    if let Err(why) = logged_in {
-        console.say(&format!("error: MCP server {name}: {}\n", visible(&why)));
-        return Ok(Exit::Failed);
+    match ended {
+        Ok(None) => {}
+        Ok(Some(stopped)) => {
+            console.say(&format!(
+                "stopped: nobody is logged in at {name}, and nothing was stored\n"
+            ));
+            return Ok(stopped);
+        }
+        Err(why) => {
+            console.say(&format!("error: MCP server {name}: {}\n", visible(&why)));
+            return Ok(Exit::Failed);
+        }
     }
     console.say(&format!("logged in at {name}\n"));
     let connected = environment.connect().await;
@@ -45,15 +55,18 @@ pub async fn log_in(
     show(environment, json, console)
 }
 
-/// Shows the address, opens it if there is a browser, and waits for the person.
-async fn wait(name: &str, pending: PendingLogin, console: &mut Console) -> Result<(), String> {
+/// Shows the address, opens it if there is a browser, and waits for the person. Returns the exit if a signal
+/// stops it.
+async fn wait(name: &str, pending: PendingLogin, console: &mut Console) -> Result<Option<Exit>, String> {
+    let mut signals = Signals::listen().map_err(|error| format!("signals cannot be listened to: {error}"))?;
     let scope = match &pending.scope {
         Some(scope) => format!(" (scopes: {})", visible(scope)),
         None => String::new(),
     };
     console.say(&format!(
         "{name} wants a login at {}{scope}\nopen this address in a browser:\n\n  {}\n\n\
-         waiting for {} minutes; if the browser runs on another machine, paste here the address that it shows at the end\n",
+         waiting at most {} minutes for you to agree there; Ctrl-C stops, and nothing is stored then\n\
+         if the browser runs on another machine, paste here the address that it shows at the end\n",
         visible(&pending.issuer),
         pending.address,
         LIMIT.as_secs() / 60,
@@ -74,7 +87,10 @@ async fn wait(name: &str, pending: PendingLogin, console: &mut Console) -> Resul
     };
     let explain = |why: &str| console.say(&format!("{}\n", visible(why)));
     tokio::select! {
-        finished = pending.finish(pasted, LIMIT, explain) => finished.map_err(|failure| failure.to_string()),
+        finished = pending.finish(pasted, LIMIT, explain) => {
+            finished.map(|()| None).map_err(|failure| failure.to_string())
+        }
+        stopped = signals.next() => Ok(Some(stopped)),
         never = reading => never,
     }
 }

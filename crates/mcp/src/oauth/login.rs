@@ -19,6 +19,9 @@ use super::requests::LoginRequests;
 use super::token_request::{ErrorAnswer, tokens};
 use crate::failure::McpFailure;
 
+/// The answers of browsers that are refused and wait to be reported; further ones are not reported.
+const STRAYS: usize = 4;
+
 /// A login that waits for the person to agree in a browser.
 ///
 /// Dropping it gives the login up.
@@ -106,37 +109,58 @@ impl PendingLogin {
     }
 
     /// Waits until the person has agreed, for at most `limit`, and stores the login. `pasted` receives lines
-    /// that the person enters: the last address in the browser. `explain` explains any other line.
+    /// that the person enters: the last address in the browser. `explain` explains any other line, and any
+    /// answer of a browser that does not belong to this login; it also says that half of the time is over.
     ///
     /// # Errors
     /// Returns an error if the person or the server refuses, or nobody agrees in time.
     pub async fn finish(
         self,
+        pasted: mpsc::Receiver<String>,
+        limit: Duration,
+        explain: impl FnMut(&str),
+    ) -> Result<(), McpFailure> {
+        let returned = self.returned(pasted, limit, explain).await;
+        let returned = returned.ok_or_else(|| {
+            let why = format!("nobody completed the login within {}", in_words(limit));
+            McpFailure::Login(why)
+        })?;
+        self.exchange(returned).await.map_err(McpFailure::Login)
+    }
+
+    /// Waits for the answer to this login, by the browser or by the person; `None` if there is none in time.
+    async fn returned(
+        &self,
         mut pasted: mpsc::Receiver<String>,
         limit: Duration,
         mut explain: impl FnMut(&str),
-    ) -> Result<(), McpFailure> {
-        let by_person = async {
-            loop {
-                let Some(line) = pasted.recv().await else {
+    ) -> Option<Returned> {
+        let (strays, mut refused) = mpsc::channel(STRAYS);
+        let answer = self.listener.answer(&self.expected, &strays);
+        let half = tokio::time::sleep(limit / 2);
+        let end = tokio::time::sleep(limit);
+        tokio::pin!(answer, half, end);
+        let (mut can_paste, mut is_half_over) = (true, false);
+        loop {
+            tokio::select! {
+                returned = &mut answer => return Some(returned),
+                line = pasted.recv(), if can_paste => match line.map(|line| self.pasted(&line)) {
+                    Some(Ok(returned)) => return Some(returned),
+                    Some(Err(why)) => explain(&why),
                     // Nobody pastes; the browser may still come.
-                    return std::future::pending().await;
-                };
-                match self.pasted(&line) {
-                    Ok(returned) => return returned,
-                    Err(why) => explain(&why),
+                    None => can_paste = false,
+                },
+                Some(why) = refused.recv() => {
+                    explain(&format!("a browser came back and was refused: {why}; the login still waits"));
                 }
+                () = &mut half, if !is_half_over => {
+                    is_half_over = true;
+                    let left = in_words(limit - limit / 2);
+                    explain(&format!("still waiting for the answer of {}; {left} left", self.issuer));
+                }
+                () = &mut end => return None,
             }
-        };
-        let returned = tokio::select! {
-            returned = self.listener.answer(&self.expected) => returned,
-            returned = by_person => returned,
-            () = tokio::time::sleep(limit) => {
-                let why = format!("nobody completed the login within {} s", limit.as_secs());
-                return Err(McpFailure::Login(why));
-            }
-        };
-        self.exchange(returned).await.map_err(McpFailure::Login)
+        }
     }
 
     fn pasted(&self, line: &str) -> Result<Returned, String> {
@@ -170,6 +194,14 @@ impl PendingLogin {
         };
         let lock = self.file.lock().await?;
         self.file.write(&login, &lock).map_err(failed)
+    }
+}
+
+/// A time in minutes, or in seconds if it is short.
+fn in_words(time: Duration) -> String {
+    match time.as_secs() {
+        seconds if seconds >= 120 => format!("{} minutes", seconds / 60),
+        seconds => format!("{seconds} s"),
     }
 }
 

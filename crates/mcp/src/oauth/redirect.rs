@@ -6,6 +6,7 @@ use std::time::Duration;
 use reqwest::Url;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
 
 use super::token_request::ErrorAnswer;
 
@@ -97,8 +98,9 @@ impl RedirectListener {
         })
     }
 
-    /// Waits for the answer that is expected. Any other request is refused and changes nothing.
-    pub(super) async fn answer(&self, expected: &Expected) -> Returned {
+    /// Waits for the answer that is expected. Any other request is refused and changes nothing; `strays` gets
+    /// the reason if it came to the address of an answer, and loses it while it is full.
+    pub(super) async fn answer(&self, expected: &Expected, strays: &mpsc::Sender<String>) -> Returned {
         loop {
             let Ok((mut stream, _)) = self.listener.accept().await else {
                 // No more descriptors, say: others end meanwhile.
@@ -109,7 +111,9 @@ impl RedirectListener {
             let Ok(Some(target)) = target else { continue };
             let url = Url::parse(&self.address).and_then(|base| base.join(&target));
             let read = match url {
-                Ok(url) if url.path() == PATH => expected.read(&url),
+                Ok(url) if url.path() == PATH => expected.read(&url).inspect_err(|why| {
+                    let _ = strays.try_send(why.clone());
+                }),
                 _ => Err("there is nothing here".to_owned()),
             };
             let (status, text) = match &read {
@@ -220,7 +224,8 @@ mod tests {
             answer
         };
         let expected = expected();
-        let (returned, answers) = tokio::join!(listener.answer(&expected), async {
+        let (strays, mut told) = mpsc::channel(4);
+        let (returned, answers) = tokio::join!(listener.answer(&expected, &strays), async {
             [
                 ask("/favicon.ico").await,
                 ask("/callback?state=wrong&code=evil").await,
@@ -230,5 +235,8 @@ mod tests {
         assert_eq!(returned, Returned::Code("good".into()));
         let statuses = answers.map(|answer| answer[9..12].to_owned());
         assert_eq!(statuses, ["400", "400", "200"]);
+        drop(strays);
+        assert!(told.recv().await.unwrap().contains("`state` differs"));
+        assert_eq!(told.recv().await, None, "the icon is nobody's answer");
     }
 }

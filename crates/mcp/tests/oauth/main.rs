@@ -232,9 +232,20 @@ async fn an_answer_of_another_issuer_gets_no_code_exchanged() {
     let pending = environment.begin_login().await.unwrap();
     let address = pending.address.clone();
     let (_lines, pasted) = mpsc::channel(1);
-    let (finished, status) = tokio::join!(pending.finish(pasted, Duration::from_secs(1), |_| {}), async {
+    let mut said = Vec::new();
+    let explain = |why: &str| said.push(why.to_owned());
+    let (finished, status) = tokio::join!(pending.finish(pasted, Duration::from_secs(1), explain), async {
         reqwest::get(browse(&address).await).await.unwrap().status()
     });
+    let told = |words: &str| said.iter().any(|line| line.contains(words));
+    assert!(
+        told("came back and was refused: the answer comes from another"),
+        "{said:?}"
+    );
+    assert!(
+        told("still waiting for the answer of http://127.0.0.1:"),
+        "{said:?}"
+    );
     assert_eq!(status, 400);
     assert!(
         finished
