@@ -8,6 +8,7 @@
 //!
 //! Invariant: a built-in agent is never freer than its maker, and makes no agents itself.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use agentx_types::{Access, AgentConfig, ConfigChange, ModelSpec, ToolSpec, since};
@@ -45,17 +46,20 @@ pub(crate) fn known_to(config: &AgentConfig) -> impl Iterator<Item = (&str, &str
 }
 
 /// The tools for delegating work to the agents of this configuration: configured ones, and built-in ones.
-/// Empty if there are no configured agents: the machine itself offers `delegate` for built-in ones.
-pub fn delegation_tools_of(config: &AgentConfig) -> Vec<ToolSpec> {
+/// `about` returns the description of a configured one, if it has another than the first line of its
+/// instructions. Empty if there are no configured agents: the machine itself offers `delegate` for built-in
+/// ones.
+pub fn delegation_tools_of(config: &AgentConfig, about: &dyn Fn(&str) -> Option<String>) -> Vec<ToolSpec> {
     if config.agents.is_empty() {
         return Vec::new();
     }
-    let known: Vec<_> = config
-        .agents
-        .iter()
-        .map(described)
-        .chain(known_to(config))
-        .collect();
+    let configured = config.agents.iter().map(|agent| {
+        let (name, first_line) = described(agent);
+        (name, about(name).map_or(Cow::Borrowed(first_line), Cow::Owned))
+    });
+    let built_in = known_to(config).map(|(name, does)| (name, Cow::Borrowed(does)));
+    let known: Vec<(&str, Cow<'_, str>)> = configured.chain(built_in).collect();
+    let known: Vec<(&str, &str)> = known.iter().map(|(name, does)| (*name, &**does)).collect();
     tools_for(&known)
 }
 

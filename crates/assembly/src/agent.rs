@@ -82,23 +82,6 @@ impl Assembly<'_> {
         Err(AssemblyError::Mistakes { name, mistakes })
     }
 
-    /// Replaces built-in agents of an agent without a file by those of files. A name whose file cannot be
-    /// used has no agent: the built-in one may do more than the file allows.
-    pub(crate) fn replace_built_in(&self, mut config: AgentConfig, names: &[String]) -> AgentConfig {
-        config.built_in_agents.retain(|name| !names.contains(name));
-        let mut uses = Vec::new();
-        for name in names {
-            let used = AgentUse::Ref(name.clone());
-            if let Ok(child) = self.child(&used, FileOrigin::User, 0) {
-                config.agents.push(child);
-                uses.push(used);
-            }
-        }
-        let more = self.delegation_tools(&uses, FileOrigin::User, &config);
-        config.tools = config.tools.iter().cloned().chain(more).collect();
-        config
-    }
-
     fn resolve(
         &self,
         agent: &AgentDefinition,
@@ -153,7 +136,7 @@ impl Assembly<'_> {
                 self.tools(&agent.tools).map_err(missing)?
             }
         };
-        tools.extend(self.delegation_tools(&agent.agents, origin, &config));
+        tools.extend(self.delegation_tools(&agent.agents, origin, &config, &|_| None));
         config.tools = Arc::from(tools);
         config.all_tools = false;
         config.answer_schema = agent
@@ -233,20 +216,21 @@ impl Assembly<'_> {
         }
     }
 
-    /// The tools with which the agent delegates work. If one of a folder's agents uses a model at another
-    /// server than this conversation, delegating to it sends data there.
-    fn delegation_tools(&self, uses: &[AgentUse], origin: FileOrigin, config: &AgentConfig) -> Vec<ToolSpec> {
-        let mut tools = agentx_agent::delegation_tools_of(config);
-        let here = [&config.model, &self.base.model].map(|model| (self.address)(model));
+    /// The tools with which the agent delegates work; `about` describes agents in place of the first line of
+    /// their instructions. If one of a folder's agents uses a model at another server than this conversation,
+    /// delegating to it sends data there.
+    pub(crate) fn delegation_tools(
+        &self,
+        uses: &[AgentUse],
+        origin: FileOrigin,
+        config: &AgentConfig,
+        about: &dyn Fn(&str) -> Option<String>,
+    ) -> Vec<ToolSpec> {
+        let mut tools = agentx_agent::delegation_tools_of(config, about);
         let mut hosts = BTreeSet::new();
         for (used, child) in uses.iter().zip(&config.agents) {
             if self.origin_of(used, origin) == FileOrigin::Workspace {
-                let elsewhere = models_below(child).into_iter().map(|model| (self.address)(model));
-                let elsewhere = elsewhere.filter(|address| here.iter().any(|here| here != address));
-                hosts.extend(elsewhere.map(|address| {
-                    let host = address.and_then(|address| host_name(&address));
-                    host.unwrap_or_else(|| "*".to_owned())
-                }));
+                hosts.extend(self.hosts_elsewhere(child, config));
             }
         }
         let delegate = tools.iter_mut().find(|tool| tool.name == agentx_agent::DELEGATE);
@@ -260,8 +244,21 @@ impl Assembly<'_> {
         tools
     }
 
+    /// The hosts of models that an agent of `config` and those below it may use, beyond those of this
+    /// conversation; `*` for one that is not known.
+    pub(crate) fn hosts_elsewhere(&self, child: &AgentConfig, config: &AgentConfig) -> BTreeSet<String> {
+        let here = [&config.model, &self.base.model].map(|model| (self.address)(model));
+        let addresses = models_below(child).into_iter().map(|model| (self.address)(model));
+        let elsewhere = addresses.filter(|address| here.iter().any(|here| here != address));
+        let hosts = elsewhere.map(|address| {
+            let host = address.and_then(|address| host_name(&address));
+            host.unwrap_or_else(|| "*".to_owned())
+        });
+        hosts.collect()
+    }
+
     /// The origin of the file of an agent that another one of this origin uses.
-    fn origin_of(&self, used: &AgentUse, origin: FileOrigin) -> FileOrigin {
+    pub(crate) fn origin_of(&self, used: &AgentUse, origin: FileOrigin) -> FileOrigin {
         match used {
             AgentUse::Inline(_) => origin,
             AgentUse::Ref(name) => self
@@ -281,7 +278,12 @@ impl Assembly<'_> {
         uses.iter().map(|used| self.child(used, origin, depth)).collect()
     }
 
-    fn child(&self, used: &AgentUse, origin: FileOrigin, depth: u32) -> Result<AgentConfig, AssemblyError> {
+    pub(crate) fn child(
+        &self,
+        used: &AgentUse,
+        origin: FileOrigin,
+        depth: u32,
+    ) -> Result<AgentConfig, AssemblyError> {
         let definition = match used {
             AgentUse::Inline(definition) => definition,
             AgentUse::Ref(name) => match self.library.agents().get(name) {

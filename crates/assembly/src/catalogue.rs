@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use agentx_agent_files::definition::{AgentDefinition, MachineKind as FileKind};
+use agentx_agent::{BUILT_IN_AGENTS, DELEGATE};
+use agentx_agent_files::definition::MachineKind as FileKind;
 use agentx_agent_files::{FileOrigin, Library};
 use agentx_config::{ModelOffer, SCRIPTED_MODEL, Settings, nearest};
 use agentx_flows::ToolSurroundings;
@@ -12,6 +13,7 @@ use agentx_runtime::{AgentInfo, AgentOrigin, Agents, ModelInfo, NamedAgent, Runt
 use agentx_types::{AgentConfig, AgentKind, ModelSpec, ToolSpec};
 
 use crate::agent::{Assembly, AssemblyError};
+use crate::own_agents::summary_line;
 
 /// The number of names that are proposed for one that is not known.
 const NEAREST: usize = 3;
@@ -104,6 +106,18 @@ impl AgentCatalog {
         self.library.agents().contains_key(name) || agents.any(is_file)
     }
 
+    /// The names of the agents of files to which this agent of the settings may delegate work without listing
+    /// them. An agent that has the tool already lists its own.
+    fn own_agents(&self, config: &AgentConfig) -> Vec<String> {
+        let lists = config.tools.iter().any(|tool| tool.name == DELEGATE) || !config.agents.is_empty();
+        if lists || config.built_in_agents.is_empty() || !self.settings.tools.own_agents {
+            return Vec::new();
+        }
+        let names = self.library.agents().keys();
+        let is_other = |name: &&String| **name != config.name && !BUILT_IN_AGENTS.contains(&name.as_str());
+        names.filter(is_other).cloned().collect()
+    }
+
     /// Returns a variable for an agent's instructions: any but the keys that this program runs on, which no
     /// model needs to see.
     fn variable(&self, name: &str) -> Option<String> {
@@ -174,10 +188,11 @@ impl Agents for AgentCatalog {
         Ok(config)
     }
 
-    fn replace_built_in(&self, config: AgentConfig) -> AgentConfig {
+    fn complete_agents(&self, config: AgentConfig) -> AgentConfig {
         let names = config.built_in_agents.iter();
-        let names: Vec<String> = names.filter(|name| self.has_file(name)).cloned().collect();
-        if names.is_empty() {
+        let replaced: Vec<String> = names.filter(|name| self.has_file(name)).cloned().collect();
+        let own = self.own_agents(&config);
+        if replaced.is_empty() && own.is_empty() {
             return config;
         }
         let base = AgentConfig {
@@ -187,7 +202,9 @@ impl Agents for AgentCatalog {
             workspace: config.workspace.clone(),
             ..self.base(config.model.clone())
         };
-        self.with_assembly(&base, |assembly| assembly.replace_built_in(config, &names))
+        self.with_assembly(&base, |assembly| {
+            assembly.complete_agents(config, &replaced, &own)
+        })
     }
 }
 
@@ -210,11 +227,4 @@ impl ToolSurroundings for AgentCatalog {
     fn env(&self, name: &str) -> Option<String> {
         (self.variables)(name)
     }
-}
-
-/// Returns the first line of an agent's description.
-fn summary_line(agent: &AgentDefinition) -> String {
-    let about = agent.description.as_ref().or(agent.prompt.as_ref());
-    let first = about.and_then(|text| text.trim().lines().next());
-    first.unwrap_or_default().to_owned()
 }

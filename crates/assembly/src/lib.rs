@@ -12,6 +12,7 @@ mod foreign_agents;
 mod intent_rules;
 mod layers;
 mod missing_parts;
+mod own_agents;
 mod runtime;
 mod tools;
 mod unknown_names;

@@ -26,15 +26,15 @@ impl NodeRuntime {
         self.agents.resolve(wanted)
     }
 
-    /// Replaces the built-in agents of a new session's agent by those of files with the same names. Members
-    /// of a server keep the built-in ones: nobody has fitted an agent of the operator's files to their
+    /// Completes the agents to which a new session's agent may delegate work by those of files. Members of a
+    /// server have the built-in ones alone: nobody has fitted an agent of the operator's files to their
     /// bounds.
-    pub(crate) fn replace_built_in(&self, config: AgentConfig) -> AgentConfig {
+    pub(crate) fn complete_agents(&self, config: AgentConfig) -> AgentConfig {
         let server = self.server_rules();
         let is_of_member = server.is_some_and(|rules| rules.member_directory.is_some());
         if is_of_member || config.built_in_agents.is_empty() {
             return config;
         }
-        self.agents.replace_built_in(config)
+        self.agents.complete_agents(config)
     }
 }

@@ -268,7 +268,7 @@ impl NodeRuntime {
         let request = match request {
             OpenRequest::New(config) => {
                 self.check_model(&config.model)?;
-                OpenRequest::New(Box::new(self.replace_built_in(*config)))
+                OpenRequest::New(Box::new(self.complete_agents(*config)))
             }
             OpenRequest::Resume(session, changes) => {
                 self.owned(&session).await?;

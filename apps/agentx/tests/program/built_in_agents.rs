@@ -63,3 +63,25 @@ fn a_file_of_the_same_name_replaces_a_built_in_agent() {
     assert!(ran.stdout.contains("Nobody is there."), "{ran}");
     assert!(!ran.stdout.contains("The hill"), "{ran}");
 }
+
+/// An agent of a person's own file, as users of other programs expect it.
+#[test]
+fn an_agent_of_a_persons_file_is_delegated_to_without_being_listed_unless_a_setting_says_no() {
+    let sandbox = sandbox("");
+    sandbox
+        .write(
+            "ws/.agentx/script.yaml",
+            SCRIPT.replace("agent: general", "agent: scout"),
+        )
+        .write(
+            "home/.claude/agents/scout.md",
+            "---\nname: scout\ndescription: Looks around. Made up.\n---\nYou look.\n",
+        );
+    let ran = go(&sandbox, "auto");
+    assert!(ran.stdout.contains("The file says so."), "{ran}");
+    assert!(ran.stdout.contains("Nobody is there."), "{ran}");
+    sandbox.config("tools: {own_agents: false}\n");
+    let ran = go(&sandbox, "auto");
+    assert!(!ran.stdout.contains("The file says so."), "{ran}");
+    assert!(ran.stdout.contains("Nobody is there."), "{ran}");
+}

@@ -99,7 +99,7 @@ fn a_configured_agent_replaces_the_built_in_one_of_its_name() {
         ..agent("general")
     }];
     let tools = config.tools.iter().cloned();
-    config.tools = tools.chain(delegation_tools_of(&config)).collect();
+    config.tools = tools.chain(delegation_tools_of(&config, &|_| None)).collect();
     let mut family = Family::new(config);
     family.say("go");
     let order = |name: &str| json!({"agent": name, "input": "look"});

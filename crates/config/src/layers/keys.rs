@@ -132,6 +132,7 @@ pub const KEYS: &[SettingSpec] = &[
     key("tools.ask_unknown", ValueKind::Names("bash"), Never, None, "tools about which you are asked what became of a call that was running when the program stopped: done, not done, or run again; `*` for all. The model is told that nobody knows about calls of other tools"),
     key("tools.environment", ValueKind::Names("GITHUB_TOKEN"), SetIfTrusted, None, "environment variables to pass to commands although they look like secrets; provider keys are never passed"),
     key("tools.optional", ValueKind::Names("query_write"), Never, None, "tools to offer that are off by default: `query_write`, `shell`, `test_tool`, `wait`; if `tools.enabled` is set, it must also name them"),
+    key("tools.own_agents", ValueKind::Choice(YES_OR_NO), Never, Some("true"), "whether the agent may delegate work to agents of your files, and of a folder that you trust, that it does not list"),
     key("tools.browser", ValueKind::Choice(YES_OR_NO), Never, Some("false"), "whether to offer the tools `browser_*`, which drive Chromium; docs/BROWSER.md has them"),
     key("sandbox.mode", ValueKind::Choice(SANDBOXES), Tighten, Some("none"), "the sandbox for commands of `bash`: none, Landlock or namespaces; `auto` takes the strongest one that works, `everyday` takes namespaces if they work and otherwise none"),
     key("sandbox.best_effort", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether to run commands even if the sandbox does not fully work on this machine"),

@@ -280,6 +280,7 @@ impl SettingsGetter<'_> {
                 .names(&SettingPath::dotted("tools.environment"))
                 .unwrap_or_default(),
             reading_commands: self.text("tools.reading_commands").as_deref() != Some("ask"),
+            own_agents: self.text("tools.own_agents").as_deref() != Some("false"),
         }
     }
 

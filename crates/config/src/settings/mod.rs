@@ -210,6 +210,8 @@ pub struct ToolSettings {
     /// Whether commands that only read the workspace run without a question in a folder that the person
     /// trusts.
     pub reading_commands: bool,
+    /// Whether the agent may delegate work to agents of files that it does not list.
+    pub own_agents: bool,
 }
 
 /// The values that are replaced as secrets.

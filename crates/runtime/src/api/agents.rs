@@ -116,9 +116,9 @@ pub trait Agents: Send + Sync {
     /// if its files have errors, and [`RuntimeError::UnknownModel`] if a model is not known.
     fn resolve(&self, wanted: &NamedAgent) -> Result<AgentConfig, RuntimeError>;
 
-    /// Replaces the built-in agents of a new session's agent by those of files with the same names. By
-    /// default there are none.
-    fn replace_built_in(&self, config: AgentConfig) -> AgentConfig {
+    /// Completes the agents to which a new session's agent of the settings may delegate work: agents of files
+    /// replace built-in ones of the same names, and others are added. By default there are none.
+    fn complete_agents(&self, config: AgentConfig) -> AgentConfig {
         config
     }
 }
