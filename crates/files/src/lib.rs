@@ -10,6 +10,7 @@
 //! | create a file or a directory for its owner alone | [`private_options`], [`create_private`], [`make_private_directory`] |
 //! | make the data directory, or take the access to an existing one from other users | [`make_own_directory`] |
 //! | read a file with a key or a token, unless others have access to it | [`open_secret`] |
+//! | know which server serves a data directory | [`ServingNote`] |
 //! | take the access to an existing file from other users | [`close_to_others`], [`close_database_to_others`] |
 //!
 //! Files of a *person's project* are changed by `agentx-tools` (`temporary`): they keep their owner and
@@ -21,6 +22,7 @@ mod own_directory;
 mod private;
 mod replace;
 mod secret_file;
+mod serving;
 
 pub use lock::FileLock;
 pub use own_directory::make_own_directory;
@@ -31,3 +33,4 @@ pub use replace::{
     Leftover, ReplaceOptions, leftovers, leftovers_in, remove_leftovers, replace, replace_locked,
 };
 pub use secret_file::{SecretFileError, open_secret};
+pub use serving::ServingNote;

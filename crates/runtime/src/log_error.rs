@@ -16,12 +16,18 @@ pub enum LogError {
     #[error("session {0} already exists")]
     Exists(SessionId),
     /// Another process writes this session.
-    #[error("session {session} is open in another AgentX (process {process})")]
+    #[error(
+        "session {session} is open in another AgentX (process {process}{})",
+        at_server(server.as_deref())
+    )]
     Busy {
         /// The session that is open.
         session: SessionId,
         /// The process that writes it.
         process: u32,
+        /// The address of that process, if it is the server of the directory. A problem on the wire does not
+        /// have it.
+        server: Option<String>,
     },
     /// A later writer took over.
     #[error("session {session}: writer {epoch} was replaced by a later one")]
@@ -71,6 +77,11 @@ pub enum LogError {
         /// The cause, as text.
         what: String,
     },
+}
+
+fn at_server(url: Option<&str>) -> String {
+    url.map(|url| format!(", the server at {url}"))
+        .unwrap_or_default()
 }
 
 impl LogError {

@@ -435,3 +435,24 @@ fn a_session_is_taken_in_by_a_server_from_who_runs_it() {
         "{spent}"
     );
 }
+
+/// A session that a server has open names the address at which it can be joined.
+#[test]
+fn a_session_that_a_server_has_open_names_its_address() {
+    let sandbox = Sandbox::new();
+    let server = Serving::start(&sandbox);
+    let ran = sandbox.run(&["--connect", &server.url, "run", "hello"]);
+    assert_eq!(ran.code, Some(0), "{ran}");
+    let id = latest(&sandbox, &server);
+    // The server lets go of it a minute after everybody has left.
+    let busy = sandbox.command(&["resume", &id]).output().unwrap();
+    let said = String::from_utf8(busy.stderr).unwrap();
+    assert_eq!(busy.status.code(), Some(8), "{said}");
+    assert!(said.contains(&format!("the server at {}", server.url)), "{said}");
+    let joins = format!("`agentx --connect {} resume {id}`", server.url);
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&said).contains(&joins), "{said}");
+    server.kill();
+    let again = sandbox.run_with_input(&["resume", &id], "");
+    assert_ne!(again.code, Some(8), "{again}");
+}

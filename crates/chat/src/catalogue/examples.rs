@@ -135,6 +135,12 @@ fn logs() -> Vec<ChatError> {
         log(LogError::Busy {
             session: session(),
             process: 42,
+            server: None,
+        }),
+        log(LogError::Busy {
+            session: session(),
+            process: 42,
+            server: Some("http://127.0.0.1:5200".into()),
         }),
         ChatError::InUse {
             message: "session ses_1 is open in another AgentX (process 42); nothing was taken out".into(),

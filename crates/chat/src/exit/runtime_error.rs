@@ -92,6 +92,14 @@ pub(crate) fn runtime_hint(error: &RuntimeError) -> Option<String> {
 fn log_hint(error: &LogError) -> Option<String> {
     let hint = match error {
         LogError::NotFound(_) => "`agentx sessions list` shows all of them".into(),
+        LogError::Busy {
+            session,
+            server: Some(url),
+            ..
+        } => format!(
+            "`agentx --connect {url} resume {session}` joins it there, `agentx watch {session}` watches it, \
+             `agentx fork {session}` continues in a copy"
+        ),
         LogError::Busy { session, .. } => format!(
             "`agentx watch {session}` watches it, `agentx sessions show {session}` prints it, `agentx fork \
              {session}` continues in a copy; if the other process is `agentx serve`, join it with --connect \

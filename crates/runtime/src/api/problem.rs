@@ -54,7 +54,7 @@ fn of_log(error: &LogError) -> (&'static str, Value) {
         LogError::NotFound(session) => ("no_session", json!({"session": session})),
         LogError::NoBlob(blob) => ("no_blob", json!({"blob": blob})),
         LogError::Exists(session) => ("exists", json!({"session": session})),
-        LogError::Busy { session, process } => ("busy", json!({"session": session, "process": process})),
+        LogError::Busy { session, process, .. } => ("busy", json!({"session": session, "process": process})),
         LogError::Fenced { session, epoch } => ("fenced", json!({"session": session, "epoch": epoch})),
         LogError::Corrupt { session, seq, what } => {
             ("corrupt", json!({"session": session, "seq": seq, "what": what}))
@@ -146,7 +146,13 @@ impl ProblemData<'_> {
     fn busy(&self) -> Option<RuntimeError> {
         let process = u32::try_from(self.number("process")?).ok()?;
         let session = self.session()?;
-        Some(LogError::Busy { session, process }.into())
+        let server = None;
+        let error = LogError::Busy {
+            session,
+            process,
+            server,
+        };
+        Some(error.into())
     }
 
     fn fenced(&self) -> Option<RuntimeError> {
@@ -192,6 +198,7 @@ mod tests {
             LogError::Busy {
                 session: session.clone(),
                 process: 7,
+                server: None,
             }
             .into(),
             LogError::Fenced {

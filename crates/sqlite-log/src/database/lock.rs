@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use agentx_files::{FileLock, make_private_directory};
+use agentx_files::{FileLock, ServingNote, make_private_directory};
 use agentx_runtime::LogError;
 use agentx_types::SessionId;
 
@@ -43,8 +43,8 @@ pub(crate) enum SessionLock {
 /// The result of trying to take a lock.
 pub(crate) enum LockAttempt {
     Held(SessionLock),
-    /// The process with this id has it.
-    Busy(u32),
+    /// The process with this id has it; with its address, if it is the server of the directory.
+    Busy(u32, Option<String>),
 }
 
 impl Locks {
@@ -64,7 +64,7 @@ impl Locks {
                 Ok(if is_new {
                     LockAttempt::Held(lock())
                 } else {
-                    LockAttempt::Busy(std::process::id())
+                    LockAttempt::Busy(std::process::id(), None)
                 })
             }
             Self::Directory(directory) => {
@@ -109,12 +109,21 @@ impl Locks {
 
 fn take_file(path: &Path) -> std::io::Result<LockAttempt> {
     let Some(lock) = FileLock::wait(path, PATIENCE)? else {
-        return Ok(LockAttempt::Busy(process_in(path)));
+        let process = process_in(path);
+        return Ok(LockAttempt::Busy(process, server_address(path, process)));
     };
     let mut file = lock.file();
     file.set_len(0)?;
     file.write_all(std::process::id().to_string().as_bytes())?;
     Ok(LockAttempt::Held(SessionLock::File { lock }))
+}
+
+/// The address of the server of the directory of a lock, if the process that holds the lock is that server, and
+/// another one than this.
+fn server_address(lock: &Path, holder: u32) -> Option<String> {
+    let data_dir = lock.parent()?.parent()?;
+    let note = ServingNote::of(data_dir).filter(|_| holder != std::process::id())?;
+    (note.process == holder).then_some(note.url)
 }
 
 fn process_in(path: &Path) -> u32 {

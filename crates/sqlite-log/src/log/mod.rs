@@ -170,9 +170,10 @@ impl SqliteLog {
         let (locks, of) = (self.locks.clone(), session.clone());
         match self.read_with(move |_| locks.take(&of)).await? {
             LockAttempt::Held(lock) => Ok(lock),
-            LockAttempt::Busy(process) => Err(LogError::Busy {
+            LockAttempt::Busy(process, server) => Err(LogError::Busy {
                 session: session.clone(),
                 process,
+                server,
             }),
         }
     }

@@ -121,6 +121,7 @@ impl StoredSession {
         SessionInfo {
             writer: self.is_written().then(|| WriterInfo {
                 process: std::process::id(),
+                server: None,
                 epoch: self.epoch,
             }),
             ..self.info.clone()
