@@ -214,3 +214,20 @@ fn an_agent_of_opencode_loses_what_its_file_takes() {
         "{remarks}"
     );
 }
+
+#[test]
+fn an_agent_of_opencode_that_is_no_subagent_there_is_delegated_to_only_by_name() {
+    let text = |line: &str| format!("---\ndescription: Made up\n{line}---\nHelp.\n");
+    for (line, expected) in [
+        ("", false),
+        ("mode: subagent\n", false),
+        ("mode: all\n", false),
+        ("mode: primary\n", true),
+        ("mode: subagent\nhidden: true\n", true),
+    ] {
+        let text = text(line);
+        let library = load(&[("w/.opencode/agent/review.md", text.as_str())]);
+        let choices = agent(&library, "review").foreign.as_ref().unwrap();
+        assert_eq!(choices.only_by_name, expected, "{line}");
+    }
+}

@@ -113,9 +113,12 @@ impl AgentCatalog {
         if lists || config.built_in_agents.is_empty() || !self.settings.tools.own_agents {
             return Vec::new();
         }
-        let names = self.library.agents().keys();
-        let is_other = |name: &&String| **name != config.name && !BUILT_IN_AGENTS.contains(&name.as_str());
-        names.filter(is_other).cloned().collect()
+        let of_files = self.library.agents().iter().filter(|(name, loaded)| {
+            let foreign = loaded.definition.foreign.as_ref();
+            let is_other = **name != config.name && !BUILT_IN_AGENTS.contains(&name.as_str());
+            is_other && !foreign.is_some_and(|choices| choices.only_by_name)
+        });
+        of_files.map(|(name, _)| name.clone()).collect()
     }
 
     /// Returns a variable for an agent's instructions: any but the keys that this program runs on, which no

@@ -1,6 +1,6 @@
-//! The agents of files to which an agent without a file may delegate work although nobody lists them: those of
-//! the person, and those of a folder that the person trusts. Their order is that of their names, so that the
-//! description of `delegate` begins alike in every session.
+//! The agents of files to which an agent without a file may delegate work although nobody lists them: those
+//! of the person, and those of a folder that the person trusts. Their order is that of their names, so that
+//! the description of `delegate` begins alike in every session.
 
 use agentx_agent_files::definition::{AgentDefinition, AgentUse};
 use agentx_agent_files::{FileOrigin, LoadedDefinition};
@@ -109,8 +109,8 @@ mod tests {
 
     use super::*;
 
-    /// The tool `delegate` of an agent without a file, with agents of these files besides; each has a name, the
-    /// origin of its file, and its lines after the name.
+    /// The tool `delegate` of an agent without a file, with agents of these files besides; each has a name,
+    /// the origin of its file, and its lines after the name.
     fn delegate(agents: &[(&str, FileOrigin, &str)]) -> ToolSpec {
         let folder = |origin: &FileOrigin| match origin {
             FileOrigin::User => "user",

@@ -1,5 +1,5 @@
-//! The note about the server of a data directory: its address and its process, in the lock file that the server
-//! holds. The server writes it, and a program that finds a session open elsewhere reads it.
+//! The note about the server of a data directory: its address and its process, in the lock file that the
+//! server holds. The server writes it, and a program that finds a session open elsewhere reads it.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, Read as _, Write as _};
@@ -39,8 +39,8 @@ impl ServingNote {
         file.write_all(format!("{}\n{}\n", self.url, self.process).as_bytes())
     }
 
-    /// Returns the note of the server that serves a data directory now; `None` if none does, or its note is not
-    /// valid.
+    /// Returns the note of the server that serves a data directory now; `None` if none does, or its note is
+    /// not valid.
     pub fn of(data_dir: &Path) -> Option<Self> {
         let path = Self::lock_of(data_dir);
         let file = File::open(&path).ok()?;

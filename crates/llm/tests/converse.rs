@@ -562,8 +562,9 @@ fn cache_points_stand_where_the_model_takes_them() {
         ..request(NOVA, conversation())
     };
     assert_eq!(points(&built_with(&refused, &usual(NOVA))), [""; 0]);
-    let body = json!({"message": "The model returned the following errors: Malformed input request: \
-        #/messages/6/content/0: extraneous key [cachePoint] is not permitted, please reformat your input and try again."});
+    let said = "The model returned the following errors: Malformed input request: #/messages/6/content/0: \
+                extraneous key [cachePoint] is not permitted, please reformat your input and try again.";
+    let body = json!({"message": said});
     let error = decode_error(400, &[], body.to_string().as_bytes(), Timestamp(0));
     assert_eq!(error.refused, Some(RequestPart::CacheControl));
 }

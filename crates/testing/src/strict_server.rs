@@ -122,8 +122,8 @@ impl StrictServer {
         .await
     }
 
-    /// Starts a server for Amazon Bedrock's Converse; `bedrock` knows who may ask. `answers` returns the model's
-    /// answer to an accepted request.
+    /// Starts a server for Amazon Bedrock's Converse; `bedrock` knows who may ask. `answers` returns the
+    /// model's answer to an accepted request.
     ///
     /// # Panics
     /// Panics if no port is free.

@@ -1,6 +1,6 @@
-//! Bedrock's Converse through the program: signed requests, frames of events, a call of a tool, reasoning, and
-//! a second call that the cache had. Nobody has recorded a stream of Converse with all of it: the server is as
-//! strict as AWS's reference and as the refusals that people have reported.
+//! Bedrock's Converse through the program: signed requests, frames of events, a call of a tool, reasoning,
+//! and a second call that the cache had. Nobody has recorded a stream of Converse with all of it: the server
+//! is as strict as AWS's reference and as the refusals that people have reported.
 
 use agentx_testing::StrictServer;
 use agentx_testing::vendors::{AnswerPart, Anthropic, BedrockServer, ConverseServer, ModelAnswer};
@@ -28,7 +28,8 @@ fn works(request: &Value) -> ModelAnswer {
         })
 }
 
-/// Runs twice in one session with a model, and returns the requests and what `cache why` says of the last one.
+/// Runs twice in one session with a model, and returns the requests and what `cache why` says of the last
+/// one.
 async fn two_runs(model: &'static str) -> (Vec<Value>, Value) {
     let bedrock = BedrockServer::new("eu-west-1", Anthropic::new());
     let bedrock = bedrock.with_access_key("AKIAMADEUP", SECRET, None);

@@ -86,6 +86,8 @@ pub struct ForeignChoices {
     pub without: Vec<String>,
     /// The built-in agents to which it may delegate.
     pub delegates: Vec<String>,
+    /// Whether its file says that no other agent delegates to it unless it names it.
+    pub only_by_name: bool,
 }
 
 impl ForeignChoices {

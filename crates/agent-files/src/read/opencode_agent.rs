@@ -44,6 +44,8 @@ pub(crate) fn translate(source: &FileSource) -> Result<TranslatedAgent<'_>, Yaml
                 }
             }
             ("disable", Yaml::Bool(true)) => agent.is_none = true,
+            ("mode", Yaml::Text(mode)) => agent.choices.only_by_name |= mode == "primary",
+            ("hidden", Yaml::Bool(is_hidden)) => agent.choices.only_by_name |= is_hidden,
             // Of rows and menus there.
             ("mode" | "color" | "hidden" | "disable", _) => {}
             _ => agent.without_effect(&key),

@@ -17,12 +17,13 @@
 //! ("Thinking level is not supported for this model.", <https://github.com/RooCodeInc/Roo-Code/issues/10700>;
 //! "The thinking budget (52428) is invalid.", <https://github.com/RooCodeInc/Roo-Code/issues/4399>; "The
 //! model does not support setting thinking_budget to 0", <https://github.com/earendil-works/pi/issues/3460>;
-//! that the model only works in thinking mode, <https://github.com/vercel/ai/issues/8027>), Bedrock's Converse
-//! ("extraneous key [cachePoint] is not permitted", <https://github.com/zeroclaw-labs/zeroclaw/issues/8720>;
-//! "You invoked an unsupported model or your request did not allow prompt caching",
-//! <https://github.com/zeroclaw-labs/zeroclaw/pull/7315>; "the provided reasoning config value is invalid",
-//! <https://github.com/UKGovernmentBEIS/inspect_ai/issues/5301>), and servers that are built on FastAPI (422
-//! `extra_forbidden` with the place `body.stream_options`, <https://github.com/gpustack/gpustack/issues/429>).
+//! that the model only works in thinking mode, <https://github.com/vercel/ai/issues/8027>), Bedrock's
+//! Converse ("extraneous key [cachePoint] is not permitted",
+//! <https://github.com/zeroclaw-labs/zeroclaw/issues/8720>; "You invoked an unsupported model or your request
+//! did not allow prompt caching", <https://github.com/zeroclaw-labs/zeroclaw/pull/7315>; "the provided
+//! reasoning config value is invalid", <https://github.com/UKGovernmentBEIS/inspect_ai/issues/5301>), and
+//! servers that are built on FastAPI (422 `extra_forbidden` with the place `body.stream_options`,
+//! <https://github.com/gpustack/gpustack/issues/429>).
 
 use agentx_types::RequestPart;
 

@@ -185,8 +185,8 @@ impl Authenticator {
         })
     }
 
-    /// Returns the login by the token of a person with this id, as if they came with it now: for a task that a
-    /// restarted server continues.
+    /// Returns the login by the token of a person with this id, as if they came with it now: for a task that
+    /// a restarted server continues.
     ///
     /// # Errors
     /// Returns the reason if the token does not count any more.

@@ -118,8 +118,8 @@ fn take_file(path: &Path) -> std::io::Result<LockAttempt> {
     Ok(LockAttempt::Held(SessionLock::File { lock }))
 }
 
-/// The address of the server of the directory of a lock, if the process that holds the lock is that server, and
-/// another one than this.
+/// The address of the server of the directory of a lock, if the process that holds the lock is that server,
+/// and another one than this.
 fn server_address(lock: &Path, holder: u32) -> Option<String> {
     let data_dir = lock.parent()?.parent()?;
     let note = ServingNote::of(data_dir).filter(|_| holder != std::process::id())?;

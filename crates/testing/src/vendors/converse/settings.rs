@@ -1,4 +1,5 @@
-//! The settings of a request that not every model takes: cache points, reasoning, and the schema of the answer.
+//! The settings of a request that not every model takes: cache points, reasoning, and the schema of the
+//! answer.
 
 use serde_json::Value;
 
