@@ -43,6 +43,11 @@ struct TaskGuard {
 }
 
 impl TaskGuard {
+    /// Watches the task beside this caller.
+    fn start(self, begun: BegunRun) {
+        tokio::spawn(self.watch(begun));
+    }
+
     async fn watch(self, begun: BegunRun) {
         let Self {
             state,
@@ -141,7 +146,7 @@ pub(crate) async fn guard_resumed_task(
                 session: session.clone(),
                 input: seq,
             };
-            tokio::spawn(guard.watch(begun));
+            guard.start(begun);
         }
         Err(why) => halt(state, session, why).await,
     }
@@ -204,7 +209,7 @@ impl CallerParts {
             login: self.login.clone(),
             running,
         };
-        tokio::spawn(guard.watch(begun));
+        guard.start(begun);
         let info = state.runtime_of(person).info(&session).await?;
         Ok(Some(served(&info, ServedTaskState::Working)))
     }
