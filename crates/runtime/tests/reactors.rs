@@ -429,3 +429,41 @@ async fn a_session_that_is_opened_later_has_the_tools_that_were_attached_before(
         assert_eq!(has_it, all_tools);
     }
 }
+
+/// Reopening records no change of the tools: their order is part of what a provider caches.
+#[tokio::test]
+async fn tools_for_delegating_stay_behind_attached_ones_when_a_session_is_opened_again() {
+    let mut world = World::new([]).await;
+    let weather = ToolEnvironment::new("weather", [Weather::at_once()]);
+    world.reactors.start(weather, Restart::Never).await.unwrap();
+    let delegating = fixture::tool("delegate", "agent", Access::Internal);
+    let before = fixture::config();
+    let config = AgentConfig {
+        all_tools: true,
+        tools: before.tools.iter().cloned().chain([delegating]).collect(),
+        ..before
+    };
+    let ids = SessionIds {
+        session_id: SessionId::new("ses_again"),
+        agent_state_id: fixture::agent_state_id(),
+        owner: "own_test".into(),
+    };
+    let new = OpenRequest::New(Box::new(config));
+    let opened = open_session(world.memory.parts.clone(), ids.clone(), new);
+    let session = opened.await.unwrap();
+    let names = |tools: &[ToolSpec]| -> Vec<String> { tools.iter().map(|tool| tool.name.clone()).collect() };
+    let first = names(&session.state().await.unwrap().config.tools);
+    assert_eq!(first[first.len() - 2..], ["weather", "delegate"]);
+    session.suspend().await;
+    let again = OpenRequest::Resume(ids.session_id.clone(), Vec::new());
+    let session = open_session(world.memory.parts.clone(), ids.clone(), again)
+        .await
+        .unwrap();
+    assert_eq!(names(&session.state().await.unwrap().config.tools), first);
+    let facts = world.memory.log.facts(&ids.session_id);
+    let is_change = |event: &EnvironmentEvent| match event {
+        EnvironmentEvent::ConfigChanged(changed) => matches!(changed.change, ConfigChange::Tools(_)),
+        _ => false,
+    };
+    assert!(!facts.iter().any(|fact| is_change(&fact.event)), "{facts:?}");
+}

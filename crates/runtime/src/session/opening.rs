@@ -22,7 +22,7 @@ use crate::log::writing::{NewLog, Writer};
 use crate::log_error::LogError;
 use crate::session::cut_off_output::cut_off_output;
 use crate::session::local_session::LocalSession;
-use crate::tools::tool_offers::{ToolOffers, changed_tools};
+use crate::tools::tool_offers::{changed_tools, with_attached};
 use agentx_session::SessionFold;
 
 /// Approximate number of facts before the end of an opened session at which its state is kept, for followers
@@ -225,17 +225,6 @@ fn changes_of_program(
         .flatten()
         .map(draft)
         .collect()
-}
-
-/// The tools with those of reactors that they lack: one may have been attached since they were looked up.
-fn with_attached(tools: &Arc<[ToolSpec]>, offers: &ToolOffers) -> Arc<[ToolSpec]> {
-    let mut attached = offers.attached();
-    attached.retain(|new| !new.only_by_name && !tools.iter().any(|known| known.name == new.name));
-    if attached.is_empty() {
-        tools.clone()
-    } else {
-        tools.iter().cloned().chain(attached).collect()
-    }
 }
 
 /// The change without the part that would make the session forget a model's window size, which it learned

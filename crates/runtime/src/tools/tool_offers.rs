@@ -133,9 +133,26 @@ fn together(own: &[ToolSpec], attached: &[(ResponderId, ToolSpec)]) -> Arc<[Tool
 /// the machine answers itself.
 pub(crate) fn changed_tools(fold: &SessionFold, offered: &[ToolSpec]) -> Option<Arc<[ToolSpec]>> {
     let kept = &fold.root_agent()?.config().tools;
-    let is_own =
-        |tool: &&ToolSpec| [agentx_agent::DELEGATE, agentx_agent::AGENTS].contains(&tool.name.as_str());
     let mut current = fold.tools_of(offered);
-    current.extend(kept.iter().filter(is_own).cloned());
+    current.extend(kept.iter().filter(|tool| delegates_work(tool)).cloned());
     (*current != **kept).then(|| Arc::from(current))
+}
+
+/// Returns whether the machine answers calls of the tool itself, to delegate work.
+fn delegates_work(tool: &ToolSpec) -> bool {
+    [agentx_agent::DELEGATE, agentx_agent::AGENTS].contains(&tool.name.as_str())
+}
+
+/// Returns the tools of a new session with those of reactors that they lack: one may have been attached since
+/// they were looked up. The order is the one in which [`changed_tools`] records them later, so that reopening
+/// the session changes nothing.
+pub(crate) fn with_attached(tools: &Arc<[ToolSpec]>, offers: &ToolOffers) -> Arc<[ToolSpec]> {
+    let mut attached = offers.attached();
+    attached.retain(|new| !new.only_by_name && !tools.iter().any(|known| known.name == new.name));
+    if attached.is_empty() {
+        return tools.clone();
+    }
+    let others = tools.iter().filter(|tool| !delegates_work(tool)).cloned();
+    let last = tools.iter().filter(|tool| delegates_work(tool)).cloned();
+    others.chain(attached).chain(last).collect()
 }
