@@ -4,10 +4,14 @@
 //! sessions have one writer each.
 
 use std::path::Path;
+use std::time::Duration;
 
 use agentx_files::{FileLock, ServingNote};
 
 use crate::server_error::ServerError;
+
+/// The time before the lock counts as held: a program that looks for a server holds it for an instant.
+const PATIENCE: Duration = Duration::from_millis(20);
 
 /// The right to serve a data directory, which ends with this value or the process.
 pub(crate) struct DataDirLock {
@@ -22,7 +26,7 @@ impl DataDirLock {
     /// Returns an error if a server has it, or the lock file cannot be used.
     pub(crate) fn take(data_dir: &Path, url: &str) -> Result<Self, ServerError> {
         let path = ServingNote::lock_of(data_dir);
-        let lock = FileLock::take(&path).map_err(|error| ServerError::Lock {
+        let lock = FileLock::wait(&path, PATIENCE).map_err(|error| ServerError::Lock {
             path: path.clone(),
             what: error.to_string(),
         })?;

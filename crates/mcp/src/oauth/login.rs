@@ -120,7 +120,7 @@ impl PendingLogin {
         limit: Duration,
         explain: impl FnMut(&str),
     ) -> Result<(), McpFailure> {
-        let returned = self.returned(pasted, limit, explain).await;
+        let returned = self.wait_for_answer(pasted, limit, explain).await;
         let returned = returned.ok_or_else(|| {
             let why = format!("nobody completed the login within {}", in_words(limit));
             McpFailure::Login(why)
@@ -129,7 +129,7 @@ impl PendingLogin {
     }
 
     /// Waits for the answer to this login, by the browser or by the person; `None` if there is none in time.
-    async fn returned(
+    async fn wait_for_answer(
         &self,
         mut pasted: mpsc::Receiver<String>,
         limit: Duration,
@@ -155,7 +155,7 @@ impl PendingLogin {
                 }
                 () = &mut half, if !is_half_over => {
                     is_half_over = true;
-                    let left = in_words(limit - limit / 2);
+                    let left = in_words(limit / 2);
                     explain(&format!("still waiting for the answer of {}; {left} left", self.issuer));
                 }
                 () = &mut end => return None,
