@@ -641,6 +641,12 @@ fn the_schema_of_an_answer_is_a_text_where_the_model_has_a_mode_for_it() {
         .as_str()
         .expect("a text");
     assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), schema);
+    let claude = asked("eu.anthropic.claude-sonnet-4-6");
+    assert_eq!(
+        claude["outputConfig"]["textFormat"]["type"], "json_schema",
+        "{claude}"
+    );
+    assert!(asked(CLAUDE)["outputConfig"].is_null());
     let nova = asked(NOVA);
     assert!(
         nova["outputConfig"].is_null() && nova["system"].to_string().contains("JSON Schema"),

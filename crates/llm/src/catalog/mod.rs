@@ -323,6 +323,8 @@ impl Catalog {
             .iter()
             .filter(|entry| entry.spec.provider == model.provider);
         wire.answer_schema |= there.any(|entry| entry.answer_schema && entry.has_id(&model.id));
+        wire.answer_schema |=
+            model.api == Api::BedrockConverse && unknown_models::has_schemas_at_converse(id_at_home);
         if model.api == Api::Gemini {
             let provider = self.provider(&model.provider);
             wire.gemini.call_ids &= !provider.is_some_and(|provider| clouds::is_vertex(&provider.base_url));

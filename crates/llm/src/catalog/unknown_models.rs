@@ -55,6 +55,13 @@ pub(super) fn claude(id: &str) -> Option<WireOptions> {
     })
 }
 
+/// Returns whether Bedrock's Converse has a mode for schemas of answers for this Claude: 4.5 and 4.6
+/// (<https://docs.aws.amazon.com/bedrock/latest/userguide/claude-messages-structured-outputs.html>); 4.7 has
+/// none (<https://github.com/anomalyco/models.dev/pull/1765>), and nobody says so of later ones.
+pub(super) fn has_schemas_at_converse(id: &str) -> bool {
+    matches!(claude_version(&id.to_ascii_lowercase()), Some(45 | 46))
+}
+
 /// Returns the version in the name of a Claude as a number: 55 for `claude-opus-5-5`, 60 for
 /// `claude-sonnet-6`, 45 for `claude-haiku-4-5-20251001`.
 fn claude_version(id: &str) -> Option<u32> {
