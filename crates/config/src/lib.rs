@@ -110,11 +110,12 @@ pub use settings::context::ContextSettings;
 pub use settings::day_limit::{DayLimit, DayRaise, raise_day_limit, raised_lately};
 pub use settings::durability::DurabilitySetting;
 pub use settings::quotas::Quotas;
+pub use settings::sandbox::SandboxSettings;
 pub use settings::security::{AnalyzerSettings, AnalyzerTarget};
 pub use settings::webhooks::WebhookSettings;
 pub use settings::{
     BrowserSettings, CallSettings, DatabaseSettings, ExecServerSettings, MemoryAccept, MemorySettings,
-    RewindSettings, SandboxSettings, SearchSettings, SecretSettings, Settings, ToolSettings,
+    RewindSettings, SearchSettings, SecretSettings, Settings, ToolSettings,
 };
 pub use symlinks::{leads_out, refuse_links};
 pub use workspace::claude_files::{ClaudeFile, claude_files};

@@ -290,15 +290,75 @@ fn the_network_of_a_sandbox_follows_from_its_mode_and_a_folder_only_takes_it_awa
         for trusted in ["", "1"] {
             let desk = Desk::new().user(user).workspace(folder);
             let loaded = desk.env("AGENTX_TRUST_FOLDER", trusted).load().unwrap();
-            let network = loaded.settings.sandbox.network;
+            let sandbox = loaded.settings.sandbox;
+            let network = sandbox.network_in(sandbox.mode);
             assert_eq!(network, expected, "{user}{folder}trusted: {trusted}");
         }
     }
     let desk = Desk::new()
         .user("sandbox: {mode: auto}\n")
         .env("AGENTX_SANDBOX", "everyday");
-    let network = desk.load().unwrap().settings.sandbox.network;
-    assert_eq!(network, On, "the variable is the person's");
+    let sandbox = desk.load().unwrap().settings.sandbox;
+    assert_eq!(
+        sandbox.network_in(sandbox.mode),
+        On,
+        "the variable is the person's"
+    );
+}
+
+/// The modes for commands that somebody decides about, and for those about which nobody is asked.
+#[test]
+fn a_sandbox_that_nobody_chose_holds_commands_about_which_nobody_is_asked() {
+    use agentx_sandbox::SandboxMode::{Auto, Everyday, None, Step};
+    use agentx_sandbox::SandboxStep::{Landlock, Namespace};
+    for (user, variable, folder, expected) in [
+        ("", "", "", (None, Everyday)),
+        ("none", "", "", (None, None)),
+        ("", "none", "", (None, None)),
+        ("", "", "none", (None, Everyday)),
+        ("none", "", "none", (None, None)),
+        ("everyday", "", "", (Everyday, Everyday)),
+        ("landlock", "", "", (Step(Landlock), Step(Landlock))),
+        ("auto", "", "", (Auto, Auto)),
+        ("namespace", "none", "", (None, None)),
+        ("", "", "everyday", (Everyday, Everyday)),
+        ("", "", "landlock", (Step(Landlock), Auto)),
+        ("", "", "auto", (Auto, Auto)),
+        ("none", "", "namespace", (Step(Namespace), Step(Namespace))),
+        ("auto", "", "none", (Auto, Auto)),
+    ] {
+        let file = |word: &str| match word {
+            "" => String::new(),
+            word => format!("sandbox: {{mode: {word}}}\n"),
+        };
+        for trusted in ["", "1"] {
+            let desk = Desk::new().user(&file(user)).workspace(&file(folder));
+            let desk = desk
+                .env("AGENTX_SANDBOX", variable)
+                .env("AGENTX_TRUST_FOLDER", trusted);
+            let sandbox = desk.load().unwrap().settings.sandbox;
+            let found = (sandbox.mode, sandbox.unasked);
+            assert_eq!(
+                found, expected,
+                "{user:?} {variable:?} {folder:?}, trusted: {trusted:?}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_sandbox_of_commands_about_which_nobody_is_asked_has_a_network_unless_somebody_takes_it() {
+    use agentx_sandbox::SandboxNetwork::{Off, On};
+    for (user, folder, expected) in [
+        ("", "", On),
+        ("sandbox: {network: off}\n", "", Off),
+        ("", "sandbox: {network: off}\n", Off),
+        ("", "sandbox: {mode: auto}\n", Off),
+    ] {
+        let desk = Desk::new().user(user).workspace(folder);
+        let sandbox = desk.load().unwrap().settings.sandbox;
+        assert_eq!(sandbox.network_in(sandbox.unasked), expected, "{user}{folder}");
+    }
 }
 
 #[test]

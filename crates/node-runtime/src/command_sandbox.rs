@@ -42,7 +42,7 @@ pub fn command_sandbox(settings: &Settings, mode: SandboxMode) -> SandboxLaunche
             settings.trust_dir.clone(),
             settings.configuration().to_owned(),
         ],
-        network: sandbox.network,
+        network: sandbox.network_in(mode),
         hosts: sandbox.hosts.clone(),
         memory_bytes: sandbox.memory_bytes,
         tasks: sandbox.processes,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use agentx_config::Settings;
+use agentx_config::{SandboxSettings, Settings};
 use agentx_runtime::{Clock, Effector, SessionLog};
 use agentx_sandbox::{SandboxMode, SandboxNetwork};
 use agentx_services::{ContextModule, ContextOptions, ContextService, PersonStore};
@@ -21,7 +21,7 @@ pub(crate) fn add_context_services(
 ) {
     let options = ContextOptions {
         program: program.to_owned(),
-        sandbox: sandbox_words(settings),
+        sandbox: sandbox_words(&settings.sandbox),
         files: settings.context.files.clone(),
         time_zone: settings.context.time_zone.clone(),
     };
@@ -34,15 +34,24 @@ pub(crate) fn add_context_services(
 }
 
 /// The sandbox of the commands of tools, in words.
-fn sandbox_words(settings: &Settings) -> String {
-    let sandbox = &settings.sandbox;
-    let mode = match sandbox.mode {
+fn sandbox_words(sandbox: &SandboxSettings) -> String {
+    let words = mode_words(sandbox, sandbox.mode);
+    if sandbox.unasked == sandbox.mode {
+        return words;
+    }
+    let unasked = mode_words(sandbox, sandbox.unasked);
+    format!("{words}. If nobody is asked about it, as in the approval mode `auto`: {unasked}")
+}
+
+/// The sandbox of this mode, in words.
+fn mode_words(sandbox: &SandboxSettings, mode: SandboxMode) -> String {
+    let words = match mode {
         SandboxMode::None => return "none; a command can do what the person can".to_owned(),
         SandboxMode::Everyday => "namespaces where they work, otherwise none",
         SandboxMode::Step(step) => step.as_str(),
         SandboxMode::Auto => "the strongest one that works here",
     };
-    let network = match sandbox.network {
+    let network = match sandbox.network_in(mode) {
         SandboxNetwork::On => "with a network",
         SandboxNetwork::Off => "without a network",
         SandboxNetwork::Hosts => "with the hosts that the person named as its network",
@@ -53,5 +62,5 @@ fn sandbox_words(settings: &Settings) -> String {
     } else {
         ""
     };
-    format!("{mode}, {network}{weaker}")
+    format!("{words}, {network}{weaker}")
 }

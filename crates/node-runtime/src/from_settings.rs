@@ -313,6 +313,9 @@ fn tool_options(settings: &Settings) -> ToolOptions {
     if settings.sandbox.mode != SandboxMode::None {
         options.bash.sandbox = Some(command_sandbox(settings, settings.sandbox.mode));
     }
+    if settings.sandbox.unasked != settings.sandbox.mode {
+        options.bash.unasked_sandbox = Some(command_sandbox(settings, settings.sandbox.unasked));
+    }
     options.bash.rewind = command_rewind(settings);
     if let Some(timeout) = settings.tools.timeout_ms.map(Duration::from_millis) {
         options.bash.timeout = options.bash.timeout.min(timeout);

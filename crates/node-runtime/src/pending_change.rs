@@ -21,6 +21,7 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use agentx_agent::approval::is_unasked;
 use agentx_runtime::{
     FileChangePreview, PendingApproval, Ruling, RulingKind, RuntimeError, Session, refused_by_the_tool,
 };
@@ -70,7 +71,9 @@ impl NodeRuntime {
             let background = self.toolbox().background();
             // The first look at the machine starts a process.
             let workspace = PathBuf::from(&state.config.workspace);
-            let held = tokio::task::spawn_blocking(move || background?.sandbox(&workspace)).await;
+            // It runs if somebody approves it.
+            let is_unasked = is_unasked(&state.config, &asked.name, &asked.input, true);
+            let held = tokio::task::spawn_blocking(move || background?.sandbox(&workspace, is_unasked)).await;
             return Ok(FileChangePreview {
                 sandbox: held.unwrap_or_default(),
                 ..FileChangePreview::default()

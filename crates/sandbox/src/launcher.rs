@@ -143,6 +143,19 @@ impl SandboxLauncher {
         self.step()
     }
 
+    /// Returns why nothing holds the next command in this directory although the setting asks for a sandbox;
+    /// `None` if something holds it, if it will not run, or if the setting asks for none.
+    pub fn why_not_held(&self, workspace: &Path) -> Option<String> {
+        if self.inner.mode == SandboxMode::None || self.step_in(workspace).ok()? != SandboxStep::None {
+            return None;
+        }
+        let profile = &self.inner.profile;
+        if self.inner.mode == SandboxMode::Everyday && profile.is_around_home(workspace) {
+            return Some("this is your home directory, or one above it".to_owned());
+        }
+        self.support().why_not(SandboxStep::Namespace)
+    }
+
     /// The policy of a command.
     ///
     /// # Errors

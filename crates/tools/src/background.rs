@@ -31,8 +31,8 @@ pub trait Background: Send + Sync {
 
     /// Returns the sandbox step that holds the next command in this directory, as a word of settings: "none"
     /// if the settings let it run although no sandbox works, or "unavailable" if it will not run for that.
-    /// `None` if there is no sandbox.
-    fn sandbox(&self, _workspace: &Path) -> Option<String> {
+    /// `None` if there is no sandbox. `is_unasked` says whether nobody is asked about the command.
+    fn sandbox(&self, _workspace: &Path, _is_unasked: bool) -> Option<String> {
         None
     }
 

@@ -87,8 +87,10 @@ impl Background for Commands {
         Box::pin(self.jobs.stop(session, job))
     }
 
-    fn sandbox(&self, workspace: &Path) -> Option<String> {
-        let launcher = self.jobs.options().sandbox.as_ref()?;
+    fn sandbox(&self, workspace: &Path, is_unasked: bool) -> Option<String> {
+        let options = self.jobs.options();
+        let unasked = options.unasked_sandbox.as_ref().filter(|_| is_unasked);
+        let launcher = unasked.or(options.sandbox.as_ref())?;
         let step = launcher.step_in(workspace).map(SandboxStep::as_str);
         Some(step.unwrap_or("unavailable").to_owned())
     }

@@ -177,6 +177,8 @@ pub struct CallingAgent {
     pub kept: Arc<ScriptValues>,
     /// The number of agents above it: 0 for the one that people talk to.
     pub depth: u32,
+    /// Whether somebody decided about this very call, so that neither a rule, a mode nor a judge let it run.
+    pub approved: bool,
 }
 
 /// Answer a tool call without running anything.

@@ -66,7 +66,7 @@ impl ReactAgent {
             Verdict::Allow { outside_workspace } => match self.own_call(call, step) {
                 Some(Ok(stage)) => stage,
                 Some(Err(text)) => self.answer_now(call, ToolStatus::Invalid, text, step),
-                None => self.run_call(call, outside_workspace, step),
+                None => self.run_call(call, outside_workspace, false, step),
             },
             Verdict::Deny { reason } => self.answer_now(call, ToolStatus::Denied, not_allowed(&reason), step),
             Verdict::Ask(question) => {
@@ -107,11 +107,13 @@ impl ReactAgent {
     }
 
     /// Hands a call to its tool. The action contains everything that the tool needs: its steps from before a
-    /// crash, and the current configuration of its agent.
+    /// crash, and the current configuration of its agent. `approved` says whether somebody decided about
+    /// this very call.
     pub(super) fn run_call(
         &mut self,
         call: &RequestedCall,
         outside_workspace: bool,
+        approved: bool,
         step: &mut RunStep<'_>,
     ) -> CallStage {
         let idempotent = self.tool(&call.name).is_some_and(|tool| tool.idempotent);
@@ -127,6 +129,7 @@ impl ReactAgent {
                 config: Some(Arc::clone(&self.config)),
                 kept: step.context.kept.cloned().unwrap_or_default(),
                 depth: step.context.depth,
+                approved,
             }),
         });
         let run_id = self.lifecycle.run_id();
@@ -166,8 +169,8 @@ impl ReactAgent {
         };
     }
 
-    /// Runs a call that waited for a decision.
-    pub(super) fn release(&mut self, index: usize, step: &mut RunStep<'_>) {
+    /// Runs a call that waited for a decision. `approved` says whether somebody made it about this very call.
+    pub(super) fn release(&mut self, index: usize, approved: bool, step: &mut RunStep<'_>) {
         let Some(call) = self.ledger.entries().get(index).map(|entry| entry.call.clone()) else {
             return;
         };
@@ -177,7 +180,7 @@ impl ReactAgent {
         let stage = match self.own_call(&call, step) {
             Some(Ok(stage)) => stage,
             Some(Err(text)) => self.answer_now(&call, ToolStatus::Invalid, text, step),
-            None => self.run_call(&call, outside, step),
+            None => self.run_call(&call, outside, approved, step),
         };
         if let Some(entry) = self.ledger.entries_mut().get_mut(index) {
             entry.stage = stage;

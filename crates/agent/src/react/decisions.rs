@@ -82,7 +82,7 @@ impl ReactAgent {
             if approval.decision != ApprovalDecision::Once && !approval.limited {
                 self.keep_rule(index, approval);
             }
-            self.release(index, step);
+            self.release(index, true, step);
             self.reconsider(step);
         }
         self.update_waiting_status(step);
@@ -164,7 +164,7 @@ impl ReactAgent {
                 continue;
             }
             match verdict {
-                Verdict::Allow { .. } => self.release(index, step),
+                Verdict::Allow { .. } => self.release(index, false, step),
                 Verdict::Deny { reason } => {
                     self.answer_open(index, ToolStatus::Denied, not_allowed(&reason), step);
                 }

@@ -270,7 +270,7 @@ impl ReactAgent {
             CallStage::Running {
                 outside_workspace, ..
             } => {
-                let stage = self.run_call(&entry.call, outside_workspace, step);
+                let stage = self.run_call(&entry.call, outside_workspace, false, step);
                 self.ledger.entries_mut()[index].stage = stage;
             }
         }

@@ -321,7 +321,7 @@ impl ReactAgent {
                         LoopAnswer::Words(text) => {
                             self.answer_open(index, ToolStatus::Denied, text.clone(), step);
                         }
-                        _ => self.release(index, step),
+                        _ => self.release(index, false, step),
                     }
                 }
             }

@@ -95,6 +95,7 @@ fn actions_are_whole_when_the_agent_returns_them() {
         config: Some(agent.config().clone()),
         kept,
         depth: 2,
+        approved: false,
     };
     assert_eq!(*call.caller, caller);
 }

@@ -369,15 +369,16 @@ pub async fn print_sandbox_trial(
     for session in &sessions {
         all.push(command_traces(runtime, session).await?);
     }
+    let network = launcher.profile().network;
     let mut sandbox = SandboxOnTrial::new(launcher);
     let trial = SandboxTrial::of(&all, &mut sandbox);
     if as_json {
         let mut value = trial.as_value(args.limit);
         value["step"] = json!(step);
-        value["network"] = json!(settings.sandbox.network.as_str());
+        value["network"] = json!(network.as_str());
         return console.out_pretty(&value);
     }
-    let network = network_words(settings.sandbox.network);
+    let network = network_words(network);
     let table = trial.table(args.limit, console.out_width());
     console.out(&format!("{table}{step}, {network}: {}", trial.summary(all.len())))
 }

@@ -69,7 +69,8 @@ pub fn run(args: &ExecServerArgs, settings: &Settings, console: &mut Console) ->
 /// Refuses settings that let commands reach single hosts: commands at an exec server have no sandbox, and
 /// would reach all hosts.
 fn refuse_single_hosts(settings: &Settings) -> Result<(), ChatError> {
-    let (mode, network) = (settings.sandbox.mode, settings.sandbox.network);
+    let mode = settings.sandbox.mode;
+    let network = settings.sandbox.network_in(mode);
     if mode == SandboxMode::None || !network.is_by_proxy() {
         return Ok(());
     }

@@ -25,7 +25,6 @@ use std::sync::Arc;
 
 use agentx_files::make_own_directory;
 use agentx_llm::Catalog;
-use agentx_sandbox::{HostPattern, SandboxMode, SandboxNetwork};
 use agentx_types::{
     ApprovalMode, AskUser, Condensing, Limits, ModelParams, ModelSpec, Rule, ScriptedAnswer,
     SecuritySettings, StuckSettings, ToolSearch,
@@ -43,6 +42,7 @@ use crate::settings::context::ContextSettings;
 use crate::settings::day_limit::DayLimit;
 use crate::settings::durability::DurabilitySetting;
 use crate::settings::quotas::Quotas;
+use crate::settings::sandbox::SandboxSettings;
 use crate::settings::security::AnalyzerSettings;
 use crate::settings::webhooks::WebhookSettings;
 
@@ -250,27 +250,6 @@ impl Default for RewindSettings {
             max_bytes: 256 << 20,
         }
     }
-}
-
-/// The sandbox of `bash` and `job`, and the files and hosts that their commands may reach.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SandboxSettings {
-    /// The step; none by default.
-    pub mode: SandboxMode,
-    /// Whether commands run although the step, or a part of it, does not work here. `false` by default.
-    pub best_effort: bool,
-    /// The network of commands. By default that of this machine in the mode `everyday`, otherwise none.
-    pub network: SandboxNetwork,
-    /// The hosts that commands reach if a proxy decides host by host.
-    pub hosts: Vec<HostPattern>,
-    /// The memory of a command and all that it starts, in bytes.
-    pub memory_bytes: Option<u64>,
-    /// The processes and threads of a command and all that it starts.
-    pub processes: Option<u64>,
-    /// Files and directories, absolute, that can be read besides the system and the toolchains.
-    pub read: Vec<PathBuf>,
-    /// Files and directories, absolute, that can be written besides the workspace.
-    pub write: Vec<PathBuf>,
 }
 
 impl ToolSettings {

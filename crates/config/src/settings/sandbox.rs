@@ -3,34 +3,82 @@
 
 use std::path::PathBuf;
 
-use agentx_sandbox::{HostPattern, SandboxMode, SandboxNetwork};
+use agentx_sandbox::{HostPattern, SandboxMode, SandboxNetwork, SandboxStep};
 
 use crate::layers::getter::{SettingsGetter, mistake};
 use crate::layers::keys::SettingPath;
 use crate::mistake::ConfigMistake;
-use crate::settings::SandboxSettings;
+use crate::origin::SettingOrigin;
+
+/// The sandbox of `bash`, `job` and `shell`, and the files and hosts that their commands may reach.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SandboxSettings {
+    /// The sandbox of commands that a person, a rule or the approval mode `ask` let run; none by default.
+    pub mode: SandboxMode,
+    /// The sandbox of commands about which nobody is asked: that of `mode` if the person chose it, otherwise
+    /// at least `everyday`.
+    pub unasked: SandboxMode,
+    /// Whether commands run although the step, or a part of it, does not work here. `false` by default.
+    pub best_effort: bool,
+    /// The network of commands, if a layer sets it; see [`SandboxSettings::network_in`].
+    pub network: Option<SandboxNetwork>,
+    /// The hosts that commands reach if a proxy decides host by host.
+    pub hosts: Vec<HostPattern>,
+    /// The memory of a command and all that it starts, in bytes.
+    pub memory_bytes: Option<u64>,
+    /// The processes and threads of a command and all that it starts.
+    pub processes: Option<u64>,
+    /// Files and directories, absolute, that can be read besides the system and the toolchains.
+    pub read: Vec<PathBuf>,
+    /// Files and directories, absolute, that can be written besides the workspace.
+    pub write: Vec<PathBuf>,
+}
+
+impl SandboxSettings {
+    /// The network of commands in this mode: by default that of this machine with `everyday`, otherwise none.
+    pub fn network_in(&self, mode: SandboxMode) -> SandboxNetwork {
+        let is_everyday = [mode, self.mode].contains(&SandboxMode::Everyday);
+        // A sandbox that somebody chose has no network unless they want one.
+        self.network.unwrap_or(if is_everyday {
+            SandboxNetwork::On
+        } else {
+            SandboxNetwork::Off
+        })
+    }
+}
 
 /// The settings of all layers.
 pub(crate) fn settings(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) -> SandboxSettings {
     let text = |key: &str| get.text(key);
     let mode = text("sandbox.mode").and_then(|word| SandboxMode::parse(&word));
-    let mode = mode.unwrap_or_default();
-    // A sandbox that somebody chose has no network unless they want one.
-    let network = text("sandbox.network").and_then(|word| SandboxNetwork::parse(&word));
-    let network = network.unwrap_or(match mode {
-        SandboxMode::Everyday => SandboxNetwork::On,
-        SandboxMode::None | SandboxMode::Auto | SandboxMode::Step(_) => SandboxNetwork::Off,
-    });
+    let origin = get.merged.origin(&SettingPath::dotted("sandbox.mode"));
+    let is_of_folder = matches!(origin, Some(SettingOrigin::Workspace(_)));
     SandboxSettings {
-        mode,
+        mode: mode.unwrap_or_default(),
+        unasked: match mode {
+            Some(mode) if !is_of_folder => mode,
+            mode => with_everyday(mode.unwrap_or_default()),
+        },
         best_effort: text("sandbox.best_effort").as_deref() == Some("true"),
-        network,
+        network: text("sandbox.network").and_then(|word| SandboxNetwork::parse(&word)),
         hosts: hosts(get, mistakes),
         memory_bytes: limit(get, mistakes, "sandbox.memory", LEAST_MEBIBYTES)
             .map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
         processes: limit(get, mistakes, "sandbox.processes", LEAST_PROCESSES),
         read: paths(get, "sandbox.read"),
         write: paths(get, "sandbox.write"),
+    }
+}
+
+/// Returns a mode that is at least as strict as this one and as `everyday`. `everyday` and `landlock` cannot be
+/// compared; `auto` takes the stronger one that works.
+fn with_everyday(mode: SandboxMode) -> SandboxMode {
+    match mode {
+        SandboxMode::None | SandboxMode::Everyday | SandboxMode::Step(SandboxStep::None) => {
+            SandboxMode::Everyday
+        }
+        SandboxMode::Step(SandboxStep::Landlock) | SandboxMode::Auto => SandboxMode::Auto,
+        SandboxMode::Step(SandboxStep::Namespace) => mode,
     }
 }
 

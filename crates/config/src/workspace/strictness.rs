@@ -21,11 +21,13 @@ pub(crate) fn why_not(path: &SettingPath, value: &Value, own: &MergedSettings) -
     (!may).then_some(why)
 }
 
-/// Returns whether a value is as strict as that of a key that no layer has set, or stricter. A key of the
-/// sandbox that has no default follows from others, so that only its strictest value is.
+/// Returns whether a value is as strict as that of a key that no layer has set, or stricter. The network of
+/// the sandbox follows from other settings, so that only its strictest value is; its mode follows from who is
+/// asked, so that `none` is not.
 pub(crate) fn is_stricter_than_unset(path: &SettingPath, value: &Value) -> bool {
     match value {
         Value::Text(word) if path.0 == ["sandbox", "network"] => word == "off",
+        Value::Text(word) if path.0 == ["sandbox", "mode"] => word != "none",
         _ => true,
     }
 }
@@ -104,6 +106,10 @@ fn is_stricter_security(path: &SettingPath, new: &str, old: &str) -> bool {
 /// Returns whether a word of a setting of the sandbox is as strict as another, or stricter.
 fn is_stricter_sandbox(path: &SettingPath, new: &str, old: &str) -> bool {
     let key = path.0.last().map(String::as_str);
+    // It makes nothing stricter, and would take the place of the person's own word.
+    if key == Some("mode") && new == "none" {
+        return false;
+    }
     // The machine decides which of the two is stricter.
     if key == Some("mode")
         && ["everyday", "landlock"].contains(&old)
@@ -198,6 +204,15 @@ mod tests {
     }
 
     #[test]
+    fn a_folder_takes_no_sandbox_from_commands_about_which_nobody_is_asked() {
+        let mode = SettingPath::dotted("sandbox.mode");
+        for word in SandboxMode::WORDS {
+            let is_stricter = is_stricter_than_unset(&mode, &Value::Text((*word).into()));
+            assert_eq!(is_stricter, *word != "none", "{word}");
+        }
+    }
+
+    #[test]
     fn steps_have_an_order() {
         let check =
             |key: &str, new: &str, old: &str| is_stricter_sandbox(&SettingPath::dotted(key), new, old);
@@ -209,7 +224,9 @@ mod tests {
             for (at, new) in words.iter().enumerate() {
                 for (before, old) in words.iter().enumerate() {
                     let differ = [*new, *old] == ["landlock", "everyday"];
-                    assert_eq!(check(key, new, old), at >= before && !differ, "{key} {new} {old}");
+                    let is_none = *new == "none";
+                    let expected = at >= before && !differ && !is_none;
+                    assert_eq!(check(key, new, old), expected, "{key} {new} {old}");
                 }
             }
         }

@@ -200,11 +200,12 @@ impl Journal {
         now.or_else(|| self.caller.config.clone())
     }
 
-    /// The agent that calls, with the configuration that it has now.
+    /// The agent that calls, with the configuration that it has now. Nobody decided about the calls inside.
     fn caller_now(&self) -> Arc<CallingAgent> {
         match self.config_now() {
             Some(config) => Arc::new(CallingAgent {
                 config: Some(config),
+                approved: false,
                 ..(*self.caller).clone()
             }),
             None => self.caller.clone(),

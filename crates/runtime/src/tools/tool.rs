@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use agentx_agent::approval::{Verdict, decide_nested, link_refusal, rules_of, unasked_reading};
+use agentx_agent::approval::{Verdict, decide_nested, is_unasked, link_refusal, rules_of, unasked_reading};
 use agentx_agent::pattern::normalize;
 use agentx_agent::reading_commands::ReadingLine;
 use agentx_types::{
@@ -143,6 +143,14 @@ impl ToolContext {
         let argument = spec.command_argument.clone()?;
         let input = Value::Object([(argument, line.into())].into_iter().collect());
         unasked_reading(config, spec, &input)
+    }
+
+    /// Returns whether the approval mode or a judge let this call of `tool` run, and nobody was asked about
+    /// it. `false` outside of a session whose rules are known.
+    pub fn is_unasked(&self, tool: &str, input: &Value) -> bool {
+        let caller = self.journal.caller();
+        let config = caller.config.as_deref();
+        config.is_some_and(|config| is_unasked(config, tool, input, caller.approved))
     }
 
     /// Returns whether this call may call `tool`, by the current rules of its agent. `named` says whether the

@@ -42,6 +42,7 @@ const REMOVED: &[&str] = &["CLICOLOR_FORCE", "FORCE_COLOR"];
 pub(super) struct StartedLine<'a> {
     pub(super) line: &'a str,
     pub(super) workspace: &'a Path,
+    /// Those of this call ([`BashOptions::for_call`]).
     pub(super) options: &'a BashOptions,
     pub(super) mark: ProcessMark,
     /// Decides about hosts, if the sandbox of the command has a proxy.
@@ -187,7 +188,8 @@ impl Shell {
         Ok(held.map(|held| {
             let mut command = Command::new(&held.program);
             command.arg0("agentx").args(&held.arguments);
-            (command, CommandSandbox::new(held.policy, workspace))
+            let sandbox = CommandSandbox::new(held.policy, workspace);
+            (command, sandbox.of_unasked(options.unasked_sandbox.is_some()))
         }))
     }
 
@@ -225,7 +227,10 @@ impl Shell {
         }
         Ok((
             command,
-            held.map(|held| CommandSandbox::new(held.policy, workspace)),
+            held.map(|held| {
+                let sandbox = CommandSandbox::new(held.policy, workspace);
+                sandbox.of_unasked(options.unasked_sandbox.is_some())
+            }),
         ))
     }
 

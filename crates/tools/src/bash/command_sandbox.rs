@@ -14,12 +14,6 @@ use serde_json::{Value, json};
 
 use crate::host_proxy::HostProxy;
 
-/// Returns the field `sandbox` in the details of a command that ran without a sandbox, because none works
-/// here and the settings allow that.
-pub(super) fn unheld() -> Value {
-    json!({ "step": SandboxStep::None.as_str() })
-}
-
 /// Adds the path that a sandbox refused to the field `sandbox`: in words it is in `refused`, and here for
 /// programs.
 pub(super) fn add_path(details: &mut Value, refused: Option<&RefusedPath>) {
@@ -36,6 +30,11 @@ const MOST_NAMED: usize = 3;
 /// The longest name that is told, in bytes.
 const LONGEST_NAME: usize = 80;
 
+/// The end of a note about a command that nobody was asked about and that the sandbox may have refused
+/// something.
+const WAY_OUT: &str = "; it ran in a sandbox because nobody is asked about commands: the approval mode `ask`, or \
+                       `sandbox.mode: none` in the person's own settings, changes that";
+
 /// The sandbox of a command.
 #[derive(Clone, Debug)]
 pub(super) struct CommandSandbox {
@@ -46,6 +45,8 @@ pub(super) struct CommandSandbox {
     before: Option<Arc<BTreeSet<OsString>>>,
     /// The proxy through which the command reaches single hosts.
     proxy: Option<Arc<HostProxy>>,
+    /// Whether it holds the command only because nobody was asked about it.
+    is_unasked: bool,
 }
 
 impl CommandSandbox {
@@ -55,7 +56,13 @@ impl CommandSandbox {
             policy: Arc::new(policy),
             workspace: workspace.to_owned(),
             proxy: None,
+            is_unasked: false,
         }
+    }
+
+    /// Notes whether it holds the command only because nobody was asked about it.
+    pub(super) fn of_unasked(self, is_unasked: bool) -> Self {
+        Self { is_unasked, ..self }
     }
 
     /// Notes the proxy, which serves the command as long as something holds this value.
@@ -148,8 +155,9 @@ impl CommandSandbox {
 
     /// Returns the note for the model.
     pub(super) fn sentence(&self, refused: &SandboxRefusal) -> String {
+        let way_out = if self.is_unasked { WAY_OUT } else { "" };
         if let Some(reason) = &refused.reason {
-            return format!("\n[the sandbox {} refused it: {reason}]", self.step());
+            return format!("\n[the sandbox {} refused it: {reason}{way_out}]", self.step());
         }
         let network = match (self.policy.network, self.policy.proxy) {
             (true, _) => "",
@@ -157,7 +165,7 @@ impl CommandSandbox {
             (false, false) => ", and there is no network",
         };
         format!(
-            "\n[it ran in the sandbox {}, which may be the cause: only the working directory, caches of toolchains and $TMPDIR can be written{network}]",
+            "\n[it ran in the sandbox {}, which may be the cause: only the working directory, caches of toolchains and $TMPDIR can be written{network}{way_out}]",
             self.step()
         )
     }
@@ -248,6 +256,22 @@ mod tests {
             let expected =
                 format!("\n[it left {name} in {own}, which read, grep and other programs find as {path}]");
             assert_eq!(held.left_files().await, expected);
+        }
+    }
+
+    #[test]
+    fn a_command_about_which_nobody_was_asked_is_told_how_to_run_without_a_sandbox() {
+        let refused = |reason: Option<&str>| SandboxRefusal {
+            words: "Permission denied",
+            reason: reason.map(str::to_owned),
+            path: None,
+        };
+        for reason in [None, Some("/made-up is never let in")] {
+            for is_unasked in [false, true] {
+                let held = sandbox(SandboxStep::Namespace, Path::new("/made-up")).of_unasked(is_unasked);
+                let said = held.sentence(&refused(reason));
+                assert_eq!(said.contains("`sandbox.mode: none`"), is_unasked, "{said}");
+            }
         }
     }
 

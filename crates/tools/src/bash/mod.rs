@@ -210,24 +210,27 @@ impl TypedTool for BashTool {
         if let Some(why) = unasked_reading::refusal(&input.command, environment, &context).await {
             return Err(ToolFailure::denied(format!("The command was not run: {why}.")));
         }
+        let is_unasked = context.is_unasked("bash", &json!({ "command": input.command }));
+        let options = self.options.for_call(is_unasked);
         if input.run_in_background == Some(true) {
-            return self.background(&input, &context, timeout);
+            return self.background(&options, &input, &context, timeout);
         }
-        self.foreground(&input, &context, timeout.unwrap_or(self.options.timeout))
-            .await
+        let timeout = timeout.unwrap_or(options.timeout);
+        self.foreground(&options, &input, &context, timeout).await
     }
 }
 
 impl BashTool {
     fn background(
         &self,
+        options: &BashOptions,
         input: &BashInput,
         context: &ToolContext,
         timeout: Option<Duration>,
     ) -> Result<ToolOutcome, ToolFailure> {
         self.jobs.check_room(&context.session_id)?;
         let running = self.spawn(
-            &self.options,
+            options,
             input,
             context,
             OutputDestination::Nothing,
@@ -245,8 +248,8 @@ impl BashTool {
         let mut details = json!({ "job": id, "running": true });
         if let Some(sandbox) = sandbox {
             details["sandbox"] = sandbox.details(None);
-        } else if self.options.sandbox.is_some() {
-            details["sandbox"] = command_sandbox::unheld();
+        } else if let Some(unheld) = options.unheld(&context.workspace) {
+            details["sandbox"] = unheld;
         }
         Ok(ToolOutcome::success(text).with_details(details))
     }
@@ -254,11 +257,12 @@ impl BashTool {
     /// Runs the command. If its sandbox refused it something, a person may have it run once more without one.
     async fn foreground(
         &self,
+        options: &BashOptions,
         input: &BashInput,
         context: &ToolContext,
         timeout: Duration,
     ) -> Result<ToolOutcome, ToolFailure> {
-        let held = self.attempt(&self.options, input, context, timeout).await?;
+        let held = self.attempt(options, input, context, timeout).await?;
         let Some((step, refused)) = held.refused else {
             return Ok(held.outcome);
         };
@@ -274,7 +278,8 @@ impl BashTool {
             OutsideAnswer::Run => {
                 let outside = BashOptions {
                     sandbox: None,
-                    ..self.options.clone()
+                    unasked_sandbox: None,
+                    ..options.clone()
                 };
                 let mut again = self.attempt(&outside, input, context, timeout).await?;
                 add_changes(held.outcome.details.as_ref(), again.outcome.details.as_mut());
@@ -315,8 +320,11 @@ impl BashTool {
             sandbox,
         };
         let (mut outcome, refused) = report.outcome(capture, &context.blobs).await;
-        if let (None, Some(_), Some(details)) = (step, &options.sandbox, &mut outcome.details) {
-            details["sandbox"] = command_sandbox::unheld();
+        if step.is_none()
+            && let Some(details) = &mut outcome.details
+            && let Some(unheld) = options.unheld(&context.workspace)
+        {
+            details["sandbox"] = unheld;
         }
         if let (Some(watched), Some(details)) = (watched, &mut outcome.details) {
             watched.end(details, &*context.blobs).await;

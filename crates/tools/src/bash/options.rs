@@ -1,8 +1,10 @@
 //! Limits of `bash` and `job`. Each has a default that suits models; a runtime may set its own.
 
+use std::path::Path;
 use std::time::Duration;
 
-use agentx_sandbox::SandboxLauncher;
+use agentx_sandbox::{SandboxLauncher, SandboxStep};
+use serde_json::{Value, json};
 
 use super::budget::OutputBudget;
 use super::command_records::CommandRecords;
@@ -51,6 +53,9 @@ pub struct BashOptions {
     pub records: Option<CommandRecords>,
     /// Starts commands in a sandbox. By default `None`: they can do what this process can.
     pub sandbox: Option<SandboxLauncher>,
+    /// Starts, in place of `sandbox`, commands about which nobody is asked: the approval mode `auto` or a
+    /// judge let them run. By default `None`: they start as all others.
+    pub unasked_sandbox: Option<SandboxLauncher>,
     /// Keeps the changes of commands to the files of the workspace for a rewind. By default `None`.
     pub rewind: Option<CommandRewind>,
 }
@@ -76,7 +81,91 @@ impl Default for BashOptions {
             environment: ProgramEnvironment::default(),
             records: None,
             sandbox: None,
+            unasked_sandbox: None,
             rewind: None,
         }
+    }
+}
+
+impl BashOptions {
+    /// Returns the options for one call: `sandbox` starts its command, and `unasked_sandbox` is there only if
+    /// it does so because nobody is asked.
+    pub(super) fn for_call(&self, is_unasked: bool) -> Self {
+        let unasked_sandbox = self.unasked_sandbox.clone().filter(|_| is_unasked);
+        Self {
+            sandbox: unasked_sandbox.clone().or_else(|| self.sandbox.clone()),
+            unasked_sandbox,
+            ..self.clone()
+        }
+    }
+
+    /// Returns whether something holds a command that these options start in this directory, or the command
+    /// does not run because it has to be held.
+    pub(super) fn holds(&self, workspace: &Path) -> bool {
+        let launcher = self.sandbox.as_ref();
+        launcher.is_some_and(|launcher| launcher.step_in(workspace) != Ok(SandboxStep::None))
+    }
+
+    /// Returns the field `sandbox` in the details of a command that ran without a sandbox, although the
+    /// settings ask for one; `None` if they ask for none.
+    pub(super) fn unheld(&self, workspace: &Path) -> Option<Value> {
+        let launcher = self.sandbox.as_ref()?;
+        let mut details = json!({ "step": SandboxStep::None.as_str() });
+        if let Some(why) = launcher.why_not_held(workspace) {
+            details["why"] = json!(why);
+        }
+        Some(details)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use agentx_sandbox::{SandboxMode, SandboxProfile};
+
+    use super::*;
+
+    /// A launcher in a program that is not its own helper, so that no step works.
+    fn launcher(mode: SandboxMode) -> SandboxLauncher {
+        SandboxLauncher::of_this_program(mode, SandboxProfile::default())
+    }
+
+    #[test]
+    fn the_sandbox_for_unasked_commands_takes_the_place_of_the_other_one_for_them_alone() {
+        let (auto, everyday) = (launcher(SandboxMode::Auto), launcher(SandboxMode::Everyday));
+        let place = Path::new("/made-up");
+        for (sandbox, unasked_sandbox, is_unasked, holds, is_told) in [
+            (None, None, false, false, false),
+            (None, None, true, false, false),
+            (None, Some(&everyday), false, false, false),
+            (None, Some(&everyday), true, false, true),
+            (None, Some(&auto), true, true, true),
+            (Some(&auto), None, true, true, true),
+            (Some(&auto), Some(&everyday), false, true, true),
+            (Some(&auto), Some(&everyday), true, false, true),
+        ] {
+            let options = BashOptions {
+                sandbox: sandbox.cloned(),
+                unasked_sandbox: unasked_sandbox.cloned(),
+                ..BashOptions::default()
+            };
+            let options = options.for_call(is_unasked);
+            let case = format!("{sandbox:?} {unasked_sandbox:?} {is_unasked}");
+            assert_eq!(options.holds(place), holds, "{case}");
+            assert_eq!(options.unheld(place).is_some(), is_told, "{case}");
+            let is_default = is_unasked && unasked_sandbox.is_some();
+            assert_eq!(options.unasked_sandbox.is_some(), is_default, "{case}");
+        }
+    }
+
+    #[test]
+    fn a_command_that_nothing_holds_says_why() {
+        let options = BashOptions {
+            unasked_sandbox: Some(launcher(SandboxMode::Everyday)),
+            ..BashOptions::default()
+        };
+        assert_eq!(options.unheld(Path::new("/made-up")), None);
+        let details = options.for_call(true).unheld(Path::new("/made-up")).unwrap();
+        assert_eq!(details["step"], "none");
+        assert!(details["why"].is_string(), "{details}");
     }
 }

@@ -11,10 +11,12 @@ mod links;
 mod mode;
 mod oversized;
 mod reading;
+mod unasked_calls;
 mod verdict;
 
 pub use links::link_refusal;
 pub use reading::unasked_reading;
+pub use unasked_calls::is_unasked;
 pub use verdict::{ExplainedVerdict, Question, Verdict};
 
 use std::borrow::Cow;

@@ -7,6 +7,7 @@ use agentx_runtime::ToolContext;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use pty_process::OwnedReadPty;
+use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, ChildStdin};
 use tokio::task::JoinHandle;
@@ -41,6 +42,8 @@ pub(super) struct RunningShell {
     lines: ChildStdin,
     group: Arc<ProcessGroup>,
     sandbox: Option<CommandSandbox>,
+    /// The field `sandbox` in the details of calls if nothing holds the shell although the settings ask for it.
+    unheld: Option<Value>,
     /// Ends the shell.
     stop: CancellationToken,
     reading: JoinHandle<()>,
@@ -102,6 +105,7 @@ impl RunningShell {
             terminal: opened.terminal,
             lines,
             group,
+            unheld: options.unheld(&context.workspace).filter(|_| sandbox.is_none()),
             sandbox,
             stop,
             reading: tokio::spawn(watched.attend()),
@@ -165,6 +169,12 @@ impl RunningShell {
     /// The sandbox that holds the shell; `None` if nothing does.
     pub(super) fn sandbox(&self) -> Option<&CommandSandbox> {
         self.sandbox.as_ref()
+    }
+
+    /// The field `sandbox` in the details of calls, if nothing holds the shell although the settings ask for
+    /// it.
+    pub(super) fn unheld(&self) -> Option<&Value> {
+        self.unheld.as_ref()
     }
 
     /// Ends the shell and everything that it started, and waits until they are gone.

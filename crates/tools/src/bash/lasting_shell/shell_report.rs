@@ -12,7 +12,6 @@ use super::running_shell::RunningShell;
 use crate::bash::capture::Capture;
 use crate::bash::command_end::CommandEnd;
 use crate::bash::command_report::{seconds, shown};
-use crate::bash::command_sandbox;
 use crate::text;
 
 /// The state in which a call left the shell.
@@ -36,8 +35,6 @@ pub(super) struct ShellReport {
     pub(super) lost: u64,
     /// The time of the call.
     pub(super) waited: Duration,
-    /// Whether the settings want a sandbox.
-    pub(super) wants_sandbox: bool,
 }
 
 impl ShellReport {
@@ -80,10 +77,10 @@ impl ShellReport {
             ShellState::Over(CommandEnd::Exited(ended)) => details["exit_code"] = json!(ended.code()),
             ShellState::Over(_) | ShellState::Busy | ShellState::Interrupted => {}
         }
-        match shell.sandbox() {
-            Some(sandbox) => details["sandbox"] = sandbox.details(refused.as_ref()),
-            None if self.wants_sandbox => details["sandbox"] = command_sandbox::unheld(),
-            None => {}
+        match (shell.sandbox(), shell.unheld()) {
+            (Some(sandbox), _) => details["sandbox"] = sandbox.details(refused.as_ref()),
+            (None, Some(unheld)) => details["sandbox"] = unheld.clone(),
+            (None, None) => {}
         }
         ToolOutcome {
             status,

@@ -95,15 +95,16 @@ impl LastingShells {
         slot
     }
 
-    /// Starts the shell of this agent if it does not run.
+    /// Starts the shell of this agent with these `options` of a call if it does not run.
     pub(super) async fn started<'a>(
         &self,
         slot: &'a mut Option<RunningShell>,
+        options: &BashOptions,
         context: &ToolContext,
     ) -> Result<&'a mut RunningShell, ToolFailure> {
         let shell = match slot.take() {
             Some(shell) => shell,
-            None => RunningShell::start(&self.inner.program, &self.inner.options, context).await?,
+            None => RunningShell::start(&self.inner.program, options, context).await?,
         };
         Ok(slot.insert(shell))
     }
@@ -160,7 +161,6 @@ impl LastingShells {
             capture,
             lost,
             waited: began.elapsed(),
-            wants_sandbox: options.sandbox.is_some(),
         }
     }
 

@@ -8,9 +8,10 @@
 use std::time::Duration;
 
 use agentx_runtime::{ToolContext, ToolOutcome};
-use agentx_types::Access;
+use agentx_types::{Access, ContentPart};
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::json;
 
 use super::running_shell::RunningShell;
 use super::shell_report::ShellState;
@@ -18,6 +19,7 @@ use super::shells::LastingShells;
 use super::standing_place::StandingPlace;
 use super::{SHELL, SHELL_INPUT, SHELL_WAIT};
 use crate::bash::links::{self, LineToRun};
+use crate::bash::options::BashOptions;
 use crate::{ToolAbout, ToolFailure, TypedTool, text};
 
 /// The time that a call waits if it sets none.
@@ -124,7 +126,10 @@ impl TypedTool for ShellTool {
             return Err(ToolFailure::invalid(why));
         }
         let mut slot = self.0.take(&context).await?;
-        let shell = self.0.started(&mut slot, &context).await?;
+        let is_unasked = context.is_unasked(SHELL, &json!({ "command": line }));
+        let options = self.0.options().for_call(is_unasked);
+        let is_new = self.end_unheld(&mut slot, &options, &context).await;
+        let shell = self.0.started(&mut slot, &options, &context).await?;
         let Some(prompt) = shell.screen.prompt() else {
             return Err(ToolFailure::failed(occupied(shell)));
         };
@@ -149,7 +154,11 @@ impl TypedTool for ShellTool {
         }
         let report = self.0.watch(shell, &context, wait).await;
         if report.state != ShellState::Interrupted {
-            return Ok(report.outcome(shell, &context).await);
+            let mut outcome = report.outcome(shell, &context).await;
+            if is_new {
+                outcome.content.insert(0, ContentPart::text(NEW_SHELL));
+            }
+            return Ok(outcome);
         }
         // Everything that a cancelled call started ends with it.
         self.interrupt(shell).await;
@@ -164,6 +173,24 @@ impl TypedTool for ShellTool {
 }
 
 impl ShellTool {
+    /// Ends a shell that waits for a command and that nothing holds, if these options hold one: it began when
+    /// somebody was asked. Returns whether it did.
+    async fn end_unheld(
+        &self,
+        slot: &mut Option<RunningShell>,
+        options: &BashOptions,
+        context: &ToolContext,
+    ) -> bool {
+        let is_unheld = |shell: &RunningShell| shell.sandbox().is_none() && shell.screen.prompt().is_some();
+        if !slot.as_ref().is_some_and(is_unheld) || !options.holds(&context.workspace) {
+            return false;
+        }
+        if let Some(shell) = slot.take() {
+            shell.stop().await;
+        }
+        true
+    }
+
     /// Interrupts the program that runs, and gives it a moment to end.
     async fn interrupt(&self, shell: &mut RunningShell) {
         let pressed = shell.press(ControlKey::Interrupt.sent()).await;
@@ -197,6 +224,11 @@ impl TypedTool for ShellInputTool {
         let shell = running(&mut slot)?;
         if let Some(why) = shell.typed_line().refusal(&input.text, &context) {
             return Err(ToolFailure::denied(format!("Nothing was typed: {why}.")));
+        }
+        let is_unasked = context.is_unasked(SHELL_INPUT, &json!({ "text": input.text }));
+        let options = self.0.options().for_call(is_unasked);
+        if shell.sandbox().is_none() && options.holds(&context.workspace) {
+            return Err(ToolFailure::denied(UNHELD_PROGRAM));
         }
         let mut keys = input.text;
         if input.enter != Some(false) {
@@ -239,6 +271,14 @@ impl TypedTool for ShellWaitTool {
         Ok(report.outcome(shell, &context).await)
     }
 }
+
+/// The words to a call that types into a program without a sandbox although nobody is asked about it.
+const UNHELD_PROGRAM: &str = "Nothing was typed: the program began without a sandbox, when somebody was asked about it, \
+                              and nobody is asked now. End it with shell_wait, and start it again with shell.";
+
+/// The beginning of the outcome of a call that replaced a shell without a sandbox.
+const NEW_SHELL: &str = "[a new shell in a sandbox began, because nobody is asked about commands now; the directory and the \
+                         variables of the earlier one are gone]\n";
 
 /// The words to a call that needs a program in the shell.
 const NOTHING_RUNS: &str = "No program runs in the shell; start one with shell.";
