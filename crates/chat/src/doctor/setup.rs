@@ -6,7 +6,7 @@ use agentx::config::{
 };
 
 use agentx::mcp::McpServerState;
-use agentx::node::{browser_program, command_sandbox};
+use agentx::node::browser_program;
 use agentx::sandbox::{SandboxMode, SandboxStep};
 
 use super::DoctorCheck;
@@ -19,16 +19,12 @@ use crate::models::default_model;
 use crate::render::approval_mode_word::mode_sentence;
 use crate::render::clean::visible;
 use crate::render::units::counted;
-use crate::tools::command_sandbox::summary;
+use crate::tools::command_sandbox::{shown_launcher, summary};
 
 /// Reports the sandbox for commands, and whether it works on this machine.
 pub(super) fn sandbox(settings: &Settings) -> DoctorCheck {
     let name = "sandbox";
-    let mode = match settings.sandbox.mode {
-        SandboxMode::None => SandboxMode::Auto,
-        mode => mode,
-    };
-    let launcher = command_sandbox(settings, mode);
+    let launcher = shown_launcher(settings);
     let found = summary(settings, &launcher);
     match (settings.sandbox.mode, launcher.step_in(&settings.workspace)) {
         (SandboxMode::None, _) | (SandboxMode::Everyday, Ok(SandboxStep::None)) => {

@@ -292,6 +292,7 @@ impl Headless {
         }
         let event = &envelope.event;
         self.cast.event(&mut self.output.transcript, envelope);
+        self.output.tell_of_unheld(event, console);
         if let Some(note) =
             run_start::of_before(event, self.run.earlier.as_ref()).filter(|_| !self.output.quiet)
         {

@@ -1,7 +1,7 @@
 //! The parts of a command that follows a run: what it prints, the run, and the questions to a person.
 
 use agentx::runtime::View;
-use agentx::types::{AgentStateId, RunId};
+use agentx::types::{AgentStateId, RunId, RuntimeEvent};
 
 use super::approver::Approver;
 use super::output_options::{Format, OutputOptions};
@@ -9,6 +9,7 @@ use super::run_start::AnswerOutput;
 use super::shown_answer::ShownAnswer;
 use crate::error::ChatError;
 use crate::render::transcript::{TextRegion, TranscriptRenderer};
+use crate::render::unheld_commands::UnheldNotice;
 use crate::terminal::console::Console;
 
 /// The output of a command.
@@ -23,6 +24,8 @@ pub(super) struct HeadlessOutput {
     pub(super) quiet: bool,
     /// Events up to here are not shown.
     pub(super) shown_from: u64,
+    /// The notice about commands that nothing holds.
+    unheld: UnheldNotice,
 }
 
 impl HeadlessOutput {
@@ -37,6 +40,15 @@ impl HeadlessOutput {
             shown: ShownAnswer::default(),
             quiet: manner.quiet,
             shown_from: 0,
+            unheld: UnheldNotice::default(),
+        }
+    }
+
+    /// Tells that commands run without a sandbox, if this event is the first to show it.
+    pub(super) fn tell_of_unheld(&mut self, event: &RuntimeEvent, console: &Console) {
+        if let Some(note) = self.unheld.event(event) {
+            let note = console.err_style().warn(&format!("· {note}"));
+            self.transcript.aside(&note);
         }
     }
 

@@ -28,6 +28,7 @@ pub mod table;
 pub(crate) mod todo;
 pub mod tool;
 pub mod transcript;
+pub(crate) mod unheld_commands;
 pub mod units;
 pub(crate) mod wait_times;
 pub mod window;

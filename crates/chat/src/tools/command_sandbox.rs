@@ -30,8 +30,8 @@ fn refused(error: &SandboxError) -> ChatError {
     ChatError::usage(error.to_string(), HINT)
 }
 
-/// Returns the sandbox of this step. Without one, that of the settings is used; if they have none, the
-/// strongest.
+/// Returns the sandbox of this step. Without one, that of the settings is used; if they have none for all
+/// commands, the strongest.
 fn launcher(settings: &Settings, step: Option<&str>) -> Result<SandboxLauncher, ChatError> {
     let mode = match (step, settings.sandbox.mode) {
         (Some(word), _) => SandboxMode::parse(word)
@@ -68,7 +68,7 @@ pub fn run(
 /// # Errors
 /// Returns an error if the output cannot be written.
 pub fn show(settings: &Settings, as_json: bool, console: &mut Console) -> Result<Exit, ChatError> {
-    let launcher = launcher(settings, None)?;
+    let launcher = shown_launcher(settings);
     let place = CommandPlace {
         workspace: &settings.workspace,
         session: BY_HAND,
@@ -97,11 +97,20 @@ pub fn show(settings: &Settings, as_json: bool, console: &mut Console) -> Result
     Ok(Exit::Ok)
 }
 
-/// Returns the step that holds commands in the working directory, as a word of settings; "unavailable" if
-/// they do not run because it does not work.
-pub(crate) fn step_word(settings: &Settings) -> String {
-    let step = command_sandbox(settings, settings.sandbox.mode).step_in(&settings.workspace);
+/// Returns the step that holds commands in the working directory in this mode, as a word of settings;
+/// "unavailable" if they do not run because it does not work.
+pub(crate) fn step_word(settings: &Settings, mode: SandboxMode) -> String {
+    let step = command_sandbox(settings, mode).step_in(&settings.workspace);
     step.map_or("unavailable", SandboxStep::as_str).to_owned()
+}
+
+/// Returns the sandbox that is shown: that of the settings, or of commands about which nobody is asked; if
+/// neither has one, the strongest.
+pub(crate) fn shown_launcher(settings: &Settings) -> SandboxLauncher {
+    let sandbox = &settings.sandbox;
+    let mut modes = [sandbox.mode, sandbox.unasked].into_iter();
+    let mode = modes.find(|mode| *mode != SandboxMode::None);
+    command_sandbox(settings, mode.unwrap_or(SandboxMode::Auto))
 }
 
 /// Describes the current sandbox for commands, and the possible ones.
@@ -114,12 +123,15 @@ pub(crate) fn summary(settings: &Settings, launcher: &SandboxLauncher) -> String
             Some(why) => format!("{step} does not work here: {why}"),
         })
         .collect();
-    let network = network_words(settings.sandbox.network);
-    let now = match (settings.sandbox.mode, launcher.step_in(&settings.workspace)) {
-        (SandboxMode::None, _) => "none: commands run without a sandbox (`sandbox.mode` is none)".to_owned(),
+    let sandbox = &settings.sandbox;
+    let network = network_words(launcher.profile().network);
+    let why = launcher.why_not_held(&settings.workspace).unwrap_or_default();
+    let now = match (sandbox.mode, launcher.step_in(&settings.workspace)) {
+        (SandboxMode::None, _) if sandbox.unasked == SandboxMode::None => {
+            "none: commands run without a sandbox (`sandbox.mode` is none)".to_owned()
+        }
+        (SandboxMode::None, step) => unset_words(step, network, &why),
         (SandboxMode::Everyday, Ok(SandboxStep::None)) => {
-            let why = support.why_not(SandboxStep::Namespace);
-            let why = why.unwrap_or_else(|| "this is your home directory, or one above it".into());
             format!("none: commands run without a sandbox: {why} (`sandbox.mode` is everyday)")
         }
         (_, Ok(SandboxStep::None)) => {
@@ -130,6 +142,19 @@ pub(crate) fn summary(settings: &Settings, launcher: &SandboxLauncher) -> String
         (_, Err(error)) => format!("commands do not run: {error}"),
     };
     format!("{now}\n{}{}", here.join("\n"), limits_words(settings, launcher))
+}
+
+/// Describes the sandbox of commands if nobody set `sandbox.mode`: this step is that of the commands about
+/// which nobody is asked.
+fn unset_words(step: Result<SandboxStep, SandboxError>, network: &str, why: &str) -> String {
+    let unasked = match step {
+        Ok(SandboxStep::None) => format!("also none: {why}"),
+        Ok(step) => format!("{step}, {network}"),
+        Err(error) => format!("they do not run: {error}"),
+    };
+    format!(
+        "none while you or your rules decide about commands; if nobody is asked (`--yes`, `approval: auto`), {unasked} (`sandbox.mode` is not set)"
+    )
 }
 
 /// Describes the limits that the settings ask for, and whether they can be held; empty if they ask for none.
@@ -198,6 +223,7 @@ fn as_value(
     });
     json!({
         "on": settings.sandbox.mode != SandboxMode::None,
+        "unasked": step_word(settings, settings.sandbox.unasked),
         "landlock_abi": support.landlock_abi,
         "steps": steps,
         "limits": { "works": limits.is_ok(), "why_not": limits.as_ref().err() },

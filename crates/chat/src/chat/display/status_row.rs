@@ -46,11 +46,20 @@ fn filled(template: &str, stand: &StatusSummary) -> String {
 }
 
 /// The row above the line: a template that is filled in, or the output of a command of the person.
+/// The steps of the sandbox on this machine, as words; empty if none is shown.
+#[derive(Debug, Default)]
+struct SandboxWords {
+    /// For commands about which somebody is asked.
+    asked: String,
+    /// For commands about which nobody is asked.
+    unasked: String,
+}
+
 #[derive(Debug)]
 pub(crate) struct StatusRow {
     template: String,
-    /// The step of the sandbox on this machine, if the template shows it.
-    sandbox: String,
+    /// The steps of the sandbox on this machine, if the template shows one.
+    sandbox: SandboxWords,
     command: Option<StatusScript>,
 }
 
@@ -90,16 +99,23 @@ impl StatusRow {
         );
         // To find out what works here takes some milliseconds.
         let sandbox = if row.template.contains("{sandbox}") {
-            step_word(settings)
+            SandboxWords {
+                asked: step_word(settings, settings.sandbox.mode),
+                unasked: step_word(settings, settings.sandbox.unasked),
+            }
         } else {
-            String::new()
+            SandboxWords::default()
         };
         Self { sandbox, ..row }
     }
 
-    /// The step of the sandbox that holds commands on this machine; empty if the template does not show it.
-    pub(crate) fn sandbox(&self) -> &str {
-        &self.sandbox
+    /// The step of the sandbox that holds commands on this machine in this approval mode; empty if the
+    /// template does not show it.
+    pub(crate) fn sandbox(&self, approval: ApprovalMode) -> &str {
+        match approval {
+            ApprovalMode::Auto => &self.sandbox.unasked,
+            ApprovalMode::Ask | ApprovalMode::AcceptEdits | ApprovalMode::Deny => &self.sandbox.asked,
+        }
     }
 
     fn new(
@@ -122,7 +138,7 @@ impl StatusRow {
         });
         Self {
             template: settings.status.clone(),
-            sandbox: String::new(),
+            sandbox: SandboxWords::default(),
             command,
         }
     }
@@ -420,6 +436,23 @@ mod tests {
                 .is_some_and(|what| what.contains("exit status: 3"))
         );
         assert_eq!((row.text(&stand()).as_str(), row.complaint()), ("opus", None));
+    }
+
+    #[test]
+    fn the_step_follows_the_approval_mode() {
+        let mut row = row("{sandbox}", None);
+        row.sandbox = SandboxWords {
+            asked: "none".into(),
+            unasked: "namespace".into(),
+        };
+        for (approval, step) in [
+            (ApprovalMode::Ask, "none"),
+            (ApprovalMode::AcceptEdits, "none"),
+            (ApprovalMode::Auto, "namespace"),
+            (ApprovalMode::Deny, "none"),
+        ] {
+            assert_eq!(row.sandbox(approval), step, "{approval:?}");
+        }
     }
 
     #[test]

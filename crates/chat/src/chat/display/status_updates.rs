@@ -99,7 +99,7 @@ impl Chat<'_> {
         if self.place.remote().is_none() {
             self.display
                 .status_row
-                .sandbox()
+                .sandbox(stand.decisions.approval)
                 .clone_into(&mut stand.place.sandbox);
         }
         stand.model.is_assumed =

@@ -9,6 +9,7 @@ use agentx::config::Settings;
 use crate::chat::programs::jobs::JobList;
 use crate::chat::programs::shell::ShellCommand;
 use crate::chat::programs::withheld_variables::WithheldNotice;
+use crate::render::unheld_commands::UnheldNotice;
 
 /// The programs that run beside a chat.
 pub(crate) struct Programs {
@@ -20,6 +21,8 @@ pub(crate) struct Programs {
     pub(super) recorded: Option<u64>,
     /// The notice about variables that commands do not get.
     pub(super) withheld: WithheldNotice,
+    /// The notice about commands that nothing holds.
+    pub(super) unheld: UnheldNotice,
 }
 
 impl Programs {
@@ -30,6 +33,7 @@ impl Programs {
             running: None,
             recorded: None,
             withheld: WithheldNotice::new(settings),
+            unheld: UnheldNotice::default(),
         }
     }
 }

@@ -113,18 +113,20 @@ fn names(command: &str, variable: &str) -> bool {
 }
 
 impl Chat<'_> {
-    /// Prints notices about the agent's commands: withheld variables if they may be the cause of a failure,
-    /// background commands that have ended, and commands that a restarted server ended. A server's commands
-    /// have the server's environment.
+    /// Prints notices about the agent's commands: that nothing holds them, withheld variables if they may be
+    /// the cause of a failure, background commands that have ended, and commands that a restarted server
+    /// ended. A server's commands have the server's environment.
     pub(in crate::chat) fn tell_of_commands(&mut self, envelope: &Envelope<RuntimeEvent>) {
         let is_here = self.place.remote().is_none();
         let left_out = self.programs.withheld.event(&envelope.event).filter(|_| is_here);
+        let unheld = self.programs.unheld.event(&envelope.event);
         let ended = self.programs.jobs.event(&envelope.event, envelope.at);
         let left_running = match &envelope.event {
             RuntimeEvent::SessionResumed(resumed) => ended_commands_notice(&resumed.ended),
             _ => None,
         };
-        for note in left_out.into_iter().chain(ended).chain(left_running) {
+        let notes = unheld.into_iter().chain(left_out);
+        for note in notes.chain(ended).chain(left_running) {
             self.display
                 .transcript
                 .aside(&self.display.style().dim(&format!("· {note}")));
