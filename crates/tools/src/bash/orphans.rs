@@ -30,6 +30,8 @@ struct Orphan {
     number: u64,
     /// The name in reports.
     name: String,
+    /// Whether it belongs to the sandbox of the command, and not to the command itself.
+    is_helper: bool,
     process: Process,
 }
 
@@ -129,6 +131,7 @@ fn find(session: &SessionId, open: &[ToolCallId], records: Option<&CommandRecord
             call: mark.call().to_owned(),
             number,
             name,
+            is_helper: processes::is_helper(process.pid),
             process: process.clone(),
         });
     }
@@ -144,6 +147,7 @@ fn find(session: &SessionId, open: &[ToolCallId], records: Option<&CommandRecord
             call: parent.call.clone(),
             number: parent.number,
             name: process.name.clone(),
+            is_helper: processes::is_helper(process.pid),
             process,
         }));
         at += 1;
@@ -189,7 +193,8 @@ async fn are_gone(found: &[Orphan], patience: Duration) -> bool {
     tokio::time::timeout(patience, gone).await.is_ok()
 }
 
-/// Summarizes the ended processes, by call.
+/// Summarizes the ended processes, by call. The processes of a sandbox are not counted, unless nothing else is
+/// left of a call.
 fn summary(found: &[Orphan], open: &[ToolCallId]) -> Vec<LeftRunning> {
     let mut by_call: BTreeMap<(&str, u64), LeftRunning> = BTreeMap::new();
     for orphan in found {
@@ -203,7 +208,56 @@ fn summary(found: &[Orphan], open: &[ToolCallId]) -> Vec<LeftRunning> {
                 program: orphan.name.clone(),
                 processes: 0,
             });
+        if orphan.is_helper {
+            continue;
+        }
+        if entry.processes == 0 {
+            entry.program.clone_from(&orphan.name);
+        }
         entry.processes += 1;
     }
-    by_call.into_values().collect()
+    let mut summary: Vec<LeftRunning> = by_call.into_values().collect();
+    for left in &mut summary {
+        left.processes = left.processes.max(1);
+    }
+    summary
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn orphan(call: &str, name: &str, is_helper: bool) -> Orphan {
+        Orphan {
+            call: call.to_owned(),
+            number: 0,
+            name: name.to_owned(),
+            is_helper,
+            process: Process {
+                pid: Pid::from_raw(1),
+                parent: Pid::from_raw(1),
+                group: Pid::from_raw(1),
+                session: Pid::from_raw(1),
+                started: 1,
+                name: name.to_owned(),
+            },
+        }
+    }
+
+    #[test]
+    fn the_command_is_named_and_not_the_sandbox_around_it() {
+        let found = [
+            orphan("call_1", "exe", true),
+            orphan("call_1", "exe", true),
+            orphan("call_1", "sleep", false),
+            orphan("call_1", "cat", false),
+            orphan("call_2", "exe", true),
+        ];
+        let told = summary(&found, &[]);
+        let told: Vec<_> = told
+            .iter()
+            .map(|left| (left.program.as_str(), left.processes))
+            .collect();
+        assert_eq!(told, [("sleep", 2), ("exe", 1)]);
+    }
 }

@@ -80,6 +80,12 @@ pub(super) fn command_line(pid: Pid) -> Option<String> {
     (!shown.trim().is_empty()).then_some(shown)
 }
 
+/// Returns whether a process is one of a sandbox, around the processes of a command.
+pub(super) fn is_helper(pid: Pid) -> bool {
+    let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    bytes.split(|byte| *byte == 0).nth(1) == Some(agentx_sandbox::HELPER.as_bytes())
+}
+
 /// Returns the process of this id.
 pub(super) fn read(pid: i32) -> Option<Process> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
