@@ -11,6 +11,33 @@ use crate::pty::Pty;
 /// Made up.
 const SECRET: &str = "planted-secret-4711";
 
+/// Prints a file of AgentX whose name no line shows, and that it tried.
+const OPENS: &str = r#"BEGIN {
+    name = ENVIRON["HOME"] "/.lo" "cal/share/age" "ntx/made-up.key"
+    while ((getline text < name) > 0) print mark ":" text
+    print mark ":tried"
+}"#;
+
+/// A person who set no sandbox, with a file among AgentX's own; `None` if namespaces do not work here.
+fn unset() -> Option<Sandbox> {
+    let sandbox = Sandbox::new();
+    demo(&sandbox, "true");
+    sandbox.write("home/.local/share/agentx/made-up.key", SECRET);
+    sandbox.write("ws/opens.awk", OPENS);
+    let shown: Value = serde_json::from_str(&sandbox.run(&["sandbox", "show", "--json"]).stdout).unwrap();
+    let namespace = &shown["steps"][2];
+    if namespace["works"] == true {
+        return Some(sandbox);
+    }
+    let is_set = |name: &str| std::env::var_os(name).is_some();
+    assert!(
+        !is_set("CI") || is_set("AGENTX_TEST_NO_SANDBOX"),
+        "no sandbox works here: {namespace}"
+    );
+    eprintln!("not tried, because no sandbox works here: {namespace}");
+    None
+}
+
 /// A person with a key, and with a sandbox if one works on this machine.
 fn held() -> Option<Sandbox> {
     let sandbox = Sandbox::new();
@@ -56,6 +83,125 @@ fn demo(sandbox: &Sandbox, line: &str) -> String {
     sandbox
         .run(&["run", "--model", "scripted", "--yes", &format!("run {line}")])
         .to_string()
+}
+
+#[test]
+fn a_program_that_computes_a_name_opens_no_key_if_nobody_is_asked() {
+    let Some(sandbox) = unset() else { return };
+    let name = "7e2f2e6c6f63616c2f73686172652f6167656e74782f6d6164652d75702e6b6579";
+    let python = format!(
+        "/usr/bin/python3 -c \"import os; print('x:tr' + 'ied'); print('x:' + open(os.path.expanduser(bytes.fromhex('{name}').decode())).read())\""
+    );
+    let mut lines = vec!["awk -v mark=x -f opens.awk".to_owned()];
+    if std::path::Path::new("/usr/bin/python3").is_file() {
+        lines.push(python);
+    }
+    let secret = format!("x:{SECRET}");
+    let folder = "sandbox: {mode: none}\n";
+    for line in lines {
+        let told = format!("run {line}");
+        let args = ["run", "--model", "scripted", "--yes", &told];
+        for (user, variable, folder, is_read) in [
+            ("", "", "", false),
+            ("", "", folder, false),
+            ("sandbox: {mode: everyday}\n", "", "", false),
+            ("sandbox: {mode: none}\n", "", "", true),
+            ("sandbox: {mode: none}\n", "", folder, true),
+            ("", "none", "", true),
+        ] {
+            sandbox.config(user).write("ws/.agentx/config.yaml", folder);
+            let ran = sandbox.run_where(&[("AGENTX_SANDBOX", variable.to_owned())], &args, "");
+            let said = ran.to_string();
+            assert!(
+                said.contains("x:tried"),
+                "{user:?} {variable:?} {folder:?}: {said}"
+            );
+            assert_eq!(
+                said.contains(&secret),
+                is_read,
+                "{user:?} {variable:?} {folder:?}: {said}"
+            );
+            let steps: Vec<Value> = facts(&sandbox).iter().map(|held| held["step"].clone()).collect();
+            let expected = if is_read {
+                Vec::new()
+            } else {
+                vec!["namespace".into()]
+            };
+            assert_eq!(steps, expected, "{user:?} {variable:?} {folder:?}: {said}");
+        }
+    }
+}
+
+/// What a person approves runs as they would run it; the mode at the call decides.
+#[test]
+fn a_chat_that_is_switched_to_auto_has_its_commands_held_from_then_on() {
+    let Some(sandbox) = unset() else { return };
+    let input =
+        "run awk -v mark=asked -f opens.awk\ny\n/approve-mode auto\nrun awk -v mark=unasked -f opens.awk\n";
+    let ran = sandbox.run_with_input(&["chat", "--model", "scripted"], input);
+    let said = ran.to_string();
+    for (mark, is_read) in [("asked", true), ("unasked", false)] {
+        assert!(said.contains(&format!("{mark}:tried")), "{mark}: {said}");
+        // One mark ends in the other.
+        let line = format!(" {mark}:{SECRET}");
+        assert_eq!(said.contains(&line), is_read, "{mark}: {said}");
+    }
+    let steps: Vec<Value> = facts(&sandbox).iter().map(|held| held["step"].clone()).collect();
+    assert_eq!(steps, ["namespace"], "{said}");
+}
+
+#[test]
+fn where_no_sandbox_works_commands_run_and_a_line_says_why() {
+    let sandbox = Sandbox::new();
+    let home = sandbox.path("ws").display().to_string();
+    let config = sandbox.config("").path("home/.config/agentx/config.yaml");
+    let variables = [("HOME", home), ("AGENTX_CONFIG", config.display().to_string())];
+    let ran = sandbox.run_where(
+        &variables,
+        &["run", "--model", "scripted", "--yes", "run touch made"],
+        "",
+    );
+    assert_eq!(ran.code, Some(0), "{ran}");
+    assert!(sandbox.path("ws/made").exists(), "{ran}");
+    let why = "commands run without a sandbox, because none works here: this is your home directory";
+    assert_eq!(ran.stderr.matches(why).count(), 1, "{ran}");
+    let asked = sandbox.run_where(
+        &variables,
+        &[
+            "run",
+            "--model",
+            "scripted",
+            "--approve",
+            "deny",
+            "run touch again",
+        ],
+        "",
+    );
+    assert!(!asked.stderr.contains(why), "{asked}");
+}
+
+#[test]
+fn what_is_shown_names_both_sandboxes_if_nobody_chose_one() {
+    let Some(sandbox) = unset() else { return };
+    for args in [&["sandbox", "show"][..], &["doctor", "--offline"]] {
+        let ran = sandbox.run(args).to_string();
+        assert!(
+            ran.contains("none while you or your rules decide") && ran.contains("namespace, with a network"),
+            "{ran}"
+        );
+    }
+    let shown: Value = serde_json::from_str(&sandbox.run(&["sandbox", "show", "--json"]).stdout).unwrap();
+    assert_eq!(
+        (&shown["on"], &shown["unasked"]),
+        (&false.into(), &"namespace".into())
+    );
+    sandbox.config("chat: {status: 'held by {sandbox}'}\n");
+    let mut chat = Pty::start(&sandbox, &["chat"], 100, 30);
+    chat.wait_for("held by none");
+    chat.keys("/approve-mode auto\r");
+    chat.wait_for("held by namespace");
+    chat.keys("\u{4}");
+    chat.end();
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use agentx_agent::approval::is_unasked;
 use agentx_types::*;
 use serde_json::{Value, json};
 
@@ -37,6 +38,40 @@ fn once_runs_it_and_keeps_nothing() {
         (2, RunStatus::AwaitingTool)
     );
     assert!(session.react().config().rules.is_empty());
+    session.check_replay();
+}
+
+/// Whether somebody approved a running call, and whether it counts as one about which nobody is asked.
+fn approved_and_unasked(session: &Session, id: &str) -> (bool, bool) {
+    let running = session.running();
+    let calls = running.iter().filter_map(|action| match &action.body {
+        ActionBody::CallTool(call) => Some(call),
+        _ => None,
+    });
+    let mut named = calls.filter(|call| call.tool_call_id.as_str() == id);
+    let call = named.next().unwrap();
+    let (config, approved) = (call.caller.config.as_deref().unwrap(), call.caller.approved);
+    (approved, is_unasked(config, &call.name, &call.input, approved))
+}
+
+#[test]
+fn a_tool_knows_whether_its_call_was_approved() {
+    let mut session = Session::new(config(ApprovalMode::Ask, &["allow bash: make *"]));
+    session.say("go");
+    session.calls(&[
+        command("c1", "uname -a"),
+        command("c2", "uname -r"),
+        command("c3", "make all"),
+    ]);
+    session.decide("c1", ApprovalDecision::Once);
+    session.change(ConfigChange::Approval(ApprovalMode::Auto));
+    for (id, expected) in [
+        ("c1", (true, false)),
+        ("c2", (false, true)),
+        ("c3", (false, false)),
+    ] {
+        assert_eq!(approved_and_unasked(&session, id), expected, "{id}");
+    }
     session.check_replay();
 }
 

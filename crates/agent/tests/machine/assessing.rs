@@ -1,6 +1,7 @@
 //! Calls that analyzers assess before they are decided: the verdict comes first, a missing one is unknown,
 //! and a person overrules a refusal later.
 
+use agentx_agent::approval;
 use agentx_types::*;
 use serde_json::{Value, json};
 
@@ -150,6 +151,28 @@ fn in_auto_mode_the_judge_allows_or_asks() {
     session.changes_file("c2", "a");
     session.says(Low, Some(JudgeDecision::Ask), None);
     assert_eq!(session.status(), RunStatus::AwaitingApproval);
+    session.check_replay();
+}
+
+#[test]
+fn nobody_was_asked_about_a_call_that_the_judge_allowed() {
+    let is_unasked = |session: &Session| {
+        let running = session.running();
+        let ActionBody::CallTool(call) = &running[0].body else {
+            panic!("{running:?}")
+        };
+        let (config, approved) = (call.caller.config.as_deref().unwrap(), call.caller.approved);
+        approval::is_unasked(config, &call.name, &call.input, approved)
+    };
+    let mut session = auto();
+    session.changes_file("c1", "a");
+    session.says(Low, Some(Allow), None);
+    assert!(is_unasked(&session), "the judge let it run");
+    session.result("c1", "ok");
+    session.changes_file("c2", "a");
+    session.says(Low, Some(JudgeDecision::Ask), None);
+    session.decide("c2", ApprovalDecision::Once);
+    assert!(!is_unasked(&session), "a person let it run");
     session.check_replay();
 }
 
