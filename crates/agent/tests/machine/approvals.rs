@@ -44,12 +44,11 @@ fn once_runs_it_and_keeps_nothing() {
 /// Whether somebody approved a running call, and whether it counts as one about which nobody is asked.
 fn approved_and_unasked(session: &Session, id: &str) -> (bool, bool) {
     let running = session.running();
-    let calls = running.iter().filter_map(|action| match &action.body {
+    let mut calls = running.iter().filter_map(|action| match &action.body {
         ActionBody::CallTool(call) => Some(call),
         _ => None,
     });
-    let mut named = calls.filter(|call| call.tool_call_id.as_str() == id);
-    let call = named.next().unwrap();
+    let call = calls.find(|call| call.tool_call_id.as_str() == id).unwrap();
     let (config, approved) = (call.caller.config.as_deref().unwrap(), call.caller.approved);
     (approved, is_unasked(config, &call.name, &call.input, approved))
 }
