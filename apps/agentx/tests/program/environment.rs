@@ -69,10 +69,11 @@ fn a_trusted_folder_does_not_make_a_key_an_ordinary_variable() {
     }
 }
 
-/// Root may read every process, so this test runs the program as another user.
+/// Root may read every process, so this test runs the program as another user; and without a sandbox, in
+/// which a command does not see the program.
 #[test]
 fn a_command_cannot_read_the_environment_of_the_program_that_runs_it() {
-    let sandbox = sandbox();
+    let sandbox = sandbox().env("AGENTX_SANDBOX", "none");
     let mut command = sandbox.command(&[
         "run",
         "--model",

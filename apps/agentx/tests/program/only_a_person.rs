@@ -33,9 +33,10 @@ fn a_question_about_agentx_itself_offers_no_rule() {
     run.keys("n\r");
 }
 
+/// It holds without a sandbox, in which the commands would not find the program.
 #[test]
 fn a_command_of_a_tool_changes_no_settings_and_starts_no_agent() {
-    let sandbox = Sandbox::new();
+    let sandbox = Sandbox::new().env("AGENTX_SANDBOX", "none");
     let settings = "model: scripted\nscripted_answers: answers.yaml\n";
     sandbox.config(settings);
     let program = env!("CARGO_BIN_EXE_agentx");

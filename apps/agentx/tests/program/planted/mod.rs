@@ -25,7 +25,9 @@ fn planted(attempt: &Attempt, address: &str) -> Sandbox {
     let sandbox = Sandbox::new()
         .of_a_stranger()
         .env("PLANTED", VARIABLE)
-        .env("MODEL_KEY", KEY);
+        .env("MODEL_KEY", KEY)
+        // What is tried here has to hold where no sandbox works, too.
+        .env("AGENTX_SANDBOX", "none");
     let model = if attempt.asks_model { "mine" } else { "scripted" };
     sandbox.config(&format!(
         "model: {model}\nscripted_answers: answers.yaml\nmodel_calls: {{retries: 0, max_retry_time: 1s}}\n\
