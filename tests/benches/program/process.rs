@@ -89,7 +89,7 @@ fn hermetic(command: &mut Command, scratch: &Scratch, url: &str) {
         .env("LANG", "C.UTF-8")
         .env("ANTHROPIC_BASE_URL", url)
         .env("ANTHROPIC_API_KEY", "sk-bench")
-        // Commands are compared with those of a bare loop; docs/FIGURES.md has the cost of a sandbox beside it.
+        // Commands are compared with those of a bare loop; docs/FIGURES.md has the cost of a sandbox.
         .env("AGENTX_SANDBOX", "none")
         .current_dir(scratch.0.join("ws"))
         .stdin(Stdio::null())

@@ -70,8 +70,8 @@ pub(crate) fn settings(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistak
     }
 }
 
-/// Returns a mode that is at least as strict as this one and as `everyday`. `everyday` and `landlock` cannot be
-/// compared; `auto` takes the stronger one that works.
+/// Returns a mode that is at least as strict as this one and as `everyday`. `everyday` and `landlock` cannot
+/// be compared; `auto` takes the stronger one that works.
 fn with_everyday(mode: SandboxMode) -> SandboxMode {
     match mode {
         SandboxMode::None | SandboxMode::Everyday | SandboxMode::Step(SandboxStep::None) => {

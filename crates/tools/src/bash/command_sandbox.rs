@@ -32,8 +32,8 @@ const LONGEST_NAME: usize = 80;
 
 /// The end of a note about a command that nobody was asked about and that the sandbox may have refused
 /// something.
-const WAY_OUT: &str = "; it ran in a sandbox because nobody is asked about commands: the approval mode `ask`, or \
-                       `sandbox.mode: none` in the person's own settings, changes that";
+const WAY_OUT: &str = "; it ran in a sandbox because nobody is asked about commands: the approval mode \
+                       `ask`, or `sandbox.mode: none` in the person's own settings, changes that";
 
 /// The sandbox of a command.
 #[derive(Clone, Debug)]

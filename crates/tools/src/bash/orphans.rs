@@ -193,8 +193,8 @@ async fn are_gone(found: &[Orphan], patience: Duration) -> bool {
     tokio::time::timeout(patience, gone).await.is_ok()
 }
 
-/// Summarizes the ended processes, by call. The processes of a sandbox are not counted, unless nothing else is
-/// left of a call.
+/// Summarizes the ended processes, by call. The processes of a sandbox are not counted, unless nothing else
+/// is left of a call.
 fn summary(found: &[Orphan], open: &[ToolCallId]) -> Vec<LeftRunning> {
     let mut by_call: BTreeMap<(&str, u64), LeftRunning> = BTreeMap::new();
     for orphan in found {

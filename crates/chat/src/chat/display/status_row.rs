@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use agentx::config::{ChatSettings, NamedFile, Settings};
 use agentx::tools::ProgramEnvironment;
+use agentx::types::ApprovalMode;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
@@ -297,7 +298,7 @@ pub(in crate::chat) fn end_group(_group: Option<u32>) {}
 
 #[cfg(test)]
 mod tests {
-    use agentx::types::{ApprovalMode, NanoUsd, Usage};
+    use agentx::types::{NanoUsd, Usage};
 
     use super::*;
     use crate::session_status::summary::{CallDecisions, ModelFigures, SpendingFigures, SummaryPlace};

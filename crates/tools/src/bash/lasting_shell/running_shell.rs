@@ -42,7 +42,8 @@ pub(super) struct RunningShell {
     lines: ChildStdin,
     group: Arc<ProcessGroup>,
     sandbox: Option<CommandSandbox>,
-    /// The field `sandbox` in the details of calls if nothing holds the shell although the settings ask for it.
+    /// The field `sandbox` in the details of calls, if nothing holds the shell although the settings ask for
+    /// it.
     unheld: Option<Value>,
     /// Ends the shell.
     stop: CancellationToken,

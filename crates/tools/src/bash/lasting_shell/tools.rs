@@ -273,12 +273,13 @@ impl TypedTool for ShellWaitTool {
 }
 
 /// The words to a call that types into a program without a sandbox although nobody is asked about it.
-const UNHELD_PROGRAM: &str = "Nothing was typed: the program began without a sandbox, when somebody was asked about it, \
-                              and nobody is asked now. End it with shell_wait, and start it again with shell.";
+const UNHELD_PROGRAM: &str = "Nothing was typed: the program began without a sandbox, when somebody was \
+                              asked about it, and nobody is asked now. End it with shell_wait, and start it \
+                              again with shell.";
 
 /// The beginning of the outcome of a call that replaced a shell without a sandbox.
-const NEW_SHELL: &str = "[a new shell in a sandbox began, because nobody is asked about commands now; the directory and the \
-                         variables of the earlier one are gone]\n";
+const NEW_SHELL: &str = "[a new shell in a sandbox began, because nobody is asked about commands now; the \
+                         directory and the variables of the earlier one are gone]\n";
 
 /// The words to a call that needs a program in the shell.
 const NOTHING_RUNS: &str = "No program runs in the shell; start one with shell.";
