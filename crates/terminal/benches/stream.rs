@@ -25,6 +25,8 @@ fn main() {
     for (name, begin, text) in [
         ("markdown of every kind", "", MIXED),
         ("one paragraph without an end", "", PROSE),
+        ("one item without an end", "- ", PROSE),
+        ("one sign that never ends", "*", PROSE),
         ("one piece of code", "```rust\n", CODE),
     ] {
         measure(name, begin, text);

@@ -26,7 +26,7 @@ pub(super) enum BlockKind {
 
 impl BlockKind {
     /// Returns whether empty lines and indented blocks may belong to it.
-    fn is_container(self) -> bool {
+    pub(super) fn is_container(self) -> bool {
         matches!(self, Self::Item | Self::Footnote)
     }
 }
@@ -41,14 +41,12 @@ pub(super) struct MarkdownBlock {
 }
 
 impl MarkdownBlock {
-    /// Returns whether its upper rows stay as they are while it grows.
-    pub(super) fn may_freeze(&self) -> bool {
-        let plain = |line: &str| {
-            let line = line.trim_start();
-            let is_fence = line.starts_with("```") || line.starts_with('~');
-            !is_fence && !line.starts_with(['|', '>', '#']) && !line.contains(" | ")
-        };
-        (self.kind == BlockKind::Text || self.kind.is_container()) && self.text.lines().all(plain)
+    /// Returns whether rows may be final while it grows: those of a table may not, because each line may
+    /// change the widths of its columns.
+    pub(super) fn may_have_final_rows(&self) -> bool {
+        let mut lines = self.text.lines();
+        (self.kind == BlockKind::Text || self.kind.is_container())
+            && !lines.any(|line| line.trim_start().starts_with('|') || line.contains(" | "))
     }
 }
 
@@ -71,8 +69,10 @@ pub(super) struct Blocks {
     after_blank: bool,
     /// The maximum width of a text that a line of signs below turns into a heading.
     title_width: usize,
-    /// Whether the beginning of the open block was released.
+    /// Whether the open block is the rest of a paragraph whose beginning was released.
     continued: bool,
+    /// The number of bytes at the beginning of the open container whose rows are final.
+    released: usize,
 }
 
 impl Blocks {
@@ -102,7 +102,9 @@ impl Blocks {
     /// Finishes open blocks as soon as it is certain that the current line begins another block.
     fn settle(&mut self) {
         let is_open = self.kind.is_some() && !self.is_in_code() && self.fence.is_none();
-        if is_open && !may_become_anything(&self.tail) && self.begins(&self.tail) {
+        // A long line of signs alone is not read again with each sign; of another one it is known what it is.
+        let is_known = self.tail.len() > LONGEST_BEGINNING && self.tail.ends_with(is_sign);
+        if is_open && !is_known && !may_become_anything(&self.tail) && self.begins(&self.tail) {
             self.close();
         }
     }
@@ -129,21 +131,24 @@ impl Blocks {
         self.open.len() + self.tail.len()
     }
 
-    /// Drops this number of bytes at the beginning of the unfinished part; returns whether that was possible.
-    pub(super) fn let_go(&mut self, bytes: usize) -> bool {
-        if self.kind.is_some() && bytes < self.open.len() {
-            self.open.drain(..bytes);
-            self.continued = true;
-            return true;
+    /// Replaces this number of bytes at the beginning of the unfinished part, whose rows are final. A container
+    /// keeps its beginning, which the rest belongs to.
+    pub(super) fn release(&mut self, bytes: usize, kept: &str) {
+        let in_tail = bytes.saturating_sub(self.open.len());
+        if in_tail == 0 {
+            self.open.replace_range(..bytes, kept);
+        } else {
+            let line = kept.rfind('\n').map_or(0, |at| at + 1);
+            self.open.clear();
+            self.open.push_str(&kept[..line]);
+            self.tail.replace_range(..in_tail, &kept[line..]);
         }
-        let rest = bytes.saturating_sub(self.open.len());
-        if !self.tail.is_char_boundary(rest) {
-            return false;
-        }
-        self.open.clear();
-        self.tail.drain(..rest);
-        (self.kind, self.continued) = (Some(BlockKind::Text), true);
-        true
+        self.released = kept.len();
+    }
+
+    /// Makes the unfinished part the rest of a paragraph whose beginning was released.
+    pub(super) fn continue_text(&mut self) {
+        (self.kind, self.continued, self.released) = (Some(BlockKind::Text), true, 0);
     }
 
     /// The line of code that has begun, unless it may be the end of the code.
@@ -207,6 +212,16 @@ impl Blocks {
         !self.continued && !text.contains('\n') && width(text) <= self.title_width
     }
 
+    /// Returns whether rows of the last paragraph of a container are final.
+    fn has_final_rows(&self) -> bool {
+        self.open.rfind("\n\n").unwrap_or(0) < self.released
+    }
+
+    /// Returns whether a fence within a container is open.
+    pub(super) fn is_fenced(&self) -> bool {
+        self.fence.is_some()
+    }
+
     fn is_in_code(&self) -> bool {
         self.kind == Some(BlockKind::CodeLine)
     }
@@ -234,7 +249,7 @@ impl Blocks {
             self.begin(line);
         } else {
             let is_contained = self.kind.is_some_and(BlockKind::is_container);
-            if self.blank && is_contained {
+            if is_contained && (self.blank || (changes_above(line) && self.has_final_rows())) {
                 self.open.push('\n');
             }
             self.blank = false;
@@ -289,26 +304,31 @@ impl Blocks {
     }
 
     fn close(&mut self) {
+        let Some(kind) = self.kind.take() else { return };
         let text = std::mem::take(&mut self.open);
-        (self.fence, self.continued) = (None, false);
-        match self.kind.take() {
-            Some(kind @ (BlockKind::Text | BlockKind::Item | BlockKind::Footnote)) => self.put(kind, &text),
-            Some(_) => self.put(BlockKind::CodeEnd, ""),
-            None => {}
+        (self.fence, self.continued, self.released) = (None, false, 0);
+        match kind {
+            BlockKind::Text | BlockKind::Item | BlockKind::Footnote => self.put(kind, &text),
+            _ => self.put(BlockKind::CodeEnd, ""),
         }
     }
 }
 
+/// Number of bytes at the beginning of a line in which its kind is known, unless it has signs alone.
+const LONGEST_BEGINNING: usize = 100;
+
+/// Returns whether a line of such signs may become any kind of block.
+fn is_sign(c: char) -> bool {
+    "#-*+_=`~>|:. ".contains(c)
+}
+
 /// Returns whether a line may still become any kind of block: signs alone may, a number may become an item,
 /// and a fence is one only when its line has ended.
-fn may_become_anything(line: &str) -> bool {
+pub(super) fn may_become_anything(line: &str) -> bool {
     let text = line.trim();
     let after_digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
     let is_number = text.len() - after_digits.len() <= MOST_DIGITS && matches!(after_digits, "" | "." | ")");
-    is_number
-        || text.chars().all(|c| "#-*+_=`~>|:. ".contains(c))
-        || fence_of(line).is_some()
-        || may_become_definition(line)
+    is_number || text.chars().all(is_sign) || fence_of(line).is_some() || may_become_definition(line)
 }
 
 fn kind_of(line: &str) -> BlockKind {
@@ -334,6 +354,11 @@ const TITLE_ROWS: usize = 3;
 fn is_underline(line: &str) -> bool {
     let signs = line.trim();
     !signs.is_empty() && (signs.bytes().all(|b| b == b'-') || signs.bytes().all(|b| b == b'='))
+}
+
+/// Returns whether a line may make a heading or a table of the paragraph above.
+fn changes_above(line: &str) -> bool {
+    is_underline(line) || line.chars().all(|c| "|-: ".contains(c))
 }
 
 /// The number of an item has no more digits.

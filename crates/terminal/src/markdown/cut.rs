@@ -1,49 +1,119 @@
-//! Finds a cut in a long paragraph, so that finished rows need not be rendered again with each word: right
-//! after the last finished row, if nothing is open there and the rest is still a paragraph.
+//! Finds the place in a long paragraph before which all rows are final. It depends on the text alone, and not
+//! on the pieces in which the text comes.
 
-use super::blocks::BlockKind;
+use super::blocks::{BlockKind, MarkdownBlock, may_become_anything};
 use super::inline::closed;
+use super::literal;
+use crate::text::{Row, width};
+
+/// Number of rows at the end of a paragraph that stay live: a closing sign may change the style of the text
+/// that it closes, and the next letters may move a word to the next row.
+pub(super) const LIVE_ROWS: usize = 3;
+
+/// Number of live rows above which final rows are looked for.
+const MOST_ROWS: usize = LIVE_ROWS * 2;
+
+/// Number of live rows above which a sign that is still open is taken to the letter.
+const MOST_OPEN_ROWS: usize = LIVE_ROWS * 6;
+
+/// Number of live rows above which the text is cut anywhere.
+const MOST_UNCUT_ROWS: usize = LIVE_ROWS * 12;
 
 /// Maximum number of rows to check for one after which the text may be cut.
-pub(super) const TRIES: usize = 6;
+const TRIES: usize = 6;
 
-/// Returns a place at the end of a row after which the text may be cut, and the number of letters before it.
-/// `ends` has the numbers of letters at the ends of rows; `said` returns the number of letters that a
-/// beginning of the text shows.
-pub(super) fn place(
-    text: &str,
-    kind: BlockKind,
-    ends: &[usize],
-    said: impl Fn(&str) -> usize,
-) -> Option<(usize, usize)> {
-    if kind != BlockKind::Text {
+/// A place before which all rows are final.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Cut {
+    /// The number of bytes before it.
+    pub(super) at: usize,
+    /// The text before it, with a meaning that later text cannot change.
+    pub(super) before: String,
+    /// The rows of that text.
+    pub(super) rows: Vec<Row>,
+}
+
+/// Finds a place at the end of a row. `live` is the number of rows that are not final yet, `render` returns
+/// the rows of a beginning of the text.
+pub(super) fn find(block: &MarkdownBlock, live: usize, render: impl Fn(&str) -> Vec<Row>) -> Option<Cut> {
+    if live <= MOST_ROWS {
         return None;
     }
-    let blanks: Vec<usize> = text
-        .char_indices()
-        .filter(|(_, c)| matches!(c, ' ' | '\n'))
-        .map(|(at, _)| at)
-        .collect();
-    ends.iter().rev().find_map(|letters| {
-        let at = *blanks.get(blanks.partition_point(|at| said(&text[..*at]) < *letters))?;
-        let (before, after) = (&text[..at], &text[at + 1..]);
-        let is_closed = closed(before) == before && !is_open(before) && !before.ends_with([' ', '\\']);
-        (is_closed && goes_on(after) && said(before) == *letters).then_some((at + 1, *letters))
-    })
+    let text = block.text.as_str();
+    let cut = |at: usize| {
+        let before = text[..at].trim_end();
+        let line = before.rsplit('\n').next().unwrap_or_default();
+        if before.ends_with('\\') || may_become_anything(line) {
+            return None;
+        }
+        let before = literal::fixed(before, block.kind)?;
+        let rows = render(&before);
+        Some(Cut { at, before, rows })
+    };
+    let all = render(text);
+    let last = |places: &[usize], rows: usize| {
+        let after = places.partition_point(|at| render(&text[..*at]).len() <= rows);
+        after.checked_sub(1).map(|i| places[i])
+    };
+    let places = places(text, |last, next| is_wide(last) && is_wide(next));
+    let lasts = (all.len() - live + 1..=all.len() - LIVE_ROWS).rev().take(TRIES);
+    let found = lasts.into_iter().find_map(|rows| {
+        let at = last(&places, rows)?;
+        let is_open = is_open(&text[..at]);
+        let may_cut = continues(&text[at..], block.kind) && (live > MOST_OPEN_ROWS || !is_open);
+        cut(at).filter(|cut| may_cut && cut.rows == all[..rows])
+    });
+    if found.is_some() || live <= MOST_UNCUT_ROWS {
+        return found;
+    }
+    let places = self::places(text, |last, next| {
+        last.is_alphanumeric() && next.is_alphanumeric()
+    });
+    cut(last(&places, all.len() - LIVE_ROWS)?)
 }
 
-/// Returns whether a link, a picture or a tag may end further on.
-pub(super) fn is_open(text: &str) -> bool {
+/// Returns the places before words, and those between two letters that may be cut apart.
+fn places(text: &str, may_cut: impl Fn(char, char) -> bool) -> Vec<usize> {
+    let is_blank = |c| matches!(c, ' ' | '\n');
+    let neighbours = text.char_indices().zip(text.char_indices().skip(1));
+    neighbours
+        .filter(|((_, last), (_, next))| !is_blank(*next) && (is_blank(*last) || may_cut(*last, *next)))
+        .map(|(_, (at, _))| at)
+        .collect()
+}
+
+fn is_wide(c: char) -> bool {
+    c.is_alphanumeric() && width(c.encode_utf8(&mut [0; 4])) > 1
+}
+
+/// Returns whether emphasis, code, a link, a picture or a tag may end further on.
+fn is_open(text: &str) -> bool {
     let ends = |begin: char, end: &str| text.rfind(begin).is_none_or(|at| text[at..].contains(end));
     let leads = |at: usize| text[at + 2..].contains(')');
-    !ends('[', "]") || !ends('<', ">") || !text.rfind("](").is_none_or(leads) || text.ends_with(']')
+    let text_is_open = closed(text) != text;
+    text_is_open || !ends('[', "]") || !ends('<', ">") || !text.rfind("](").is_none_or(leads)
 }
 
-/// Returns whether this continues with a sentence, and can be nothing else.
-fn goes_on(text: &str) -> bool {
-    let word = text.trim_start_matches(['*', '(', '"', '\'']);
+/// Returns whether the rest of a paragraph is a paragraph by itself. The rest of a container keeps what is
+/// before it.
+fn continues(rest: &str, kind: BlockKind) -> bool {
+    let word = rest.trim_start_matches(['*', '_', '(', '"', '\'']);
     let is_number = word
         .trim_start_matches(|c: char| c.is_ascii_digit())
         .starts_with(['.', ')']);
-    word.starts_with(char::is_alphanumeric) && !is_number
+    let is_code = rest.starts_with('`') && !rest.starts_with("```");
+    let is_sentence = word.starts_with(|c: char| c.is_alphanumeric() || !c.is_ascii()) && !is_number;
+    kind.is_container() || is_code || is_sentence
+}
+
+/// Returns the rest of a paragraph so that it is a paragraph by itself, and the number of bytes of `rest` that
+/// it replaces.
+pub(super) fn beginning(rest: &str) -> (String, usize) {
+    match rest.chars().next() {
+        Some(first) if !continues(rest, BlockKind::Text) => {
+            // A sign that is written as its number begins nothing.
+            (format!("&#{};", u32::from(first)), first.len_utf8())
+        }
+        _ => (String::new(), 0),
+    }
 }

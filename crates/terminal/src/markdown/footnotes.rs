@@ -44,6 +44,12 @@ impl<'a> FootnoteDefinition<'a> {
         }
         body
     }
+
+    /// Returns the text of the definition with another body.
+    pub(super) fn with_body(&self, body: &str) -> String {
+        let indented = body.replace('\n', &format!("\n{}", " ".repeat(INDENT)));
+        format!("[^{}]: {indented}", self.label)
+    }
 }
 
 /// Returns whether a line may become a definition, because its label has not ended.

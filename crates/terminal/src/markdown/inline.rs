@@ -26,8 +26,9 @@ pub(super) fn closed(text: &str) -> String {
             before = 'x';
             continue;
         }
-        let opens = after.is_some_and(|c| !c.is_whitespace())
-            && (!sign.starts_with('_') || !before.is_alphanumeric());
+        // A sign within a word or a number, as in `2*3`, is seldom emphasis.
+        let is_within = before.is_ascii_alphanumeric() || (sign.starts_with('_') && before.is_alphanumeric());
+        let opens = after.is_some_and(|c| !c.is_whitespace()) && !is_within;
         if open.last() == Some(&sign) && !before.is_whitespace() {
             open.pop();
         } else if opens {
@@ -76,6 +77,8 @@ mod tests {
             ("`let x", "`let x`"),
             ("`a` and ``b`c", "`a` and ``b`c``"),
             ("2 * 3 and 4", "2 * 3 and 4"),
+            ("5*3 and 2**10", "5*3 and 2**10"),
+            ("你**好", "你**好**"),
             ("**done** and", "**done** and"),
             ("snake_case_name", "snake_case_name"),
             ("**bold ", "**bold**"),

@@ -8,6 +8,7 @@ mod events;
 mod footnotes;
 mod inline;
 mod links;
+mod literal;
 mod render;
 mod table;
 
@@ -16,10 +17,7 @@ use crate::style::Theme;
 use crate::text::{Line, Row};
 use blocks::{BlockKind, Blocks, MarkdownBlock};
 pub use code::code_blocks;
-
-/// Number of rows at the end of a paragraph that may still change: a closing sign may change the style of the
-/// text that it closes.
-const LIVE_ROWS: usize = 3;
+use inline::closed;
 
 /// Renders Markdown that arrives in pieces.
 #[derive(Debug)]
@@ -28,10 +26,9 @@ pub struct Markdown {
     theme: Theme,
     blocks: Blocks,
     done: Vec<Row>,
-    /// The number of letters of the live block that are final.
+    /// The number of letters of the live block that are final; none of a paragraph, whose beginning is
+    /// dropped when it is final.
     frozen: usize,
-    /// The number of letters at the end of each final row of the block, the last rows only.
-    ends: Vec<usize>,
     /// Whether the beginning of the live block is final and was released.
     continued: bool,
     /// The length of the block when its upper rows were last released.
@@ -50,7 +47,6 @@ impl Markdown {
             blocks: Blocks::new(columns),
             done: Vec::new(),
             frozen: 0,
-            ends: Vec::new(),
             continued: false,
             looked_at: 0,
             before: None,
@@ -64,16 +60,19 @@ impl Markdown {
         self.blocks.set_columns(columns);
     }
 
-    /// Adds text; it must be free of control characters but for line ends and tabs.
+    /// Adds text; it must be free of control characters but for line ends and tabs. It is read letter by
+    /// letter, so that the rows depend on the text and not on the pieces in which it comes.
     pub fn push(&mut self, text: &str) {
-        self.blocks.push(text);
-        while let Some(block) = self.blocks.next_done() {
-            self.finish(&block);
+        for letter in text.split_inclusive(|_| true) {
+            self.blocks.push(letter);
+            while let Some(block) = self.blocks.next_done() {
+                self.finish(&block);
+            }
+            self.release();
         }
         if let (Some(code), Some(line)) = (&mut self.code, self.blocks.code_line()) {
             code.begin(line, &self.theme);
         }
-        self.freeze();
     }
 
     /// Ends the text, so that all rows become final.
@@ -90,11 +89,15 @@ impl Markdown {
         std::mem::take(&mut self.done)
     }
 
-    /// Returns the rows of the unfinished block, which later text may still change.
+    /// Returns the rows of the unfinished block, which later text may still change. What is open looks as if it
+    /// ended here; if it never ends, its final rows show its sign.
     pub fn live(&self) -> Vec<Row> {
-        let Some(block) = self.blocks.live() else {
+        let Some(mut block) = self.blocks.live() else {
             return Vec::new();
         };
+        if block.kind != BlockKind::CodeLine && !self.blocks.is_fenced() {
+            block.text = closed(&block.text);
+        }
         let lines = match (block.kind, &self.code) {
             (BlockKind::CodeLine, Some(code)) => {
                 vec![render::code(&code.begun_line(&block.text), &self.theme)]
@@ -145,7 +148,6 @@ impl Markdown {
         let rows = self.rows(&lines);
         self.done.extend(rows_after(rows, self.frozen));
         (self.frozen, self.continued, self.looked_at) = (0, false, 0);
-        self.ends.clear();
         self.before = Some(block.kind);
     }
 
@@ -170,56 +172,39 @@ impl Markdown {
         lines.iter().flat_map(|line| line.rows(self.columns)).collect()
     }
 
-    /// Releases the upper rows of a growing paragraph.
-    fn freeze(&mut self) {
-        // A block that has grown by less than a row need not be checked.
-        if self.blocks.live_len() < self.looked_at + self.columns {
+    /// Releases the upper rows of a growing paragraph. Their text gets a meaning that nothing can change, so
+    /// that the final rows of the block begin with them.
+    fn release(&mut self) {
+        // A block that has grown by less than a row, or by little of its length, need not be checked.
+        let length = self.blocks.live_len();
+        if length < self.looked_at + self.columns.max(self.looked_at / 16) {
             return;
         }
-        let Some(block) = self.blocks.live().filter(MarkdownBlock::may_freeze) else {
+        self.looked_at = length;
+        let Some(block) = self.blocks.live().filter(MarkdownBlock::may_have_final_rows) else {
             return;
         };
-        self.looked_at = self.blocks.live_len();
-        let rows = rows_after(self.rows(&self.lines(&block)), self.frozen);
-        // A link that has begun may look otherwise when its end comes; one that never ends keeps nothing for
-        // ever.
-        let most = if cut::is_open(&block.text) {
-            LIVE_ROWS * 6
-        } else {
-            LIVE_ROWS * 2
-        };
-        if rows.len() <= most {
+        let render = |text: &str| self.rows(&render::block(text, &self.theme, self.columns));
+        let live = rows_after(render(&block.text), self.frozen).len();
+        let Some(cut) = cut::find(&block, live, render) else {
             return;
-        }
+        };
         if self.begins(&block) {
             self.done.push(Row::default());
         }
-        let upper = rows.len() - LIVE_ROWS;
-        for row in rows.into_iter().take(upper) {
-            self.frozen += letters(&row);
-            self.ends.push(self.frozen);
-            self.done.push(row);
+        let letters = cut.rows.iter().map(letters).sum();
+        self.done.extend(rows_after(cut.rows, self.frozen));
+        if block.kind.is_container() {
+            self.blocks
+                .release(block.text[..cut.at].trim_end().len(), &cut.before);
+            self.frozen = letters;
+        } else {
+            // The rest means the same without it, so that a long paragraph costs no more than a short one.
+            let (begin, replaced) = cut::beginning(&block.text[cut.at..]);
+            self.blocks.release(cut.at + replaced, &begin);
+            self.blocks.continue_text();
         }
-        self.ends.drain(..self.ends.len().saturating_sub(cut::TRIES));
-        self.let_go(&block);
-    }
-
-    /// Releases the final words if the rest means the same without them, so that a long paragraph costs no
-    /// more than a short one.
-    fn let_go(&mut self, block: &MarkdownBlock) {
-        let said = |text: &str| {
-            let lines = render::block(text, &self.theme, self.columns);
-            let rows = lines.iter().flat_map(|line| line.rows(self.columns));
-            rows.map(|row| letters(&row)).sum::<usize>()
-        };
-        if let Some((at, letters)) = cut::place(&block.text, block.kind, &self.ends, said)
-            && self.blocks.let_go(at)
-        {
-            self.ends.retain(|end| *end > letters);
-            self.ends.iter_mut().for_each(|end| *end -= letters);
-            (self.frozen, self.continued) = (self.frozen - letters, true);
-            self.looked_at = self.blocks.live_len();
-        }
+        (self.continued, self.looked_at) = (true, self.blocks.live_len());
     }
 }
 

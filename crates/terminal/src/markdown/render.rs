@@ -6,7 +6,6 @@ use pulldown_cmark::{CowStr, Event, Tag, TagEnd};
 
 use super::events;
 use super::footnotes::{FootnoteDefinition, FootnoteReference};
-use super::inline::closed;
 use super::links::can_be_followed;
 use super::table::MarkdownTable;
 use crate::highlight::Highlighter;
@@ -18,9 +17,8 @@ const CODE_MARGIN: &str = "  ";
 
 /// The lines of a block, for this number of columns.
 pub(super) fn block(text: &str, theme: &Theme, columns: usize) -> Vec<Line> {
-    let text = closed(text);
     let mut fold = Fold::new(theme, columns);
-    if let Some(footnote) = FootnoteDefinition::read(&text) {
+    if let Some(footnote) = FootnoteDefinition::read(text) {
         // The mark leaves room for the text beside it.
         let mark = Row::new(&footnote.mark(), Style::default()).cut((columns / 3).max(6));
         fold.hang(&format!("{} ", mark.text()));
@@ -28,7 +26,7 @@ pub(super) fn block(text: &str, theme: &Theme, columns: usize) -> Vec<Line> {
         fold.end_line();
         fold.outdent();
     } else {
-        events::read(&text, |event| fold.event(event));
+        events::read(text, |event| fold.event(event));
     }
     fold.done()
 }

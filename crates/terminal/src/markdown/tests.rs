@@ -251,7 +251,7 @@ fn a_long_paragraph_lets_go_of_its_upper_rows_once() {
     for word in words.split_inclusive(' ') {
         markdown.push(word);
         rows.extend(markdown.take_done());
-        assert!(markdown.live().len() <= LIVE_ROWS * 2 + 1);
+        assert!(markdown.live().len() <= cut::LIVE_ROWS * 2 + 1);
     }
     markdown.end();
     rows.extend(markdown.take_done());
@@ -410,11 +410,110 @@ fn about_so_much_is_not_struck_through() {
     assert_eq!(in_pieces(text, 12, 6), at_once(text, 12));
 }
 
-// The same texts in each run: a sign that is never closed, as in `a _b c`, may still be shown in two ways
-// (issues/031), which random texts find now and then.
-proptest! {
-    #![proptest_config(ProptestConfig { rng_seed: proptest::test_runner::RngSeed::Fixed(1), ..ProptestConfig::default() })]
+/// Signs that something opens, and never closes.
+const OPEN: [&str; 12] = [
+    "*a", "**a", "***a", "_a", "__a", "~~a", "`a", "``a", "[a", "![a", "[a](b", "<a",
+];
 
+#[test]
+fn a_sign_that_is_never_closed_is_shown_in_each_way_that_the_text_comes() {
+    let long = "so many words ".repeat(30);
+    for begin in ["", "- ", "3. - ", "[^1]: ", "text\n", "- text\n\n  "] {
+        for sign in OPEN {
+            for text in [format!("{begin}{sign} b\n\nend"), format!("{begin}{sign} {long}")] {
+                let whole = at_once(&text, 20);
+                let shown = whole.join(" ");
+                assert!(shown.contains(sign), "{text:?} shows its sign: {shown}");
+                for step in [1, 7] {
+                    assert_eq!(in_pieces(&text, 20, step), whole, "{text:?}");
+                }
+            }
+        }
+    }
+    let text = "-_| a b\n~~c | d\n1. `e";
+    assert_eq!(at_once(text, 40), ["-_| a b", "~~c | d", "", "1. `e"]);
+    assert_eq!(in_pieces(text, 40, 1), at_once(text, 40));
+}
+
+#[test]
+fn an_open_sign_looks_closed_while_it_is_live_and_does_not_hold_rows_for_ever() {
+    for sign in OPEN {
+        let words: String = (0..300).map(|i| format!("word{i} ")).collect();
+        let text = format!("{sign} {words}");
+        let (mut markdown, mut rows, mut longest) = (Markdown::new(40, Theme::plain()), Vec::new(), 0);
+        for word in text.split_inclusive(' ') {
+            markdown.push(word);
+            rows.extend(markdown.take_done());
+            longest = longest.max(markdown.live().len());
+        }
+        assert!(longest <= cut::LIVE_ROWS * 6 + 2, "{sign}: {longest} rows wait");
+        markdown.end();
+        rows.extend(markdown.take_done());
+        let shown: String = rows.iter().map(Row::text).collect::<String>().replace(' ', "");
+        assert_eq!(shown, text.replace(' ', ""), "{sign}");
+    }
+    let emphasised = format!("It is **{}** so.", "long ago ".repeat(40).trim_end());
+    let rows = at_once(&emphasised, 40);
+    assert!(
+        !rows.concat().contains('*'),
+        "emphasis of many rows is waited for: {rows:?}"
+    );
+}
+
+#[test]
+fn final_rows_of_an_item_become_neither_a_heading_nor_a_table() {
+    let long = "some words|of an item ".repeat(20);
+    let bar = "words of an item ".repeat(20) + "a|b";
+    for (long, line, shown) in [
+        (&long, "===", "==="),
+        (&long, "---", "───"),
+        (&long, "--|--", "--|--"),
+        (&bar, "--|--", "--|--"),
+    ] {
+        let text = format!("- {long}\n  {line}\n");
+        let rows = at_once(&text, 40);
+        let words = rows.concat().replace([' ', '•'], "");
+        assert!(words.starts_with(&long.replace(' ', "")), "{rows:?}");
+        assert!(words.contains(shown) && !words.contains('#'), "{rows:?}");
+        assert_eq!(in_pieces(&text, 40, 3), rows);
+    }
+}
+
+#[test]
+fn a_paragraph_without_blanks_and_one_of_signs_are_let_go_of() {
+    let cases = [
+        "你好世界",
+        "abcdefgh",
+        "< [ *a ",
+        "- + > # ",
+        "**bold words** ",
+        "`a b` `c",
+    ];
+    for part in cases {
+        let letters: Vec<char> = format!("so {}", part.repeat(300)).chars().collect();
+        let text: String = letters.iter().collect();
+        let (mut markdown, mut rows) = (Markdown::new(30, Theme::plain()), Vec::new());
+        for piece in letters.chunks(50) {
+            markdown.push(&piece.iter().collect::<String>());
+            rows.extend(markdown.take_done());
+            assert!(markdown.blocks.live_len() < 1_500, "{part}");
+        }
+        markdown.end();
+        rows.extend(markdown.take_done());
+        let rows: Vec<String> = rows.iter().map(Row::text).collect();
+        assert_eq!(rows, at_once(&text, 30), "{part}");
+    }
+}
+
+/// The rows of a text whose blocks are rendered whole, and only when they have ended.
+fn block_by_block(text: &str, columns: usize) -> Vec<String> {
+    let mut markdown = Markdown::new(columns, Theme::plain());
+    markdown.blocks.push(text);
+    markdown.end();
+    markdown.take_done().iter().map(Row::text).collect()
+}
+
+proptest! {
     #[test]
     fn anything_comes_to_the_same_in_pieces(text in "([a-z*_`#>|\\-1.~ 你\\[\\]()]{0,12}\n?){0,14}", columns in 12usize..60, step in 1usize..7) {
         prop_assert_eq!(in_pieces(&text, columns, step), at_once(&text, columns));
@@ -426,4 +525,60 @@ proptest! {
     fn no_row_is_too_wide(text in "([a-z*_`#>|\\-1.~ 你\\[\\]()]{0,30}\n?){0,14}", columns in 12usize..60) {
         prop_assert!(at_once(&text, columns).iter().all(|row| crate::width(row) <= columns));
     }
+
+    #[test]
+    fn final_rows_are_those_of_the_whole_paragraph(
+        parts in proptest::collection::vec((0..WELL_FORMED.len(), 0..BREAKS.len()), 1..60),
+        begin in prop::sample::select(vec!["", "- ", "12. ", "- - ", "[^1]: "]),
+        columns in 20usize..60,
+    ) {
+        let mut text = begin.to_owned();
+        for (part, line_break) in parts {
+            text.push_str(WELL_FORMED[part]);
+            text.push_str(BREAKS[line_break]);
+        }
+        let rows = at_once(&text, columns);
+        prop_assert_eq!(&rows, &block_by_block(&text, columns), "{}", text);
+    }
+
+    #[test]
+    fn no_word_is_lost_or_shown_twice(
+        parts in proptest::collection::vec(("[*_<|\\\\!(\\[]{0,3}|[`~]{1,2}", "[*_`~>|\\\\)\\]]{0,3}", 0..BREAKS.len()), 1..80),
+        begin in prop::sample::select(vec!["", "- ", "12. ", "- - ", "[^1]: "]),
+        columns in 12usize..60,
+    ) {
+        let mut text = begin.to_owned();
+        for (i, (before, after, line_break)) in parts.iter().enumerate() {
+            text.push_str(&format!("{before}w{i}w{after}{}", BREAKS[*line_break]));
+        }
+        let shown = at_once(&text, columns).concat().replace(' ', "");
+        let mut rest = shown.as_str();
+        for i in 0..parts.len() {
+            let found = rest.split_once(&format!("w{i}w"));
+            prop_assert!(found.is_some(), "w{}w is lost: {}", i, text);
+            rest = found.map_or("", |(_, after)| after);
+        }
+        prop_assert_eq!(shown.matches('w').count(), parts.len() * 2, "{}", text);
+    }
 }
+
+/// Words with signs that mean what they look like.
+const WELL_FORMED: [&str; 14] = [
+    "harbour",
+    "of",
+    "*quiet*",
+    "**old town**",
+    "`boats`",
+    "~~nobody came~~",
+    "[log](https://a.b/c)",
+    "2 * 3",
+    "snake_case_name",
+    "~5",
+    "a < b",
+    "你好世界你好",
+    "[^1]",
+    "_so_, \"it\" was",
+];
+
+/// What may be between two words of a paragraph.
+const BREAKS: [&str; 8] = [" ", " ", " ", " ", " ", " ", "\n", "  \n"];
