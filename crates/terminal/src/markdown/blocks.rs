@@ -146,6 +146,11 @@ impl Blocks {
         self.released = kept.len();
     }
 
+    /// Returns the number of bytes at the beginning of the open container whose rows are final.
+    pub(super) fn released(&self) -> usize {
+        self.released
+    }
+
     /// Makes the unfinished part the rest of a paragraph whose beginning was released.
     pub(super) fn continue_text(&mut self) {
         (self.kind, self.continued, self.released) = (Some(BlockKind::Text), true, 0);

@@ -33,50 +33,62 @@ pub(super) struct Cut {
     pub(super) rows: Vec<Row>,
 }
 
-/// Finds a place at the end of a row. `live` is the number of rows that are not final yet, `render` returns
-/// the rows of a beginning of the text.
-pub(super) fn find(block: &MarkdownBlock, live: usize, render: impl Fn(&str) -> Vec<Row>) -> Option<Cut> {
+/// Finds a place at the end of a row, behind the first `released` bytes of the block. `live` is the number of
+/// rows that are not final yet, `render` returns the rows of a beginning of the text.
+pub(super) fn find(
+    block: &MarkdownBlock,
+    released: usize,
+    live: usize,
+    render: impl Fn(&str) -> Vec<Row>,
+) -> Option<Cut> {
     if live <= MOST_ROWS {
         return None;
     }
     let text = block.text.as_str();
-    let cut = |at: usize| {
-        let before = text[..at].trim_end();
-        let line = before.rsplit('\n').next().unwrap_or_default();
-        if before.ends_with('\\') || may_become_anything(line) {
-            return None;
-        }
-        let before = literal::fixed(before, block.kind)?;
-        let rows = render(&before);
-        Some(Cut { at, before, rows })
-    };
     let all = render(text);
-    let last = |places: &[usize], rows: usize| {
+    // The last place before which there are no more than this number of rows.
+    let last_place = |places: &[usize], rows: usize| {
         let after = places.partition_point(|at| render(&text[..*at]).len() <= rows);
         after.checked_sub(1).map(|i| places[i])
     };
-    let places = places(text, |last, next| is_wide(last) && is_wide(next));
-    let lasts = (all.len() - live + 1..=all.len() - LIVE_ROWS).rev().take(TRIES);
-    let found = lasts.into_iter().find_map(|rows| {
-        let at = last(&places, rows)?;
-        let is_open = is_open(&text[..at]);
-        let may_cut = continues(&text[at..], block.kind) && (live > MOST_OPEN_ROWS || !is_open);
-        cut(at).filter(|cut| may_cut && cut.rows == all[..rows])
+    let words = places(text, released, |last, next| is_wide(last) && is_wide(next));
+    let mut ends = (all.len() - live + 1..=all.len() - LIVE_ROWS).rev().take(TRIES);
+    let found = ends.find_map(|rows| {
+        let at = last_place(&words, rows)?;
+        let waits = live <= MOST_OPEN_ROWS && is_open(&text[..at]);
+        if waits || !continues(&text[at..], block.kind) {
+            return None;
+        }
+        cut_at(at, block, &render).filter(|cut| cut.rows == all[..rows])
     });
     if found.is_some() || live <= MOST_UNCUT_ROWS {
         return found;
     }
-    let places = self::places(text, |last, next| {
+    let letters = places(text, released, |last, next| {
         last.is_alphanumeric() && next.is_alphanumeric()
     });
-    cut(last(&places, all.len() - LIVE_ROWS)?)
+    cut_at(last_place(&letters, all.len() - LIVE_ROWS)?, block, &render)
 }
 
-/// Returns the places before words, and those between two letters that may be cut apart.
-fn places(text: &str, may_cut: impl Fn(char, char) -> bool) -> Vec<usize> {
+/// Returns the cut at a place, unless the text before it may have another meaning without what follows.
+fn cut_at(at: usize, block: &MarkdownBlock, render: impl Fn(&str) -> Vec<Row>) -> Option<Cut> {
+    let before = block.text[..at].trim_end();
+    let line = before.rsplit('\n').next().unwrap_or_default();
+    if before.ends_with('\\') || may_become_anything(line) {
+        return None;
+    }
+    let before = literal::fixed(before, block.kind)?;
+    let rows = render(&before);
+    Some(Cut { at, before, rows })
+}
+
+/// Returns the places before words behind the first `released` bytes, and those between two letters that may
+/// be cut apart.
+fn places(text: &str, released: usize, may_cut: impl Fn(char, char) -> bool) -> Vec<usize> {
     let is_blank = |c| matches!(c, ' ' | '\n');
     let neighbours = text.char_indices().zip(text.char_indices().skip(1));
     neighbours
+        .filter(|(_, (at, _))| *at > released)
         .filter(|((_, last), (_, next))| !is_blank(*next) && (is_blank(*last) || may_cut(*last, *next)))
         .map(|(_, (at, _))| at)
         .collect()
@@ -90,8 +102,7 @@ fn is_wide(c: char) -> bool {
 fn is_open(text: &str) -> bool {
     let ends = |begin: char, end: &str| text.rfind(begin).is_none_or(|at| text[at..].contains(end));
     let leads = |at: usize| text[at + 2..].contains(')');
-    let text_is_open = closed(text) != text;
-    text_is_open || !ends('[', "]") || !ends('<', ">") || !text.rfind("](").is_none_or(leads)
+    closed(text) != text || !ends('[', "]") || !ends('<', ">") || !text.rfind("](").is_none_or(leads)
 }
 
 /// Returns whether the rest of a paragraph is a paragraph by itself. The rest of a container keeps what is

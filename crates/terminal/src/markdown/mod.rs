@@ -177,7 +177,7 @@ impl Markdown {
     fn release(&mut self) {
         // A block that has grown by less than a row, or by little of its length, need not be checked.
         let length = self.blocks.live_len();
-        if length < self.looked_at + self.columns.max(self.looked_at / 16) {
+        if length < self.looked_at + self.columns.max(self.looked_at / 32) {
             return;
         }
         self.looked_at = length;
@@ -186,7 +186,7 @@ impl Markdown {
         };
         let render = |text: &str| self.rows(&render::block(text, &self.theme, self.columns));
         let live = rows_after(render(&block.text), self.frozen).len();
-        let Some(cut) = cut::find(&block, live, render) else {
+        let Some(cut) = cut::find(&block, self.blocks.released(), live, render) else {
             return;
         };
         if self.begins(&block) {
