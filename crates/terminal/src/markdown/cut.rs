@@ -117,8 +117,8 @@ fn continues(rest: &str, kind: BlockKind) -> bool {
     kind.is_container() || is_code || is_sentence
 }
 
-/// Returns the rest of a paragraph so that it is a paragraph by itself, and the number of bytes of `rest` that
-/// it replaces.
+/// Returns a text that makes the rest of a paragraph a paragraph by itself, and the number of bytes at its
+/// beginning that it replaces.
 pub(super) fn beginning(rest: &str) -> (String, usize) {
     match rest.chars().next() {
         Some(first) if !continues(rest, BlockKind::Text) => {
