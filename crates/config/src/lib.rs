@@ -110,7 +110,7 @@ pub use settings::context::ContextSettings;
 pub use settings::day_limit::{DayLimit, DayRaise, raise_day_limit, raised_lately};
 pub use settings::durability::DurabilitySetting;
 pub use settings::quotas::Quotas;
-pub use settings::sandbox::SandboxSettings;
+pub use settings::sandbox::{MaskedSettings, SandboxSettings};
 pub use settings::security::{AnalyzerSettings, AnalyzerTarget};
 pub use settings::webhooks::WebhookSettings;
 pub use settings::{

@@ -378,6 +378,69 @@ fn hosts_of_a_sandbox_are_the_persons_and_have_to_be_hosts() {
 }
 
 #[test]
+fn credentials_of_a_sandbox_are_the_persons_and_name_their_hosts() {
+    use agentx_config::ApiKeySource;
+    let user = "sandbox:\n  credentials:\n    MADE_UP_TOKEN: {hosts: [api.example.com]}\n    \
+                OTHER: {hosts: ['*.example.org'], value: '${MADE_UP_OTHER}'}\n";
+    let folder = "sandbox:\n  credentials:\n    MADE_UP_TOKEN: {hosts: [evil.example]}\n    \
+                  STOLEN: {hosts: [evil.example]}\n";
+    for trusted in ["", "1"] {
+        let desk = Desk::new().user(user).workspace(folder);
+        let desk = desk
+            .env("MADE_UP_TOKEN", "made-up-1")
+            .env("MADE_UP_OTHER", "made-up-2");
+        let settings = desk.env("AGENTX_TRUST_FOLDER", trusted).load().unwrap().settings;
+        let found: Vec<_> = settings
+            .sandbox
+            .credentials
+            .iter()
+            .map(|masked| {
+                let fits = |host: &str| masked.hosts.iter().any(|pattern| pattern.fits(host, 443));
+                let value = masked.value.value().map(|value| value.expose());
+                (
+                    masked.variable.as_str(),
+                    value,
+                    fits("api.example.com"),
+                    fits("evil.example"),
+                )
+            })
+            .collect();
+        let expected = [
+            ("MADE_UP_TOKEN", Some("made-up-1"), true, false),
+            ("OTHER", Some("made-up-2"), false, false),
+        ];
+        assert_eq!(found, expected, "trusted {trusted:?}");
+        // Hidden from every command, and known to the redactor.
+        for name in ["MADE_UP_TOKEN", "MADE_UP_OTHER", "OTHER"] {
+            let is_key = |key: &ApiKeySource| matches!(key, ApiKeySource::Env { name: of, .. } if of == name);
+            assert!(settings.keys.iter().any(is_key), "{name}");
+        }
+    }
+    for (wrong, expected) in [
+        (
+            "{PATH: {hosts: [api.example.com]}}",
+            "the name of a variable with a secret",
+        ),
+        (
+            "{A-B: {hosts: [api.example.com]}}",
+            "the name of a variable with a secret",
+        ),
+        ("{T: {hosts: []}}", "it needs `hosts`"),
+        ("{T: {value: '${X}'}}", "it needs `hosts`"),
+        ("{T: {hosts: ['https://api.example.com']}}", "names no host"),
+    ] {
+        let said = Desk::new()
+            .user(&format!("sandbox: {{credentials: {wrong}}}\n"))
+            .said();
+        assert!(said.join("\n").contains(expected), "{wrong}: {said:?}");
+    }
+    let rows = Desk::new().user(user).load().unwrap().merged.rows();
+    let shown = |key: &str| rows.iter().filter(|row| row.key == key).count();
+    assert_eq!(shown("sandbox.credentials.MADE_UP_TOKEN.hosts"), 1);
+    assert_eq!(shown("sandbox.credentials.OTHER.value"), 1);
+}
+
+#[test]
 fn a_folder_turns_memory_off_and_never_on() {
     let memory = |user: &str, folder: &str, trusted: &str| {
         let desk = Desk::new().user(user).workspace(folder);

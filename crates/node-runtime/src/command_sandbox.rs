@@ -6,6 +6,7 @@
 //! | --- | --- |
 //! | `sandbox.mode` | the step, or the choice of one |
 //! | `sandbox.network`, `sandbox.hosts` | the network of commands, and the hosts behind a proxy |
+//! | `sandbox.credentials` | variables of which commands see placeholders ([`masked_credentials`]) |
 //! | `sandbox.memory`, `sandbox.processes` | what a command and all that it starts may use |
 //! | `sandbox.read`, `sandbox.write` | what is let in besides the workspace, the system and the toolchains |
 //! | `sandbox.best_effort` | whether commands run although a step does not work |
@@ -18,6 +19,7 @@ use std::path::PathBuf;
 
 use agentx_config::Settings;
 use agentx_sandbox::{SandboxLauncher, SandboxMode, SandboxProfile, caches_in_variables};
+use agentx_tools::{MaskedCredential, MaskedCredentials, ProgramEnvironment};
 
 /// Returns what starts commands in a sandbox, in the step that `mode` names instead of the settings. The
 /// helper is this program, whose `main` has to begin with `act_as_helper`.
@@ -49,4 +51,25 @@ pub fn command_sandbox(settings: &Settings, mode: SandboxMode) -> SandboxLaunche
         best_effort: sandbox.best_effort,
     };
     SandboxLauncher::of_this_program(mode, profile)
+}
+
+/// Returns the credentials of which commands see placeholders: those that have a value, and whose variable
+/// `environment` keeps from commands.
+pub fn masked_credentials(settings: &Settings, environment: &ProgramEnvironment) -> MaskedCredentials {
+    let mut masked = Vec::new();
+    for credential in &settings.sandbox.credentials {
+        let (variable, hosts) = (&credential.variable, &credential.hosts);
+        let Some(value) = credential.value.value().map(|value| value.expose().trim()) else {
+            continue;
+        };
+        if !environment.withholds(variable, value) {
+            tracing::warn!(variable, "this variable cannot be masked");
+            continue;
+        }
+        match MaskedCredential::new(variable, value, hosts.clone()) {
+            Ok(credential) => masked.push(credential),
+            Err(error) => tracing::warn!(variable, %error, "this variable cannot be masked"),
+        }
+    }
+    MaskedCredentials::new(masked)
 }

@@ -48,7 +48,7 @@ use agentx_web::{
 
 use crate::analyzers::analyzers_of;
 use crate::browser::{with_browser, with_browser_descriptions};
-use crate::command_sandbox::command_sandbox;
+use crate::command_sandbox::{command_sandbox, masked_credentials};
 use crate::context_services::add_context_services;
 use crate::data_dir::make_data_dir;
 use crate::databases::with_databases;
@@ -312,6 +312,7 @@ fn tool_options(settings: &Settings) -> ToolOptions {
         DocumentHelper::of_this_program().map(|helper| -> Arc<dyn DocumentReader> { Arc::new(helper) });
     if settings.sandbox.mode != SandboxMode::None {
         options.bash.sandbox = Some(command_sandbox(settings, settings.sandbox.mode));
+        options.bash.credentials = masked_credentials(settings, &options.bash.environment);
     }
     if settings.sandbox.unasked != settings.sandbox.mode {
         options.bash.unasked_sandbox = Some(command_sandbox(settings, settings.sandbox.unasked));

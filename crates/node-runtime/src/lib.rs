@@ -111,7 +111,7 @@ pub use agentx_sqlite_log::{Examined, FORMAT as DATABASE_FORMAT, examine as exam
 pub use browser::browser_program;
 pub use client_blobs::{BlobCounter, ClientBlobs};
 #[cfg(feature = "settings")]
-pub use command_sandbox::command_sandbox;
+pub use command_sandbox::{command_sandbox, masked_credentials};
 #[cfg(feature = "settings")]
 pub use data_dir::make_data_dir;
 #[cfg(feature = "settings")]

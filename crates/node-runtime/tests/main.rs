@@ -3,6 +3,7 @@
 mod call_slots;
 mod come_and_go;
 mod deep_arguments;
+mod masked_variables;
 mod memories;
 mod personal;
 mod repeated_ids;

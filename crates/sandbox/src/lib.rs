@@ -11,6 +11,7 @@
 
 mod caches;
 mod command_place;
+mod diagnosis;
 mod found_paths;
 mod helper;
 mod helper_words;
@@ -34,6 +35,7 @@ mod tool_settings;
 
 pub use caches::caches_in_variables;
 pub use command_place::CommandPlace;
+pub use diagnosis::{SandboxFinding, diagnose};
 pub use helper::{HELPER, act_as_helper};
 pub use launcher::{SandboxLauncher, SandboxedCommand};
 pub use network::{HostPattern, SandboxNetwork, host_and_port, normal_host};

@@ -122,6 +122,22 @@ impl HostPattern {
     }
 }
 
+/// The pattern as settings name it.
+impl std::fmt::Display for HostPattern {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.name, self.port) {
+            (PatternName::Exact(name), _) => f.write_str(name)?,
+            (PatternName::Under(end), _) => write!(f, "*{end}")?,
+            (PatternName::Address(IpAddr::V6(address)), Some(_)) => write!(f, "[{address}]")?,
+            (PatternName::Address(address), _) => write!(f, "{address}")?,
+        }
+        match self.port {
+            Some(port) => write!(f, ":{port}"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// Splits `host:port`; without a port, the whole is the host. `None` if the port is none.
 fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
     let behind_bracket = text.rfind(']').map_or(0, |at| at + 1);
@@ -189,6 +205,21 @@ mod tests {
             "a:x",
         ] {
             assert_eq!(HostPattern::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_pattern_is_shown_as_settings_name_it() {
+        for text in [
+            "crates.io",
+            "*.crates.io",
+            "localhost:8080",
+            "::1",
+            "[::1]:8080",
+            "127.0.0.1:81",
+        ] {
+            let shown = HostPattern::parse(text).map(|pattern| pattern.to_string());
+            assert_eq!(shown.as_deref(), Some(text));
         }
     }
 

@@ -85,7 +85,7 @@ pub use files::{
     LARGEST_NOTEBOOK, LONGEST_PICTURE_SIDE, SavedFiles, is_named_as_notebook, notebook_markdown,
 };
 #[cfg(feature = "builtin")]
-pub use host_proxy::run_beside_proxy;
+pub use host_proxy::{MaskedCredential, MaskedCredentials, ProxyByHand, run_beside_proxy};
 #[cfg(feature = "builtin")]
 pub use long_result::shortened;
 #[cfg(feature = "builtin")]

@@ -389,6 +389,53 @@ fn the_helper_has_no_variable_of_an_agent_either() {
 }
 
 #[test]
+fn a_masked_variable_is_a_placeholder_for_commands() {
+    let Some(sandbox) = held() else { return };
+    let settings = "credentials: {MADE_UP_TOKEN: {hosts: [api.example.com]}}";
+    let variables = [("MADE_UP_TOKEN", SECRET.to_owned())];
+    let line = "echo \"found <$MADE_UP_TOKEN>\"; grep -c BEGIN \"$SSL_CERT_FILE\"; env";
+    let by_hand = ["sandbox", "run", "--", "sh", "-c", line];
+    let told = format!("run {line}");
+    let by_tool = ["run", "--model", "scripted", "--yes", &told];
+    for (network, expected) in [("hosts", "found <agentx-masked-"), ("off", "found <>")] {
+        let passed = "tools: {environment: [MADE_UP_TOKEN]}";
+        sandbox.config(&format!(
+            "{passed}\nsandbox: {{mode: auto, network: {network}, {settings}}}\n"
+        ));
+        for words in [&by_hand[..], &by_tool] {
+            let ran = sandbox.run_where(&variables, words, "").to_string();
+            assert!(
+                ran.contains(expected) && !ran.contains(SECRET),
+                "{network}: {ran}"
+            );
+        }
+        let shown = sandbox
+            .run_where(&variables, &["sandbox", "show"], "")
+            .to_string();
+        assert!(shown.contains("MADE_UP_TOKEN for api.example.com: "), "{shown}");
+        assert!(!shown.contains(SECRET), "{shown}");
+    }
+}
+
+#[test]
+fn the_doctor_of_the_sandbox_names_each_step() {
+    let Some(sandbox) = held() else { return };
+    let ran = sandbox.run(&["sandbox", "doctor", "--json"]);
+    let said: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let names: Vec<&str> = said["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|finding| finding["name"].as_str())
+        .collect();
+    assert_eq!(names, ["kernel", "landlock", "namespace", "limits"]);
+    assert_eq!((ran.code, said["error"].is_null()), (Some(0), true), "{ran}");
+    let ran = sandbox.run(&["sandbox", "doctor"]);
+    let step = format!("in the step `{}`", said["step"].as_str().unwrap());
+    assert!(ran.code == Some(0) && ran.stdout.contains(&step), "{ran}");
+}
+
+#[test]
 fn a_command_by_hand_ends_as_it_would_without() {
     let Some(sandbox) = held() else { return };
     let ran = sandbox.run(&["sandbox", "run", "--", "sh", "-c", "pwd; exit 7"]);

@@ -4,13 +4,13 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use agentx::config::Settings;
-use agentx::node::{command_sandbox, program_environment};
+use agentx::config::{SandboxSettings, Settings};
+use agentx::node::{command_sandbox, masked_credentials, program_environment};
 use agentx::sandbox::{
-    CommandPlace, HostPattern, SandboxError, SandboxLauncher, SandboxMode, SandboxNetwork, SandboxPolicy,
-    SandboxStep, SandboxedCommand, hidden_variables, promises,
+    CommandPlace, SandboxError, SandboxLauncher, SandboxMode, SandboxNetwork, SandboxPolicy, SandboxStep,
+    SandboxedCommand, hidden_variables, promises,
 };
-use agentx::tools::run_beside_proxy;
+use agentx::tools::{ProxyByHand, run_beside_proxy};
 use serde_json::{Value, json};
 
 use crate::error::ChatError;
@@ -19,6 +19,7 @@ use crate::render::clean::visible;
 use crate::render::table::table;
 use crate::terminal::console::Console;
 use crate::tools::sandbox_arguments::SandboxCommand;
+use crate::tools::sandbox_doctor;
 
 /// The name in place of a session, for commands that a person runs.
 pub(crate) const BY_HAND: &str = "by-hand";
@@ -59,6 +60,9 @@ pub fn run(
 ) -> Result<Exit, ChatError> {
     match command.unwrap_or(SandboxCommand::Show) {
         SandboxCommand::Show => show(settings, as_json, console),
+        SandboxCommand::Doctor => {
+            sandbox_doctor::report(&launcher(settings, None)?, settings, as_json, console)
+        }
         SandboxCommand::Run { step, command } => run_held(settings, step.as_deref(), &command, console),
     }
 }
@@ -83,6 +87,7 @@ pub fn show(settings: &Settings, as_json: bool, console: &mut Console) -> Result
         Ok(policy) => text.push_str(&reach(policy)),
         Err(error) => text.push_str(&format!("{error}\n\n")),
     }
+    text.push_str(&credentials_words(&settings.sandbox));
     let mut rows = vec![
         ["A COMMAND MAY TRY TO", "NONE", "LANDLOCK", "NAMESPACE"]
             .map(str::to_owned)
@@ -190,6 +195,29 @@ pub(crate) fn network_words(network: SandboxNetwork) -> &'static str {
     }
 }
 
+/// Lists the variables of which commands see placeholders; empty if there are none.
+fn credentials_words(sandbox: &SandboxSettings) -> String {
+    if sandbox.credentials.is_empty() {
+        return String::new();
+    }
+    let lines: Vec<String> = sandbox
+        .credentials
+        .iter()
+        .map(|masked| {
+            let hosts: Vec<String> = masked.hosts.iter().map(ToString::to_string).collect();
+            let set = match masked.value.value() {
+                None => "not set",
+                Some(_) if !sandbox.network.is_by_proxy() => {
+                    "no command gets it or a placeholder, because `sandbox.network` is neither hosts nor ask"
+                }
+                Some(_) => "a placeholder for commands",
+            };
+            format!("  {} for {}: {set}", masked.variable, hosts.join(", "))
+        })
+        .collect();
+    format!("credentials that the proxy puts in:\n{}\n\n", lines.join("\n"))
+}
+
 fn reach(policy: &SandboxPolicy) -> String {
     let mut text = String::new();
     for (title, paths) in [
@@ -221,12 +249,17 @@ fn as_value(
     let promises = promises().iter().map(|promise| {
         json!({ "attempt": promise.attempt, "landlock": promise.landlock, "namespace": promise.namespace })
     });
+    let credentials = settings.sandbox.credentials.iter().map(|masked| {
+        let hosts: Vec<String> = masked.hosts.iter().map(ToString::to_string).collect();
+        json!({ "variable": masked.variable, "hosts": hosts, "is_set": masked.value.value().is_some() })
+    });
     json!({
         "on": settings.sandbox.mode != SandboxMode::None,
         "unasked": step_word(settings, settings.sandbox.unasked),
         "landlock_abi": support.landlock_abi,
         "steps": steps,
         "limits": { "works": limits.is_ok(), "why_not": limits.as_ref().err() },
+        "credentials": credentials.collect::<Vec<_>>(),
         "policy": policy.ok(),
         "error": policy.err().map(ToString::to_string),
         "promises": promises.collect::<Vec<_>>(),
@@ -259,7 +292,10 @@ pub fn run_held(
         .command(Path::new(program), &words, place)
         .map_err(|error| refused(&error))?;
     let is_held = held.is_some();
-    let has_proxy = held.as_ref().is_some_and(|held| held.policy.proxy);
+    let proxy_place = held
+        .as_ref()
+        .filter(|held| held.policy.proxy)
+        .map(|held| held.policy.paths.temporary.clone());
     if !is_held && settings.sandbox.mode == SandboxMode::Everyday {
         console.say("it runs without a sandbox, because none works here: see `agentx sandbox show`\n");
     }
@@ -275,8 +311,13 @@ pub fn run_held(
         }
     }
     console.finish()?;
-    if has_proxy {
-        return run_by_proxy(command, launcher.profile().hosts.clone(), console);
+    if let Some(temporary) = proxy_place {
+        let proxy = ProxyByHand {
+            hosts: launcher.profile().hosts.clone(),
+            credentials: masked_credentials(settings, &variables),
+            temporary,
+        };
+        return run_by_proxy(command, proxy, console);
     }
     become_command(&mut command, &program.to_string_lossy())
 }
@@ -303,11 +344,11 @@ fn started(held: Option<SandboxedCommand>, program: &OsStr, words: &[&OsStr]) ->
 #[cfg(unix)]
 fn run_by_proxy(
     command: std::process::Command,
-    hosts: Vec<HostPattern>,
+    proxy: ProxyByHand,
     console: &mut Console,
 ) -> Result<Exit, ChatError> {
     use std::os::unix::process::ExitStatusExt as _;
-    let ran = run_beside_proxy(command, hosts);
+    let ran = run_beside_proxy(command, proxy);
     let (status, refused) = ran.map_err(|error| ChatError::usage(format!("the command: {error}"), HINT))?;
     if let Some(host) = refused {
         console.say(&format!(
@@ -320,7 +361,7 @@ fn run_by_proxy(
 }
 
 #[cfg(not(unix))]
-fn run_by_proxy(_: std::process::Command, _: Vec<HostPattern>, _: &mut Console) -> Result<Exit, ChatError> {
+fn run_by_proxy(_: std::process::Command, _: ProxyByHand, _: &mut Console) -> Result<Exit, ChatError> {
     Err(ChatError::usage("the sandbox works only on Linux", ""))
 }
 

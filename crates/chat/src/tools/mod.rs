@@ -6,4 +6,5 @@ pub mod file_arguments;
 pub mod parameter_names;
 pub mod reactor_list;
 pub mod sandbox_arguments;
+mod sandbox_doctor;
 pub mod script_output;

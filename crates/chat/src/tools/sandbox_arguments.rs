@@ -9,6 +9,8 @@ use clap::Subcommand;
 pub enum SandboxCommand {
     /// Show what works here, what each step stops, and what commands in this directory may reach
     Show,
+    /// Say for each step whether it works here, and what to do if it does not
+    Doctor,
     /// Run a command as the agent would run it, in the sandbox
     Run {
         /// The step: landlock, namespace, or auto; by default that of the settings, or else auto

@@ -138,6 +138,8 @@ pub const KEYS: &[SettingSpec] = &[
     key("sandbox.best_effort", ValueKind::Choice(YES_OR_NO), Tighten, Some("false"), "whether to run commands even if the sandbox does not fully work on this machine"),
     key("sandbox.network", ValueKind::Choice(NETWORKS), Tighten, None, "whether commands in the sandbox have a network: `on`; `hosts` for those of `sandbox.hosts` alone; `ask` to be asked about others; or `off`. `on` by default with the mode `everyday`, otherwise `off`"),
     key("sandbox.hosts", ValueKind::Names("crates.io, *.crates.io"), Never, None, "hosts that commands in the sandbox reach with `sandbox.network: hosts` or `ask`: `crates.io`, `*.crates.io`, `localhost:8080`, `10.0.0.1`; an address that is not of the public internet has to be named itself"),
+    key("sandbox.credentials.*.hosts", ValueKind::Names("api.github.com"), Never, None, "the hosts that may have the value of this variable, of which commands see a placeholder; they also need `sandbox.hosts`"),
+    key("sandbox.credentials.*.value", ValueKind::Key, Never, None, "the value, as a reference: `${NAME}`; by default that of the variable itself"),
     key("sandbox.memory", ValueKind::OrNone(&ValueKind::Count), Tighten, None, "maximum memory of a command in the sandbox and all that it starts, in MiB; commands do not run where control groups are not delegated to you"),
     key("sandbox.processes", ValueKind::OrNone(&ValueKind::Count), Tighten, None, "maximum number of processes and threads of such a command, held in the same way"),
     key("sandbox.read", ValueKind::Names("~/notes"), Never, None, "files and directories that commands in the sandbox can read, besides the system and the toolchains"),

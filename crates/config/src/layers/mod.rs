@@ -149,7 +149,8 @@ impl MergedSettings {
                 Some(branch) if branches.contains(&branch) => {}
                 Some(branch) => {
                     branches.push(branch);
-                    let below = |path: &&SettingPath| path.0.first().is_some_and(|first| first == branch);
+                    let branch = SettingPath::dotted(branch).0;
+                    let below = |path: &&SettingPath| path.0.starts_with(&branch);
                     rows.extend(
                         self.values
                             .keys()

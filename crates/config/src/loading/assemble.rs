@@ -73,7 +73,7 @@ pub(crate) fn settings(
         rule_origins: get.rules(trust_dir).map(|rule| rule.origin.clone()).collect(),
         tools: get.tools(),
         rewind: rewind::settings(&get),
-        sandbox: sandbox::settings(&get, mistakes),
+        sandbox: sandbox::settings(&get, lookup, mistakes),
         secrets: secrets(&get),
         memory: memory::settings(&get),
         mcp: mcp::servers(&get, lookup, mistakes),

@@ -277,7 +277,7 @@ fn looked_up(value: Option<&Value>, lookup: &dyn Fn(&str) -> Option<String>) -> 
     }
 }
 
-/// Every key and header that a layer names.
+/// Every key and header that a layer names, and every variable that commands know by a placeholder alone.
 pub(crate) fn keys(layer: &SettingsLayer, lookup: &dyn Fn(&str) -> Option<String>) -> Vec<ApiKeySource> {
     // A literal value in the settings of an MCP server (`LEVEL: debug`) is not an API key.
     let is_text = |path: &SettingPath, value: &Value| {
@@ -286,9 +286,20 @@ pub(crate) fn keys(layer: &SettingsLayer, lookup: &dyn Fn(&str) -> Option<String
     };
     let keys = layer.entries.iter().map(|(path, sourced)| (path, &sourced.value));
     keys.filter(|(path, value)| matches!(value, Value::Key(_)) && !is_text(path, value))
-        .map(|(_, value)| value)
-        .map(|value| looked_up(Some(value), lookup))
+        .map(|(_, value)| value.clone())
+        .chain(masked_variables(layer))
+        .map(|value| looked_up(Some(&value), lookup))
         .collect()
+}
+
+/// The variables of `sandbox.credentials`.
+fn masked_variables(layer: &SettingsLayer) -> impl Iterator<Item = Value> {
+    layer.entries.iter().filter_map(|(path, _)| match &path.0[..] {
+        [first, second, variable, ..] if first == "sandbox" && second == "credentials" => {
+            Some(Value::Key(KeyReference::Env(variable.clone())))
+        }
+        _ => None,
+    })
 }
 
 /// Every key that the program may use: those that the person's own layers name, and those of all variables

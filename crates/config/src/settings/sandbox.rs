@@ -3,10 +3,13 @@
 
 use std::path::PathBuf;
 
+use agentx_llm::Secret;
 use agentx_sandbox::{HostPattern, SandboxMode, SandboxNetwork, SandboxStep};
 
+use crate::api_key_source::ApiKeySource;
 use crate::layers::getter::{SettingsGetter, mistake};
 use crate::layers::keys::SettingPath;
+use crate::layers::value::is_variable;
 use crate::mistake::ConfigMistake;
 use crate::origin::SettingOrigin;
 
@@ -24,6 +27,8 @@ pub struct SandboxSettings {
     pub network: Option<SandboxNetwork>,
     /// The hosts that commands reach if a proxy decides host by host.
     pub hosts: Vec<HostPattern>,
+    /// The credentials of which commands see placeholders; the proxy puts the values in.
+    pub credentials: Vec<MaskedSettings>,
     /// The memory of a command and all that it starts, in bytes.
     pub memory_bytes: Option<u64>,
     /// The processes and threads of a command and all that it starts.
@@ -47,8 +52,23 @@ impl SandboxSettings {
     }
 }
 
+/// A credential of which commands see a placeholder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MaskedSettings {
+    /// The variable that commands see.
+    pub variable: String,
+    /// The hosts that may have the value.
+    pub hosts: Vec<HostPattern>,
+    /// The value.
+    pub value: ApiKeySource,
+}
+
 /// The settings of all layers.
-pub(crate) fn settings(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) -> SandboxSettings {
+pub(crate) fn settings(
+    get: &SettingsGetter<'_>,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    mistakes: &mut Vec<ConfigMistake>,
+) -> SandboxSettings {
     let text = |key: &str| get.text(key);
     let mode = text("sandbox.mode").and_then(|word| SandboxMode::parse(&word));
     let origin = get.merged.origin(&SettingPath::dotted("sandbox.mode"));
@@ -61,7 +81,8 @@ pub(crate) fn settings(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistak
         },
         best_effort: text("sandbox.best_effort").as_deref() == Some("true"),
         network: text("sandbox.network").and_then(|word| SandboxNetwork::parse(&word)),
-        hosts: hosts(get, mistakes),
+        hosts: hosts(get, &SettingPath::dotted("sandbox.hosts"), mistakes),
+        credentials: credentials(get, lookup, mistakes),
         memory_bytes: limit(get, mistakes, "sandbox.memory", LEAST_MEBIBYTES)
             .map(|mebibytes| mebibytes.saturating_mul(1 << 20)),
         processes: limit(get, mistakes, "sandbox.processes", LEAST_PROCESSES),
@@ -99,24 +120,81 @@ fn limit(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>, key: &str,
     Some(most.max(least))
 }
 
-/// The hosts that commands reach through the proxy. An entry that names no host is a mistake.
-fn hosts(get: &SettingsGetter<'_>, mistakes: &mut Vec<ConfigMistake>) -> Vec<HostPattern> {
-    let path = SettingPath::dotted("sandbox.hosts");
+/// Reads a list of hosts. An entry that names no host is a mistake.
+fn hosts(
+    get: &SettingsGetter<'_>,
+    path: &SettingPath,
+    mistakes: &mut Vec<ConfigMistake>,
+) -> Vec<HostPattern> {
     let mut hosts = Vec::new();
-    for name in get.names(&path).unwrap_or_default() {
+    for name in get.names(path).unwrap_or_default() {
         match HostPattern::parse(&name) {
             Some(pattern) => hosts.push(pattern),
             None => {
                 let what = format!(
-                    "sandbox.hosts: {name:?} names no host; write crates.io, *.crates.io, localhost:8080 or 10.0.0.1"
+                    "{path}: {name:?} names no host; write crates.io, *.crates.io, localhost:8080 or 10.0.0.1"
                 );
-                if let Some(origin) = get.merged.origin(&path) {
-                    mistakes.push(mistake(origin, "sandbox.hosts", what, None));
+                if let Some(origin) = get.merged.origin(path) {
+                    mistakes.push(mistake(origin, &path.to_string(), what, None));
                 }
             }
         }
     }
     hosts
+}
+
+/// Variables that programs need as they are.
+const NEEDED_VARIABLES: [&str; 8] = [
+    "HOME", "LANG", "LOGNAME", "PATH", "PWD", "SHELL", "TMPDIR", "USER",
+];
+
+/// Reads the credentials. One that names no variable or no host is a mistake.
+fn credentials(
+    get: &SettingsGetter<'_>,
+    lookup: &dyn Fn(&str) -> Option<String>,
+    mistakes: &mut Vec<ConfigMistake>,
+) -> Vec<MaskedSettings> {
+    let all = SettingPath::dotted("sandbox.credentials");
+    let mut credentials = Vec::new();
+    for variable in get.merged.names_under(&all) {
+        let path = all.child(&variable);
+        let earlier = mistakes.len();
+        let hosts = hosts(get, &path.child("hosts"), mistakes);
+        let wrong = if !is_variable(&variable) || NEEDED_VARIABLES.contains(&variable.as_str()) {
+            Some("it has to be the name of a variable with a secret, such as GITHUB_TOKEN")
+        } else if hosts.is_empty() && mistakes.len() == earlier {
+            Some("it needs `hosts` that may have its value, such as `[api.github.com]`")
+        } else {
+            None
+        };
+        if let Some(what) = wrong {
+            let set = [path.child("hosts"), path.child("value")];
+            if let Some(origin) = set.iter().find_map(|set| get.merged.origin(set)) {
+                mistakes.push(mistake(
+                    origin,
+                    &path.to_string(),
+                    format!("{path}: {what}"),
+                    None,
+                ));
+            }
+            continue;
+        }
+        let value = match get.key_at(&path.child("value"), lookup) {
+            ApiKeySource::None => ApiKeySource::Env {
+                value: lookup(&variable)
+                    .filter(|value| !value.trim().is_empty())
+                    .map(Secret::new),
+                name: variable.clone(),
+            },
+            given => given,
+        };
+        credentials.push(MaskedSettings {
+            variable,
+            hosts,
+            value,
+        });
+    }
+    credentials
 }
 
 fn paths(get: &SettingsGetter<'_>, key: &str) -> Vec<PathBuf> {

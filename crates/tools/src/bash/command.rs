@@ -150,9 +150,13 @@ impl Shell {
                 let started = StartedChild::spawn(&mut command).map_err(failed)?;
                 return Ok((started, Some(sandbox)));
             };
+            let masked = options
+                .credentials
+                .variables(sandbox.temporary())
+                .map_err(failed)?;
             let (theirs, ours) = ProxyWay::new(None).map_err(failed)?.split();
-            let started = StartedChild::spawn(command.stdin(theirs)).map_err(failed)?;
-            let proxy = HostProxy::start(ours, gate).map_err(failed)?;
+            let started = StartedChild::spawn(command.envs(masked).stdin(theirs)).map_err(failed)?;
+            let proxy = HostProxy::start(ours, gate, options.credentials.clone()).map_err(failed)?;
             return Ok((started, Some(sandbox.with_proxy(proxy))));
         }
         let started = self.start_bare(line, workspace, options, &mark.to_string());
@@ -225,13 +229,15 @@ impl Shell {
         for name in hidden_variables().iter().filter(|_| held.is_some()) {
             command.env_remove(name);
         }
-        Ok((
-            command,
-            held.map(|held| {
-                let sandbox = CommandSandbox::new(held.policy, workspace);
-                sandbox.of_unasked(options.unasked_sandbox.is_some())
-            }),
-        ))
+        let sandbox = held.map(|held| {
+            let sandbox = CommandSandbox::new(held.policy, workspace);
+            sandbox.of_unasked(options.unasked_sandbox.is_some())
+        });
+        if let Some(sandbox) = sandbox.as_ref().filter(|sandbox| sandbox.has_proxy()) {
+            let masked = options.credentials.variables(sandbox.temporary());
+            command.envs(masked.map_err(|error| spawn_failure("", workspace, &error))?);
+        }
+        Ok((command, sandbox))
     }
 
     /// Starts the program that the line names if no shell is needed, else the shell.

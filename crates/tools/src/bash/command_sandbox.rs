@@ -12,7 +12,7 @@ use std::sync::Arc;
 use agentx_sandbox::{RefusedPath, SandboxPolicy, SandboxRefusal, SandboxStep};
 use serde_json::{Value, json};
 
-use crate::host_proxy::HostProxy;
+use crate::host_proxy::{BUNDLE, HostProxy};
 
 /// Adds the path that a sandbox refused to the field `sandbox`: in words it is in `refused`, and here for
 /// programs.
@@ -76,6 +76,11 @@ impl CommandSandbox {
     /// Returns whether the policy wants a proxy.
     pub(super) fn has_proxy(&self) -> bool {
         self.policy.proxy
+    }
+
+    /// The directory for its temporary files.
+    pub(super) fn temporary(&self) -> &Path {
+        &self.policy.paths.temporary
     }
 
     /// The step that held the command.
@@ -190,7 +195,7 @@ fn temporary_files(policy: &SandboxPolicy) -> Option<BTreeSet<OsString>> {
     let names: BTreeSet<OsString> = entries
         .take(MOST_COMPARED + 1)
         .filter_map(|entry| Some(entry.ok()?.file_name()))
-        .filter(|name| !places.contains(name.as_os_str()))
+        .filter(|name| !places.contains(name.as_os_str()) && name != BUNDLE)
         .collect();
     (names.len() <= MOST_COMPARED).then_some(names)
 }

@@ -10,6 +10,7 @@ use super::budget::OutputBudget;
 use super::command_records::CommandRecords;
 use crate::command_changes::CommandRewind;
 use crate::environment::ProgramEnvironment;
+use crate::host_proxy::MaskedCredentials;
 
 /// Limits of `bash` and `job`.
 #[derive(Clone, Debug)]
@@ -56,6 +57,9 @@ pub struct BashOptions {
     /// Starts, in place of `sandbox`, commands about which nobody is asked: the approval mode `auto` or a
     /// judge let them run. By default `None`: they start as all others.
     pub unasked_sandbox: Option<SandboxLauncher>,
+    /// Credentials that commands get through the proxy of their sandbox. By default none. Their variables have
+    /// to be hidden in `environment`.
+    pub credentials: MaskedCredentials,
     /// Keeps the changes of commands to the files of the workspace for a rewind. By default `None`.
     pub rewind: Option<CommandRewind>,
 }
@@ -82,6 +86,7 @@ impl Default for BashOptions {
             records: None,
             sandbox: None,
             unasked_sandbox: None,
+            credentials: MaskedCredentials::default(),
             rewind: None,
         }
     }

@@ -1,43 +1,17 @@
 //! One connection of a command to its proxy.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
-use tokio::net::{TcpStream, lookup_host};
+use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::contacts::{HostContacts, address};
-use super::gate::{HostDecision, HostGate};
-use super::request_head::{RequestHead, read_head};
-
-/// The time in which a client has to send the head of its request.
-const HEAD_TIME: Duration = Duration::from_secs(30);
-/// The time to look a name up.
-const LOOKUP_TIME: Duration = Duration::from_secs(20);
-/// The time to connect to one address.
-const CONNECT_TIME: Duration = Duration::from_secs(10);
-/// The most addresses of a name that are tried.
-const MOST_ADDRESSES: usize = 8;
-
-/// The parts that all connections of a command share.
-pub(super) struct ProxyShared {
-    pub(super) gate: HostGate,
-    pub(super) contacts: Arc<HostContacts>,
-    /// The value of `Proxy-Authorization` that a client has to send, if the socket is one that other programs
-    /// reach.
-    pub(super) login: Option<String>,
-}
-
-/// A host that is not reached.
-enum Unreached {
-    /// One of its addresses is not of the public internet, and no other one is left.
-    Local,
-    /// It does not answer.
-    Failed(String),
-}
+use super::contacts::address;
+use super::gate::HostDecision;
+use super::opened_tunnel::{OpenedTunnel, begins_with_handshake};
+use super::request_head::{HEAD_TIME, RequestHead, read_head};
+use super::server_connection::{ProxyShared, Unreached, connect};
 
 /// Serves one connection to its end.
 pub(super) async fn serve_connection(mut client: TcpStream, shared: Arc<ProxyShared>) {
@@ -68,9 +42,13 @@ async fn serve(client: &mut TcpStream, shared: &ProxyShared) -> io::Result<()> {
         return refuse(client, &head, decision).await;
     }
     match connect(shared, &head).await {
-        Ok(mut server) => {
+        Ok(server) => {
             shared.contacts.add(&head.host, head.port, decision);
-            relay(client, &mut server, &head).await
+            if head.is_tunnel() {
+                serve_tunnel(client, server, &head, shared).await
+            } else {
+                relay_request(client, server, &head).await
+            }
         }
         Err(Unreached::Local) => {
             shared
@@ -85,42 +63,33 @@ async fn serve(client: &mut TcpStream, shared: &ProxyShared) -> io::Result<()> {
     }
 }
 
-/// Connects to the host of a request, at an address that it may lead to.
-async fn connect(shared: &ProxyShared, head: &RequestHead) -> Result<TcpStream, Unreached> {
-    let host = head.host.as_str();
-    let found = match timeout(LOOKUP_TIME, lookup_host((host, head.port))).await {
-        Ok(Ok(found)) => found,
-        Ok(Err(error)) => return Err(Unreached::Failed(format!("{host} is not found: {error}"))),
-        Err(_) => return Err(Unreached::Failed(format!("{host} is not found in time"))),
-    };
-    let found: Vec<SocketAddr> = found.collect();
-    let may_be_reached = |place: &&SocketAddr| shared.gate.allows_address(host, place.ip());
-    let allowed: Vec<SocketAddr> = found.iter().filter(may_be_reached).copied().collect();
-    if allowed.is_empty() && !found.is_empty() {
-        return Err(Unreached::Local);
-    }
-    let mut why = format!("{host} has no address");
-    for place in allowed.into_iter().take(MOST_ADDRESSES) {
-        match timeout(CONNECT_TIME, TcpStream::connect(place)).await {
-            Ok(Ok(server)) => return Ok(server),
-            Ok(Err(error)) => why = format!("{host} does not answer: {error}"),
-            Err(_) => why = format!("{host} does not answer in time"),
-        }
-    }
-    Err(Unreached::Failed(why))
-}
-
-/// Lets the client and the server talk.
-async fn relay(client: &mut TcpStream, server: &mut TcpStream, head: &RequestHead) -> io::Result<()> {
-    if head.is_tunnel() {
-        client
-            .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
-            .await?;
-    } else {
-        server.write_all(&head.for_server()).await?;
+/// Lets the client and the server talk. If credentials are for the server, the proxy reads the TLS of the
+/// client.
+async fn serve_tunnel(
+    client: &mut TcpStream,
+    mut server: TcpStream,
+    head: &RequestHead,
+    shared: &ProxyShared,
+) -> io::Result<()> {
+    client
+        .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        .await?;
+    if let Some(authority) = shared.credentials.authority_for(&head.host, head.port)?
+        && begins_with_handshake(client, &head.rest).await?
+    {
+        return OpenedTunnel::new(head, shared, authority, server)
+            .serve(client)
+            .await;
     }
     server.write_all(&head.rest).await?;
-    copy_bidirectional(client, server).await.map(|_| ())
+    copy_bidirectional(client, &mut server).await.map(|_| ())
+}
+
+/// Sends one request on, and lets the client and the server talk.
+async fn relay_request(client: &mut TcpStream, mut server: TcpStream, head: &RequestHead) -> io::Result<()> {
+    server.write_all(&head.for_server()).await?;
+    server.write_all(&head.rest).await?;
+    copy_bidirectional(client, &mut server).await.map(|_| ())
 }
 
 async fn refuse(client: &mut TcpStream, head: &RequestHead, decision: HostDecision) -> io::Result<()> {

@@ -1,6 +1,6 @@
 //! The hosts that a command asked for, as a fact with its call.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use serde_json::{Value, json};
@@ -26,6 +26,8 @@ struct ContactList {
 struct HostContact {
     decision: HostDecision,
     connections: u64,
+    /// The variables whose values the proxy put into requests.
+    credentials: BTreeSet<String>,
     /// Whether its refusal was told since its last connection.
     told: bool,
 }
@@ -42,11 +44,20 @@ impl HostContacts {
         let contact = state.hosts.entry(name).or_insert(HostContact {
             decision,
             connections: 0,
+            credentials: BTreeSet::new(),
             told: false,
         });
         contact.decision = decision;
         contact.connections += 1;
         contact.told = false;
+    }
+
+    /// Notes that the proxy put the value of this variable into a request to a host.
+    pub(super) fn add_credential(&self, host: &str, port: u16, variable: String) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(contact) = state.hosts.get_mut(&address(host, port)) {
+            contact.credentials.insert(variable);
+        }
     }
 
     /// The field `hosts` in the details of a call.
@@ -56,11 +67,15 @@ impl HostContacts {
             .hosts
             .iter()
             .map(|(host, contact)| {
-                json!({
+                let mut listed = json!({
                     "host": host,
                     "decision": contact.decision.as_str(),
                     "connections": contact.connections,
-                })
+                });
+                if !contact.credentials.is_empty() {
+                    listed["credentials"] = json!(contact.credentials);
+                }
+                listed
             })
             .collect();
         if state.unlisted > 0 {

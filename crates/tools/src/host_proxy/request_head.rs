@@ -1,14 +1,18 @@
 //! The head of a request to the proxy: read within bounds, and rewritten for the server that it names.
 
+use std::time::Duration;
+
 use agentx_sandbox::normal_host;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
 /// The longest head, in bytes.
-const LONGEST: usize = 64 << 10;
+pub(super) const LONGEST: usize = 64 << 10;
 /// The longest name of a host, as DNS has it. Names are shown to people and kept with the call.
 const LONGEST_HOST: usize = 253;
 /// The end of a head.
 const END: &[u8] = b"\r\n\r\n";
+/// The time in which a client has to send the head of its request.
+pub(super) const HEAD_TIME: Duration = Duration::from_secs(30);
 
 /// A request as far as the proxy reads it.
 #[derive(Debug, PartialEq, Eq)]
@@ -179,7 +183,7 @@ fn split_target<'a>(method: &str, target: &'a str) -> Result<(&'a str, Option<St
 }
 
 /// Splits `host:port`. `usual` is the port without one.
-fn split_authority(authority: &str, usual: Option<u16>) -> Option<(String, u16)> {
+pub(super) fn split_authority(authority: &str, usual: Option<u16>) -> Option<(String, u16)> {
     let behind_bracket = authority.rfind(']').map_or(0, |at| at + 1);
     let (host, port) = match authority[behind_bracket..].find(':') {
         Some(at) => {

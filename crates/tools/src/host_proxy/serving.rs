@@ -12,9 +12,11 @@ use tokio::io::Interest;
 use tokio::net::{TcpListener, UnixStream};
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::connection::{ProxyShared, serve_connection};
+use super::connection::serve_connection;
 use super::contacts::HostContacts;
 use super::gate::HostGate;
+use super::masking::MaskedCredentials;
+use super::server_connection::ProxyShared;
 
 /// The most connections of a command at once; further ones wait.
 const MOST_CONNECTIONS: usize = 256;
@@ -57,10 +59,20 @@ impl ProxyWay {
 
 impl HostProxy {
     /// Serves the command behind `control`. Has to be called in a runtime.
-    pub(crate) fn start(control: StdUnixStream, gate: HostGate) -> io::Result<Self> {
+    pub(crate) fn start(
+        control: StdUnixStream,
+        gate: HostGate,
+        credentials: MaskedCredentials,
+    ) -> io::Result<Self> {
         let control = UnixStream::from_std(control)?;
         let contacts = Arc::new(HostContacts::default());
-        let serving = serve(control, gate, Arc::clone(&contacts));
+        let shared = ProxyShared {
+            gate,
+            contacts: Arc::clone(&contacts),
+            credentials,
+            login: None,
+        };
+        let serving = serve(control, shared);
         let task = tokio::spawn(serving).abort_handle();
         Ok(Self { contacts, task })
     }
@@ -86,7 +98,7 @@ impl std::fmt::Debug for HostProxy {
 }
 
 /// Accepts connections until no process of the command is left.
-async fn serve(control: UnixStream, gate: HostGate, contacts: Arc<HostContacts>) {
+async fn serve(control: UnixStream, shared: ProxyShared) {
     let Some((listener, token)) = listening(&control).await else {
         return;
     };
@@ -97,11 +109,7 @@ async fn serve(control: UnixStream, gate: HostGate, contacts: Arc<HostContacts>)
             base64::engine::general_purpose::STANDARD.encode(words)
         )
     });
-    let shared = Arc::new(ProxyShared {
-        gate,
-        contacts,
-        login,
-    });
+    let shared = Arc::new(ProxyShared { login, ..shared });
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
@@ -192,6 +200,7 @@ mod tests {
         let shared = Arc::new(ProxyShared {
             gate,
             contacts: Arc::clone(&contacts),
+            credentials: MaskedCredentials::default(),
             login: login.map(str::to_owned),
         });
         let address = listener.local_addr().unwrap();

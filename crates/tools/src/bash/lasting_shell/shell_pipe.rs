@@ -59,6 +59,6 @@ pub(super) fn with_proxy(
     let hosts = launcher.map(|launcher| launcher.profile().hosts.clone());
     let (hosts, session) = (hosts.unwrap_or_default(), context.session_id.clone());
     let gate = HostGate::new(hosts, None, session, HostAnswers::default());
-    let proxy = HostProxy::start(way, gate)?;
+    let proxy = HostProxy::start(way, gate, options.credentials.clone())?;
     Ok(Some(held.with_proxy(proxy)))
 }
