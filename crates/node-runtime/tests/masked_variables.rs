@@ -1,4 +1,5 @@
 //! Masked credentials as settings name them: no command gets a value, whatever else the settings pass on.
+#![cfg(feature = "settings")]
 #![allow(missing_docs, clippy::unwrap_used, reason = "tests")]
 
 use agentx_config::{ConfigPaths, LoadRequest, Settings, load};

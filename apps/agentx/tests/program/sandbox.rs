@@ -393,8 +393,9 @@ fn a_masked_variable_is_a_placeholder_for_commands() {
     let Some(sandbox) = held() else { return };
     let settings = "credentials: {MADE_UP_TOKEN: {hosts: [api.example.com]}}";
     let variables = [("MADE_UP_TOKEN", SECRET.to_owned())];
-    let line = "echo \"found <$MADE_UP_TOKEN>\"; grep -c BEGIN \"$SSL_CERT_FILE\"; env";
-    let by_hand = ["sandbox", "run", "--", "sh", "-c", line];
+    let line = "echo \"found <$MADE_UP_TOKEN>\"";
+    let with_all = format!("{line}; env");
+    let by_hand = ["sandbox", "run", "--", "sh", "-c", &with_all];
     let told = format!("run {line}");
     let by_tool = ["run", "--model", "scripted", "--yes", &told];
     for (network, expected) in [("hosts", "found <agentx-masked-"), ("off", "found <>")] {

@@ -121,12 +121,12 @@ impl<'a> OpenedTunnel<'a> {
     async fn answer(&self, request: Request<Incoming>) -> Result<Response<AnswerBody>, Infallible> {
         let answered = match self.check(&request) {
             Ok(()) => self.pass(request).await,
-            Err((status, why)) => Ok(said(status, why)),
+            Err((status, why)) => Ok(own_answer(status, why)),
         };
         // The error is about the connection or a certificate, and holds nothing of the request.
         Ok(answered.unwrap_or_else(|error| {
             let why = format!("{} cannot be asked: {error}", self.head.host);
-            said(StatusCode::BAD_GATEWAY, &why)
+            own_answer(StatusCode::BAD_GATEWAY, &why)
         }))
     }
 
@@ -202,14 +202,14 @@ impl<'a> OpenedTunnel<'a> {
             .handshake(TokioIo::new(stream))
             .await
             .map_err(io::Error::other)?;
-        let mut task = JoinSet::new();
-        task.spawn(async move {
+        let mut connection_task = JoinSet::new();
+        connection_task.spawn(async move {
             // Whoever sent a request gets the error, too.
             let _ = connection.await;
         });
         Ok(OpenWay {
             sender,
-            _connection: task,
+            _connection: connection_task,
         })
     }
 }
@@ -221,7 +221,7 @@ fn remove_between_neighbours(headers: &mut HeaderMap) {
 }
 
 /// An answer of the proxy itself.
-fn said(status: StatusCode, why: &str) -> Response<AnswerBody> {
+fn own_answer(status: StatusCode, why: &str) -> Response<AnswerBody> {
     let body = Full::new(Bytes::from(format!("agentx: {why}\n")));
     let mut answer = Response::new(Either::Right(body));
     *answer.status_mut() = status;
