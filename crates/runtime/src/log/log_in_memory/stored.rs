@@ -121,7 +121,6 @@ impl StoredSession {
         SessionInfo {
             writer: self.is_written().then(|| WriterInfo {
                 process: std::process::id(),
-                server: None,
                 epoch: self.epoch,
             }),
             ..self.info.clone()
@@ -171,6 +170,7 @@ impl StoredSession {
             Err(LogError::Busy {
                 session: self.id().clone(),
                 process: std::process::id(),
+                server: None,
             })
         } else {
             Ok(())

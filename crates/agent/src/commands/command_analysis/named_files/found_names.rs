@@ -171,6 +171,7 @@ fn may_open_names(words: &[Word]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use super::MOST_FOLDERS_TAKEN;
     use crate::commands::command_analysis::read;
 
     #[test]
