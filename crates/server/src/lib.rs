@@ -19,6 +19,7 @@ mod settings;
 pub mod wheel;
 pub mod ws;
 
+mod api_connection;
 mod approver_connections;
 mod changed_settings;
 mod client_calls;
@@ -43,6 +44,7 @@ pub use connections::channel;
 pub use members::member_bounds;
 
 pub use actions::request_terms::RequestTerms;
+pub use api_connection::{ApiConnection, CountedConnection};
 pub use auth::caller::Caller;
 pub use axum;
 pub use connections::forwarded::Proxies;

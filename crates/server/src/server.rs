@@ -51,6 +51,7 @@ pub struct Server {
     listener: TcpListener,
     doors: TlsAcceptors,
     url: String,
+    api: Router,
     own_routes: Router,
     /// Held until the server has ended.
     _lock: Option<DataDirLock>,
@@ -111,6 +112,7 @@ pub async fn bind(
         options,
     );
     Ok(Server {
+        api: http::router(state.clone()),
         state,
         listener,
         doors,
@@ -155,6 +157,13 @@ impl Server {
         self
     }
 
+    /// Returns the routes of the HTTP API, for routes of another protocol that send them requests in the name
+    /// of their own callers. Such a request has the headers of the caller, and the extensions of their
+    /// [`ApiConnection`](crate::ApiConnection).
+    pub fn api(&self) -> Router {
+        self.api.clone()
+    }
+
     /// Returns an address that signs the page of one browser in as the operator, once and within an hour.
     /// The page itself has to be among the routes; see [`page::routes`](crate::page::routes). Returns `None`
     /// if a code cannot be created; the reason is logged.
@@ -184,12 +193,13 @@ impl Server {
             state,
             listener,
             doors,
+            api,
             own_routes,
             ..
         } = self;
         let limits = &state.options().limits;
         let connections = ConnectionLimiter::new(limits.connections, limits.connections_per_address);
-        let router = http::router(state.clone()).merge(ws::router(state.clone()));
+        let router = api.merge(ws::router(state.clone()));
         let router = router.merge(own_routes);
         let router = router.layer(middleware::from_fn_with_state(state.clone(), enter));
         let counter = run_counter(state.counts().runs.clone());

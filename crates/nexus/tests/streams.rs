@@ -1,0 +1,112 @@
+//! Chat and the long stream as server-sent events.
+
+use serde_json::json;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
+
+use crate::support::{NexusWorld, events, frames_in, within, words};
+
+/// Reads a stream until it has this text.
+async fn read_until(stream: &mut TcpStream, text: &str) -> String {
+    let mut read = String::new();
+    let mut piece = [0; 4096];
+    while !read.contains(text) {
+        let length = within(stream.read(&mut piece)).await.unwrap();
+        assert!(length > 0, "no {text}: {read}");
+        read.push_str(std::str::from_utf8(&piece[..length]).unwrap());
+    }
+    read
+}
+
+#[tokio::test]
+async fn a_chat_streams_the_run_of_its_message_and_ends() {
+    let world = NexusWorld::new().await;
+    let ann = world.member("ann").await;
+    let message =
+        |words: &str| json!({"content": words, "client_timestamp_utc": "", "client_timezone_offset": 0});
+    let reply = world
+        .post("/api/v1/chat", Some(&ann.token), &message("echo hello"))
+        .await;
+    assert!(
+        reply
+            .head
+            .to_lowercase()
+            .contains("content-type: text/event-stream"),
+        "{}",
+        reply.head
+    );
+    assert!(
+        reply.body.contains("event: run_started\ndata: "),
+        "{}",
+        reply.body
+    );
+    let frames = reply.frames();
+    assert_eq!(events(&frames).first(), Some(&"run_started"));
+    assert_eq!(events(&frames).last(), Some(&"run_finished"));
+    assert_eq!(words(&frames), "hello");
+    assert_eq!(frames[0]["payload"]["user_input"], "echo hello");
+    // Each stream has its own run, also if the next message comes before the end.
+    let (ask_one, ask_two) = (message("count to 20"), message("echo two"));
+    let (one, two) = tokio::join!(
+        world.post("/api/v1/chat", Some(&ann.token), &ask_one),
+        world.post("/api/v1/chat", Some(&ann.token), &ask_two),
+    );
+    for (reply, input) in [(one, "count to 20"), (two, "echo two")] {
+        let frames = reply.frames();
+        assert_eq!(frames[0]["payload"]["user_input"], input);
+        assert_eq!(frames.last().unwrap()["payload"]["status"], "completed");
+        assert!(frames.iter().all(|frame| frame["run_id"] == frames[0]["run_id"]));
+    }
+    world.end().await;
+}
+
+/// NEXUS has no resumption; its page tells people to send the message again, which asks the model again.
+#[tokio::test]
+async fn a_chat_that_was_cut_off_continues_and_is_not_asked_again() {
+    let world = NexusWorld::new().await;
+    let ann = world.member("ann").await;
+    let message = json!({"content": "count to 5", "idempotency_key": "k1"});
+    let whole = world
+        .post("/api/v1/chat", Some(&ann.token), &message)
+        .await
+        .frames();
+    let last = format!("last-event-id: {}", whole[1]["id"].as_str().unwrap());
+    let again = world
+        .ask(
+            "POST",
+            "/api/v1/chat",
+            Some(&ann.token),
+            Some(message.to_string()),
+            &[&last],
+        )
+        .await;
+    assert_eq!(again.frames(), whole[2..]);
+    let messages = world.get("/api/v1/messages", Some(&ann.token)).await.json();
+    assert_eq!(messages.as_array().unwrap().len(), 2, "{messages}");
+    world.end().await;
+}
+
+#[tokio::test]
+async fn the_long_stream_begins_with_the_state_of_the_connection() {
+    let world = NexusWorld::new().await;
+    let ann = world.member("ann").await;
+    let path = format!("/api/v1/stream/{}", ann.id);
+    let mut stream = world.send("GET", &path, Some(&ann.token), None, &[]).await;
+    let read = read_until(&mut stream, "\n\n").await;
+    let frame = &frames_in(&read)[0];
+    // NEXUS's code sends `{"visitor": …}`, its page a frame.
+    assert_eq!(
+        (&frame["visitor"], &frame["payload"]),
+        (&json!(false), &json!({"visitor": false}))
+    );
+    let follow = format!("{path}?follow=true");
+    let mut stream = world.send("GET", &follow, Some(&ann.token), None, &[]).await;
+    read_until(&mut stream, "connection_state").await;
+    world
+        .post("/api/v1/chat", Some(&ann.token), &json!({"content": "echo hi"}))
+        .await
+        .frames();
+    let read = read_until(&mut stream, "run_finished").await;
+    assert!(read.contains("event: run_started"), "{read}");
+    world.end().await;
+}
