@@ -96,6 +96,11 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
             "services",
         ],
     ),
+    // The protocol of NEXUS, by requests to the API of the server; its tests run a whole one.
+    (
+        "nexus",
+        &["types", "session", "config", "node-runtime", "identity", "server"],
+    ),
     ("luau-tools", &[]),
     ("macros", &[]),
     // The file of typed lines is locked and replaced as the other files are.
@@ -120,7 +125,10 @@ pub(crate) const ALLOWED: &[(&str, &[&str])] = &[
     ("testing", &["types", "bus", "agent", "llm", "runtime"]),
     ("agentx", LIBRARIES),
     ("chat", &["agentx", "files", "schedule", "terminal"]),
-    ("cli", &["agentx", "chat", "schedule", "server", "terminal"]),
+    (
+        "cli",
+        &["agentx", "chat", "nexus", "schedule", "server", "terminal"],
+    ),
     ("mock", &["testing"]),
 ];
 

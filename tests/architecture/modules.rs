@@ -25,6 +25,7 @@ const LAYERED: &[&str] = &[
     "luau-tools",
     "mcp",
     "memory",
+    "nexus",
     "node-runtime",
     "openhands",
     "remote-runtime",

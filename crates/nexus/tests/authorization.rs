@@ -1,5 +1,10 @@
 //! The holes of NEXUS: an address is no password, a signature counts once, and nobody reads what is another
 //! person's.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
 
 use agentx_identity::SecretKey;
 use serde_json::json;

@@ -1,4 +1,9 @@
 //! A conversation over the WebSocket: chat, a call of a tool, commands, two tabs, and reconnecting.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
 
 use serde_json::{Value, json};
 
@@ -82,7 +87,7 @@ async fn two_calls_of_one_tool_are_told_apart_by_their_ids() {
     world.end().await;
 }
 
-/// The scripted model repeats its input, with the note about the time that the server makes of the two fields.
+/// The scripted model repeats its input, with the note about the time that the server makes of the fields.
 #[tokio::test]
 async fn the_model_reads_the_time_of_the_client_with_the_sign_of_nexus() {
     let world = NexusWorld::new().await;
@@ -238,6 +243,9 @@ async fn a_deleted_conversation_is_followed_by_a_new_one() {
     let deleted = world.ask("DELETE", &gone, Some(&ann.token), None, &[]).await;
     assert_eq!(deleted.status, 204);
     assert_eq!(client.closed().await.0, 1013);
+    // The session is remembered, but gone.
+    let messages = world.get("/api/v1/messages", Some(&ann.token)).await.json();
+    assert_eq!(messages, json!([]));
     let mut client = world.socket(&path, Some(&ann.token)).await;
     client.say("echo two").await;
     assert_eq!(words(&client.until("run_finished").await), "two");

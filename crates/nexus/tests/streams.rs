@@ -1,4 +1,9 @@
 //! Chat and the long stream as server-sent events.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test stops at the first surprise"
+)]
 
 use serde_json::json;
 use tokio::io::AsyncReadExt as _;
@@ -53,10 +58,31 @@ async fn a_chat_streams_the_run_of_its_message_and_ends() {
     );
     for (reply, input) in [(one, "count to 20"), (two, "echo two")] {
         let frames = reply.frames();
-        assert_eq!(frames[0]["payload"]["user_input"], input);
+        assert_eq!(frames[0]["payload"]["user_input"], input, "{frames:?}");
         assert_eq!(frames.last().unwrap()["payload"]["status"], "completed");
         assert!(frames.iter().all(|frame| frame["run_id"] == frames[0]["run_id"]));
     }
+    world.end().await;
+}
+
+/// The run ends with the fact that a person stopped it, and not with one of its own.
+#[tokio::test]
+async fn a_chat_ends_when_its_run_is_stopped() {
+    let world = NexusWorld::new().await;
+    let ann = world.member("ann").await;
+    let message = json!({"content": "run ls"});
+    let body = Some(message.to_string());
+    let mut stream = world
+        .send("POST", "/api/v1/chat", Some(&ann.token), body, &[])
+        .await;
+    let mut read = read_until(&mut stream, "approval_requested").await;
+    let mut client = world.socket("/api/v1/ws/0x1", Some(&ann.token)).await;
+    client.command("/ping").await;
+    client.send(&json!({"type": "interrupt"})).await;
+    read += &read_until(&mut stream, "run_finished").await;
+    let mut rest = String::new();
+    within(stream.read_to_string(&mut rest)).await.unwrap();
+    assert!((read + &rest).contains("\"outcome\":\"interrupted\""));
     world.end().await;
 }
 

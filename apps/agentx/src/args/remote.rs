@@ -32,6 +32,9 @@ pub(crate) struct ServeArgs {
     /// Let people without an identity see what is shared
     #[arg(long)]
     pub(crate) allow_visitors: bool,
+    /// Serve the protocol of NEXUS, too, below /api/v1
+    #[arg(long)]
+    pub(crate) nexus: bool,
     /// Serve TLS with this certificate chain (PEM)
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,

@@ -60,6 +60,8 @@ async fn serve(
         .map_err(serve_error)?
         .with_routes(agentx_server::page::routes())
         .reloading(changed_settings(global, loaded));
+    let nexus = args.nexus.then(|| agentx_nexus::routes(&server));
+    let server = server.with_routes(nexus.unwrap_or_default());
     greet(settings, args, &server, global.json, console)?;
     let watching = waiting::beside_server(global, watched, &settings.data_dir)?;
     let ended = until_told(server, signals, console).await;
@@ -76,9 +78,8 @@ fn changed_settings(global: &Global, loaded: &Loaded) -> Reload {
     let global = global.clone();
     agentx_server::reload_when_changed(files, move || {
         let loaded = start::settings(&global, &AgentArgs::default());
-        loaded
-            .map(|loaded| loaded.settings)
-            .map_err(|error| visible(&error.to_string()))
+        let loaded = loaded.map_err(|error| visible(&error.to_string()))?;
+        Ok(loaded.settings)
     })
 }
 
@@ -171,10 +172,8 @@ fn greet(
         page: page.as_deref().filter(|_| args.open || console.terminal.error),
     };
     console.say(&started.greeting());
-    match page.filter(|_| args.open) {
-        Some(page) => open_privately(&page, &settings.data_dir, console),
-        None => Ok(()),
-    }
+    let open = |page: String| open_privately(&page, &settings.data_dir, console);
+    page.filter(|_| args.open).map_or(Ok(()), open)
 }
 
 /// Returns the error of a server that cannot start, with a hint.

@@ -209,7 +209,8 @@ mod tests {
             json!([
                 {"name": "config", "description": "settings", "usage": "/config", "handler": "rest",
                  "requiresSignature": false, "requiresGUI": false, "examples": [],
-                 "restOptions": {"getEndpoint": "/api/v1/config", "postEndpoint": "/api/v1/config", "method": "GET"}},
+                 "restOptions": {"getEndpoint": "/api/v1/config", "postEndpoint": "/api/v1/config",
+                                 "method": "GET"}},
                 {"name": "standup", "description": "a report", "usage": "/standup [DAY]", "handler": "server",
                  "requiresSignature": false, "requiresGUI": false, "examples": []},
             ])

@@ -136,6 +136,8 @@ fn iso(at: Timestamp) -> String {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
     use super::*;
 
     fn listed(agent: &str, message: Value) -> ListedMessage {
@@ -164,7 +166,8 @@ mod tests {
             ),
             listed(
                 "agt_5_0",
-                json!({"message_id": "msg_6", "role": "user", "content": [{"type": "text", "text": "inside"}]}),
+                json!({"message_id": "msg_6", "role": "user",
+                       "content": [{"type": "text", "text": "inside"}]}),
             ),
             listed(
                 "agt_a",

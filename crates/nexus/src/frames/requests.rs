@@ -1,5 +1,5 @@
-//! Frames and bodies from clients: a message, a command, a proof of a key, and two that NEXUS does not have (a
-//! decision about a call, and stopping a run).
+//! Frames and bodies from clients: a message, a command, and three that NEXUS does not have (a proof of a
+//! key, a decision about a call, and stopping a run).
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -125,6 +125,8 @@ fn payload_of<T: DeserializeOwned>(kind: &str, payload: Value) -> Result<T, Stri
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
     use super::*;
 
     fn message(content: &str, time: Option<&str>, offset: Option<i32>) -> NexusMessage {
@@ -136,39 +138,45 @@ mod tests {
         }
     }
 
-    /// The frames of the first three rows are written down from the code of NEXUS and of AURA; the others are
-    /// made up.
+    /// Label: from the upstream's code, for the first four rows. The others are made up.
     #[test]
     fn frames_of_clients_are_read() {
+        let (time, offset) = ("2026-11-21T10:00:00Z", -480);
+        let said = json!({
+            "content": "你好", "client_timestamp_utc": time, "client_timezone_offset": offset,
+        });
+        let command = json!({"command": "/identity", "auth": {"publicKey": "0x1", "signature": "0x2"}});
+        let proof = json!({"public_key": "ed25519:a", "signature": "b"});
+        let decision = json!({"tool_call_id": "call_1", "decision": "once"});
         let table = [
             (
-                r#"{"type":"user_message","payload":{"content":"你好","client_timestamp_utc":"2025-10-12T10:00:00Z","client_timezone_offset":-480}}"#,
-                NexusRequest::Message(message("你好", Some("2025-10-12T10:00:00Z"), Some(-480))),
+                json!({"type": "user_message", "payload": said}),
+                NexusRequest::Message(message("你好", Some(time), Some(offset))),
             ),
             (
-                r#"{"type":"system_command","payload":{"command":"/identity","auth":{"publicKey":"0xabc","signature":"0xdef"}}}"#,
+                json!({"type": "system_command", "payload": command}),
                 NexusRequest::Command(NexusCommand {
                     command: "/identity".into(),
                     args: vec![],
                 }),
             ),
-            (r#"{"type":"ping"}"#, NexusRequest::Ping),
-            (r#"{"type":"ping","payload":{}}"#, NexusRequest::Ping),
+            (json!({"type": "ping"}), NexusRequest::Ping),
+            (json!({"type": "ping", "payload": {}}), NexusRequest::Ping),
             (
-                r#"{"type":"authenticate","payload":{"public_key":"ed25519:a","signature":"b"}}"#,
+                json!({"type": "authenticate", "payload": proof}),
                 NexusRequest::Authenticate(NexusProof {
                     public_key: "ed25519:a".into(),
                     signature: "b".into(),
                 }),
             ),
-            (r#"{"type":"interrupt"}"#, NexusRequest::Interrupt),
+            (json!({"type": "interrupt"}), NexusRequest::Interrupt),
             (
-                r#"{"type":"approval","payload":{"tool_call_id":"call_1","decision":"once"}}"#,
-                NexusRequest::Approval(json!({"tool_call_id": "call_1", "decision": "once"})),
+                json!({"type": "approval", "payload": decision}),
+                NexusRequest::Approval(decision),
             ),
         ];
         for (text, expected) in table {
-            assert_eq!(parse_request(text), Ok(expected), "{text}");
+            assert_eq!(parse_request(&text.to_string()), Ok(expected), "{text}");
         }
     }
 

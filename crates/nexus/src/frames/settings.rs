@@ -116,6 +116,8 @@ fn list<'v>(value: &'v Value, name: &str) -> impl Iterator<Item = &'v Value> + u
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
     use super::*;
 
     fn own() -> Value {
@@ -155,7 +157,9 @@ mod tests {
                 "editable_fields": ["config.model", "config.temperature", "prompts.persona"],
                 "field_options": {
                     "config.model": {"type": "select", "options": ["a"], "default": "a"},
-                    "config.temperature": {"type": "slider", "min": 0.0, "max": 2.0, "step": 0.1, "default": null},
+                    "config.temperature": {
+                        "type": "slider", "min": 0.0, "max": 2.0, "step": 0.1, "default": null,
+                    },
                     "prompts.persona": {"type": "textarea"},
                 },
             })

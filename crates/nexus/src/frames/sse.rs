@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn events_are_the_same_in_pieces_of_any_length() {
-        let stream = "retry: 1000\n\nid: 4.0\nevent: text_chunk\ndata: {\"chunk\":\"你好\"}\n\nevent: ping\ndata: {}\n\n";
+        let stream = "retry: 1000\n\nid: 4.0\nevent: text_chunk\ndata: {\"chunk\":\"你好\"}\n\n\
+                      event: ping\ndata: {}\n\n";
         for length in 1..stream.len() {
             let (mut events, mut found) = (StreamedEvents::default(), Vec::new());
             for piece in stream.as_bytes().chunks(length) {

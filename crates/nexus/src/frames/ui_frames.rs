@@ -1,8 +1,11 @@
-//! Frames to clients: `{event, run_id, payload}`, made of the server's view `ui`, which has NEXUS's names. A
-//! frame differs from NEXUS's only by more: the id of a call, and the place of the event, from which a client
-//! that was cut off continues.
+//! Frames to clients: `{event, run_id, payload}`, made of the view `ui`, which has NEXUS's names. A frame
+//! differs from NEXUS's only by more: the id of a call, and the place of the event, from which a client that
+//! was cut off continues.
 
-use agentx_types::{AgentStateId, Envelope, UiError, UiEvent, UiTextChunk, UiToolStatus};
+use agentx_session::UiProjection;
+use agentx_types::{
+    AgentStateId, Envelope, OwnerId, RunId, RuntimeEvent, UiError, UiEvent, UiTextChunk, UiToolStatus,
+};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -12,8 +15,8 @@ use super::without_time_note;
 const AI: &str = "AI";
 
 /// The words for a visitor, whose messages reach no model.
-const GUIDANCE: &str = "You are a visitor here, so your message was not sent to the assistant. Ask the operator of \
-    this server to add your key (`agentx identity trust`), and prove it when you connect.";
+const GUIDANCE: &str = "You are a visitor here, so your message was not sent to the assistant. Ask the \
+    operator of this server to add your key (`agentx identity trust`), and prove it when you connect.";
 
 /// A frame to a client.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -81,6 +84,45 @@ impl NexusFrame {
             id.unwrap_or_default(),
             self.event
         )
+    }
+}
+
+/// Makes the frames of one conversation out of its view `runtime`.
+///
+/// An event is filed under the run of its fact. The fact that ends a run may begin the next one, so the
+/// frames about the beginning and the end of a run take its id from the event itself.
+#[derive(Debug)]
+pub struct NexusTranslator {
+    projection: UiProjection,
+}
+
+impl NexusTranslator {
+    /// Creates the translator of a conversation of `owner`.
+    pub fn new(owner: OwnerId) -> Self {
+        Self {
+            projection: UiProjection::new(owner),
+        }
+    }
+
+    /// Reads the next event; returns its frame, if it has one.
+    pub fn next_frame(&mut self, event: &Envelope<RuntimeEvent>) -> Option<NexusFrame> {
+        let mut shown = Vec::new();
+        self.projection.project(event, &mut shown);
+        let mut shown = shown.pop()?;
+        shown.index = event.index;
+        if let Some(run) = run_of(&event.event) {
+            shown.run_id = Some(run.clone());
+        }
+        frame_of(&shown)
+    }
+}
+
+/// Returns the run that begins or ends with an event.
+fn run_of(event: &RuntimeEvent) -> Option<&RunId> {
+    match event {
+        RuntimeEvent::TurnRequest(request) => Some(&request.run_id),
+        RuntimeEvent::RunFinished(run) => Some(&run.run_id),
+        _ => None,
     }
 }
 
@@ -176,6 +218,8 @@ fn error_payload(error: &UiError) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
     use super::*;
 
     /// An event of the view `ui` of the agent `agent` in the run `run_9`.
@@ -195,58 +239,81 @@ mod tests {
         Some(frame)
     }
 
-    /// The frames on the right are NEXUS's, written down from its code and AURA's types. `tool_call_id` and
-    /// `outcome` are added.
+    /// Label: from the upstream's code. The payloads on the right have the fields and words of NEXUS, and the
+    /// frame around them its three fields; `tool_call_id` is added. The values are made up.
     #[test]
     fn events_are_nexus_frames() {
+        let call = json!({"tool_call_id": "call_1", "tool_name": "web_search", "args": {"query": "rain"}});
+        let end = |status: &str| {
+            let id = "call_1";
+            json!({"tool_call_id": id, "tool_name": "web_search", "status": status, "result": "wet"})
+        };
+        let start = json!({"owner_key": "own_1", "user_input": "Will it rain?"});
         let table = [
-            (
-                "run_started",
-                json!({"owner_key": "own_1", "user_input": "Hello"}),
-                json!({"event": "run_started", "run_id": "run_9",
-                       "payload": {"owner_key": "own_1", "user_input": "Hello"}}),
-            ),
+            ("run_started", start.clone(), start),
             (
                 "text_chunk",
-                json!({"chunk": "Hi there!", "role": "assistant"}),
-                json!({"event": "text_chunk", "run_id": "run_9",
-                       "payload": {"chunk": "Hi there!", "role": "AI", "is_final": false}}),
+                json!({"chunk": "Yes", "role": "assistant"}),
+                json!({"chunk": "Yes", "role": "AI", "is_final": false}),
             ),
             (
                 "text_chunk",
                 json!({"chunk": "", "role": "assistant", "is_final": true}),
-                json!({"event": "text_chunk", "run_id": "run_9",
-                       "payload": {"chunk": "", "role": "AI", "is_final": true}}),
+                json!({"chunk": "", "role": "AI", "is_final": true}),
             ),
-            (
-                "tool_call_started",
-                json!({"tool_call_id": "call_1", "tool_name": "web_search", "args": {"query": "weather"}}),
-                json!({"event": "tool_call_started", "run_id": "run_9",
-                       "payload": {"tool_call_id": "call_1", "tool_name": "web_search", "args": {"query": "weather"}}}),
-            ),
-            (
-                "tool_call_finished",
-                json!({"tool_call_id": "call_1", "tool_name": "web_search", "status": "success", "result": "15 °C"}),
-                json!({"event": "tool_call_finished", "run_id": "run_9",
-                       "payload": {"tool_call_id": "call_1", "tool_name": "web_search", "status": "success",
-                                   "result": "15 °C"}}),
-            ),
-            (
-                "tool_call_finished",
-                json!({"tool_call_id": "call_1", "tool_name": "web_search", "status": "error", "result": "no"}),
-                json!({"event": "tool_call_finished", "run_id": "run_9",
-                       "payload": {"tool_call_id": "call_1", "tool_name": "web_search", "status": "error",
-                                   "result": "no"}}),
-            ),
+            ("tool_call_started", call.clone(), call),
+            ("tool_call_finished", end("success"), end("success")),
+            ("tool_call_finished", end("error"), end("error")),
             (
                 "error",
                 json!({"message": "no", "details": {"code": "unauthorized", "recoverable": false}}),
-                json!({"event": "error", "run_id": "run_9", "payload": {"message": "no", "details": "unauthorized"}}),
+                json!({"message": "no", "details": "unauthorized"}),
             ),
         ];
-        for (tag, payload, frame) in table {
-            assert_eq!(shown(tag, payload), Some(frame));
+        for (tag, ours, theirs) in table {
+            let frame = json!({"event": tag, "run_id": "run_9", "payload": theirs});
+            assert_eq!(shown(tag, ours), Some(frame));
         }
+    }
+
+    /// Made up: one fact ends `run_3` and begins `run_8`, whose input was queued.
+    #[test]
+    fn a_queued_run_begins_under_its_own_id() {
+        let event = |index: u32, tag: &str, payload: Value| -> Envelope<RuntimeEvent> {
+            let frame = json!({
+                "seq": 12, "index": index, "at": 1, "source": "agent", "session_id": "ses_1",
+                "agent_state_id": "agt_x7", "run_id": "run_3", "event": tag, "payload": payload,
+            });
+            serde_json::from_str(&frame.to_string()).unwrap()
+        };
+        let mut translator = NexusTranslator::new("own_1".into());
+        let mut told = Vec::new();
+        for event in [
+            event(0, "text_delta", json!({"text": "done"})),
+            event(
+                1,
+                "run_finished",
+                json!({"run_id": "run_3", "status": "completed", "iterations": 0}),
+            ),
+            event(
+                2,
+                "run_started",
+                json!({"run_id": "run_8", "message_id": "msg_8"}),
+            ),
+            event(3, "turn_request", json!({"run_id": "run_8", "text": "next"})),
+        ] {
+            let frame = translator.next_frame(&event);
+            told.extend(frame.map(|frame| (frame.event, frame.run_id, frame.id.unwrap_or_default())));
+        }
+        let row = |event, run: &str, id: &str| (event, run.to_owned(), id.to_owned());
+        assert_eq!(
+            told,
+            [
+                row("text_chunk", "run_3", "12.0"),
+                row("run_finished", "run_3", "12.1"),
+                row("run_started", "run_8", "12.3"),
+            ]
+        );
     }
 
     /// The words on the right are NEXUS's and AURA's; `visitor_guidance_sent` has no run here.

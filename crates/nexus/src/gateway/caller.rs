@@ -3,8 +3,8 @@
 
 use agentx_server::auth::{CLIENT_HEADER, bearer_subprotocol};
 use agentx_server::{ApiConnection, CountedConnection, ServerState};
-use agentx_types::SessionId;
 use agentx_types::wire::{CommandFrame, NONCE_HEADER, Person};
+use agentx_types::{OwnerId, SessionId};
 use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST, ORIGIN};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use std::sync::Arc;
 use tower::ServiceExt as _;
 
-use super::event_stream::NexusEventStream;
+use super::event_stream::{NexusEventStream, QUERY};
 use super::refusal::ApiRefusal;
 
 /// The name of a program that gives itself none. All tabs of a person are one program, so that each may send.
@@ -117,17 +117,18 @@ impl NexusCaller {
         serde_json::from_slice(&bytes).map_err(|error| unreadable(&error))
     }
 
-    /// Opens the stream of the view `ui` of a session after a place: `seq`, or `seq.index`.
+    /// Follows a session of `owner` after a place: `seq`, or `seq.index`.
     pub(crate) async fn follow(
         &self,
         session: &SessionId,
+        owner: &OwnerId,
         after: &str,
     ) -> Result<NexusEventStream, ApiRefusal> {
-        let path = format!("/v1/sessions/{session}/events?view=ui");
+        let path = format!("/v1/sessions/{session}/events?{QUERY}");
         let after = HeaderValue::from_str(after)
             .map_err(|_| ApiRefusal::bad_request("the place of an event is seq or seq.index"))?;
         let response = self.send(Method::GET, &path, None, Some(after)).await?;
-        Ok(NexusEventStream::new(response.into_body()))
+        Ok(NexusEventStream::new(response.into_body(), owner.clone()))
     }
 
     /// Carries out a command of a file or a reactor; returns its outcome.

@@ -11,9 +11,9 @@ use crate::frames::commands::{
     NexusCommandLine, NexusCommandPlace, NexusResult, definitions_document, place_of,
 };
 
-/// The words about a command that NEXUS's own servers sign, and that deletes an identity.
-const NO_DELETION: &str = "an identity here is a key and the trust of the operator, who ends it with `agentx identity \
-     untrust`; your sessions stay yours until you delete them";
+/// The words about the deletion of an identity, which NEXUS has.
+const NO_DELETION: &str = "an identity here is a key and the trust of the operator, who ends it with \
+    `agentx identity untrust`; your sessions stay yours until you delete them";
 
 /// Returns the definitions of the commands that the caller may give.
 pub(crate) async fn definitions(caller: &NexusCaller) -> Result<Value, ApiRefusal> {
@@ -29,7 +29,7 @@ pub(crate) async fn run(
     line: &NexusCommandLine,
 ) -> NexusResult {
     let outcome = match place_of(&line.name) {
-        NexusCommandPlace::Here => Ok(run_here(caller, person, line).await),
+        NexusCommandPlace::Here => run_here(caller, line).await,
         NexusCommandPlace::Client => Ok(NexusResult::error(format!(
             "/{} is a command of your own program",
             line.name
@@ -43,16 +43,15 @@ pub(crate) async fn run(
     outcome.unwrap_or_else(|refused| NexusResult::error(refused.detail))
 }
 
-async fn run_here(caller: &NexusCaller, person: &Person, line: &NexusCommandLine) -> NexusResult {
-    match line.name.as_str() {
+/// Carries out a command of this module. Each asks the API who the caller is, which also counts the request.
+async fn run_here(caller: &NexusCaller, line: &NexusCommandLine) -> Result<NexusResult, ApiRefusal> {
+    let person = caller.person().await?;
+    Ok(match line.name.as_str() {
         "ping" => NexusResult::success("pong", json!({})),
         "identity" if line.words == "delete" => NexusResult::error(NO_DELETION),
-        "identity" => identity(person),
-        _ => match definitions(caller).await {
-            Ok(all) => NexusResult::success("the commands of this server", all),
-            Err(refused) => NexusResult::error(refused.detail),
-        },
-    }
+        "identity" => identity(&person),
+        _ => NexusResult::success("the commands of this server", definitions(caller).await?),
+    })
 }
 
 fn identity(person: &Person) -> NexusResult {

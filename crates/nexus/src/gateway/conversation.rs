@@ -1,4 +1,4 @@
-//! The conversation of a person. NEXUS has one for each owner and names no session, so a person's clients here
+//! The conversation of a person. NEXUS has one for each owner and names no session, so a person's clients
 //! share the session with the title `NEXUS`, whichever of them made it.
 
 use std::collections::HashMap;
@@ -107,6 +107,24 @@ impl Conversations {
         }
     }
 
+    /// Returns the session of a person and its last `seq`. One that was deleted is followed by a new one.
+    pub(crate) async fn open_at_head(
+        &self,
+        caller: &NexusCaller,
+        person: &Person,
+    ) -> Result<(SessionId, u64), ApiRefusal> {
+        let session = self.open(caller, person).await?;
+        match head(caller, &session).await {
+            Err(refused) if refused.code == "no_session" => {
+                self.forget(person);
+                let session = self.open(caller, person).await?;
+                let seq = head(caller, &session).await?;
+                Ok((session, seq))
+            }
+            found => found.map(|seq| (session, seq)),
+        }
+    }
+
     /// Returns the latest messages of a person's conversation, the oldest first, and perhaps more than
     /// `wanted`.
     pub(crate) async fn latest(
@@ -115,8 +133,7 @@ impl Conversations {
         person: &Person,
         wanted: usize,
     ) -> Result<Vec<ListedMessage>, ApiRefusal> {
-        let session = self.open(caller, person).await?;
-        let head = head(caller, &session).await?;
+        let (session, head) = self.open_at_head(caller, person).await?;
         let from = head.saturating_sub(LATEST_EVENTS);
         let found = messages(caller, &session, from, wanted).await?;
         if found.len() >= wanted || from == 0 {
@@ -127,7 +144,7 @@ impl Conversations {
 }
 
 /// Returns the `seq` of the last event of a session.
-pub(crate) async fn head(caller: &NexusCaller, session: &SessionId) -> Result<u64, ApiRefusal> {
+async fn head(caller: &NexusCaller, session: &SessionId) -> Result<u64, ApiRefusal> {
     let path = format!("/v1/sessions/{session}");
     let info = caller.ask(Method::GET, &path, None).await?;
     Ok(info["last_seq"].as_u64().unwrap_or_default())

@@ -1,23 +1,28 @@
 //! The events of a session, read from the server's own stream.
 
-use agentx_types::{Envelope, UiEvent};
+use agentx_types::{Envelope, OwnerId, RuntimeEvent};
 use axum::body::{Body, BodyDataStream};
 use futures_util::StreamExt as _;
 use serde_json::Value;
 
 use crate::frames::sse::{StreamedEvent, StreamedEvents};
+use crate::frames::ui_frames::{NexusFrame, NexusTranslator};
 
-/// A stream of events of the view `ui`.
+/// The query of a stream with everything that becomes frames: neither thinking nor media of scripts.
+pub(super) const QUERY: &str = "view=runtime&media=text,tool";
+
+/// A stream of the frames of a conversation.
 pub(crate) struct NexusEventStream {
     body: BodyDataStream,
     events: StreamedEvents,
+    translator: NexusTranslator,
 }
 
 /// The next piece of news of a stream.
 #[derive(Debug)]
 pub(crate) enum StreamNews {
-    /// An event.
-    Event(Box<Envelope<UiEvent>>),
+    /// A frame.
+    Frame(Box<NexusFrame>),
     /// Nothing happened; the stream goes on.
     Alive,
     /// The stream is over, for this reason.
@@ -25,10 +30,11 @@ pub(crate) enum StreamNews {
 }
 
 impl NexusEventStream {
-    pub(super) fn new(body: Body) -> Self {
+    pub(super) fn new(body: Body, owner: OwnerId) -> Self {
         Self {
             body: body.into_data_stream(),
             events: StreamedEvents::default(),
+            translator: NexusTranslator::new(owner),
         }
     }
 
@@ -36,7 +42,7 @@ impl NexusEventStream {
     pub(crate) async fn next_news(&mut self) -> StreamNews {
         loop {
             while let Some(event) = self.events.next_event() {
-                if let Some(news) = news_of(&event) {
+                if let Some(news) = self.news_of(&event) {
                     return news;
                 }
             }
@@ -47,28 +53,33 @@ impl NexusEventStream {
             }
         }
     }
+
+    /// Returns the news in an event; `None` if there is none for a client.
+    fn news_of(&mut self, event: &StreamedEvent) -> Option<StreamNews> {
+        match event.event.as_str() {
+            "ping" => Some(StreamNews::Alive),
+            "bye" | "unsubscribed" => Some(StreamNews::Over(reason_in(&event.data))),
+            "caught_up" => None,
+            _ => match serde_json::from_str::<Envelope<RuntimeEvent>>(&event.data) {
+                Ok(event) => {
+                    let frame = self.translator.next_frame(&event)?;
+                    Some(StreamNews::Frame(Box::new(frame)))
+                }
+                Err(error) => {
+                    tracing::warn!(%error, tag = event.event, "an event of a stream cannot be read");
+                    None
+                }
+            },
+        }
+    }
 }
 
-/// Returns the news in an event; `None` if it is about the server's own protocol.
-fn news_of(event: &StreamedEvent) -> Option<StreamNews> {
-    let reason = || {
-        let notice: Value = serde_json::from_str(&event.data).unwrap_or_default();
-        let payload = &notice["payload"];
-        let said = payload["reason"]
-            .as_str()
-            .or(payload["problem"]["detail"].as_str());
-        said.unwrap_or("the stream of the session ended").to_owned()
-    };
-    match event.event.as_str() {
-        "ping" => Some(StreamNews::Alive),
-        "bye" | "unsubscribed" => Some(StreamNews::Over(reason())),
-        "caught_up" | "connection_state" => None,
-        _ => match serde_json::from_str(&event.data) {
-            Ok(event) => Some(StreamNews::Event(Box::new(event))),
-            Err(error) => {
-                tracing::warn!(%error, tag = event.event, "an event of a stream cannot be read");
-                None
-            }
-        },
-    }
+/// Returns the reason in a notice about the end of a stream.
+fn reason_in(notice: &str) -> String {
+    let notice: Value = serde_json::from_str(notice).unwrap_or_default();
+    let payload = &notice["payload"];
+    let said = payload["reason"]
+        .as_str()
+        .or(payload["problem"]["detail"].as_str());
+    said.unwrap_or("the stream of the session ended").to_owned()
 }

@@ -1,5 +1,6 @@
 //! Refusals of the API in NEXUS's form: `{detail}`, with the code of the API beside it.
 
+use axum::extract::rejection::QueryRejection;
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -60,6 +61,12 @@ impl ApiRefusal {
             },
             Err(_) => Self::new(status, "refused", format!("the request was refused ({status})")),
         }
+    }
+}
+
+impl From<QueryRejection> for ApiRefusal {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::bad_request(rejection.body_text())
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::convert::Infallible;
 
+use agentx_types::RunId;
 use agentx_types::wire::Person;
-use agentx_types::{Envelope, RunId, UiEvent};
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
 use axum::http::header::HeaderName;
@@ -13,7 +13,7 @@ use futures_util::stream;
 use super::bodies::json_body;
 use super::streams::{KEEPALIVE, event_stream};
 use crate::frames::requests::NexusMessage;
-use crate::frames::ui_frames::{NexusFrame, frame_of};
+use crate::frames::ui_frames::NexusFrame;
 use crate::gateway::Gateway;
 use crate::gateway::event_stream::{NexusEventStream, StreamNews};
 use crate::gateway::refusal::ApiRefusal;
@@ -41,7 +41,9 @@ pub(super) async fn chat(State(gateway): State<Gateway>, request: Request) -> Re
     let begin = seq.saturating_sub(1).to_string();
     let run = AnsweringRun {
         run: RunId::of_input(seq),
-        events: caller.follow(&session, last.unwrap_or(&begin)).await?,
+        events: caller
+            .follow(&session, &person.person, last.unwrap_or(&begin))
+            .await?,
         has_ended: false,
     };
     let pieces = stream::unfold(run, |mut run| async move {
@@ -68,7 +70,7 @@ impl AnsweringRun {
             let piece = match self.events.next_news().await {
                 StreamNews::Alive => Some(KEEPALIVE.to_owned()),
                 StreamNews::Over(reason) => Some(self.end(&reason, "closed")),
-                StreamNews::Event(event) => self.piece(&event),
+                StreamNews::Frame(frame) => self.piece(&frame),
             };
             if let Some(piece) = piece {
                 return Some(piece.into());
@@ -76,17 +78,15 @@ impl AnsweringRun {
         }
     }
 
-    /// Returns the frame for an event, if it is of this run.
-    fn piece(&mut self, event: &Envelope<UiEvent>) -> Option<String> {
-        let run = event.run_id.as_ref()?;
-        let is_end = matches!(event.event, UiEvent::UiRunFinished(_));
-        if *run == self.run {
-            let frame = frame_of(event)?;
+    /// Returns a frame as it is sent, if it is of this run.
+    fn piece(&mut self, frame: &NexusFrame) -> Option<String> {
+        let is_end = frame.event == "run_finished";
+        if frame.run_id == self.run.as_str() {
             self.has_ended = is_end;
             return Some(frame.to_sse());
         }
         // Inputs are answered in their order, so this one will not be answered any more.
-        let is_later = frame_of(event).is_some() && run.input() > self.run.input();
+        let is_later = RunId::new(&frame.run_id).input() > self.run.input();
         (is_end && is_later).then(|| self.end("the message was taken back, or joined another run", "not_run"))
     }
 

@@ -1,10 +1,10 @@
 //! The requests with one answer: commands, settings, texts and messages.
 
 use axum::Json;
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, Request, State};
 use axum::http::Method;
 use axum::http::request::Parts;
-use axum::response::Result;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -86,15 +86,15 @@ pub(super) async fn set_prompts(
 
 pub(super) async fn messages(
     State(gateway): State<Gateway>,
-    Query(query): Query<HistoryQuery>,
+    query: Result<Query<HistoryQuery>, QueryRejection>,
     parts: Parts,
 ) -> Result<Json<Vec<NexusDocument>>, ApiRefusal> {
     let caller = gateway.caller(&parts);
     let person = caller.person().await?;
+    let Query(query) = query?;
     if !(1..=MESSAGES).contains(&query.limit) {
-        return Err(ApiRefusal::bad_request(format!(
-            "a limit is from 1 to {MESSAGES}"
-        )));
+        let what = format!("a limit is from 1 to {MESSAGES}");
+        return Err(ApiRefusal::bad_request(what));
     }
     let found = gateway
         .conversations()

@@ -1,11 +1,12 @@
-//! `GET /stream/{public_key}`: says whether the client is a visitor, and stays open. On request it also has all
-//! events of the conversation.
+//! `GET /stream/{public_key}`: says whether the client is a visitor, and stays open. On request it also has
+//! all events of the conversation.
 
 use std::convert::Infallible;
 use std::time::Duration;
 
 use agentx_server::CountedConnection;
 use axum::body::{Body, Bytes};
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Path, Query, State};
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderName};
 use axum::http::request::Parts;
@@ -16,10 +17,9 @@ use serde::Deserialize;
 use tokio::time::{Interval, MissedTickBehavior, interval_at};
 
 use super::paths::check_path;
-use crate::frames::ui_frames::{NexusFrame, frame_of};
+use crate::frames::ui_frames::NexusFrame;
 use crate::gateway::Gateway;
 use crate::gateway::caller::NexusCaller;
-use crate::gateway::conversation::head;
 use crate::gateway::event_stream::{NexusEventStream, StreamNews};
 use crate::gateway::refusal::ApiRefusal;
 
@@ -49,20 +49,18 @@ struct LongStream {
 pub(super) async fn stream(
     State(gateway): State<Gateway>,
     Path(public_key): Path<String>,
-    Query(query): Query<StreamQuery>,
+    query: Result<Query<StreamQuery>, QueryRejection>,
     parts: Parts,
 ) -> Result<Response, ApiRefusal> {
     let caller = gateway.caller(&parts);
     let person = caller.person().await?;
     check_path(&public_key, &person, None)?;
+    let Query(query) = query?;
     let counted = caller.count()?;
     let events = if query.follow {
-        let session = gateway.conversations().open(&caller, &person).await?;
-        let after = match place(&parts.headers, query.after) {
-            Some(after) => after,
-            None => head(&caller, &session).await?.to_string(),
-        };
-        Some(caller.follow(&session, &after).await?)
+        let (session, head) = gateway.conversations().open_at_head(&caller, &person).await?;
+        let after = place(&parts.headers, query.after).unwrap_or_else(|| head.to_string());
+        Some(caller.follow(&session, &person.person, &after).await?)
     } else {
         None
     };
@@ -148,11 +146,7 @@ impl LongStream {
                 news = news_of(self.events.as_mut()) => match news {
                     StreamNews::Alive => {}
                     StreamNews::Over(reason) => return Some(self.end(&reason)),
-                    StreamNews::Event(event) => {
-                        if let Some(frame) = frame_of(&event) {
-                            return Some(frame.to_sse().into());
-                        }
-                    }
+                    StreamNews::Frame(frame) => return Some(frame.to_sse().into()),
                 },
             }
         }

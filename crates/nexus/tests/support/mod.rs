@@ -94,7 +94,8 @@ impl NexusWorld {
         let operator = keyring.identity_or_new().unwrap();
         let runtime = std::sync::Arc::new(NodeRuntime::from_settings(&settings, "nexus-test").unwrap());
         let server = bind(runtime, &settings, keyring, options).await.unwrap();
-        let server = agentx_nexus::with_nexus(server);
+        let routes = agentx_nexus::routes(&server);
+        let server = server.with_routes(routes);
         let (stop, stopped) = oneshot::channel();
         let url = server.url().to_owned();
         let running = tokio::spawn(async move {

@@ -10,11 +10,11 @@ use axum::http::Method;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::opening::NexusOpening;
 use crate::frames::commands::command_line;
 use crate::frames::requests::{NexusCommand, NexusMessage, NexusProof, NexusRequest, parse_request};
-use crate::frames::ui_frames::{NexusFrame, frame_of};
+use crate::frames::ui_frames::NexusFrame;
 use crate::gateway::caller::NexusCaller;
-use crate::gateway::conversation::head;
 use crate::gateway::event_stream::{NexusEventStream, StreamNews};
 use crate::gateway::refusal::ApiRefusal;
 use crate::gateway::{Gateway, command_runs};
@@ -57,12 +57,13 @@ pub(super) struct NexusSocket {
 type SocketStep = Result<(), NexusEnd>;
 
 impl NexusSocket {
-    pub(super) fn new(
-        gateway: Gateway,
-        caller: NexusCaller,
-        (path, after): (String, Option<String>),
-        (person, counted): (Option<Person>, Option<CountedConnection>),
-    ) -> Self {
+    pub(super) fn new(gateway: Gateway, caller: NexusCaller, opening: NexusOpening) -> Self {
+        let NexusOpening {
+            path,
+            after,
+            person,
+            counted,
+        } = opening;
         Self {
             id: gateway.frame_id("connect"),
             gateway,
@@ -163,17 +164,12 @@ impl NexusSocket {
     async fn pass_on(&mut self, stream: &mut WebSocket, news: StreamNews) -> SocketStep {
         match news {
             StreamNews::Alive => Ok(()),
-            StreamNews::Event(event) => match frame_of(&event) {
-                Some(frame) => self.send(stream, &frame).await,
-                None => Ok(()),
-            },
+            StreamNews::Frame(frame) => self.send(stream, &frame).await,
             // The session was deleted, the client is too slow, or the token has expired: it connects again.
-            StreamNews::Over(reason) => {
-                if let Some(person) = &self.person {
-                    self.gateway.conversations().forget(person);
-                }
-                Err(NexusEnd::Closed(1013, reason))
-            }
+            StreamNews::Over(reason) => match self.caller.check_trust() {
+                Ok(()) => Err(NexusEnd::Closed(1013, reason)),
+                Err(what) => Err(NexusEnd::Closed(1008, what)),
+            },
         }
     }
 
@@ -231,7 +227,7 @@ impl NexusSocket {
         let Some(challenge) = self.challenge.take() else {
             return Err(NexusEnd::Closed(
                 1008,
-                "the challenge of this connection was answered".into(),
+                "this connection has no open challenge".into(),
             ));
         };
         let body = json!({
@@ -272,12 +268,10 @@ impl NexusSocket {
         if self.following.is_some() {
             return Ok(());
         }
-        let session = self.gateway.conversations().open(&self.caller, person).await?;
-        let after = match self.after.take() {
-            Some(after) => after,
-            None => head(&self.caller, &session).await?.to_string(),
-        };
-        let events = self.caller.follow(&session, &after).await?;
+        let conversations = self.gateway.conversations();
+        let (session, head) = conversations.open_at_head(&self.caller, person).await?;
+        let after = self.after.take().unwrap_or_else(|| head.to_string());
+        let events = self.caller.follow(&session, &person.person, &after).await?;
         self.following = Some((session, events));
         Ok(())
     }
@@ -289,6 +283,10 @@ impl NexusSocket {
         message: &NexusMessage,
     ) -> SocketStep {
         if person.visitor {
+            // This request counts, so that a visitor cannot send them without end.
+            if let Err(refused) = self.caller.person().await {
+                return self.say_refusal(stream, &refused).await;
+            }
             let run = self.gateway.frame_id("run_visitor");
             for frame in NexusFrame::guidance(&run, person.person.as_str(), &message.content) {
                 self.send(stream, &frame).await?;

@@ -11,7 +11,7 @@ use axum::response::Response;
 use serde::Deserialize;
 
 use self::connection::NexusSocket;
-use self::opening::{NexusOpening, opening};
+use self::opening::opening;
 use super::bodies::BODY_BYTES;
 use crate::gateway::Gateway;
 use crate::gateway::refusal::ApiRefusal;
@@ -43,8 +43,8 @@ pub(super) async fn upgrade(
     }
     let caller = gateway.caller(&parts);
     let has_token = caller.has_token();
-    let NexusOpening { person, counted } = opening(&caller, &public_key).await?;
-    let socket = NexusSocket::new(gateway, caller, (public_key, query.after), (person, counted));
+    let opening = opening(&caller, public_key, query.after).await?;
+    let socket = NexusSocket::new(gateway, caller, opening);
     let most = if has_token { BODY_BYTES } else { UNKNOWN_BYTES };
     Ok(upgrade
         .protocols([SUBPROTOCOL])
