@@ -29,7 +29,7 @@ pub(crate) fn browse(address: &str) -> String {
     get(location.unwrap_or_else(|| panic!("{answer}")).trim())
 }
 
-fn get(address: &str) -> String {
+pub(crate) fn get(address: &str) -> String {
     let (host, path) = address["http://".len()..].split_once('/').unwrap();
     let mut stream = TcpStream::connect(host).unwrap();
     let request = format!("GET /{path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");

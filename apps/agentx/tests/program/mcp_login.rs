@@ -5,7 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
 use crate::common::{Sandbox, squeezed};
-use crate::logins::{Fault, OauthServer, browse, runtime};
+use crate::logins::{Fault, OauthServer, browse, get, runtime};
 
 #[test]
 fn a_person_logs_in_once_and_every_later_call_uses_it() {

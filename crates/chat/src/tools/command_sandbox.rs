@@ -207,7 +207,7 @@ fn credentials_words(sandbox: &SandboxSettings) -> String {
             let hosts: Vec<String> = masked.hosts.iter().map(ToString::to_string).collect();
             let set = match masked.value.value() {
                 None => "not set",
-                Some(_) if !sandbox.network.is_by_proxy() => {
+                Some(_) if !sandbox.network.is_some_and(SandboxNetwork::is_by_proxy) => {
                     "no command gets it or a placeholder, because `sandbox.network` is neither hosts nor ask"
                 }
                 Some(_) => "a placeholder for commands",

@@ -17,7 +17,7 @@ use agentx_runtime::{
     BoxFuture, Delivery, LogError, Runtime as _, RuntimeError, SessionInfo, SessionState, View,
 };
 use agentx_types::wire::InterruptFrame;
-use agentx_types::{EnvironmentEvent, RunId, RunStatus, SessionId};
+use agentx_types::{EnvironmentEvent, OwnerId, RunId, RunStatus, SessionId};
 use serde_json::Value;
 
 use crate::auth::mcp_tokens::McpTokenLogin;
