@@ -7,7 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agentx_bus::{
-    Addressed, Claim, Dispatcher, Grace, KeyPattern, ReactorTask, RequestEnd, ResponderId, Serve,
+    Addressed, Claim, Dispatcher, Grace, KeyPattern, ReactorTask, RequestEnd, RequestError, ResponderId,
+    Serve,
 };
 use agentx_types::{OwnerId, SessionId};
 use serde_json::Value;
@@ -105,8 +106,11 @@ impl CommandDispatcher {
                 claim.settle();
             });
         };
+        // Under one lock, so that nobody finds the command served and not listed.
+        let mut served = locked(&self.served);
         let responder = self.requests.serve_with(serve, carry_out);
-        locked(&self.served).insert(responder, command);
+        served.insert(responder, command);
+        drop(served);
         ServingCommand {
             commands: self.clone(),
             responder,
@@ -127,9 +131,6 @@ impl CommandDispatcher {
     /// Returns what went wrong, for the person.
     pub async fn run(&self, call: CommandCall) -> Option<Result<Value, String>> {
         let name = call.name.clone();
-        locked(&self.served)
-            .values()
-            .find(|command| command.name == name)?;
         let (answer, mut answered) = oneshot::channel();
         let request = CommandRequest {
             call,
@@ -137,6 +138,7 @@ impl CommandDispatcher {
         };
         let ticket = match self.requests.request(request) {
             Ok(ticket) => ticket,
+            Err(RequestError::Nobody { .. }) => return None,
             Err(error) => return Some(Err(error.to_string())),
         };
         let end = ticket.ended().await;
@@ -237,5 +239,14 @@ mod tests {
         drop(serving);
         assert_eq!(commands.served(), []);
         assert_eq!(commands.run(call(json!("hi"))).await, None);
+    }
+
+    #[tokio::test]
+    async fn a_call_reaches_a_command_that_is_served_and_not_listed_yet() {
+        let commands = CommandDispatcher::default();
+        let serving = commands.serve(Arc::new(Echo));
+        locked(&commands.served).clear();
+        assert_eq!(commands.run(call(json!("hi"))).await, Some(Ok(json!("hi"))));
+        drop(serving);
     }
 }
