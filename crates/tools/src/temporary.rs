@@ -1,9 +1,9 @@
 //! Temporary files that are written next to another file and then take its name, and the removal of those
 //! that a killed process left. Callers that write a file first remove such leftovers.
 //!
-//! These are files of a person's project, so `agentx-files` does not write them: they keep owner, group and
+//! Most are files of a person's project, so `agentx-files` does not write them: they keep owner, group and
 //! permissions, a restore reaches them only through open directories, and many writers share a directory
-//! without a lock.
+//! without a lock, as they do with the contents that are kept for a rewind.
 
 use std::fs::{File, Metadata, TryLockError};
 use std::io;
