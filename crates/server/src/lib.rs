@@ -26,6 +26,7 @@ mod client_calls;
 mod counts;
 mod data_dir_lock;
 mod embedded;
+mod ended_tasks;
 mod known_fields;
 mod maintenance;
 mod members;

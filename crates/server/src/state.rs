@@ -20,6 +20,7 @@ use crate::connections::channel::ConnectionChannel;
 use crate::connections::forwarded::Proxies;
 use crate::connections::hosts::HostNames;
 use crate::counts::ServerCounters;
+use crate::ended_tasks::EndedTasks;
 use crate::feed::{FeedReader, FeedStart, PageCache, ReplayShare, SubscriptionFilter};
 use crate::limits::fair_semaphore::{ANSWERS, BODIES, CHECKS, FairSemaphore, readers_at_once};
 use crate::limits::size_limits::ID_BYTES;
@@ -65,6 +66,8 @@ pub struct ServerState {
     pub(crate) push: Arc<PushService>,
     approver_connections: ApproverConnections,
     pub(crate) client_calls: ClientCalls,
+    /// The ends of tasks of MCP clients that were read lately.
+    pub(crate) ended_tasks: EndedTasks,
     /// The calls of MCP clients that wait for an answer of their person.
     pub(crate) suspended_calls: Arc<SuspendedCalls>,
     shutdown: CancellationToken,
@@ -102,6 +105,7 @@ impl ServerState {
             push,
             approver_connections: ApproverConnections::default(),
             client_calls: ClientCalls::default(),
+            ended_tasks: EndedTasks::default(),
             suspended_calls: Arc::default(),
             shutdown: CancellationToken::new(),
         })

@@ -31,6 +31,8 @@ use crate::state::{ServerState, SessionAccess};
 struct FoundTask {
     access: SessionAccess,
     info: SessionInfo,
+    /// The `seq` of the input that began the run.
+    input: u64,
     run: RunId,
 }
 
@@ -216,7 +218,13 @@ impl CallerParts {
 
     /// Returns a task with its state; `None` if the caller has none with this id.
     async fn shown_task(&self, id: &str) -> Result<Option<ServedTask>, RuntimeError> {
-        let Some(found) = self.found_task(id).await? else {
+        let Some((access, info)) = self.own_session(id).await? else {
+            return Ok(None);
+        };
+        if let Some(end) = self.state.ended_tasks.find(&info) {
+            return Ok(Some(served(&info, end)));
+        }
+        let Some(found) = self.task_in(access, info).await? else {
             return Ok(None);
         };
         let state = self.state_of(&found).await?;
@@ -225,6 +233,14 @@ impl CallerParts {
 
     /// Finds a task of the caller; `None` if the caller has none with this id.
     async fn found_task(&self, id: &str) -> Result<Option<FoundTask>, RuntimeError> {
+        match self.own_session(id).await? {
+            Some((access, info)) => self.task_in(access, info).await,
+            None => Ok(None),
+        }
+    }
+
+    /// Finds a session of the caller that may still be a task; `None` if the caller has none with this id.
+    async fn own_session(&self, id: &str) -> Result<Option<(SessionAccess, SessionInfo)>, RuntimeError> {
         let id = SessionId::new(id);
         let access = match self.state.access(&self.caller, &id).await {
             Ok(access) if access.owner == self.caller.person => access,
@@ -235,11 +251,21 @@ impl CallerParts {
         if self.state.now().millis_since(info.created_at) > TASK_TTL_MS {
             return Ok(None);
         }
+        Ok(Some((access, info)))
+    }
+
+    /// Returns the task that a session is, if it is one.
+    async fn task_in(
+        &self,
+        access: SessionAccess,
+        info: SessionInfo,
+    ) -> Result<Option<FoundTask>, RuntimeError> {
         let _turn = self.state.history_turns().take(&self.caller.line).await;
-        let input = task_input(&access.runtime, &id).await?;
+        let input = task_input(&access.runtime, &info.session_id).await?;
         Ok(input.map(|input| FoundTask {
             access,
             info,
+            input: input.seq,
             run: RunId::of_input(input.seq),
         }))
     }
@@ -279,22 +305,27 @@ impl CallerParts {
         Ok(is_live)
     }
 
-    /// Returns how the run of a task ended according to its log; `None` if it did not.
+    /// Returns how the run of a task ended according to its log, which is read from the run's input to its
+    /// end, and remembers it for the next poll; `None` if it did not.
     async fn end_of(&self, task: &FoundTask) -> Result<Option<ServedTaskState>, RuntimeError> {
         let id = &task.info.session_id;
         let _turn = self.state.history_turns().take(&self.caller.line).await;
-        let mut events = task.access.runtime.watch(id, 0, View::Runtime, false).await?;
+        let before = task.input.saturating_sub(1);
+        let runtime = &task.access.runtime;
+        let mut events = runtime.watch(id, before, View::Runtime, false).await?;
         let mut end = RunEnd::default();
         while let Some(delivery) = events.next().await {
             let Delivery::Runtime(event) = delivery else {
                 continue;
             };
             if end.add(&task.run, &event) {
-                return Ok(Some(if end.is_stopped() {
+                let state = if end.is_stopped() {
                     ServedTaskState::Cancelled
                 } else {
                     ServedTaskState::Ended(end.outcome(id))
-                }));
+                };
+                self.state.ended_tasks.keep(&task.info, &state);
+                return Ok(Some(state));
             }
         }
         Ok(None)

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use agentx_identity::Keyring;
 use agentx_runtime::{AgentInfo, AgentOrigin, Agents, NamedAgent, RuntimeError};
-use agentx_types::{AgentConfig, AgentKind, ApprovalMode};
+use agentx_types::{AgentConfig, AgentKind, ApprovalMode, OwnerId};
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -213,6 +213,24 @@ async fn a_task_waits_for_its_person_and_is_nobody_elses() {
     desk.say(&desk.operator, &other, json!("hello")).await;
     let refused = about(&desk, &desk.operator, "tasks/get", &other).await;
     assert_eq!(refused["error"]["code"], -32_602, "no task: {refused}");
+}
+
+/// Clients poll tasks, and their logs may be long. A read of history would wait for its turn.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_log_of_an_ended_task_is_read_once_for_all_polls() {
+    let desk = desk().await;
+    let id = task_of(&desk, &desk.ann, "hello").await;
+    until(&desk, &desk.ann, &id, "completed").await;
+    // That poll may have begun before the last event of the run.
+    let done = about(&desk, &desk.ann, "tasks/get", &id).await;
+    let turn = desk.state.history_turns().take(&OwnerId::new(&desk.ann_id)).await;
+    let polled = about(&desk, &desk.ann, "tasks/get", &id);
+    let again = tokio::time::timeout(PATIENCE, polled).await.unwrap();
+    assert_eq!(again["result"]["status"], "completed", "{again}");
+    assert_eq!(again, done);
+    let hidden = about(&desk, &desk.bob, "tasks/get", &id).await;
+    assert_eq!(hidden["error"]["code"], -32_602, "{hidden}");
+    drop(turn);
 }
 
 /// A member may not allow it, so the client is not asked; the task waits for the operator.
