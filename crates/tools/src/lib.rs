@@ -5,7 +5,8 @@
 //! turns it into the object-safe [`agentx_runtime::Tool`]: it validates the arguments and explains errors to
 //! the model. [`Toolbox`] is the set of an agent's tools; the tool effector of a runtime looks up calls
 //! there. These are always available; the built-in tools, and the programs and searches that they need, come
-//! with the feature `builtin`. The feature `query` adds `query` and `query_write`, which need SQLite.
+//! with the feature `builtin`. The feature `query` adds `query` and `query_write`, which need SQLite, and
+//! `masking` credentials that commands in a sandbox use without seeing them, which need TLS.
 //!
 //! Rules that every tool here keeps:
 //!
@@ -84,8 +85,10 @@ pub use failure::ToolFailure;
 pub use files::{
     LARGEST_NOTEBOOK, LONGEST_PICTURE_SIDE, SavedFiles, is_named_as_notebook, notebook_markdown,
 };
+#[cfg(feature = "masking")]
+pub use host_proxy::MaskedCredential;
 #[cfg(feature = "builtin")]
-pub use host_proxy::{MaskedCredential, MaskedCredentials, ProxyByHand, run_beside_proxy};
+pub use host_proxy::{MaskedCredentials, ProxyByHand, run_beside_proxy};
 #[cfg(feature = "builtin")]
 pub use long_result::shortened;
 #[cfg(feature = "builtin")]

@@ -57,8 +57,8 @@ pub struct BashOptions {
     /// Starts, in place of `sandbox`, commands about which nobody is asked: the approval mode `auto` or a
     /// judge let them run. By default `None`: they start as all others.
     pub unasked_sandbox: Option<SandboxLauncher>,
-    /// Credentials that commands get through the proxy of their sandbox. By default none. Their variables have
-    /// to be hidden in `environment`.
+    /// Credentials that commands get through the proxy of their sandbox. By default none, and without the
+    /// feature `masking` never any. Their variables have to be hidden in `environment`.
     pub credentials: MaskedCredentials,
     /// Keeps the changes of commands to the files of the workspace for a rewind. By default `None`.
     pub rewind: Option<CommandRewind>,

@@ -9,7 +9,7 @@ use agentx_sandbox::HostPattern;
 use agentx_types::SessionId;
 
 use super::gate::{HostAnswers, HostGate};
-use super::masking::MaskedCredentials;
+use super::masked_credentials::MaskedCredentials;
 use super::serving::{HostProxy, ProxyWay};
 
 /// The proxy of a command that a person runs.

@@ -1,4 +1,4 @@
-//! One connection of a command to its proxy.
+//! One connection of a command to its proxy, and the parts that all connections of a command share.
 
 use std::io;
 use std::sync::Arc;
@@ -7,11 +7,24 @@ use tokio::io::{AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use super::contacts::address;
-use super::gate::HostDecision;
-use super::opened_tunnel::{OpenedTunnel, begins_with_handshake};
+use super::contacts::{HostContacts, address};
+use super::gate::{HostDecision, HostGate};
+use super::masked_credentials::MaskedCredentials;
 use super::request_head::{HEAD_TIME, RequestHead, read_head};
-use super::server_connection::{ProxyShared, Unreached, connect};
+use super::server_connection::{Unreached, connect};
+
+/// The first byte of TLS (<https://www.rfc-editor.org/rfc/rfc8446#section-5.1>).
+const HANDSHAKE: u8 = 0x16;
+
+/// The parts that all connections of a command share.
+pub(super) struct ProxyShared {
+    pub(super) gate: HostGate,
+    pub(super) contacts: Arc<HostContacts>,
+    pub(super) credentials: MaskedCredentials,
+    /// The value of `Proxy-Authorization` that a client has to send, if the socket is one that other programs
+    /// reach.
+    pub(super) login: Option<String>,
+}
 
 /// Serves one connection to its end.
 pub(super) async fn serve_connection(mut client: TcpStream, shared: Arc<ProxyShared>) {
@@ -41,7 +54,7 @@ async fn serve(client: &mut TcpStream, shared: &ProxyShared) -> io::Result<()> {
         shared.contacts.add(&head.host, head.port, decision);
         return refuse(client, &head, decision).await;
     }
-    match connect(shared, &head).await {
+    match connect(&shared.gate, &head).await {
         Ok(server) => {
             shared.contacts.add(&head.host, head.port, decision);
             if head.is_tunnel() {
@@ -74,15 +87,25 @@ async fn serve_tunnel(
     client
         .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
         .await?;
-    if let Some(authority) = shared.credentials.authority_for(&head.host, head.port)?
+    if let Some(masker) = shared.credentials.masker_for(&head.host, head.port)
         && begins_with_handshake(client, &head.rest).await?
     {
-        return OpenedTunnel::new(head, shared, authority, server)
-            .serve(client)
+        return masker
+            .serve(client, server, head, &shared.gate, &shared.contacts)
             .await;
     }
     server.write_all(&head.rest).await?;
     copy_bidirectional(client, &mut server).await.map(|_| ())
+}
+
+/// Waits for the first byte behind the head of a tunnel.
+async fn begins_with_handshake(client: &TcpStream, rest: &[u8]) -> io::Result<bool> {
+    if let Some(first) = rest.first() {
+        return Ok(*first == HANDSHAKE);
+    }
+    let mut first = [0];
+    let read = timeout(HEAD_TIME, client.peek(&mut first)).await??;
+    Ok(read == 1 && first[0] == HANDSHAKE)
 }
 
 /// Sends one request on, and lets the client and the server talk.

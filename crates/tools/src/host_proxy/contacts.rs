@@ -53,6 +53,7 @@ impl HostContacts {
     }
 
     /// Notes that the proxy put the value of this variable into a request to a host.
+    #[cfg(feature = "masking")]
     pub(super) fn add_credential(&self, host: &str, port: u16, variable: String) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(contact) = state.hosts.get_mut(&address(host, port)) {

@@ -8,7 +8,7 @@
 //! | a client asks for | it gets |
 //! | --- | --- |
 //! | a tunnel (`CONNECT`), as for HTTPS | one; the proxy does not see what goes through it |
-//! | a tunnel to a host of a masked credential | TLS with the proxy, which puts it in ([`masking`]) |
+//! | a tunnel to a host of a masked credential | TLS with the proxy, which puts it in ([`MaskedCredentials`]) |
 //! | an address that begins with `http://` | one request, in a connection of its own |
 //! | a host that is refused | 403, with the reason and the setting |
 //!
@@ -18,14 +18,17 @@ mod by_hand;
 mod connection;
 mod contacts;
 mod gate;
+mod masked_credentials;
+#[cfg(feature = "masking")]
 mod masking;
-mod opened_tunnel;
 mod request_head;
 mod server_connection;
 mod serving;
 
 pub use by_hand::{ProxyByHand, run_beside_proxy};
 pub(crate) use gate::{AskAboutHost, HostAnswers, HostGate};
-pub(crate) use masking::BUNDLE;
-pub use masking::{MaskedCredential, MaskedCredentials};
+pub(crate) use masked_credentials::BUNDLE;
+pub use masked_credentials::MaskedCredentials;
+#[cfg(feature = "masking")]
+pub use masking::MaskedCredential;
 pub(crate) use serving::{HostProxy, ProxyWay};

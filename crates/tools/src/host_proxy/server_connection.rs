@@ -1,16 +1,13 @@
-//! The connection of the proxy to a server, and the parts that all connections of a command share.
+//! The connection of the proxy to a server.
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::timeout;
 
-use super::contacts::HostContacts;
 use super::gate::HostGate;
-use super::masking::MaskedCredentials;
 use super::request_head::RequestHead;
 
 /// The time to look a name up.
@@ -19,16 +16,6 @@ const LOOKUP_TIME: Duration = Duration::from_secs(20);
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 /// The most addresses of a name that are tried.
 const MOST_ADDRESSES: usize = 8;
-
-/// The parts that all connections of a command share.
-pub(super) struct ProxyShared {
-    pub(super) gate: HostGate,
-    pub(super) contacts: Arc<HostContacts>,
-    pub(super) credentials: MaskedCredentials,
-    /// The value of `Proxy-Authorization` that a client has to send, if the socket is one that other programs
-    /// reach.
-    pub(super) login: Option<String>,
-}
 
 /// A host that is not reached.
 pub(super) enum Unreached {
@@ -48,7 +35,7 @@ impl From<Unreached> for io::Error {
 }
 
 /// Connects to the host of a request, at an address that it may lead to.
-pub(super) async fn connect(shared: &ProxyShared, head: &RequestHead) -> Result<TcpStream, Unreached> {
+pub(super) async fn connect(gate: &HostGate, head: &RequestHead) -> Result<TcpStream, Unreached> {
     let host = head.host.as_str();
     let found = match timeout(LOOKUP_TIME, lookup_host((host, head.port))).await {
         Ok(Ok(found)) => found,
@@ -56,7 +43,7 @@ pub(super) async fn connect(shared: &ProxyShared, head: &RequestHead) -> Result<
         Err(_) => return Err(Unreached::Failed(format!("{host} is not found in time"))),
     };
     let found: Vec<SocketAddr> = found.collect();
-    let may_be_reached = |place: &&SocketAddr| shared.gate.allows_address(host, place.ip());
+    let may_be_reached = |place: &&SocketAddr| gate.allows_address(host, place.ip());
     let allowed: Vec<SocketAddr> = found.iter().filter(may_be_reached).copied().collect();
     if allowed.is_empty() && !found.is_empty() {
         return Err(Unreached::Local);

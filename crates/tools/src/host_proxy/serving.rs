@@ -12,11 +12,10 @@ use tokio::io::Interest;
 use tokio::net::{TcpListener, UnixStream};
 use tokio::task::{AbortHandle, JoinSet};
 
-use super::connection::serve_connection;
+use super::connection::{ProxyShared, serve_connection};
 use super::contacts::HostContacts;
 use super::gate::HostGate;
-use super::masking::MaskedCredentials;
-use super::server_connection::ProxyShared;
+use super::masked_credentials::MaskedCredentials;
 
 /// The most connections of a command at once; further ones wait.
 const MOST_CONNECTIONS: usize = 256;

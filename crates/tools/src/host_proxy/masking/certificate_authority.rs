@@ -69,7 +69,7 @@ impl SigningKey for ProcessKey {
 }
 
 /// The authority.
-pub(in crate::host_proxy) struct CertificateAuthority {
+pub(super) struct CertificateAuthority {
     certificate: CertificateDer<'static>,
     issuer: Issuer<'static, ProcessKey>,
     /// The key of all hosts.
@@ -82,7 +82,7 @@ pub(in crate::host_proxy) struct CertificateAuthority {
 }
 
 impl CertificateAuthority {
-    pub(in crate::host_proxy) fn new(more_roots: Vec<CertificateDer<'static>>) -> io::Result<Self> {
+    pub(super) fn new(more_roots: Vec<CertificateDer<'static>>) -> io::Result<Self> {
         let key = ProcessKey::new()?;
         let mut params = parameters(Vec::new(), "AgentX, for commands of one process")?;
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -101,11 +101,7 @@ impl CertificateAuthority {
 
     /// Returns the TLS of the proxy in the place of a host. HTTP/1.1 is named if the client offers it; one
     /// that offers only other protocols is told none, and may speak HTTP/1.1 all the same.
-    pub(in crate::host_proxy) fn in_place_of(
-        &self,
-        host: &str,
-        offers_http_1: bool,
-    ) -> io::Result<Arc<ServerConfig>> {
+    pub(super) fn in_place_of(&self, host: &str, offers_http_1: bool) -> io::Result<Arc<ServerConfig>> {
         let key = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(self.host_key.pkcs8.clone()));
         let mut config = ServerConfig::builder_with_provider(Arc::new(default_provider()))
             .with_safe_default_protocol_versions()
@@ -141,7 +137,7 @@ impl CertificateAuthority {
 
     /// Returns the TLS of the proxy toward a server, which checks the server's certificate as other programs
     /// of this machine do.
-    pub(in crate::host_proxy) fn toward_servers(&self) -> io::Result<Arc<ClientConfig>> {
+    pub(super) fn toward_servers(&self) -> io::Result<Arc<ClientConfig>> {
         if let Some(config) = self.toward_servers.get() {
             return Ok(Arc::clone(config));
         }
@@ -176,7 +172,7 @@ impl CertificateAuthority {
 
     /// The certificate of the authority.
     #[cfg(test)]
-    pub(in crate::host_proxy) fn certificate(&self) -> &CertificateDer<'static> {
+    pub(super) fn certificate(&self) -> &CertificateDer<'static> {
         &self.certificate
     }
 }

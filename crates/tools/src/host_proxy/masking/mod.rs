@@ -1,14 +1,13 @@
 //! Credentials that a command never sees: its variable holds a placeholder, and the proxy puts the value in
 //! where a request goes to a host that may have it.
 //!
-//! The proxy ends TLS for these hosts alone ([`OpenedTunnel`](super::opened_tunnel::OpenedTunnel)), with
-//! certificates of an authority that exists only in this process ([`CertificateAuthority`]). It replaces the
-//! placeholder in the headers of requests ([`MaskedCredentials`]). A placeholder in a request to any other
-//! host stays one.
+//! The proxy ends TLS for these hosts alone ([`TlsMasker`](tls_masker::TlsMasker)), with certificates of an
+//! authority that exists only in this process. It replaces the placeholder in the headers of requests
+//! ([`OpenedTunnel`](opened_tunnel::OpenedTunnel)). A placeholder in a request to any other host stays one.
 
 mod certificate_authority;
-mod masked_credentials;
+mod masked_credential;
+mod opened_tunnel;
+mod tls_masker;
 
-pub(super) use certificate_authority::CertificateAuthority;
-pub(crate) use masked_credentials::BUNDLE;
-pub use masked_credentials::{MaskedCredential, MaskedCredentials};
+pub use masked_credential::MaskedCredential;

@@ -16,10 +16,11 @@ use tokio_rustls::rustls::crypto::ring::default_provider;
 use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 
 use super::*;
-use crate::host_proxy::connection::serve_connection;
-use crate::host_proxy::contacts::HostContacts;
-use crate::host_proxy::masking::{MaskedCredential, MaskedCredentials};
-use crate::host_proxy::{HostAnswers, HostGate};
+use crate::host_proxy::HostAnswers;
+use crate::host_proxy::connection::{ProxyShared, serve_connection};
+use crate::host_proxy::masked_credentials::MaskedCredentials;
+use crate::host_proxy::masking::MaskedCredential;
+use crate::host_proxy::masking::tls_masker::TlsMasker;
 
 const HOST: &str = "127.0.0.1";
 const VALUE: &str = "made-up-value-0123456789";
@@ -109,6 +110,7 @@ struct Desk {
     proxy: SocketAddr,
     contacts: Arc<HostContacts>,
     credentials: MaskedCredentials,
+    authority: Arc<CertificateAuthority>,
     /// The name of the value for commands.
     placeholder: String,
 }
@@ -118,7 +120,11 @@ impl Desk {
         let pattern = |port: &u16| HostPattern::parse(&format!("{HOST}:{port}")).unwrap();
         let masked = MaskedCredential::new(VARIABLE, VALUE, vec![pattern(&credential)]).unwrap();
         let roots = roots.iter().map(|root| root.certificate().clone()).collect();
-        let credentials = MaskedCredentials::trusting(vec![masked], roots);
+        let masker = TlsMasker::new(vec![masked], roots);
+        let authority = masker.authority().unwrap();
+        let credentials = MaskedCredentials {
+            masker: Some(Arc::new(masker)),
+        };
         let place = tempfile::tempdir().unwrap();
         let variables = credentials.variables(place.path()).unwrap();
         let placeholder = variables[0].1.to_str().unwrap().to_owned();
@@ -142,6 +148,7 @@ impl Desk {
             proxy,
             contacts,
             credentials,
+            authority,
             placeholder,
         }
     }
@@ -157,8 +164,8 @@ impl Desk {
 
     /// Opens TLS through the proxy, for a client that trusts the authority of the proxy alone.
     async fn connect(&self, port: u16, protocols: &[&str]) -> TlsStream<TcpStream> {
-        let authority = self.credentials.authority_for(HOST, port).unwrap().unwrap();
-        self.connect_trusting(port, protocols, &authority).await.unwrap()
+        let connected = self.connect_trusting(port, protocols, &self.authority).await;
+        connected.unwrap()
     }
 
     async fn connect_trusting(

@@ -26,12 +26,13 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::server::Acceptor;
 use tokio_rustls::{LazyConfigAcceptor, TlsConnector};
 
-use crate::host_proxy::masking::CertificateAuthority;
+use super::certificate_authority::CertificateAuthority;
+use super::masked_credential::CredentialList;
+use crate::host_proxy::contacts::HostContacts;
+use crate::host_proxy::gate::HostGate;
 use crate::host_proxy::request_head::{HEAD_TIME, LONGEST, RequestHead, split_authority};
-use crate::host_proxy::server_connection::{ProxyShared, connect};
+use crate::host_proxy::server_connection::connect;
 
-/// The first byte of TLS (<https://www.rfc-editor.org/rfc/rfc8446#section-5.1>).
-const HANDSHAKE: u8 = 0x16;
 /// The port of a host that a request names without one.
 const HTTPS: u16 = 443;
 
@@ -44,16 +45,6 @@ const BETWEEN_NEIGHBOURS: [HeaderName; 4] = [
 ];
 
 type AnswerBody = Either<Incoming, Full<Bytes>>;
-
-/// Waits for the first byte behind the head of a tunnel.
-pub(super) async fn begins_with_handshake(client: &TcpStream, rest: &[u8]) -> io::Result<bool> {
-    if let Some(first) = rest.first() {
-        return Ok(*first == HANDSHAKE);
-    }
-    let mut first = [0];
-    let read = timeout(HEAD_TIME, client.peek(&mut first)).await??;
-    Ok(read == 1 && first[0] == HANDSHAKE)
-}
 
 /// The way to the server, which may end between two requests.
 enum ServerWay {
@@ -74,7 +65,9 @@ struct OpenWay {
 /// A tunnel to a host that credentials are for.
 pub(super) struct OpenedTunnel<'a> {
     head: &'a RequestHead,
-    shared: &'a ProxyShared,
+    gate: &'a HostGate,
+    contacts: &'a HostContacts,
+    credentials: &'a CredentialList,
     authority: Arc<CertificateAuthority>,
     way: Mutex<ServerWay>,
 }
@@ -83,13 +76,17 @@ impl<'a> OpenedTunnel<'a> {
     /// Opens the tunnel that `head` asks for. `server` is connected to its host.
     pub(super) fn new(
         head: &'a RequestHead,
-        shared: &'a ProxyShared,
+        gate: &'a HostGate,
+        contacts: &'a HostContacts,
+        credentials: &'a CredentialList,
         authority: Arc<CertificateAuthority>,
         server: TcpStream,
     ) -> Self {
         Self {
             head,
-            shared,
+            gate,
+            contacts,
+            credentials,
             authority,
             way: Mutex::new(ServerWay::Connected(server)),
         }
@@ -171,15 +168,14 @@ impl<'a> OpenedTunnel<'a> {
         let mut open = self
             .opened(std::mem::replace(&mut *way, ServerWay::Closed))
             .await?;
-        let credentials = &self.shared.credentials;
-        for variable in credentials.reveal(host, port, request.headers_mut()) {
-            self.shared.contacts.add_credential(host, port, variable);
+        for variable in self.credentials.reveal(host, port, request.headers_mut()) {
+            self.contacts.add_credential(host, port, variable);
         }
         let answered = open.sender.send_request(request).await;
         *way = ServerWay::Open(open);
         let mut answer = answered.map_err(io::Error::other)?;
         remove_between_neighbours(answer.headers_mut());
-        credentials.conceal(host, port, answer.headers_mut());
+        self.credentials.conceal(host, port, answer.headers_mut());
         Ok(answer.map(Either::Left))
     }
 
@@ -188,10 +184,10 @@ impl<'a> OpenedTunnel<'a> {
         let server = match way {
             ServerWay::Open(mut open) => match timeout(HEAD_TIME, open.sender.ready()).await? {
                 Ok(()) => return Ok(open),
-                Err(_) => connect(self.shared, self.head).await?,
+                Err(_) => connect(self.gate, self.head).await?,
             },
             ServerWay::Connected(server) => server,
-            ServerWay::Closed => connect(self.shared, self.head).await?,
+            ServerWay::Closed => connect(self.gate, self.head).await?,
         };
         let connector = TlsConnector::from(self.authority.toward_servers()?);
         let name = ServerName::try_from(self.head.host.clone()).map_err(io::Error::other)?;
