@@ -12,7 +12,7 @@ use std::sync::Arc;
 use agentx_sandbox::{RefusedPath, SandboxPolicy, SandboxRefusal, SandboxStep};
 use serde_json::{Value, json};
 
-use crate::host_proxy::{BUNDLE, HostProxy};
+use crate::host_proxy::{BUNDLE, HostDecision, HostProxy};
 
 /// Adds the path that a sandbox refused to the field `sandbox`: in words it is in `refused`, and here for
 /// programs.
@@ -88,8 +88,8 @@ impl CommandSandbox {
         self.policy.step
     }
 
-    /// The first host that the proxy has refused since this was last asked, and whether a person refused it.
-    fn newly_refused_host(&self) -> Option<(String, bool)> {
+    /// The first host that the proxy has refused since this was last asked, and the decision about it.
+    fn newly_refused_host(&self) -> Option<(String, HostDecision)> {
         self.proxy.as_ref()?.contacts().take_refused()
     }
 
@@ -100,13 +100,10 @@ impl CommandSandbox {
 
     /// Finds what a failed command was refused: a host by the proxy, or what its output names.
     pub(super) async fn refusal(&self, output: &str) -> Option<SandboxRefusal> {
-        if let Some((host, is_by_person)) = self.newly_refused_host() {
-            // A person who has just said no is not asked for more.
-            let reason = (!is_by_person)
-                .then(|| format!("{host} is not among the hosts that it may reach (`sandbox.hosts`)"));
+        if let Some((host, decision)) = self.newly_refused_host() {
             return Some(SandboxRefusal {
                 words: "403 of the proxy",
-                reason,
+                reason: reason_of_refusal(&host, decision),
                 path: None,
             });
         }
@@ -173,6 +170,23 @@ impl CommandSandbox {
             "\n[it ran in the sandbox {}, which may be the cause: only the working directory, caches of toolchains and $TMPDIR can be written{network}{way_out}]",
             self.step()
         )
+    }
+}
+
+/// Returns why a host was refused, if that is a reason to ask a person for more: one who has just said no is
+/// not asked.
+fn reason_of_refusal(host: &str, decision: HostDecision) -> Option<String> {
+    match decision {
+        HostDecision::PersonRefused => None,
+        HostDecision::Unanswered => Some(format!(
+            "nobody answered whether it may reach {host}, which is refused for the rest of the command"
+        )),
+        HostDecision::Named
+        | HostDecision::PersonAllowed
+        | HostDecision::Refused
+        | HostDecision::LocalAddress => Some(format!(
+            "{host} is not among the hosts that it may reach (`sandbox.hosts`)"
+        )),
     }
 }
 
@@ -277,6 +291,23 @@ mod tests {
                 let said = held.sentence(&refused(reason));
                 assert_eq!(said.contains("`sandbox.mode: none`"), is_unasked, "{said}");
             }
+        }
+    }
+
+    #[test]
+    fn the_result_says_that_nobody_answered_about_a_host() {
+        for (decision, expected) in [
+            (
+                HostDecision::Unanswered,
+                Some("nobody answered whether it may reach"),
+            ),
+            (HostDecision::Refused, Some("is not among the hosts")),
+            (HostDecision::PersonRefused, None),
+        ] {
+            let reason = reason_of_refusal("a.example:443", decision);
+            assert_eq!(reason.is_some(), expected.is_some(), "{decision:?}");
+            let (reason, expected) = (reason.unwrap_or_default(), expected.unwrap_or_default());
+            assert!(reason.contains(expected), "{decision:?}: {reason}");
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::outside::{ASKS, asks_about_sandbox};
-use crate::host_proxy::AskAboutHost;
+use crate::host_proxy::{AnswerAboutHost, AskAboutHost};
 
 /// The number of the first question among the steps of the call; the offer to run the command outside has the
 /// number before.
@@ -36,11 +36,12 @@ impl HostQuestion {
         }
     }
 
-    async fn answer(&self, host: &str) -> Option<bool> {
-        let config = self.journal.config_now()?;
-        let may_ask = asks_about_sandbox(config.approval, config.server_rules.as_deref());
+    async fn answer(&self, host: &str) -> AnswerAboutHost {
+        let config = self.journal.config_now();
+        let may_ask =
+            config.is_some_and(|config| asks_about_sandbox(config.approval, config.server_rules.as_deref()));
         if self.journal.session().is_none() || !may_ask {
-            return None;
+            return AnswerAboutHost::NotAsked;
         }
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let asked = InnerCallAsked {
@@ -61,17 +62,18 @@ impl HostQuestion {
         let decision = tokio::select! {
             decision = self.journal.ask(asked) => decision,
             () = self.cancel.cancelled() => None,
-            () = tokio::time::sleep(PATIENCE) => None,
+            () = tokio::time::sleep(PATIENCE) => return AnswerAboutHost::Missing,
         };
-        match decision? {
-            NestedDecision::Allowed { .. } => Some(true),
-            NestedDecision::Refused { .. } => Some(false),
+        match decision {
+            Some(NestedDecision::Allowed { .. }) => AnswerAboutHost::Given(true),
+            Some(NestedDecision::Refused { .. }) => AnswerAboutHost::Given(false),
+            None => AnswerAboutHost::NotAsked,
         }
     }
 }
 
 impl AskAboutHost for HostQuestion {
-    fn ask<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Option<bool>> {
+    fn ask<'a>(&'a self, host: &'a str) -> BoxFuture<'a, AnswerAboutHost> {
         Box::pin(self.answer(host))
     }
 }

@@ -119,6 +119,9 @@ async fn refuse(client: &mut TcpStream, head: &RequestHead, decision: HostDecisi
     let host = address(&head.host, head.port);
     let why = match decision {
         HostDecision::PersonRefused => format!("a person did not let this command reach {host}"),
+        HostDecision::Unanswered => format!(
+            "nobody answered whether this command may reach {host}; it is refused for the rest of the command"
+        ),
         HostDecision::LocalAddress => format!(
             "{host} leads to an address that is not of the public internet; `sandbox.hosts` has to name that address"
         ),

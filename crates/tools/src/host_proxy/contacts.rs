@@ -85,9 +85,9 @@ impl HostContacts {
         Value::Array(list)
     }
 
-    /// Takes the hosts that were refused since the last time. Returns the first of them, and whether a person
-    /// refused it.
-    pub(crate) fn take_refused(&self) -> Option<(String, bool)> {
+    /// Takes the hosts that were refused since the last time. Returns the first of them, and the decision
+    /// about it.
+    pub(crate) fn take_refused(&self) -> Option<(String, HostDecision)> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let mut first = None;
         for (host, contact) in &mut state.hosts {
@@ -95,8 +95,7 @@ impl HostContacts {
                 continue;
             }
             contact.told = true;
-            let is_by_person = contact.decision == HostDecision::PersonRefused;
-            first.get_or_insert_with(|| (host.clone(), is_by_person));
+            first.get_or_insert_with(|| (host.clone(), contact.decision));
         }
         first
     }
@@ -127,7 +126,10 @@ mod tests {
             {"host": "crates.io:443", "decision": "named", "connections": 2},
         ]);
         assert_eq!(contacts.details(), expected);
-        assert_eq!(contacts.take_refused(), Some(("[::1]:80".to_owned(), false)));
+        assert_eq!(
+            contacts.take_refused(),
+            Some(("[::1]:80".to_owned(), HostDecision::Refused))
+        );
         for number in 0..100 {
             contacts.add(&format!("host{number}.example"), 443, HostDecision::Refused);
         }
@@ -139,7 +141,7 @@ mod tests {
     #[test]
     fn a_refusal_is_told_once_until_the_host_is_wanted_again() {
         let contacts = HostContacts::default();
-        let refused = Some(("a.example:443".to_owned(), true));
+        let refused = Some(("a.example:443".to_owned(), HostDecision::PersonRefused));
         for _ in 0..2 {
             contacts.add("a.example", 443, HostDecision::PersonRefused);
             assert_eq!(contacts.take_refused(), refused);

@@ -1,7 +1,7 @@
 //! The decision whether a command reaches a host: by the list of the settings, or by a person, who is asked
 //! once for each host of a session.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,7 +18,9 @@ pub(crate) enum HostDecision {
     PersonAllowed,
     /// A person refused it.
     PersonRefused,
-    /// Nobody allowed it.
+    /// Nobody answered the question about it in the time for that.
+    Unanswered,
+    /// Nobody allowed it, and nobody was asked.
     Refused,
     /// It leads to an address that is not of the public internet and that the settings do not name.
     LocalAddress,
@@ -35,19 +37,31 @@ impl HostDecision {
             Self::Named => "named",
             Self::PersonAllowed => "allowed",
             Self::PersonRefused => "refused_by_person",
+            Self::Unanswered => "unanswered",
             Self::Refused => "refused",
             Self::LocalAddress => "local_address",
         }
     }
 }
 
-/// Asks a person about a host.
-pub(crate) trait AskAboutHost: Send + Sync {
-    /// Returns whether the host may be reached; `None` if nobody could be asked or nobody answered.
-    fn ask<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Option<bool>>;
+/// The answer to the question about a host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AnswerAboutHost {
+    /// A person said whether it may be reached.
+    Given(bool),
+    /// Nobody answered in the time for that.
+    Missing,
+    /// Nobody can be asked now.
+    NotAsked,
 }
 
-/// The most hosts whose answers are kept for one session.
+/// Asks a person about a host.
+pub(crate) trait AskAboutHost: Send + Sync {
+    /// Asks whether the host may be reached.
+    fn ask<'a>(&'a self, host: &'a str) -> BoxFuture<'a, AnswerAboutHost>;
+}
+
+/// The most hosts whose answers are kept for one session, and about which one command gets none.
 const MOST_ANSWERS: usize = 256;
 /// The most sessions whose answers are kept.
 const MOST_SESSIONS: usize = 1_024;
@@ -91,8 +105,9 @@ pub(crate) struct HostGate {
     asking: Option<Box<dyn AskAboutHost>>,
     session: SessionId,
     answers: HostAnswers,
-    /// One question at a time: a second connection to the same host waits for the first answer.
-    turn: tokio::sync::Mutex<()>,
+    /// The hosts about which nobody answered: a client that tries again does not wait once more. It is locked
+    /// during a question, so a second connection to the same host waits for the first answer.
+    unanswered: tokio::sync::Mutex<BTreeSet<String>>,
 }
 
 impl HostGate {
@@ -108,7 +123,7 @@ impl HostGate {
             asking,
             session,
             answers,
-            turn: tokio::sync::Mutex::default(),
+            unanswered: tokio::sync::Mutex::default(),
         }
     }
 
@@ -120,18 +135,27 @@ impl HostGate {
         let Some(asking) = &self.asking else {
             return HostDecision::Refused;
         };
-        let _turn = self.turn.lock().await;
+        let mut unanswered = self.unanswered.lock().await;
         let answer = match self.answers.find(&self.session, host) {
-            Some(answer) => Some(answer),
+            Some(answer) => AnswerAboutHost::Given(answer),
+            None if unanswered.contains(host) => AnswerAboutHost::Missing,
+            None if unanswered.len() >= MOST_ANSWERS => AnswerAboutHost::NotAsked,
             None => asking.ask(host).await,
         };
-        if let Some(answer) = answer {
-            self.answers.keep(&self.session, host, answer);
-        }
         match answer {
-            Some(true) => HostDecision::PersonAllowed,
-            Some(false) => HostDecision::PersonRefused,
-            None => HostDecision::Refused,
+            AnswerAboutHost::Given(is_allowed) => {
+                self.answers.keep(&self.session, host, is_allowed);
+                if is_allowed {
+                    HostDecision::PersonAllowed
+                } else {
+                    HostDecision::PersonRefused
+                }
+            }
+            AnswerAboutHost::Missing => {
+                unanswered.insert(host.to_owned());
+                HostDecision::Unanswered
+            }
+            AnswerAboutHost::NotAsked => HostDecision::Refused,
         }
     }
 
@@ -151,13 +175,19 @@ mod tests {
 
     use super::*;
 
-    /// Allows hosts that begin with `good`, and counts the questions.
+    /// Allows hosts that begin with `good`, does not answer about those that begin with `nobody`, and counts
+    /// the questions.
     struct Person(Arc<AtomicU64>);
 
     impl AskAboutHost for Person {
-        fn ask<'a>(&'a self, host: &'a str) -> BoxFuture<'a, Option<bool>> {
+        fn ask<'a>(&'a self, host: &'a str) -> BoxFuture<'a, AnswerAboutHost> {
             self.0.fetch_add(1, Ordering::Relaxed);
-            Box::pin(async move { (host != "nobody.example").then(|| host.starts_with("good")) })
+            let answer = match host {
+                "away.example" => AnswerAboutHost::NotAsked,
+                host if host.starts_with("nobody") => AnswerAboutHost::Missing,
+                host => AnswerAboutHost::Given(host.starts_with("good")),
+            };
+            Box::pin(std::future::ready(answer))
         }
     }
 
@@ -184,14 +214,61 @@ mod tests {
             }
         }
         assert_eq!(asked.load(Ordering::Relaxed), 2);
+        answers.forget(&SessionId::new("ses_1"));
+        gate(&asked, &answers).decide("good.example", 443).await;
+        assert_eq!(asked.load(Ordering::Relaxed), 3);
+    }
+
+    /// Each question waits for minutes, and clients try again.
+    #[tokio::test]
+    async fn a_host_about_which_nobody_answers_is_asked_about_once_in_a_command() {
+        let (asked, answers) = (Arc::default(), HostAnswers::default());
+        let this = gate(&asked, &answers);
+        for _ in 0..3 {
+            let decision = this.decide("nobody.example", 443).await;
+            assert_eq!(decision, HostDecision::Unanswered);
+            assert!(!decision.is_allowed());
+        }
+        assert_eq!(asked.load(Ordering::Relaxed), 1);
+        assert_eq!(
+            this.decide("good.example", 443).await,
+            HostDecision::PersonAllowed
+        );
+        gate(&asked, &answers).decide("nobody.example", 443).await;
+        assert_eq!(asked.load(Ordering::Relaxed), 3, "the next command asks again");
+        // The answer to the question of another command is one for the session.
+        answers.keep(&SessionId::new("ses_1"), "nobody.example", true);
+        assert_eq!(
+            this.decide("nobody.example", 443).await,
+            HostDecision::PersonAllowed
+        );
+    }
+
+    /// The person may be back, or the approval mode another one, before the command tries again.
+    #[tokio::test]
+    async fn a_host_about_which_nobody_could_be_asked_is_asked_about_again() {
+        let (asked, answers) = (Arc::default(), HostAnswers::default());
         let gate = gate(&asked, &answers);
         for _ in 0..2 {
-            assert_eq!(gate.decide("nobody.example", 443).await, HostDecision::Refused);
+            assert_eq!(gate.decide("away.example", 443).await, HostDecision::Refused);
         }
-        assert_eq!(asked.load(Ordering::Relaxed), 4, "no answer is kept");
-        answers.forget(&SessionId::new("ses_1"));
-        gate.decide("good.example", 443).await;
-        assert_eq!(asked.load(Ordering::Relaxed), 5);
+        assert_eq!(asked.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test]
+    async fn hosts_without_an_answer_are_bounded() {
+        let asked = Arc::default();
+        let gate = gate(&asked, &HostAnswers::default());
+        for number in 0..MOST_ANSWERS {
+            let decision = gate.decide(&format!("nobody{number}.example"), 443).await;
+            assert_eq!(decision, HostDecision::Unanswered);
+        }
+        assert_eq!(gate.decide("good.example", 443).await, HostDecision::Refused);
+        assert_eq!(
+            gate.decide("nobody0.example", 443).await,
+            HostDecision::Unanswered
+        );
+        assert_eq!(asked.load(Ordering::Relaxed), 256);
     }
 
     #[tokio::test]

@@ -26,7 +26,7 @@ mod server_connection;
 mod serving;
 
 pub use by_hand::{ProxyByHand, run_beside_proxy};
-pub(crate) use gate::{AskAboutHost, HostAnswers, HostGate};
+pub(crate) use gate::{AnswerAboutHost, AskAboutHost, HostAnswers, HostDecision, HostGate};
 pub(crate) use masked_credentials::BUNDLE;
 pub use masked_credentials::MaskedCredentials;
 #[cfg(feature = "masking")]
