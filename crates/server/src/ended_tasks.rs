@@ -1,5 +1,5 @@
-//! The ends of tasks that were read lately. Clients poll a task, and its end is in the log of its session, which
-//! may be long: it is read once for all polls.
+//! The ends of tasks that were read lately. Clients poll a task, and its end is in the log of its session,
+//! which may be long: it is read once for all polls.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

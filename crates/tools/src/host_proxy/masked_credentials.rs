@@ -35,8 +35,8 @@ pub(super) trait CredentialMasker: Send + Sync {
     /// that they have to trust. Writes these into the directory for temporary files.
     fn variables(&self, temporary: &Path) -> io::Result<Vec<(OsString, OsString)>>;
 
-    /// Serves a tunnel to a host that a credential is for. `client` begins with TLS, and `server` is connected
-    /// to the host that `head` names.
+    /// Serves a tunnel to a host that a credential is for. `client` begins with TLS, and `server` is
+    /// connected to the host that `head` names.
     fn serve<'a>(
         &'a self,
         client: &'a mut TcpStream,

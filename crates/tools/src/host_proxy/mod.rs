@@ -8,7 +8,7 @@
 //! | a client asks for | it gets |
 //! | --- | --- |
 //! | a tunnel (`CONNECT`), as for HTTPS | one; the proxy does not see what goes through it |
-//! | a tunnel to a host of a masked credential | TLS with the proxy, which puts it in ([`MaskedCredentials`]) |
+//! | a tunnel to the host of a credential | TLS with the proxy, which puts it in ([`MaskedCredentials`]) |
 //! | an address that begins with `http://` | one request, in a connection of its own |
 //! | a host that is refused | 403, with the reason and the setting |
 //!

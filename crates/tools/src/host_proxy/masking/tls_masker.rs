@@ -18,8 +18,8 @@ use crate::host_proxy::gate::HostGate;
 use crate::host_proxy::masked_credentials::{BUNDLE, CredentialMasker, MaskedCredentials};
 use crate::host_proxy::request_head::RequestHead;
 
-/// The variables by which programs find a file with certificates: OpenSSL and Go, curl, Git, Node.js, Python's
-/// requests, pip, Cargo.
+/// The variables by which programs find a file with certificates: OpenSSL and Go, curl, Git, Node.js,
+/// Python's requests, pip, Cargo.
 const BUNDLE_VARIABLES: [&str; 7] = [
     "SSL_CERT_FILE",
     "CURL_CA_BUNDLE",
