@@ -20,6 +20,8 @@ pub(crate) struct HostContacts {
 struct ContactList {
     hosts: BTreeMap<String, HostContact>,
     unlisted: u64,
+    /// The variables whose values went to hosts that are not listed.
+    unlisted_credentials: BTreeSet<String>,
 }
 
 #[derive(Debug)]
@@ -56,9 +58,11 @@ impl HostContacts {
     #[cfg(feature = "masking")]
     pub(super) fn add_credential(&self, host: &str, port: u16, variable: String) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(contact) = state.hosts.get_mut(&address(host, port)) {
-            contact.credentials.insert(variable);
-        }
+        let state = &mut *state;
+        match state.hosts.get_mut(&address(host, port)) {
+            Some(contact) => contact.credentials.insert(variable),
+            None => state.unlisted_credentials.insert(variable),
+        };
     }
 
     /// The field `hosts` in the details of a call.
@@ -80,7 +84,11 @@ impl HostContacts {
             })
             .collect();
         if state.unlisted > 0 {
-            list.push(json!({ "others": state.unlisted }));
+            let mut others = json!({ "others": state.unlisted });
+            if !state.unlisted_credentials.is_empty() {
+                others["credentials"] = json!(state.unlisted_credentials);
+            }
+            list.push(others);
         }
         Value::Array(list)
     }
@@ -136,7 +144,17 @@ mod tests {
         let list = contacts.details();
         assert_eq!(list.as_array().map(Vec::len), Some(MOST + 1));
         assert_eq!(list[MOST], json!({"others": 38}));
+        // A command cannot hide by many hosts that it used a credential.
+        contacts.add_credential("host99.example", 443, "MADE_UP_TOKEN".to_owned());
+        contacts.add_credential("crates.io", 443, "OTHER".to_owned());
+        let list = contacts.details();
+        assert_eq!(
+            list[MOST],
+            json!({"others": 38, "credentials": ["MADE_UP_TOKEN"]})
+        );
+        assert_eq!(list[1]["credentials"], json!(["OTHER"]));
     }
+
     /// A shell that stays runs many commands, and a refusal explains the failure of one of them.
     #[test]
     fn a_refusal_is_told_once_until_the_host_is_wanted_again() {
