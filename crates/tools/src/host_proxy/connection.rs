@@ -88,7 +88,7 @@ async fn serve_tunnel(
         .write_all(b"HTTP/1.1 200 Connection established\r\n\r\n")
         .await?;
     if let Some(masker) = shared.credentials.masker_for(&head.host, head.port)
-        && begins_with_handshake(client, &head.rest).await?
+        && begins_with_handshake(client, &server, &head.rest).await?
     {
         return masker
             .serve(client, server, head, &shared.gate, &shared.contacts)
@@ -98,14 +98,18 @@ async fn serve_tunnel(
     copy_bidirectional(client, &mut server).await.map(|_| ())
 }
 
-/// Waits for the first byte behind the head of a tunnel.
-async fn begins_with_handshake(client: &TcpStream, rest: &[u8]) -> io::Result<bool> {
+/// Waits for the first byte behind the head of a tunnel, and returns whether it begins TLS. It does not if the
+/// server speaks first, as it does for mail.
+async fn begins_with_handshake(client: &TcpStream, server: &TcpStream, rest: &[u8]) -> io::Result<bool> {
     if let Some(first) = rest.first() {
         return Ok(*first == HANDSHAKE);
     }
-    let mut first = [0];
-    let read = timeout(HEAD_TIME, client.peek(&mut first)).await??;
-    Ok(read == 1 && first[0] == HANDSHAKE)
+    let (mut first, mut of_server) = ([0], [0]);
+    tokio::select! {
+        biased;
+        read = timeout(HEAD_TIME, client.peek(&mut first)) => Ok(read?? == 1 && first[0] == HANDSHAKE),
+        _ = server.peek(&mut of_server) => Ok(false),
+    }
 }
 
 /// Sends one request on, and lets the client and the server talk.

@@ -78,7 +78,10 @@ impl CredentialList {
     pub(super) fn reveal(&self, host: &str, port: u16, headers: &mut HeaderMap) -> BTreeSet<String> {
         let mut revealed = BTreeSet::new();
         for credential in self.0.iter().filter(|credential| credential.is_for(host, port)) {
-            for value in headers.values_mut() {
+            for (_, value) in headers
+                .iter_mut()
+                .filter(|(name, _)| may_authorize(name.as_str()))
+            {
                 if let Some(with_credential) = credential.revealed(value) {
                     *value = with_credential;
                     revealed.insert(credential.variable.clone());
@@ -98,6 +101,41 @@ impl CredentialList {
             }
         }
     }
+}
+
+/// Headers that describe a request or its content and never authorize it, by their names and beginnings of
+/// names. A host may keep them and tell them again, as it does with the type of an uploaded file.
+const DESCRIBING: [&str; 10] = [
+    "date",
+    "from",
+    "link",
+    "origin",
+    "prefer",
+    "range",
+    "referer",
+    "slug",
+    "user-agent",
+    "via",
+];
+const DESCRIBING_BEGINNINGS: [&str; 9] = [
+    "accept",
+    "access-control-",
+    "content-",
+    "forwarded",
+    "if-",
+    "sec-",
+    "trace",
+    "x-forwarded-",
+    "x-request",
+];
+/// A part of the names of headers that object stores keep with a file: `x-amz-meta-owner`.
+const KEPT_WITH_FILES: &str = "-meta-";
+
+/// Returns whether a header of this name, in lower case, may authorize a request.
+fn may_authorize(name: &str) -> bool {
+    !DESCRIBING.contains(&name)
+        && !DESCRIBING_BEGINNINGS.iter().any(|begin| name.starts_with(begin))
+        && !name.contains(KEPT_WITH_FILES)
 }
 
 /// Replaces a part of a header's value, also within the Base64 of a `Basic` authorization; `None` if it does
@@ -137,6 +175,34 @@ mod tests {
             headers.insert("x-length", HeaderValue::from_str(value).unwrap());
             CredentialList(vec![masked]).conceal("api.example.com", 443, &mut headers);
             assert_eq!(headers["x-length"] == value, expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_header_that_a_host_may_keep_gets_no_value() {
+        let hosts = vec![HostPattern::parse("api.example.com").unwrap()];
+        let masked = MaskedCredential::new("MADE_UP_TOKEN", "made-up-value-0123456789", hosts).unwrap();
+        let placeholder = HeaderValue::try_from(masked.placeholder.clone()).unwrap();
+        let list = CredentialList(vec![masked]);
+        for (name, is_replaced) in [
+            ("authorization", true),
+            ("private-token", true),
+            ("x-api-key", true),
+            ("x-goog-api-key", true),
+            ("cookie", true),
+            ("content-type", false),
+            ("content-disposition", false),
+            ("user-agent", false),
+            ("referer", false),
+            ("if-match", false),
+            ("accept-language", false),
+            ("x-amz-meta-owner", false),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, placeholder.clone());
+            let revealed = list.reveal("api.example.com", 443, &mut headers);
+            assert_eq!(revealed.len(), usize::from(is_replaced), "{name}");
+            assert_eq!(headers[name] != placeholder, is_replaced, "{name}");
         }
     }
 }

@@ -46,6 +46,10 @@ const BETWEEN_NEIGHBOURS: [HeaderName; 4] = [
 
 type AnswerBody = Either<Incoming, Full<Bytes>>;
 
+/// Methods whose answers repeat the headers of the request
+/// (<https://www.rfc-editor.org/rfc/rfc9110#section-9.3.8>).
+const REPEATING: [&str; 2] = ["TRACE", "TRACK"];
+
 /// The way to the server, which may end between two requests.
 enum ServerWay {
     /// A connection on which nothing was sent.
@@ -127,9 +131,13 @@ impl<'a> OpenedTunnel<'a> {
         }))
     }
 
-    /// Checks that a request is for the host of the tunnel alone, that it is clear where its body ends, and
-    /// how long its head is: the buffer of hyper may grow beyond its bound.
+    /// Checks that a request is for the host of the tunnel alone, that its answer does not repeat it, that it
+    /// is clear where its body ends, and how long its head is: the buffer of hyper may grow beyond its bound.
     fn check(&self, request: &Request<Incoming>) -> Result<(), (StatusCode, &'static str)> {
+        if REPEATING.contains(&request.method().as_str()) {
+            let why = "the answer to this method would repeat the headers of the request";
+            return Err((StatusCode::METHOD_NOT_ALLOWED, why));
+        }
         let lengths = request.headers().iter();
         let head: usize = lengths
             .map(|(name, value)| name.as_str().len() + value.len())

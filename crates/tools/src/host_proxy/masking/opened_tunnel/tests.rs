@@ -330,6 +330,10 @@ async fn a_request_that_could_lead_elsewhere_does_not_reach_the_server() {
             "400 ",
         ),
         (get(port, &format!("{long}{token}")), "431 "),
+        (
+            format!("TRACE / HTTP/1.1\r\nHost: {HOST}:{port}\r\n{token}\r\n"),
+            "405 ",
+        ),
     ] {
         let mut stream = desk.connect(port, &[]).await;
         let answer = ask(&mut stream, &request).await.unwrap();
@@ -382,6 +386,26 @@ async fn a_connection_that_the_server_closes_is_made_anew() {
         );
     }
     assert_eq!(server.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn a_server_that_speaks_first_is_not_waited_for() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let desk = Desk::new(&[port], port, &[]).await;
+    let served = tokio::spawn(async move {
+        let (mut client, _) = listener.accept().await.unwrap();
+        client.write_all(b"220 hello\r\n\r\n").await.unwrap();
+        let mut read = vec![0; 64];
+        let count = client.read(&mut read).await.unwrap();
+        String::from_utf8_lossy(&read[..count]).into_owned()
+    });
+    let mut stream = desk.tunnel(port).await;
+    // The client says nothing before the greeting of the server.
+    let greeting = timeout(HEAD_TIME / 2, read_message(&mut stream)).await.unwrap();
+    assert_eq!(greeting.as_deref(), Some("220 hello\r\n\r\n"));
+    stream.write_all(b"QUIT").await.unwrap();
+    assert_eq!(served.await.unwrap(), "QUIT");
 }
 
 #[tokio::test]
