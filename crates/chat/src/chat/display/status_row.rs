@@ -46,7 +46,6 @@ fn filled(template: &str, stand: &StatusSummary) -> String {
     text
 }
 
-/// The row above the line: a template that is filled in, or the output of a command of the person.
 /// The steps of the sandbox on this machine, as words; empty if none is shown.
 #[derive(Debug, Default)]
 struct SandboxWords {
@@ -56,6 +55,7 @@ struct SandboxWords {
     unasked: String,
 }
 
+/// The row above the line: a template that is filled in, or the output of a command of the person.
 #[derive(Debug)]
 pub(crate) struct StatusRow {
     template: String,
