@@ -312,11 +312,11 @@ fn tool_options(settings: &Settings) -> ToolOptions {
         DocumentHelper::of_this_program().map(|helper| -> Arc<dyn DocumentReader> { Arc::new(helper) });
     if settings.sandbox.mode != SandboxMode::None {
         options.bash.sandbox = Some(command_sandbox(settings, settings.sandbox.mode));
-        options.bash.credentials = masked_credentials(settings, &options.bash.environment);
     }
     if settings.sandbox.unasked != settings.sandbox.mode {
         options.bash.unasked_sandbox = Some(command_sandbox(settings, settings.sandbox.unasked));
     }
+    options.bash.credentials = masked_credentials(settings, &options.bash.environment);
     options.bash.rewind = command_rewind(settings);
     if let Some(timeout) = settings.tools.timeout_ms.map(Duration::from_millis) {
         options.bash.timeout = options.bash.timeout.min(timeout);

@@ -418,6 +418,28 @@ fn a_masked_variable_is_a_placeholder_for_commands() {
     }
 }
 
+/// The sandbox of commands about which nobody is asked has the proxy with the credentials, too.
+#[test]
+fn a_masked_variable_is_a_placeholder_in_a_sandbox_that_nobody_chose() {
+    let Some(sandbox) = unset() else { return };
+    let variables = [("MADE_UP_TOKEN", SECRET.to_owned())];
+    let credentials = "network: hosts, credentials: {MADE_UP_TOKEN: {hosts: [api.example.com]}}";
+    let told = "run echo \"found <$MADE_UP_TOKEN>\"";
+    let by_tool = ["run", "--model", "scripted", "--yes", told];
+    for (mode, found, shown) in [
+        ("", "found <agentx-masked-", "about which nobody is asked"),
+        ("mode: none, ", "found <>", "because `sandbox.mode` is none"),
+    ] {
+        sandbox.config(&format!("sandbox: {{{mode}{credentials}}}\n"));
+        let ran = sandbox.run_where(&variables, &by_tool, "").to_string();
+        assert!(ran.contains(found) && !ran.contains(SECRET), "{mode}: {ran}");
+        let said = sandbox
+            .run_where(&variables, &["sandbox", "show"], "")
+            .to_string();
+        assert!(said.contains(shown), "{mode}: {said}");
+    }
+}
+
 #[test]
 fn the_doctor_of_the_sandbox_names_each_step() {
     let Some(sandbox) = held() else { return };

@@ -210,6 +210,12 @@ fn credentials_words(sandbox: &SandboxSettings) -> String {
                 Some(_) if !sandbox.network.is_some_and(SandboxNetwork::is_by_proxy) => {
                     "no command gets it or a placeholder, because `sandbox.network` is neither hosts nor ask"
                 }
+                Some(_) if sandbox.unasked == SandboxMode::None => {
+                    "no command gets it or a placeholder, because `sandbox.mode` is none"
+                }
+                Some(_) if sandbox.mode == SandboxMode::None => {
+                    "a placeholder for commands about which nobody is asked"
+                }
                 Some(_) => "a placeholder for commands",
             };
             format!("  {} for {}: {set}", masked.variable, hosts.join(", "))
