@@ -11,19 +11,24 @@ use serde_json::json;
 use super::SHELL_INPUT;
 use super::standing_place::severity;
 
-/// The maximum number of bytes to keep. A terminal joins no more into one line.
+/// The maximum number of bytes to keep. A terminal joins no more into one line, but a program that reads keys
+/// may.
 const LONGEST: usize = 4_096;
 /// The character of C-c, for which programs drop the line.
 const INTERRUPT: char = '\u{3}';
 
 /// The end of what was typed since a program began, from the last line that has not ended.
 #[derive(Debug, Default)]
-pub(super) struct TypedLine(String);
+pub(super) struct TypedLine {
+    text: String,
+    /// Whether the beginning of the line was dropped, because the line is too long.
+    is_cut: bool,
+}
 
 impl TypedLine {
     /// Forgets the text, because another program reads the next one.
     pub(super) fn clear(&mut self) {
-        self.0.clear();
+        *self = Self::default();
     }
 
     /// Notes text that was typed. A line that ends in a backslash continues, and C-c drops it. Other keys are
@@ -37,21 +42,23 @@ impl TypedLine {
             None => keys,
         };
         let kept = kept.replace('\r', "\n");
-        self.0
+        self.text
             .extend(kept.chars().filter(|c| *c == '\n' || !c.is_control()));
-        let mut ends = self.0.rmatch_indices('\n').map(|(at, _)| at);
-        let last = ends.find(|at| !self.0[..*at].ends_with('\\'));
+        let mut ends = self.text.rmatch_indices('\n').map(|(at, _)| at);
+        let last = ends.find(|at| !self.text[..*at].ends_with('\\'));
         if let Some(at) = last {
-            self.0.drain(..=at);
+            self.text.drain(..=at);
+            self.is_cut = false;
         }
-        let surplus = self.0.len().saturating_sub(LONGEST);
-        let cut = (surplus..=self.0.len()).find(|at| self.0.is_char_boundary(*at));
-        self.0.drain(..cut.unwrap_or_default());
+        let surplus = self.text.len().saturating_sub(LONGEST);
+        let cut = (surplus..=self.text.len()).find(|at| self.text.is_char_boundary(*at));
+        self.text.drain(..cut.unwrap_or_default());
+        self.is_cut |= surplus > 0;
     }
 
     /// Returns why a text may not be typed behind the unfinished line although it may be typed alone.
     pub(super) fn refusal(&self, text: &str, context: &ToolContext) -> Option<String> {
-        if self.0.is_empty() {
+        if self.text.is_empty() {
             return None;
         }
         let config = context.journal.config_now()?;
@@ -60,16 +67,22 @@ impl TypedLine {
     }
 
     fn refused_by(&self, config: &AgentConfig, spec: &ToolSpec, text: &str) -> Option<String> {
+        if self.is_cut {
+            return Some(format!(
+                "it would continue a line of more than {LONGEST} bytes, whose beginning can no longer be decided \
+                 about; drop that line by the key C-c of shell_wait"
+            ));
+        }
         // What the mode asks about is decided by the text alone: single keys of a pager are no line.
         let mut config = config.clone();
         config.approval = ApprovalMode::Auto;
         let ruling = |text: &str| Ruling::of(&config, spec, &json!({ "text": text }));
-        let (alone, whole) = (ruling(text), ruling(&format!("{}{text}", self.0)));
+        let (alone, whole) = (ruling(text), ruling(&format!("{}{text}", self.text)));
         (severity(whole.decision) > severity(alone.decision)).then(|| {
             format!(
                 "it would end the line that begins with {:?}, and {}; type the whole line in one call, so that it can \
                  be decided about",
-                self.0, whole.because
+                self.text, whole.because
             )
         })
     }
@@ -121,6 +134,26 @@ mod tests {
         }
     }
 
+    /// A program that reads keys joins more than a terminal does.
+    #[test]
+    fn a_line_whose_beginning_is_forgotten_is_not_continued() {
+        let denied = json!([{ "effect": "deny", "tool": "bash", "argument": "git push --force*" }]);
+        let blanks = " ".repeat(LONGEST);
+        let typed = ["git push", blanks.as_str()];
+        let told = refusal("auto", denied.clone(), &typed, "--force").unwrap();
+        assert!(told.contains("C-c"), "{told}");
+        assert!(
+            refusal("auto", denied.clone(), &typed, "").is_some(),
+            "Enter ends it"
+        );
+        for end in ["\n", "\u{3}"] {
+            let typed = ["git push", blanks.as_str(), end];
+            assert_eq!(refusal("auto", denied.clone(), &typed, "--force"), None);
+        }
+        let short = refusal("auto", denied, &["git push "], "--force").unwrap();
+        assert!(short.contains("in one call"), "{short}");
+    }
+
     #[test]
     fn single_keys_of_a_pager_are_typed() {
         let key = json!([{ "effect": "allow", "tool": "shell_input", "argument": "j" }]);
@@ -133,8 +166,8 @@ mod tests {
         }
         let mut line = TypedLine::default();
         line.push(&"ä".repeat(LONGEST));
-        assert!(line.0.len() <= LONGEST && line.0.ends_with('ä'));
+        assert!(line.text.len() <= LONGEST && line.text.ends_with('ä'));
         line.clear();
-        assert_eq!(line.0, "");
+        assert_eq!((line.text.as_str(), line.is_cut), ("", false));
     }
 }
