@@ -48,6 +48,9 @@ fn rules_that_deny_or_ask_about_command_lines_hold_for_typed_text() {
             ("make all", "ask"),
             ("x=rm; $x y", "ask"),
             ("x\u{7f}rm y", "ask"),
+            ("echo !r", "ask"),
+            ("!!", "ask"),
+            ("^echo^rm", "ask"),
         ] {
             assert_eq!(typed(&config, text), expected, "{mode:?} {text:?}");
         }
@@ -61,7 +64,9 @@ fn answers_and_lines_of_interpreters_are_never_refused_by_how_they_read() {
         with_rules(ApprovalMode::Auto, &rules),
         with_rules(ApprovalMode::Ask, &rules),
     );
-    for answer in ["y", "n", "42", "yes", "", "1 + 2", "hunter2", "main"] {
+    for answer in [
+        "y", "n", "42", "yes", "", "1 + 2", "hunter2", "main", "Hello!", "1 != 2",
+    ] {
         assert_eq!(typed(&auto, answer), "allow", "{answer}");
         assert_eq!(typed(&ask, answer), "ask", "{answer}");
     }

@@ -184,15 +184,27 @@ pub fn read_as(line: &str, version: u32) -> CommandAnalysis {
 
 /// Reads text that is typed into a program nobody knows: as a command line, and as a text in which that
 /// program may find commands and names of files. A key that edits the line, such as Backspace, hides what the
-/// program reads.
+/// program reads, and so does a sign by which a shell recalls an earlier line.
 pub(crate) fn read_typed(text: &str, version: u32) -> CommandAnalysis {
     let mut reading = read_as(text, version);
     let has_keys = text.chars().any(|c| c.is_control() && c != '\n');
-    reading.hides |= has_keys;
-    reading.beyond_stars |= has_keys;
+    let is_changed = has_keys || recalls_a_line(text);
+    reading.hides |= is_changed;
+    reading.beyond_stars |= is_changed;
     reading.texts.push(text.to_owned());
     reading.note_code(text);
     reading
+}
+
+/// Returns whether a shell on a terminal may put a part of an earlier line into this text: `!r`, `!!`,
+/// `^old^new` (<https://www.gnu.org/software/bash/manual/bash.html#Event-Designators>).
+fn recalls_a_line(text: &str) -> bool {
+    let is_event = |next: char| !next.is_whitespace() && !"=(\"".contains(next);
+    let follows = |at: usize| text[at + 1..].chars().next();
+    text.lines().any(|line| line.starts_with('^'))
+        || text
+            .match_indices('!')
+            .any(|(at, _)| follows(at).is_some_and(is_event))
 }
 
 /// Reads one command of a line, in the folders that the line goes to.
