@@ -69,8 +69,8 @@ impl TypedLine {
     fn refused_by(&self, config: &AgentConfig, spec: &ToolSpec, text: &str) -> Option<String> {
         if self.is_cut {
             return Some(format!(
-                "it would continue a line of more than {LONGEST} bytes, whose beginning is not known any more; \
-                 drop that line by the key C-c of shell_wait"
+                "it would continue a line of more than {LONGEST} bytes, whose beginning is not known any \
+                 more; drop that line by the key C-c of shell_wait"
             ));
         }
         // What the mode asks about is decided by the text alone: single keys of a pager are no line.
