@@ -1,10 +1,17 @@
 //! Messages of a conversation as NEXUS's documents: `GET /messages` lists the newest first.
 
+use std::collections::VecDeque;
+
 use agentx_types::{AgentStateId, ContentPart, Message, Role, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::ui_frames::is_made_by_an_agent;
 use super::without_time_note;
+
+/// The number of messages that are kept before the wanted ones: the run of an answer is that of the input
+/// before it.
+const KEPT_BEFORE: usize = 500;
 
 /// A message as the server lists it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -37,27 +44,52 @@ pub struct NexusDocument {
     pub metadata: Value,
 }
 
-/// Returns messages as documents, in the opposite order: the newest first, and at most `limit`. Messages of
-/// agents that the agent made are left out.
-pub fn documents(messages: &[ListedMessage], owner: &str, limit: usize) -> Vec<NexusDocument> {
-    let mut run = String::new();
-    let mut all = Vec::new();
-    for listed in messages {
-        let agent = listed.agent_state_id.as_ref();
-        if agent.is_some_and(|agent| {
-            agent
-                .as_str()
-                .trim_start_matches(AgentStateId::PREFIX)
-                .contains('_')
-        }) {
-            continue;
+/// The latest messages of a conversation, the oldest first. Those of agents that the agent made are left out.
+#[derive(Debug)]
+pub struct LatestMessages {
+    wanted: usize,
+    kept: VecDeque<ListedMessage>,
+}
+
+impl LatestMessages {
+    /// Creates an empty list for this number of wanted messages.
+    pub fn new(wanted: usize) -> Self {
+        Self {
+            wanted,
+            kept: VecDeque::new(),
         }
-        if let Some(opened) = run_of(&listed.message) {
-            run = opened;
-        }
-        all.push(document(listed, owner, &run));
     }
-    all.into_iter().rev().take(limit).collect()
+
+    /// Adds the next message. One that is too old is dropped.
+    pub fn add(&mut self, listed: ListedMessage) {
+        if listed.agent_state_id.as_ref().is_some_and(is_made_by_an_agent) {
+            return;
+        }
+        self.kept.push_back(listed);
+        if self.kept.len() > self.wanted.saturating_add(KEPT_BEFORE) {
+            self.kept.pop_front();
+        }
+    }
+
+    /// Returns whether there are as many as wanted.
+    pub fn has_enough(&self) -> bool {
+        self.kept.len() >= self.wanted
+    }
+
+    /// Returns them as documents, in the opposite order: the newest first, and no more than wanted.
+    pub fn documents(&self, owner: &str) -> Vec<NexusDocument> {
+        let mut run = String::new();
+        let documents = self.kept.iter().map(|listed| {
+            if let Some(opened) = run_of(&listed.message) {
+                run = opened;
+            }
+            document(listed, owner, &run)
+        });
+        let mut documents: Vec<NexusDocument> = documents.collect();
+        documents.reverse();
+        documents.truncate(self.wanted);
+        documents
+    }
 }
 
 /// Returns the run that an input opens: both are named after its `seq`.
@@ -174,7 +206,12 @@ mod tests {
                 json!({"message_id": "msg_y", "role": "tool", "content": [result]}),
             ),
         ];
-        let all = documents(&messages, "own_1", 20);
+        let latest = |wanted| {
+            let mut latest = LatestMessages::new(wanted);
+            messages.iter().cloned().for_each(|message| latest.add(message));
+            latest
+        };
+        let all = latest(20).documents("own_1");
         let [tool, answer, input] = &all[..] else {
             panic!("{all:?}");
         };
@@ -193,6 +230,31 @@ mod tests {
             all.iter()
                 .all(|message| message.run_id == "run_4" && message.owner_key == "own_1")
         );
-        assert_eq!(documents(&messages, "own_1", 1).len(), 1);
+        assert!(!latest(20).has_enough() && latest(1).has_enough());
+        assert_eq!(latest(1).documents("own_1")[0].role, "TOOL");
+    }
+
+    /// Made up.
+    #[test]
+    fn messages_of_made_agents_take_no_place_of_the_conversation() {
+        let input = |agent: &str| {
+            let text = json!([{"type": "text", "text": "hi"}]);
+            listed(
+                agent,
+                json!({"message_id": "msg_4", "role": "user", "content": text}),
+            )
+        };
+        let mut latest = LatestMessages::new(2);
+        latest.add(input("agt_a"));
+        for _ in 0..2 * KEPT_BEFORE {
+            latest.add(input("agt_5_0"));
+        }
+        assert!(!latest.has_enough());
+        latest.add(input("agt_a"));
+        assert_eq!(latest.documents("own_1").len(), 2);
+        for _ in 0..2 * KEPT_BEFORE {
+            latest.add(input("agt_a"));
+        }
+        assert_eq!(latest.kept.len(), KEPT_BEFORE + 2);
     }
 }

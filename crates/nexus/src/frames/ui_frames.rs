@@ -144,7 +144,7 @@ pub fn frame_of(event: &Envelope<UiEvent>) -> Option<NexusFrame> {
 }
 
 /// Returns whether an agent made this one: such an id has the `seq` and the number of an action.
-fn is_made_by_an_agent(id: &AgentStateId) -> bool {
+pub(super) fn is_made_by_an_agent(id: &AgentStateId) -> bool {
     let rest = id.as_str().strip_prefix(AgentStateId::PREFIX).unwrap_or_default();
     rest.contains('_')
 }

@@ -2,7 +2,7 @@
 //! share the session with the title `NEXUS`, whichever of them made it.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use agentx_types::wire::Person;
 use agentx_types::{OwnerId, SessionId};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::caller::{NexusCaller, read};
 use super::refusal::ApiRefusal;
-use crate::frames::history::ListedMessage;
+use crate::frames::history::LatestMessages;
 use crate::frames::requests::NexusMessage;
 
 /// The title by which the session is found again.
@@ -21,15 +21,19 @@ const TITLE: &str = "NEXUS";
 const SEARCHED: (usize, usize) = (200, 5);
 /// The number of people whose session is remembered.
 const REMEMBERED: usize = 1024;
-/// The number of events in which the latest messages are looked for first.
-const LATEST_EVENTS: u64 = 4096;
+/// The number of events in which the latest messages are looked for first, and the factor by which it grows
+/// until there are enough.
+const LATEST_EVENTS: (u64, u64) = (4096, 8);
+
+/// The lock of a person, held while their session is looked for and made.
+type PersonLock = Arc<tokio::sync::Mutex<()>>;
 
 /// The sessions of people, as far as they were looked up.
 #[derive(Default)]
 pub(crate) struct Conversations {
     known: Mutex<HashMap<OwnerId, SessionId>>,
-    /// Held while a session is looked for and made, so that two tabs do not make two.
-    making: tokio::sync::Mutex<()>,
+    /// The locks of people whose session is looked for, so that two tabs do not make two.
+    making: Mutex<HashMap<OwnerId, PersonLock>>,
 }
 
 /// A session in a list.
@@ -57,7 +61,8 @@ impl Conversations {
         if let Some(session) = self.known_of(&person.person) {
             return Ok(session);
         }
-        let _making = self.making.lock().await;
+        let making = self.lock_of(&person.person);
+        let _making = making.lock().await;
         if let Some(session) = self.known_of(&person.person) {
             return Ok(session);
         }
@@ -77,6 +82,15 @@ impl Conversations {
     pub(crate) fn forget(&self, person: &Person) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.remove(&person.person);
+    }
+
+    /// Returns the lock of a person. Nobody waits for the requests of somebody else.
+    fn lock_of(&self, person: &OwnerId) -> PersonLock {
+        let mut making = self.making.lock().unwrap_or_else(PoisonError::into_inner);
+        if making.len() >= REMEMBERED {
+            making.retain(|_, lock| Arc::strong_count(lock) > 1);
+        }
+        making.entry(person.clone()).or_default().clone()
     }
 
     fn known_of(&self, person: &OwnerId) -> Option<SessionId> {
@@ -125,21 +139,23 @@ impl Conversations {
         }
     }
 
-    /// Returns the latest messages of a person's conversation, the oldest first, and perhaps more than
-    /// `wanted`.
+    /// Returns the latest messages of a person's conversation.
     pub(crate) async fn latest(
         &self,
         caller: &NexusCaller,
         person: &Person,
         wanted: usize,
-    ) -> Result<Vec<ListedMessage>, ApiRefusal> {
+    ) -> Result<LatestMessages, ApiRefusal> {
         let (session, head) = self.open_at_head(caller, person).await?;
-        let from = head.saturating_sub(LATEST_EVENTS);
-        let found = messages(caller, &session, from, wanted).await?;
-        if found.len() >= wanted || from == 0 {
-            return Ok(found);
+        let (mut events, growth) = LATEST_EVENTS;
+        loop {
+            let from = head.saturating_sub(events);
+            let found = messages(caller, &session, from, wanted).await?;
+            if found.has_enough() || from == 0 {
+                return Ok(found);
+            }
+            events = events.saturating_mul(growth);
         }
-        messages(caller, &session, 0, wanted).await
     }
 }
 
@@ -189,27 +205,48 @@ async fn make(caller: &NexusCaller) -> Result<SessionId, ApiRefusal> {
     Ok(session)
 }
 
-/// Returns the last `wanted` messages after an event, the oldest first.
+/// Returns the last `wanted` messages after an event.
 async fn messages(
     caller: &NexusCaller,
     session: &SessionId,
     from: u64,
     wanted: usize,
-) -> Result<Vec<ListedMessage>, ApiRefusal> {
-    let mut all: Vec<ListedMessage> = Vec::new();
+) -> Result<LatestMessages, ApiRefusal> {
+    let mut latest = LatestMessages::new(wanted);
     let mut cursor = format!("{from}.0");
     loop {
         let path = format!("/v1/sessions/{session}/messages?limit=500&cursor={cursor}");
         let page: ListedPage<Value> = read(caller.ask(Method::GET, &path, None).await?)?;
         for item in page.items {
-            all.push(read(item)?);
+            latest.add(read(item)?);
         }
-        // The run of an answer is that of the input before it, so more than the wanted ones are kept.
-        let kept = all.len().saturating_sub(wanted + 500);
-        all.drain(..kept);
         match page.next {
             Some(next) if next != cursor => cursor = next,
-            _ => return Ok(all),
+            _ => return Ok(latest),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
+    use super::*;
+
+    #[test]
+    fn two_tabs_wait_for_each_other_and_two_people_do_not() {
+        let conversations = Conversations::default();
+        let lock = |person: &str| conversations.lock_of(&OwnerId::new(person));
+        let of_ann = lock("own_ann");
+        let held = of_ann.try_lock().unwrap();
+        assert!(lock("own_ann").try_lock().is_err());
+        assert!(lock("own_bob").try_lock().is_ok());
+        for number in 0..2 * REMEMBERED {
+            drop(lock(&format!("own_{number}")));
+        }
+        assert!(lock("own_ann").try_lock().is_err(), "a lock that is held is kept");
+        drop(held);
+        let count = conversations.making.lock().unwrap().len();
+        assert!(count <= REMEMBERED, "{count}");
     }
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::bodies::json_body;
 use crate::frames::commands::{NexusResult, command_line};
-use crate::frames::history::{NexusDocument, documents};
+use crate::frames::history::NexusDocument;
 use crate::frames::requests::NexusCommand;
 use crate::frames::settings::{
     NexusOverrides, config_change, config_document, prompts_change, prompts_document,
@@ -100,7 +100,7 @@ pub(super) async fn messages(
         .conversations()
         .latest(&caller, &person, query.limit)
         .await?;
-    Ok(Json(documents(&found, person.person.as_str(), query.limit)))
+    Ok(Json(found.documents(person.person.as_str())))
 }
 
 async fn settings(caller: &NexusCaller) -> Result<Value, ApiRefusal> {
