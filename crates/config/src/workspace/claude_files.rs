@@ -46,7 +46,7 @@ pub(crate) fn with_rules(mut below: MergedSettings, folder: &Folder, root: &Path
     }
     let files = FILES
         .into_iter()
-        .filter_map(|name| ClaudeSettings::of(root, name));
+        .filter_map(|name| ClaudeSettings::of(root, name)?.ok());
     let rules: Vec<WrittenRule> = files.flat_map(|file| file.strict_rules(root)).collect();
     if let Some(origin) = rules.first().map(|rule| rule.origin.clone()) {
         let rules = Sourced::new(Value::Rules(rules), origin);
@@ -62,7 +62,12 @@ pub fn claude_files(root: &Path) -> Vec<ClaudeFile> {
     let files = FILES
         .into_iter()
         .filter_map(|name| ClaudeSettings::of(root, name));
-    files.filter_map(|file| file.left_out(root)).collect()
+    files
+        .filter_map(|file| match file {
+            Ok(file) => file.left_out(root),
+            Err(unread) => Some(unread),
+        })
+        .collect()
 }
 
 /// A file of settings.
@@ -73,20 +78,36 @@ struct ClaudeSettings {
 }
 
 impl ClaudeSettings {
-    /// Reads a file; `None` if there is none, or it is not JSON. Behind a link out of the folder is a file
-    /// that is not the folder's.
-    fn of(root: &Path, name: &str) -> Option<Self> {
+    /// Reads a file; `None` if there is none. One that cannot be read is an error, because its rules are
+    /// lost. Behind a link out of the folder is a file that is not the folder's.
+    fn of(root: &Path, name: &str) -> Option<Result<Self, ClaudeFile>> {
         let path = root.join(name);
-        let text = (!leads_out(root, &path)).then(|| read_text(&path).ok())??;
-        let settings = serde_json::from_str(&text).ok()?;
-        Some(Self { path, text, settings })
+        if leads_out(root, &path) || path.symlink_metadata().is_err() {
+            return None;
+        }
+        let read = read_text(&path).and_then(|text| match serde_json::from_str::<Json>(&text) {
+            Ok(settings) => Ok((text, settings)),
+            Err(error) => Err(format!("it is not JSON: {error}")),
+        });
+        Some(match read {
+            Ok((text, settings)) => Ok(Self { path, text, settings }),
+            Err(why) => Err(ClaudeFile {
+                path,
+                what: format!("its rules ({why})"),
+                instead: "correct the file".to_owned(),
+            }),
+        })
     }
 
-    /// The texts of the rules with this effect.
-    fn texts(&self, effect: RuleEffect) -> impl Iterator<Item = &str> {
+    /// The texts of all rules with this effect.
+    fn listed(&self, effect: RuleEffect) -> impl Iterator<Item = &str> {
         let listed = self.settings["permissions"][word(effect)].as_array();
-        let texts = listed.into_iter().flatten().filter_map(Json::as_str);
-        texts.take(MOST_RULES)
+        listed.into_iter().flatten().filter_map(Json::as_str)
+    }
+
+    /// The texts of the rules with this effect that are looked at.
+    fn texts(&self, effect: RuleEffect) -> impl Iterator<Item = &str> {
+        self.listed(effect).take(MOST_RULES)
     }
 
     /// The rules that deny or ask, as far as they can be expressed.
@@ -139,6 +160,12 @@ impl ClaudeSettings {
                 .filter_map(|text| Some((text, claude_rules_of(root, effect, text).err()?)))
                 .take(MOST_NAMED);
             whats.extend(lost.map(|(text, why)| format!("permissions.{} {text:?} ({why})", word(effect))));
+            if self.listed(effect).nth(MOST_RULES).is_some() {
+                whats.push(format!(
+                    "permissions.{} after the first {MOST_RULES} rules",
+                    word(effect)
+                ));
+            }
         }
         let mode = &self.settings["permissions"]["defaultMode"];
         let others = ["hooks", "env", "model"].map(|key| (key, &self.settings[key]));
@@ -273,7 +300,7 @@ mod tests {
             ("agents/a.md", "An agent, which is read."),
         ]);
         let found = claude_files(folder.path());
-        assert_eq!(found.len(), 1);
+        assert_eq!(found.len(), 2);
         assert!(found[0].path.ends_with(".claude/settings.json"));
         assert_eq!(
             found[0].what,
@@ -288,6 +315,32 @@ mod tests {
         );
         let strict = folder_with(&[("settings.json", r#"{"permissions": {"deny": ["Bash(rm:*)"]}}"#)]);
         assert_eq!(claude_files(strict.path()), []);
+    }
+
+    /// A person who wrote a rule there has to know that it does not hold.
+    #[test]
+    fn rules_that_are_lost_with_their_file_or_by_their_number_are_named() {
+        let local = r#"{"permissions": {"deny": ["Bash(rm:*)"],}}"#;
+        let folder = folder_with(&[("settings.local.json", local)]);
+        assert_eq!(rules(FolderTrust::Trusted, folder.path()), [""; 0]);
+        let found = claude_files(folder.path());
+        assert!(found[0].path.ends_with(".claude/settings.local.json"));
+        assert!(
+            found[0].what.starts_with("its rules (it is not JSON: ") && found[0].what.contains("line 1"),
+            "{}",
+            found[0].what
+        );
+        assert_eq!(found[0].instead, "correct the file");
+        for (number, lost) in [(MOST_RULES, 0), (MOST_RULES + 1, 1)] {
+            let deny: Vec<String> = (0..number).map(|number| format!("Bash(x{number})")).collect();
+            let text = serde_json::json!({"permissions": {"deny": deny}}).to_string();
+            let folder = folder_with(&[("settings.json", &text)]);
+            assert_eq!(rules(FolderTrust::Trusted, folder.path()).len(), MOST_RULES);
+            let found = claude_files(folder.path());
+            let whats: Vec<&str> = found.iter().map(|file| file.what.as_str()).collect();
+            let expected = ["permissions.deny after the first 500 rules"];
+            assert_eq!(whats, expected[..lost], "{number}");
+        }
     }
 
     #[cfg(unix)]
