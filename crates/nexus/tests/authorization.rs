@@ -1,4 +1,4 @@
-//! The holes of NEXUS: an address is no password, a signature counts once, and nobody reads what is another
+//! The holes of NEXUS: an address is not a password, a signature counts once, and nobody reads what is another
 //! person's.
 #![allow(
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! The bounds: sizes of frames and bodies, frames that are none, and time without a proof.
+//! The bounds: sizes of frames and bodies, frames that cannot be read, and time without a proof.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

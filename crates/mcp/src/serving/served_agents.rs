@@ -38,7 +38,7 @@ pub fn agent_tool(name: &str, about: &str) -> ToolSpec {
 }
 
 /// Returns the key of the input with which the session of a task begins. It names the token with which the
-/// task ends by its id, which is no secret, so that a restarted server knows it.
+/// task ends by its id, which is not a secret, so that a restarted server knows it.
 ///
 /// ```
 /// use agentx_mcp::{is_task_key, task_key, token_of_task};

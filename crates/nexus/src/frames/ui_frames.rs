@@ -33,7 +33,7 @@ pub struct NexusFrame {
 }
 
 impl NexusFrame {
-    /// Creates a frame that is no event of a session.
+    /// Creates a frame that does not belong to an event of a session.
     pub fn new(event: &'static str, run_id: impl Into<String>, payload: Value) -> Self {
         Self {
             event,
@@ -234,7 +234,7 @@ mod tests {
     fn shown(tag: &str, payload: Value) -> Option<Value> {
         let frame = frame_of(&event("agt_x7", tag, payload))?;
         let mut frame = serde_json::to_value(&frame).unwrap();
-        // Only `id` is no field of NEXUS's frames.
+        // Frames of NEXUS do not have `id`.
         assert_eq!(frame.as_object_mut().unwrap().remove("id"), Some(json!("12.1")));
         Some(frame)
     }

@@ -68,7 +68,7 @@ impl NexusCaller {
 
     /// Sends this token from now on.
     pub(crate) fn use_token(&mut self, token: &str) {
-        // What is no header is no token either; the server then refuses what it gets.
+        // A text that cannot be a header cannot be a token: the server refuses what it gets instead.
         let value = HeaderValue::from_str(&format!("Bearer {token}"));
         let value = value.unwrap_or(HeaderValue::from_static("Bearer"));
         self.headers.insert(AUTHORIZATION, value);
@@ -149,7 +149,7 @@ impl NexusCaller {
         done.map_err(|problem| problem.detail)
     }
 
-    /// Sends a request. An answer that is no success is a refusal.
+    /// Sends a request. An answer without success is a refusal.
     async fn send(
         &self,
         method: Method,

@@ -199,7 +199,10 @@ impl NexusSocket {
         let request = parse_request(&text);
         self.bad_frames += usize::from(request.is_err());
         if self.bad_frames > PATIENCE_FRAMES {
-            return Err(NexusEnd::Closed(1008, "too many frames that are none".into()));
+            return Err(NexusEnd::Closed(
+                1008,
+                "too many frames that cannot be read".into(),
+            ));
         }
         match request {
             Ok(request) => self.carry_out(stream, request).await,

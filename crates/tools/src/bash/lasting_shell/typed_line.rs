@@ -73,7 +73,7 @@ impl TypedLine {
                  more; drop that line by the key C-c of shell_wait"
             ));
         }
-        // What the mode asks about is decided by the text alone: single keys of a pager are no line.
+        // What the mode asks about is decided by the text alone: single keys of a pager are not a line.
         let mut config = config.clone();
         config.approval = ApprovalMode::Auto;
         let ruling = |text: &str| Ruling::of(&config, spec, &json!({ "text": text }));
