@@ -1,5 +1,5 @@
-//! The holes of NEXUS: an address is not a password, a signature counts once, and nobody reads what is another
-//! person's.
+//! The holes of NEXUS: an address is not a password, a signature counts once, and nobody reads what is
+//! another person's.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -427,8 +427,16 @@ fn a_masked_variable_is_a_placeholder_in_a_sandbox_that_nobody_chose() {
     let told = "run echo \"found <$MADE_UP_TOKEN>\"";
     let by_tool = ["run", "--model", "scripted", "--yes", told];
     for (mode, found, shown) in [
-        ("", "found <agentx-masked-", "about which nobody is asked"),
-        ("mode: none, ", "found <>", "because `sandbox.mode` is none"),
+        (
+            "",
+            "found <agentx-masked-",
+            "a placeholder for commands about which nobody is asked",
+        ),
+        (
+            "mode: none, ",
+            "found <>",
+            "no command gets it or a placeholder, because `sandbox.mode` is none",
+        ),
     ] {
         sandbox.config(&format!("sandbox: {{{mode}{credentials}}}\n"));
         let ran = sandbox.run_where(&variables, &by_tool, "").to_string();
