@@ -86,6 +86,36 @@ async fn a_chat_ends_when_its_run_is_stopped() {
     world.end().await;
 }
 
+/// Nothing else says so while an earlier run waits for a person.
+#[tokio::test]
+async fn a_chat_ends_when_its_message_is_taken_back() {
+    let world = NexusWorld::new().await;
+    let ann = world.member("ann").await;
+    let (token, chat) = (Some(ann.token.as_str()), "/api/v1/chat");
+    let say = |words: &str| Some(json!({"content": words}).to_string());
+    let mut first = world.send("POST", chat, token, say("run ls"), &[]).await;
+    read_until(&mut first, "approval_requested").await;
+    let mut second = world.send("POST", chat, token, say("echo later"), &[]).await;
+    let mut read = read_until(&mut second, "\r\n\r\n").await;
+    let sessions = world.get("/v1/sessions", token).await.json();
+    let session = format!(
+        "/v1/sessions/{}",
+        sessions["items"][0]["session_id"].as_str().unwrap()
+    );
+    let state = world.get(&format!("{session}/state"), token).await.json();
+    let revision = json!({"message_id": state["queued"][0][0]}).to_string();
+    let program = ["agentx-client: nexus"];
+    let path = format!("{session}/revisions");
+    let revised = world.ask("POST", &path, token, Some(revision), &program).await;
+    assert_eq!(revised.status, 200, "{state} {revised:?}");
+    within(second.read_to_string(&mut read)).await.unwrap();
+    assert!(
+        read.contains("event: error") && read.contains("not_run"),
+        "{read}"
+    );
+    world.end().await;
+}
+
 /// NEXUS has no resumption; its page tells people to send the message again, which asks the model again.
 #[tokio::test]
 async fn a_chat_that_was_cut_off_continues_and_is_not_asked_again() {

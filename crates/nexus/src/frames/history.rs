@@ -2,12 +2,12 @@
 
 use std::collections::VecDeque;
 
-use agentx_types::{AgentStateId, ContentPart, Message, Role, RunId, Timestamp};
+use agentx_types::{AgentStateId, ContentPart, Message, Role, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::ui_frames::is_made_by_an_agent;
-use super::without_time_note;
+use super::{run_of_input, without_time_note};
 
 /// The number of messages that are kept before the wanted ones: the run of an answer is that of the input
 /// before it.
@@ -92,12 +92,10 @@ impl LatestMessages {
     }
 }
 
-/// Returns the run that an input opens: both are named after its `seq`.
+/// Returns the run that a message opens, if it is an input.
 fn run_of(message: &Message) -> Option<String> {
-    let is_input = message.role == Role::User;
-    let seq = message.message_id.as_str().strip_prefix("msg_");
-    let seq = seq.filter(|_| is_input)?.parse().ok()?;
-    Some(RunId::of_input(seq).to_string())
+    let run = run_of_input(&message.message_id).filter(|_| message.role == Role::User);
+    run.map(|run| run.to_string())
 }
 
 fn document(listed: &ListedMessage, owner: &str, run: &str) -> NexusDocument {

@@ -8,8 +8,16 @@ pub mod settings;
 pub mod sse;
 pub mod ui_frames;
 
+use agentx_types::{MessageId, RunId};
+
 /// The beginning and the end of the note that tells the model when a message was sent.
 const TIME_NOTE: (&str, &str) = ("[Sent at ", " by the sender's clock.]");
+
+/// Returns the run that an input opens: both are named after the `seq` of the input.
+pub(crate) fn run_of_input(input: &MessageId) -> Option<RunId> {
+    let seq = input.as_str().strip_prefix("msg_")?.parse().ok()?;
+    Some(RunId::of_input(seq))
+}
 
 /// Returns the words of a person without the note about the time, which their client did not send.
 fn without_time_note(text: &str) -> &str {

@@ -1,10 +1,11 @@
 //! The events of a session, read from the server's own stream.
 
-use agentx_types::{Envelope, OwnerId, RuntimeEvent};
+use agentx_types::{Envelope, OwnerId, RunId, RuntimeEvent};
 use axum::body::{Body, BodyDataStream};
 use futures_util::StreamExt as _;
 use serde_json::Value;
 
+use crate::frames::run_of_input;
 use crate::frames::sse::{StreamedEvent, StreamedEvents};
 use crate::frames::ui_frames::{NexusFrame, NexusTranslator};
 
@@ -23,7 +24,9 @@ pub(crate) struct NexusEventStream {
 pub(crate) enum StreamNews {
     /// A frame.
     Frame(Box<NexusFrame>),
-    /// Nothing happened; the stream goes on.
+    /// A waiting input was taken back, so this run will not begin.
+    TakenBack(RunId),
+    /// Nothing happened; the stream continues.
     Alive,
     /// The stream is over, for this reason.
     Over(String),
@@ -61,10 +64,15 @@ impl NexusEventStream {
             "bye" | "unsubscribed" => Some(StreamNews::Over(reason_in(&event.data))),
             "caught_up" => None,
             _ => match serde_json::from_str::<Envelope<RuntimeEvent>>(&event.data) {
-                Ok(event) => {
-                    let frame = self.translator.next_frame(&event)?;
-                    Some(StreamNews::Frame(Box::new(frame)))
-                }
+                Ok(event) => match &event.event {
+                    RuntimeEvent::ConversationRevised(revised) if revised.mode.is_none() => {
+                        run_of_input(&revised.message_id).map(StreamNews::TakenBack)
+                    }
+                    _ => {
+                        let frame = self.translator.next_frame(&event)?;
+                        Some(StreamNews::Frame(Box::new(frame)))
+                    }
+                },
                 Err(error) => {
                     tracing::warn!(%error, tag = event.event, "an event of a stream cannot be read");
                     None

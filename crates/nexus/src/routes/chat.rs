@@ -21,6 +21,9 @@ use crate::gateway::refusal::ApiRefusal;
 /// The header with which a client says which event it had last.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
+/// The reason why no run answers a message.
+const NOT_RUN: &str = "the message was taken back, or joined another run";
+
 /// The run that answers one message.
 struct AnsweringRun {
     run: RunId,
@@ -69,6 +72,7 @@ impl AnsweringRun {
         loop {
             let piece = match self.events.next_news().await {
                 StreamNews::Alive => Some(KEEPALIVE.to_owned()),
+                StreamNews::TakenBack(run) => (run == self.run).then(|| self.end(NOT_RUN, "not_run")),
                 StreamNews::Over(reason) => Some(self.end(&reason, "closed")),
                 StreamNews::Frame(frame) => self.piece(&frame),
             };
@@ -87,7 +91,7 @@ impl AnsweringRun {
         }
         // Inputs are answered in their order, so this one will not be answered any more.
         let is_later = RunId::new(&frame.run_id).input() > self.run.input();
-        (is_end && is_later).then(|| self.end("the message was taken back, or joined another run", "not_run"))
+        (is_end && is_later).then(|| self.end(NOT_RUN, "not_run"))
     }
 
     fn end(&mut self, reason: &str, code: &str) -> String {

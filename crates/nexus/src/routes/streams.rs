@@ -144,7 +144,7 @@ impl LongStream {
                     });
                 }
                 news = news_of(self.events.as_mut()) => match news {
-                    StreamNews::Alive => {}
+                    StreamNews::Alive | StreamNews::TakenBack(_) => {}
                     StreamNews::Over(reason) => return Some(self.end(&reason)),
                     StreamNews::Frame(frame) => return Some(frame.to_sse().into()),
                 },

@@ -163,7 +163,7 @@ impl NexusSocket {
 
     async fn pass_on(&mut self, stream: &mut WebSocket, news: StreamNews) -> SocketStep {
         match news {
-            StreamNews::Alive => Ok(()),
+            StreamNews::Alive | StreamNews::TakenBack(_) => Ok(()),
             StreamNews::Frame(frame) => self.send(stream, &frame).await,
             // The session was deleted, the client is too slow, or the token has expired: it connects again.
             StreamNews::Over(reason) => match self.caller.check_trust() {
