@@ -18,6 +18,8 @@ const NAMED: usize = 5;
 #[derive(Debug)]
 pub(in crate::chat) struct WithheldNotice {
     variables: Vec<WithheldVariable>,
+    /// The names of those of which commands in a sandbox may get a placeholder (`sandbox.credentials`).
+    masked: Vec<String>,
     /// The running commands of the agent.
     called: Vec<(ToolCallId, String)>,
     told_of_own: bool,
@@ -29,6 +31,12 @@ impl WithheldNotice {
     pub(in crate::chat) fn new(settings: &Settings) -> Self {
         Self {
             variables: program_environment(settings).withheld(),
+            masked: settings
+                .sandbox
+                .credentials
+                .iter()
+                .map(|masked| masked.variable.clone())
+                .collect(),
             called: Vec::new(),
             told_of_own: false,
             told_of_agent: false,
@@ -43,7 +51,7 @@ impl WithheldNotice {
     }
 
     /// Handles an event. Returns the note that follows the agent's first command that failed, or that named a
-    /// withheld variable.
+    /// withheld variable of which there is no placeholder.
     pub(in crate::chat) fn event(&mut self, event: &RuntimeEvent) -> Option<String> {
         let (id, failed) = match event {
             RuntimeEvent::ToolExecuting(call) => {
@@ -65,7 +73,7 @@ impl WithheldNotice {
         let names_one = self
             .variables
             .iter()
-            .any(|left_out| names(&command, &left_out.name));
+            .any(|left_out| names(&command, &left_out.name) && !self.masked.contains(&left_out.name));
         if self.told_of_agent || !(failed || names_one) {
             return None;
         }
@@ -98,9 +106,14 @@ impl WithheldNotice {
         }
         if let Some(never) = never {
             let name = visible(&never.name);
-            told.push(format!(
-                "{name} holds a provider's API key, which is never passed to commands"
-            ));
+            told.push(if self.masked.contains(&never.name) {
+                format!(
+                    "{name} is never passed to commands; in a sandbox they may get a placeholder (see \
+                     `agentx sandbox show`)"
+                )
+            } else {
+                format!("{name} holds a provider's API key, which is never passed to commands")
+            });
         }
         (!told.is_empty()).then(|| told.join("; "))
     }
@@ -144,7 +157,7 @@ impl Chat<'_> {
 
 #[cfg(test)]
 mod tests {
-    use agentx::types::{ToolExecuting, ToolFailed};
+    use agentx::types::{ToolCompleted, ToolExecuting, ToolFailed};
     use serde_json::json;
 
     use super::*;
@@ -155,7 +168,12 @@ mod tests {
             may_be_kept,
         };
         WithheldNotice {
-            variables: vec![variable("GITHUB_TOKEN", true), variable("OPAL_KEY", false)],
+            variables: vec![
+                variable("GITHUB_TOKEN", true),
+                variable("OPAL_KEY", false),
+                variable("MASKED", false),
+            ],
+            masked: vec!["MASKED".into()],
             called: Vec::new(),
             told_of_own: false,
             told_of_agent: false,
@@ -180,6 +198,47 @@ mod tests {
         };
         nothing.told_of_own = false;
         assert_eq!(nothing.note_own_command("ls"), None);
+    }
+
+    #[test]
+    fn a_masked_variable_is_not_said_to_be_a_key_of_a_provider_and_only_after_a_failure() {
+        let mut left_out = left_out();
+        let mut ends = |event: &dyn Fn() -> RuntimeEvent| {
+            let began = ToolExecuting {
+                tool_call_id: "c1".into(),
+                name: "bash".into(),
+                input: json!({ "command": "curl -H \"Authorization: $MASKED\" https://api.example" }),
+            };
+            assert_eq!(left_out.event(&began.into()), None);
+            left_out.event(&event())
+        };
+        let completed = || {
+            let done = ToolCompleted {
+                tool_call_id: "c1".into(),
+                name: "bash".into(),
+                duration_ms: 5,
+                details: None,
+            };
+            RuntimeEvent::from(done)
+        };
+        let failed = || {
+            let failed = ToolFailed {
+                tool_call_id: "c1".into(),
+                name: "bash".into(),
+                status: ToolStatus::Failed,
+                error: "exit 6".into(),
+                duration_ms: 5,
+                details: None,
+            };
+            RuntimeEvent::from(failed)
+        };
+        assert_eq!(ends(&completed), None);
+        let told = ends(&failed).unwrap_or_default();
+        assert!(
+            told.contains("MASKED is never passed to commands; in a sandbox"),
+            "{told}"
+        );
+        assert!(!told.contains("API key"), "{told}");
     }
 
     #[test]
