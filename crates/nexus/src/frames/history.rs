@@ -9,10 +9,6 @@ use serde_json::{Map, Value, json};
 use super::ui_frames::is_made_by_an_agent;
 use super::{run_of_input, without_time_note};
 
-/// The number of messages that are kept before the wanted ones: the run of an answer is that of the input
-/// before it.
-const KEPT_BEFORE: usize = 500;
-
 /// A message as the server lists it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct ListedMessage {
@@ -44,11 +40,14 @@ pub struct NexusDocument {
     pub metadata: Value,
 }
 
-/// The latest messages of a conversation, the oldest first. Those of agents that the agent made are left out.
+/// The latest messages of a conversation, the oldest first, each with its run. Those of agents that the agent
+/// made are left out.
 #[derive(Debug)]
 pub struct LatestMessages {
     wanted: usize,
-    kept: VecDeque<ListedMessage>,
+    /// The run of the next answer: that of the last input.
+    run: String,
+    kept: VecDeque<(ListedMessage, String)>,
 }
 
 impl LatestMessages {
@@ -56,17 +55,21 @@ impl LatestMessages {
     pub fn new(wanted: usize) -> Self {
         Self {
             wanted,
+            run: String::new(),
             kept: VecDeque::new(),
         }
     }
 
-    /// Adds the next message. One that is too old is dropped.
+    /// Adds the next message. The oldest one is dropped if there are more than wanted.
     pub fn add(&mut self, listed: ListedMessage) {
         if listed.agent_state_id.as_ref().is_some_and(is_made_by_an_agent) {
             return;
         }
-        self.kept.push_back(listed);
-        if self.kept.len() > self.wanted.saturating_add(KEPT_BEFORE) {
+        if let Some(opened) = run_of(&listed.message) {
+            self.run = opened;
+        }
+        self.kept.push_back((listed, self.run.clone()));
+        if self.kept.len() > self.wanted {
             self.kept.pop_front();
         }
     }
@@ -76,19 +79,12 @@ impl LatestMessages {
         self.kept.len() >= self.wanted
     }
 
-    /// Returns them as documents, in the opposite order: the newest first, and no more than wanted.
+    /// Returns them as documents, in the opposite order: the newest first.
     pub fn documents(&self, owner: &str) -> Vec<NexusDocument> {
-        let mut run = String::new();
-        let documents = self.kept.iter().map(|listed| {
-            if let Some(opened) = run_of(&listed.message) {
-                run = opened;
-            }
-            document(listed, owner, &run)
-        });
-        let mut documents: Vec<NexusDocument> = documents.collect();
-        documents.reverse();
-        documents.truncate(self.wanted);
-        documents
+        let newest_first = self.kept.iter().rev();
+        newest_first
+            .map(|(listed, run)| document(listed, owner, run))
+            .collect()
     }
 }
 
@@ -244,15 +240,23 @@ mod tests {
         };
         let mut latest = LatestMessages::new(2);
         latest.add(input("agt_a"));
-        for _ in 0..2 * KEPT_BEFORE {
+        for _ in 0..1_000 {
             latest.add(input("agt_5_0"));
         }
         assert!(!latest.has_enough());
-        latest.add(input("agt_a"));
-        assert_eq!(latest.documents("own_1").len(), 2);
-        for _ in 0..2 * KEPT_BEFORE {
-            latest.add(input("agt_a"));
+        let answer = json!({"message_id": "msg_x", "role": "assistant", "content": []});
+        for _ in 0..3 {
+            latest.add(listed("agt_a", answer.clone()));
         }
-        assert_eq!(latest.kept.len(), KEPT_BEFORE + 2);
+        let shown = latest.documents("own_1");
+        let shown: Vec<_> = shown
+            .iter()
+            .map(|shown| (shown.role, shown.run_id.as_str()))
+            .collect();
+        assert_eq!(
+            shown,
+            [("AI", "run_4"); 2],
+            "the input is not kept, but its run is"
+        );
     }
 }
