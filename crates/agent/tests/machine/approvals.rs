@@ -63,14 +63,14 @@ fn a_tool_knows_whether_its_call_was_approved() {
         command("c3", "make all"),
     ]);
     session.decide("c1", ApprovalDecision::Once);
-    session.change(ConfigChange::Approval(ApprovalMode::Auto));
-    for (id, expected) in [
-        ("c1", (true, false)),
-        ("c2", (false, true)),
-        ("c3", (false, false)),
-    ] {
+    session.decide("c2", ApprovalDecision::Deny);
+    for (id, expected) in [("c1", (true, false)), ("c3", (false, false))] {
         assert_eq!(approved_and_unasked(&session, id), expected, "{id}");
+        session.result(id, "done");
     }
+    session.change(ConfigChange::Approval(ApprovalMode::Auto));
+    session.calls(&[command("c4", "uname -r")]);
+    assert_eq!(approved_and_unasked(&session, "c4"), (false, true));
     session.check_replay();
 }
 
