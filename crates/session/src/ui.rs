@@ -6,9 +6,9 @@
 //! server sends them itself.
 
 use agentx_types::{
-    ContentPart, Envelope, ErrorRaised, OwnerId, RunStatus, RuntimeEvent, ToolCallAnswered, ToolCallId,
-    UiApprovalRequested, UiError, UiEvent, UiRunFinished, UiRunStarted, UiTextChunk, UiToolCallFinished,
-    UiToolCallStarted, UiToolStatus,
+    AgentStateId, ContentPart, Envelope, ErrorRaised, OwnerId, RunId, RunStatus, RuntimeEvent,
+    ToolCallAnswered, ToolCallId, UiApprovalRequested, UiError, UiEvent, UiRunFinished, UiRunStarted,
+    UiTextChunk, UiToolCallFinished, UiToolCallStarted, UiToolStatus,
 };
 use serde_json::{Value, json};
 
@@ -31,6 +31,10 @@ const ASSISTANT: &str = "assistant";
 /// All other events are left out. `index` counts the UiEvents of a fact from 0, so it differs from that of
 /// the RuntimeEvent.
 ///
+/// The run of a frame is that of its fact, with one exception. A fact that ends a run may begin the next one,
+/// whose input was queued; from there on the frames of this agent name the new run. The payloads of the view
+/// have no run, so a client knows it from the frame alone.
+///
 /// ```
 /// use agentx_session::UiProjection;
 /// use agentx_types::{Envelope, RuntimeEvent, UiEvent, Vocabulary as _};
@@ -50,6 +54,8 @@ pub struct UiProjection {
     made: u32,
     /// The result that the model reads about the call whose end comes next.
     answer: Option<(ToolCallId, String)>,
+    /// The run that this fact began last, with its agent.
+    begun: Option<(Option<AgentStateId>, RunId)>,
 }
 
 impl UiProjection {
@@ -60,6 +66,7 @@ impl UiProjection {
             seq: 0,
             made: 0,
             answer: None,
+            begun: None,
         }
     }
 
@@ -70,10 +77,30 @@ impl UiProjection {
             self.seq = event.seq;
             self.made = 0;
             self.answer = None;
+            self.begun = None;
+        }
+        if let RuntimeEvent::RunStarted(run) = &event.event {
+            self.begun = Some((event.agent_state_id.clone(), run.run_id.clone()));
         }
         if let Some(shown) = self.shown(&event.event) {
-            out.push(event.derive(self.made, shown));
+            let mut frame = event.derive(self.made, shown);
+            if let Some(run) = self.run_of(event) {
+                frame.run_id = Some(run.clone());
+            }
+            out.push(frame);
             self.made += 1;
+        }
+    }
+
+    /// The run of an event, if it may differ from that of its fact.
+    fn run_of<'e>(&'e self, event: &'e Envelope<RuntimeEvent>) -> Option<&'e RunId> {
+        match &event.event {
+            RuntimeEvent::TurnRequest(request) => Some(&request.run_id),
+            RuntimeEvent::RunFinished(run) => Some(&run.run_id),
+            _ => {
+                let (agent, run) = self.begun.as_ref()?;
+                (*agent == event.agent_state_id).then_some(run)
+            }
         }
     }
 

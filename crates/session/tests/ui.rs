@@ -260,6 +260,103 @@ fn a_whole_session_is_told() {
     assert_eq!(first.agent_state_id, Some(fixture::agent_state_id()));
 }
 
+/// Made up: a second input waits while the first run works, so that one fact ends the first run and begins the
+/// second one.
+fn a_session_with_a_queued_run() -> Vec<Envelope<RuntimeEvent>> {
+    let facts = LogBuilder::opened(fixture::config())
+        .user("first")
+        .action(ActionKind::CallModel, None)
+        .event(
+            Source::Environment,
+            StreamStart {
+                message_id: MessageId::with_suffix(4),
+                model: "test-model".into(),
+                attempt: 1,
+            },
+        )
+        .event(Source::Environment, TextChunk { text: "done".into() })
+        .event(
+            Source::User,
+            UserMessage {
+                message_id: MessageId::with_suffix(6),
+                content: vec![ContentPart::text("next")],
+                mode: InputMode::Queue,
+                idempotency_key: None,
+                by: None,
+                answer_schema: None,
+            },
+        )
+        .event(
+            Source::Environment,
+            StreamEnd {
+                stop_reason: StopReason::EndTurn,
+                raw: None,
+            },
+        )
+        .build();
+    let mut fold = SessionFold::new(fixture::session_id());
+    facts.iter().flat_map(|fact| fold.apply(fact).events).collect()
+}
+
+#[test]
+fn a_queued_run_begins_under_its_own_id() {
+    let frames = project(&a_session_with_a_queued_run());
+    let told: Vec<(u64, &str, Option<RunId>)> = frames
+        .iter()
+        .map(|frame| (frame.seq, frame.event.tag(), frame.run_id.clone()))
+        .collect();
+    let (first, second) = (Some(RunId::of_input(2)), Some(RunId::of_input(6)));
+    assert_eq!(
+        told,
+        [
+            (2, "run_started", first.clone()),
+            (5, "text_chunk", first.clone()),
+            (7, "text_chunk", first.clone()),
+            (7, "run_finished", first),
+            (7, "run_started", second),
+        ]
+    );
+}
+
+/// A question of the run that a fact begins is of that run; one of another agent is not.
+#[test]
+fn frames_behind_the_beginning_of_a_run_are_of_that_run() {
+    let of_run = |run: &str| RunId::new(run);
+    let asked = |id: &str| -> RuntimeEvent {
+        ToolExecuting {
+            tool_call_id: id.into(),
+            name: "read".into(),
+            input: json!({}),
+        }
+        .into()
+    };
+    let begun = RunStarted {
+        run_id: of_run("run_8"),
+        message_id: "msg_8".into(),
+    };
+    let fact = EventDraft {
+        source: Source::Environment,
+        agent_state_id: Some(fixture::agent_state_id()),
+        run_id: Some(of_run("run_3")),
+        cause: None,
+        event: EnvironmentEvent::from(PartEnd {}),
+    };
+    let fact = fact.into_envelope("ses_1".into(), 7, Timestamp(70));
+    let mut events = [asked("c1"), begun.into(), asked("c2"), asked("c3")]
+        .into_iter()
+        .zip(0..)
+        .map(|(event, index)| fact.derive(index, event))
+        .collect::<Vec<_>>();
+    events[3].agent_state_id = Some("agt_other".into());
+    // The next fact begins without that run.
+    let mut next = fact.derive(0, asked("c4"));
+    next.seq = 8;
+    events.push(next);
+    let runs: Vec<Option<RunId>> = project(&events).into_iter().map(|frame| frame.run_id).collect();
+    let of = |run| Some(of_run(run));
+    assert_eq!(runs, [of("run_3"), of("run_8"), of("run_3"), of("run_3")]);
+}
+
 #[test]
 fn frames_are_in_order_and_the_same_from_any_point() {
     let events = a_session();

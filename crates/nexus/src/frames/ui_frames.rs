@@ -4,7 +4,7 @@
 
 use agentx_session::UiProjection;
 use agentx_types::{
-    AgentStateId, Envelope, OwnerId, RunId, RuntimeEvent, UiError, UiEvent, UiTextChunk, UiToolStatus,
+    AgentStateId, Envelope, OwnerId, RuntimeEvent, UiError, UiEvent, UiTextChunk, UiToolStatus,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -89,8 +89,7 @@ impl NexusFrame {
 
 /// Makes the frames of one conversation out of its view `runtime`.
 ///
-/// An event is filed under the run of its fact. The fact that ends a run may begin the next one, so the
-/// frames about the beginning and the end of a run take its id from the event itself.
+/// A frame names the run that the view `ui` gives its event.
 #[derive(Debug)]
 pub struct NexusTranslator {
     projection: UiProjection,
@@ -110,19 +109,7 @@ impl NexusTranslator {
         self.projection.project(event, &mut shown);
         let mut shown = shown.pop()?;
         shown.index = event.index;
-        if let Some(run) = run_of(&event.event) {
-            shown.run_id = Some(run.clone());
-        }
         frame_of(&shown)
-    }
-}
-
-/// Returns the run that begins or ends with an event.
-fn run_of(event: &RuntimeEvent) -> Option<&RunId> {
-    match event {
-        RuntimeEvent::TurnRequest(request) => Some(&request.run_id),
-        RuntimeEvent::RunFinished(run) => Some(&run.run_id),
-        _ => None,
     }
 }
 
