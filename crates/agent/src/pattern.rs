@@ -26,6 +26,12 @@ pub fn fits(pattern: &str, text: &str) -> bool {
             .is_some_and(|stem| glob(stem.as_bytes(), text.as_bytes()))
 }
 
+/// Returns whether a name fits `pattern`, in which `*` stands for any run of characters. A blank before a star
+/// stands for itself.
+pub(crate) fn fits_name(pattern: &str, name: &str) -> bool {
+    glob(pattern.as_bytes(), name.as_bytes())
+}
+
 /// The pattern that fits `text` and nothing else.
 ///
 /// ```
@@ -49,10 +55,15 @@ pub fn literal(text: &str) -> String {
 /// ```
 pub fn fits_path(pattern: &str, path: &str, workspace: &str) -> bool {
     if pattern.starts_with('/') {
-        return path_glob(pattern.as_bytes(), path.as_bytes());
+        return fits_absolute(pattern, path);
     }
     let absolute = format!("{}/{pattern}", literal(workspace.trim_end_matches('/')));
-    path_glob(absolute.as_bytes(), path.as_bytes())
+    fits_absolute(&absolute, path)
+}
+
+/// Returns whether the absolute, normal `path` fits `pattern`, which is absolute too.
+pub(crate) fn fits_absolute(pattern: &str, path: &str) -> bool {
+    path_glob(pattern.as_bytes(), path.as_bytes())
 }
 
 /// Resolves `path` against `workspace` as text: `.`, `..` and doubled slashes go.

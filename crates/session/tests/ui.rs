@@ -260,8 +260,8 @@ fn a_whole_session_is_told() {
     assert_eq!(first.agent_state_id, Some(fixture::agent_state_id()));
 }
 
-/// Made up: a second input waits while the first run works, so that one fact ends the first run and begins the
-/// second one.
+/// Made up: a second input waits while the first run works, so that one fact ends the first run and begins
+/// the second one.
 fn a_session_with_a_queued_run() -> Vec<Envelope<RuntimeEvent>> {
     let facts = LogBuilder::opened(fixture::config())
         .user("first")

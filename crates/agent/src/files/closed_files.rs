@@ -8,25 +8,14 @@
 //! three ways: the path that it names, the names in its command line, and, for a tool without a declared path
 //! argument, all texts in its arguments.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use agentx_types::{Access, Guard, Rule, ToolSpec, since};
+use agentx_types::{Access, Guard, Rule, ToolSpec};
 
-use crate::commands::command_analysis::{PathOverlap, names_behind_stars, reaches, read};
-use crate::files::path_pattern::{ReadPath, below_home, glob_holds, glob_meets, may_lie_in};
+pub use super::prepared_guard::Guarded;
+use super::prepared_guard::{PreparedGuard, shown};
+use crate::commands::command_analysis::read;
 use crate::pattern::{fits, fits_path};
-
-/// The reason why a file is guarded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Guarded {
-    /// A file that may hold secrets.
-    Secret,
-    /// A file of the program itself.
-    Own,
-    /// A folder with such files in it, which a command acts on as a whole.
-    Around,
-}
 
 /// Returns whether a path from a call or a command line is guarded. A relative one begins at `workspace`.
 ///
@@ -44,39 +33,7 @@ pub enum Guarded {
 /// assert_eq!(guarded(&guard, "src/env.rs", "/ws"), None);
 /// ```
 pub fn guarded(guard: &Guard, path: &str, workspace: &str) -> Option<Guarded> {
-    let workspace = workspace.to_lowercase();
-    // Homes are known by `$HOME` and `/Users`, which small letters would hide.
-    let below_home = below_home(path).map(|path| path.trim_start_matches('/').to_lowercase());
-    let paths: Vec<ReadPath> = [Some(path.to_lowercase()), below_home]
-        .iter()
-        .flatten()
-        .map(|path| ReadPath::new(path, &workspace))
-        .collect();
-    let is_one_of = |patterns: &[String]| {
-        patterns.iter().any(|pattern| {
-            let pattern = in_small_letters(pattern);
-            paths.iter().any(|path| path.is_named_by(&pattern, &workspace))
-        })
-    };
-    if is_one_of(&guard.own) {
-        Some(Guarded::Own)
-    } else if is_one_of(&guard.secrets) && !is_one_of(&guard.except) {
-        Some(Guarded::Secret)
-    } else {
-        None
-    }
-}
-
-/// A pattern in lower case; nearly all of them are.
-fn in_small_letters(pattern: &str) -> Cow<'_, str> {
-    let is_small = pattern
-        .bytes()
-        .all(|byte| byte.is_ascii() && !byte.is_ascii_uppercase());
-    if is_small {
-        pattern.into()
-    } else {
-        pattern.to_lowercase().into()
-    }
+    PreparedGuard::new(guard, workspace).reason(path)
 }
 
 /// Returns whether a rule names files with secrets: its pattern fits them even if its stars stand for nothing
@@ -91,19 +48,27 @@ fn in_small_letters(pattern: &str) -> Cow<'_, str> {
 /// assert!(!names_secret(&guard, "config/*", "/ws"));
 /// ```
 pub fn names_secret(guard: &Guard, pattern: &str, base: &str) -> bool {
+    names_prepared_secret(&PreparedGuard::new(guard, base), pattern, base)
+}
+
+/// Returns the same as [`names_secret`], by a guard that is prepared for this base or another one.
+pub(crate) fn names_prepared_secret(guard: &PreparedGuard<'_>, pattern: &str, base: &str) -> bool {
+    let rebased = guard.rebased(base);
+    let guard = rebased.as_ref().unwrap_or(guard);
     ["x", ""].into_iter().any(|plain| {
         let path = pattern
             .replace("\\*", "x")
             .replace("**", plain)
             .replace('*', plain);
-        guarded(guard, &path, base).is_some()
+        guard.reason(&path).is_some()
     })
 }
 
 /// Returns whether a pattern of command lines names a file with secrets.
-pub(crate) fn line_names_secret(guard: &Guard, pattern: &str, workspace: &str) -> bool {
+pub(crate) fn line_names_secret(guard: &PreparedGuard<'_>, pattern: &str, workspace: &str) -> bool {
     let paths = read(pattern).paths;
-    paths.iter().any(|path| names_secret(guard, path, workspace))
+    let mut paths = paths.iter();
+    paths.any(|path| names_prepared_secret(guard, path, workspace))
 }
 
 /// Returns whether a rule opens files with secrets to this tool: for a program that shows a person which
@@ -122,16 +87,11 @@ pub(crate) fn line_names_secret(guard: &Guard, pattern: &str, workspace: &str) -
 /// assert!(!opens_secrets(&guard, &allow("config/*"), "/ws"), "a star does not name a secret");
 /// ```
 pub fn opens_secrets(guard: &Guard, rule: &Rule, workspace: &str) -> bool {
+    let guard = PreparedGuard::new(guard, workspace);
     let base = rule.workspace.as_deref().unwrap_or(workspace);
-    let by_path = rule
-        .path
-        .as_deref()
-        .is_some_and(|path| names_secret(guard, path, base));
-    by_path
-        || rule
-            .argument
-            .as_deref()
-            .is_some_and(|line| line_names_secret(guard, line, workspace))
+    let by_path = |path: &str| names_prepared_secret(&guard, path, base);
+    let by_line = |line: &str| line_names_secret(&guard, line, workspace);
+    rule.path.as_deref().is_some_and(by_path) || rule.argument.as_deref().is_some_and(by_line)
 }
 
 /// A guard for checking many files, as in a search.
@@ -219,17 +179,16 @@ fn may_meet(pattern: &str, root: &str) -> bool {
 /// The first guarded path of a call, or a glob that may match one, with the reason. The program's own files
 /// come before secrets.
 pub(crate) fn first_guarded<'p>(
-    guard: &Guard,
-    paths: impl Iterator<Item = &'p str> + Clone,
+    guard: &PreparedGuard<'_>,
+    paths: impl Iterator<Item = &'p str>,
     globs: &[String],
-    workspace: &str,
     version: u32,
 ) -> Option<(Guarded, String)> {
     let (mut secret, mut seen) = (None, BTreeSet::new());
     // A line may name one file very often.
     for path in paths.filter(|path| seen.insert(*path)) {
         for way in ways_to_read(path) {
-            match guarded(guard, way, workspace) {
+            match guard.reason(way) {
                 Some(Guarded::Own) => return Some((Guarded::Own, path.to_owned())),
                 Some(_) => secret = secret.or(Some(path)),
                 None => {}
@@ -237,7 +196,7 @@ pub(crate) fn first_guarded<'p>(
         }
     }
     let glob = |wanted| {
-        let meets = |glob: &&String| glob_is_guarded(guard, glob, workspace, version) == Some(wanted);
+        let meets = |glob: &&String| guard.reason_of_glob(glob, version) == Some(wanted);
         globs.iter().find(meets).map(|glob| shown(glob))
     };
     let own = glob(Guarded::Own).map(|glob| (Guarded::Own, glob));
@@ -249,91 +208,10 @@ pub(crate) fn first_guarded<'p>(
     })
 }
 
-/// The first of these folders that contains the program's own files or secrets, as far as the patterns name
-/// their place: a pattern for any folder (`/**/.env`) does not.
-pub(crate) fn first_around(guard: &Guard, folders: &[String], workspace: &str) -> Option<(Guarded, String)> {
-    let patterns = guard.own.iter().chain(&guard.secrets);
-    let folder = first_with(patterns, folders, workspace)?;
-    Some((Guarded::Around, folder))
-}
-
-/// The first folder of these that has the program's own files in it.
-pub(crate) fn first_around_own(guard: &Guard, folders: &[String], workspace: &str) -> Option<String> {
-    first_with(guard.own.iter(), folders, workspace)
-}
-
-/// The first of these folders that contains a file of the patterns.
-fn first_with<'p>(
-    patterns: impl Iterator<Item = &'p String>,
-    folders: &[String],
-    workspace: &str,
-) -> Option<String> {
-    let placed: Vec<String> = patterns
-        .filter(|pattern| !pattern.starts_with("/**/"))
-        .map(|pattern| pattern.to_lowercase())
-        .collect();
-    let workspace = workspace.to_lowercase();
-    let is_around = |folder: &&String| {
-        let mut ways = ways_to_take(folder).flat_map(|folder| {
-            // Homes are known by `$HOME` and `/Users`, which small letters would hide.
-            let below_home = below_home(folder).map(|path| path.trim_start_matches('/').to_lowercase());
-            [Some(folder.to_lowercase()), below_home]
-        });
-        ways.any(|folder| {
-            let mut patterns = placed.iter();
-            folder.is_some_and(|folder| {
-                patterns.any(|pattern| may_lie_in(pattern, &folder, &workspace, &workspace))
-            })
-        })
-    };
-    folders.iter().find(is_around).map(|folder| shown(folder))
-}
-
-/// The reason why a name with globs or expansions is guarded, as [`guarded`] returns it for a path.
-///
-/// Stars alone match the program's own files; they name no other file in particular.
-pub(crate) fn glob_is_guarded(guard: &Guard, name: &str, workspace: &str, version: u32) -> Option<Guarded> {
-    let below_home = below_home(name).map(|name| name.trim_start_matches('/').to_lowercase());
-    let names = [Some(name.to_lowercase()), below_home];
-    let workspace = workspace.to_lowercase();
-    let is_one_of = |patterns: &[String], holds: fn(&str, &str) -> bool| {
-        let mut patterns = patterns.iter().map(|pattern| in_small_letters(pattern));
-        patterns.any(|pattern| {
-            let mut names = names.iter().flatten();
-            names.any(|name| match version {
-                since::STARS_MATCH_OWN_FILES.. => glob_holds(&pattern, name, &workspace, holds),
-                _ => glob_meets(&pattern, name, &workspace, &workspace) == PathOverlap::Named,
-            })
-        })
-    };
-    if is_one_of(&guard.own, reaches) {
-        Some(Guarded::Own)
-    } else {
-        is_one_of(&guard.secrets, names_behind_stars).then_some(Guarded::Secret)
-    }
-}
-
-/// A name for display in a question.
-pub(crate) fn shown(glob: &str) -> String {
-    glob.replace(|c: char| c.is_control(), "*")
-}
-
 /// A word of a command line unchanged, and without a prefix before a file's name: `file=@.env`, `HEAD:.env`.
 fn ways_to_read(word: &str) -> impl Iterator<Item = &str> {
     let behind = |mark: char| word.rsplit_once(mark).map(|(_, rest)| rest);
     [Some(word), behind('@'), behind(':'), behind('=')]
-        .into_iter()
-        .flatten()
-        .filter(|way| !way.is_empty())
-}
-
-/// A folder of a command line unchanged, and as the source of a volume: `/:/host`, `type=bind,source=/`.
-fn ways_to_take(word: &str) -> impl Iterator<Item = &str> {
-    let volume = word.split_once(':').map(|(source, _)| source);
-    let mount = ["source=", "src="]
-        .iter()
-        .find_map(|key| word.split_once(key)?.1.split(',').next());
-    [Some(word), volume, mount]
         .into_iter()
         .flatten()
         .filter(|way| !way.is_empty())

@@ -7,6 +7,8 @@ pub mod closed_files;
 pub(crate) mod home_paths;
 pub(crate) mod own_names;
 pub(crate) mod path_pattern;
+pub(crate) mod prepared_guard;
 pub(crate) mod secret_files;
+mod sorted_patterns;
 pub(crate) mod special_files;
 pub(crate) mod system_folders;

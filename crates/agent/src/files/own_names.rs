@@ -15,7 +15,7 @@
 use agentx_types::Guard;
 
 use crate::commands::command_analysis::{ANYTHING, CommandAnalysis, STAR, names_meet};
-use crate::files::closed_files::{Guarded, glob_is_guarded, shown};
+use crate::files::prepared_guard::{Guarded, PreparedGuard, shown};
 use crate::pattern::normalize;
 
 /// Maximum number of characters between two names of a path in code: `"a", "b"`.
@@ -25,8 +25,8 @@ const LONGEST_GAP: usize = 4;
 /// known.
 pub(crate) fn own_name(
     guard: &Guard,
+    prepared: &PreparedGuard<'_>,
     reading: &CommandAnalysis,
-    workspace: &str,
     version: u32,
 ) -> Option<String> {
     let ends = own_ends(guard);
@@ -37,7 +37,7 @@ pub(crate) fn own_name(
         .chain(&reading.joined)
         .chain(&reading.paths);
     let is_own = |name: &&String| ends.iter().any(|end| leads_to(end, name));
-    let by_glob = |name: &&String| glob_is_guarded(guard, name, workspace, version) == Some(Guarded::Own);
+    let by_glob = |name: &&String| prepared.reason_of_glob(name, version) == Some(Guarded::Own);
     let mut spoken = reading.spoken.iter();
     let named = names.find(is_own).or_else(|| spoken.find(by_glob));
     let in_code = || {

@@ -5,8 +5,10 @@
 //! way to write the path does not evade a rule about `~/.ssh`. A home of another name (`/data/home`) is data
 //! of the configuration: [`crate::files::home_paths`].
 //!
-//! It answers three questions: for a literal path ([`is_named_by`]), for a name with globs or variables
-//! ([`glob_meets`]), and for such a name of a guarded file ([`glob_holds`]).
+//! It answers two questions: for a literal path ([`is_named_by`]), and for a name with globs or variables
+//! ([`glob_meets`]). The patterns of a guard are compared in `prepared_guard`.
+
+use std::borrow::Cow;
 
 use crate::commands::command_analysis::{ANYTHING, PathOverlap, meeting};
 use crate::pattern::{fits_path, literal, normalize};
@@ -35,9 +37,9 @@ pub(crate) fn is_named_by(pattern: &str, path: &str, workspace: &str, base: &str
 /// A path of a call or a command line, parsed once for comparison with many patterns.
 pub(crate) struct ReadPath {
     /// The path as `/~/REST`, if it is below a home.
-    below_home: Option<String>,
+    pub(crate) below_home: Option<String>,
     /// Absolute and normal.
-    absolute: String,
+    pub(crate) absolute: String,
 }
 
 impl ReadPath {
@@ -70,23 +72,6 @@ pub(crate) fn glob_meets(pattern: &str, name: &str, workspace: &str, base: &str)
     met.max().unwrap_or(PathOverlap::Never)
 }
 
-/// Returns whether a name with globs is one of the paths of `pattern`, according to `holds`.
-///
-/// If it begins with a variable, it may begin at the root as well, which counts only if the rest names it.
-pub(crate) fn glob_holds(
-    pattern: &str,
-    name: &str,
-    workspace: &str,
-    holds: impl Fn(&str, &str) -> bool,
-) -> bool {
-    let ways = ways_to_hold(pattern, name, workspace, workspace);
-    let mut here = ways.iter().take(1);
-    here.any(|(pattern, name)| holds(pattern, name))
-        || ways
-            .iter()
-            .any(|(pattern, name)| meeting(pattern, name) == PathOverlap::Named)
-}
-
 /// Returns whether a file that matches `pattern` may be in a folder, at any depth. The folder is a path or a
 /// glob from [`crate::commands::command_analysis`].
 pub(crate) fn may_lie_in(pattern: &str, folder: &str, workspace: &str, base: &str) -> bool {
@@ -98,27 +83,49 @@ pub(crate) fn may_lie_in(pattern: &str, folder: &str, workspace: &str, base: &st
 
 /// The absolute patterns and names to compare, for each way to read the name.
 fn ways_to_hold(pattern: &str, name: &str, workspace: &str, base: &str) -> Vec<(String, String)> {
-    let written = below_home(name);
-    if pattern.starts_with('~') {
-        let below = written.map(|name| normalize("/", &name));
-        return below
-            .map(|name| (format!("/{pattern}"), name))
-            .into_iter()
-            .collect();
+    let pattern_of_home = pattern.starts_with('~');
+    let pattern = absolute_pattern(pattern, base).into_owned();
+    let read = ReadGlob::new(name, workspace);
+    if pattern_of_home {
+        return read.below_home.map(|name| (pattern, name)).into_iter().collect();
     }
-    let absolute = match written {
-        Some(written) if !name.starts_with('/') => normalize("/", &written),
-        _ => normalize(workspace, name),
-    };
-    let pattern = if pattern.starts_with('/') {
-        pattern.to_owned()
+    let at_root = read.at_root.map(|name| (pattern.clone(), name));
+    std::iter::once((pattern, read.absolute)).chain(at_root).collect()
+}
+
+/// A pattern as an absolute one: one of a home as `/~/REST`, a relative one below `base`.
+pub(crate) fn absolute_pattern<'p>(pattern: &'p str, base: &str) -> Cow<'p, str> {
+    if pattern.starts_with('/') {
+        pattern.into()
+    } else if pattern.starts_with('~') {
+        format!("/{pattern}").into()
     } else {
-        format!("{}/{pattern}", literal(base.trim_end_matches('/')))
-    };
-    let mut ways = vec![(pattern.clone(), absolute)];
-    if name.starts_with(ANYTHING) {
-        // The value of a variable may begin at the root.
-        ways.push((pattern, normalize("/", name)));
+        format!("{}/{pattern}", literal(base.trim_end_matches('/'))).into()
     }
-    ways
+}
+
+/// A name with globs or variables, read once for comparison with many patterns.
+pub(crate) struct ReadGlob {
+    /// The name as `/~/REST`, if it is below a home.
+    pub(crate) below_home: Option<String>,
+    /// Absolute and normal.
+    pub(crate) absolute: String,
+    /// The name as one that begins at the root, if the value of a variable at its beginning may be that.
+    pub(crate) at_root: Option<String>,
+}
+
+impl ReadGlob {
+    /// Reads a name; a relative one begins at `workspace`.
+    pub(crate) fn new(name: &str, workspace: &str) -> Self {
+        let below_home = below_home(name).map(|name| normalize("/", &name));
+        let absolute = match &below_home {
+            Some(below_home) if !name.starts_with('/') => below_home.clone(),
+            _ => normalize(workspace, name),
+        };
+        Self {
+            below_home,
+            absolute,
+            at_root: name.starts_with(ANYTHING).then(|| normalize("/", name)),
+        }
+    }
 }

@@ -3,9 +3,10 @@
 
 use agentx_types::{AgentConfig, ApprovalMode, Rule, RuleEffect, since};
 
-use crate::files::closed_files::{SecretGuard, guarded, names_secret};
+use crate::files::closed_files::{SecretGuard, names_prepared_secret};
 use crate::files::home_paths::{known_homes, pattern_forms};
 use crate::files::path_pattern::is_named_by;
+use crate::files::prepared_guard::PreparedGuard;
 use crate::pattern::{fits, is_within};
 use crate::permissions::approval::rules_of;
 use crate::permissions::rule_origin::holds_after;
@@ -57,7 +58,9 @@ impl PlaceRules {
         };
         let rules: Vec<Rule> = all.iter().filter(is_about).cloned().collect();
         let guard = config.guard.as_deref();
-        let watch = guard.filter(|guard| guarded(guard, root, &config.workspace).is_none());
+        let prepared = guard.map(|guard| PreparedGuard::new(guard, &config.workspace));
+        let is_unguarded = |prepared: &PreparedGuard<'_>| prepared.reason(root).is_none();
+        let watch = guard.filter(|_| prepared.as_ref().is_some_and(is_unguarded));
         if rules.is_empty() && watch.is_none() {
             return None;
         }
@@ -67,8 +70,8 @@ impl PlaceRules {
                 && rule.argument.is_none()
                 && (fits(&rule.tool, tool) || fits(&rule.tool, "read"))
                 && is_within(base, &config.workspace)
-                && (rule.path.as_deref())
-                    .is_some_and(|path| guard.is_some_and(|guard| names_secret(guard, path, base)))
+                && (rule.path.as_deref().zip(prepared.as_ref()))
+                    .is_some_and(|(path, guard)| names_prepared_secret(guard, path, base))
         };
         Some(Self {
             rules,

@@ -16,7 +16,7 @@ use super::line_files::{sent_file, written_file};
 use crate::commands::command_analysis::{CommandAnalysis, basename, read};
 use crate::commands::command_split::take_apart;
 use crate::commands::question_grade::{Grade, of_command};
-use crate::files::closed_files::{Guarded, guarded};
+use crate::files::prepared_guard::{Guarded, PreparedGuard};
 use crate::files::secret_files::secret_files;
 use crate::pattern::{is_within, normalize};
 
@@ -219,8 +219,9 @@ fn outside_paths<'a>(reading: &'a CommandAnalysis, workspace: &'a str) -> impl I
 /// The first path of a line that may hold secrets.
 fn secret_named(reading: &CommandAnalysis, workspace: &str) -> Option<String> {
     let guard = secret_files(&["~".to_owned()]);
+    let guard = PreparedGuard::new(&guard, workspace);
     let mut paths = reading.paths.iter().map(|path| path.trim_start_matches('@'));
-    let found = paths.find(|path| guarded(&guard, path, workspace) == Some(Guarded::Secret))?;
+    let found = paths.find(|path| guard.reason(path) == Some(Guarded::Secret))?;
     Some(found.to_owned())
 }
 

@@ -45,7 +45,9 @@ use named_files::given_values::GivenValues;
 pub(crate) use lex::expand::{ANYTHING, STAR};
 pub(crate) use lex::word::BLANK;
 pub(crate) use option_globs::OptionGlob;
-pub(crate) use overlap::path_overlap::{PathOverlap, meeting, names_behind_stars, reaches};
+pub(crate) use overlap::path_overlap::{
+    PathOverlap, is_compared, meeting, names_behind_stars, names_path, reaches,
+};
 pub(crate) use overlap::pattern_overlap::{may_fit, names_meet};
 pub(crate) use programs::data_consumers::sed_does;
 pub(crate) use programs::subcommands::OF_GIT;

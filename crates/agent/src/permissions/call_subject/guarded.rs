@@ -8,15 +8,16 @@ use super::CallSubject;
 use crate::commands::command_analysis::{ANYTHING, STAR, read_within};
 use crate::files::closed_files::{self, Guarded};
 use crate::files::own_names;
+use crate::files::prepared_guard::PreparedGuard;
 use crate::files::special_files::special_reason;
 use crate::files::system_folders::destroyed_folder;
 
 /// The place of a call whose names may be any, because its line gives more values than are checked.
 const ANY_FOLDER: &str = "a folder among very many that this line may name";
 
-impl CallSubject<'_> {
+impl<'a> CallSubject<'a> {
     /// The first guarded file that it names, or guarded folder that it acts on as a whole, with the reason.
-    pub(super) fn first_guarded(&self, guard: &Guard, input: &Value) -> Option<(Guarded, String)> {
+    pub(super) fn first_guarded(&self, guard: &'a Guard, input: &Value) -> Option<(Guarded, String)> {
         let texts = closed_files::texts_of(self.tool, input);
         let reading = self.reading();
         let sees_values = self.version >= since::UNKNOWN_BEGINNINGS;
@@ -29,21 +30,22 @@ impl CallSubject<'_> {
         let named = self.path.iter().chain(&reading.paths).chain(&texts).chain(&paths);
         let named = named.chain(self.typed_text());
         let globs = [reading.globs.clone(), globs].concat();
-        let found = closed_files::first_guarded(
-            guard,
-            named.map(String::as_str),
-            &globs,
-            self.workspace,
-            self.version,
-        );
+        let prepared = self.prepared(guard);
+        let found = closed_files::first_guarded(prepared, named.map(String::as_str), &globs, self.version);
         if matches!(found, Some((Guarded::Own, _))) {
             return found;
         }
-        let own = || own_names::own_name(guard, reading, self.workspace, self.version);
+        let own = || own_names::own_name(guard, prepared, reading, self.version);
         let own = sees_values.then(own).flatten().map(|name| (Guarded::Own, name));
-        let around = || closed_files::first_around(guard, &self.folders_taken(), self.workspace);
+        let around = || prepared.first_around(&self.folders_taken());
         let any = || self.unchecked_place(guard).map(|place| (Guarded::Around, place));
         own.or(found).or_else(around).or_else(any)
+    }
+
+    /// The guarded files, prepared for comparison with all names of the call.
+    fn prepared(&self, guard: &'a Guard) -> &PreparedGuard<'a> {
+        self.prepared
+            .get_or_init(|| PreparedGuard::new(guard, self.workspace))
     }
 
     /// The folders on which a command acts as a whole, also those that it names by values of the line.
@@ -100,7 +102,8 @@ impl CallSubject<'_> {
     /// The first folder with the program's own files in it that a command acts on as a whole.
     pub(crate) fn folder_around_own(&self) -> Option<String> {
         let guard = self.guard?;
-        closed_files::first_around_own(guard, &self.folders_taken(), self.workspace)
+        self.prepared(guard)
+            .first_around_own(&self.folders_taken())
             .or_else(|| self.unchecked_place(guard))
     }
 
@@ -124,7 +127,9 @@ impl CallSubject<'_> {
         let (Some(guard), Some(_)) = (self.guard, self.secret()) else {
             return true;
         };
-        let by_path = |pattern: &str| closed_files::names_secret(guard, pattern, self.base(rule));
+        let by_path = |pattern: &str| {
+            closed_files::names_prepared_secret(self.prepared(guard), pattern, self.base(rule))
+        };
         match (&rule.path, &rule.argument) {
             (Some(pattern), _) => by_path(pattern),
             (None, Some(pattern)) => self.runs_commands() || self.is_whole(pattern),
@@ -139,11 +144,11 @@ impl CallSubject<'_> {
         };
         let reading = read_within(self.reading(), command, self.version);
         let paths = reading.paths.iter().map(String::as_str);
-        let named = closed_files::first_guarded(guard, paths, &reading.globs, self.workspace, self.version);
+        let guard = self.prepared(guard);
+        let named = closed_files::first_guarded(guard, paths, &reading.globs, self.version);
         // The command that opens the names and the one that finds them do not show it alone.
         let found = &self.reading().folders_found;
-        let around =
-            |folders: &[String]| closed_files::first_around(guard, folders, self.workspace).is_some();
+        let around = |folders: &[String]| guard.first_around(folders).is_some();
         !around(&reading.folders_taken)
             && !*self.finds_guarded.get_or_init(|| around(found))
             && (named.is_none() || closed_files::line_names_secret(guard, pattern, self.workspace))

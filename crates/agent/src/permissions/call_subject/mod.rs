@@ -34,7 +34,7 @@ use crate::commands::command_split::{take_apart_as, trimmed};
 use crate::commands::own_program;
 use crate::commands::severity::runs_git;
 use crate::files::auto_run_files::{is_guarded_as, is_instructions_as};
-use crate::files::closed_files::Guarded;
+use crate::files::prepared_guard::{Guarded, PreparedGuard};
 use crate::pattern::{fits, is_within, literal, normalize};
 use crate::permissions::remembered_rule;
 use crate::permissions::rule_options::{fits_anywhere, fits_by_options};
@@ -63,6 +63,8 @@ pub(crate) struct CallSubject<'a> {
     guarded: Option<(Guarded, String)>,
     /// The guarded files, if the configuration has any.
     guard: Option<&'a Guard>,
+    /// The same, prepared on first use.
+    prepared: OnceCell<PreparedGuard<'a>>,
     /// In the session of a member: the directory that they work in.
     member_directory: Option<&'a str>,
     /// The hosts that the call itself names, if the tool has an argument for addresses.
@@ -103,6 +105,7 @@ impl<'a> CallSubject<'a> {
             finds_guarded: OnceCell::new(),
             guarded: None,
             guard: None,
+            prepared: OnceCell::new(),
             member_directory: None,
             named_hosts: hosts::named_by(tool, input),
             web_text: true,

@@ -25,11 +25,12 @@ impl CallSubject<'_> {
         if self.version < since::LINES_ARE_BOUNDED || !self.runs_commands() {
             return false;
         }
+        if self.argument.len() > MOST_BYTES {
+            return true;
+        }
         let reading = self.reading();
         let forms = reading.commands.len() + reading.open.len();
-        self.argument.len() > MOST_BYTES
-            || forms > MOST_FORMS
-            || forms.saturating_mul(rules.len()) > MOST_WORK
+        forms > MOST_FORMS || forms.saturating_mul(rules.len()) > MOST_WORK
     }
 
     /// The first rule that denies, otherwise the first that asks, and that is or may be about such a line.

@@ -11,7 +11,7 @@
 //! | `/ws/.env` | `/ws/*` | `Never`: a glob at the beginning stands for no dot |
 //! | `/ws/.env` | `/ws/src/*` | `Never` |
 
-use super::pattern_overlap::names_meet;
+use super::pattern_overlap::{self, names_meet};
 use crate::commands::command_analysis::lex::expand::{ANYTHING, STAR};
 
 /// Maximum product of the folders of the pattern and of the name; longer pairs count as overlapping.
@@ -37,15 +37,24 @@ pub(crate) fn meeting(pattern: &str, name: &str) -> PathOverlap {
         let is_variable = !part.is_empty() && part.chars().all(|c| c == ANYTHING);
         is_variable || (part.starts_with(ANYTHING) && spans_folders(part))
     };
-    let by_name = |_, pattern: &str, part: &str| named_by(pattern, part);
     let perhaps = |_, pattern: &str, part: &str| may_be(pattern, part);
-    if is_too_long(&pattern, &name) || paths_meet(&pattern, &name, by_name, |_| false) {
+    if is_named(&pattern, &name) {
         PathOverlap::Named
     } else if paths_meet(&pattern, &name, perhaps, is_anything) {
         PathOverlap::Perhaps
     } else {
         PathOverlap::Never
     }
+}
+
+/// Returns whether an absolute path pattern and such a name are [`Named`](PathOverlap::Named).
+pub(crate) fn names_path(pattern: &str, name: &str) -> bool {
+    is_named(&parts(pattern), &parts(name))
+}
+
+fn is_named(pattern: &[&str], name: &[&str]) -> bool {
+    let by_name = |_, pattern: &str, part: &str| named_by(pattern, part);
+    is_too_long(pattern, name) || paths_meet(pattern, name, by_name, |_| false)
 }
 
 /// Returns whether a glob may become one of the paths of a pattern, even if only by its stars.
@@ -78,6 +87,13 @@ fn parts(path: &str) -> Vec<&str> {
 /// Returns whether a comparison of both would take more steps than [`MOST_STEPS`].
 fn is_too_long(pattern: &[&str], name: &[&str]) -> bool {
     pattern.len().saturating_mul(name.len()) > MOST_STEPS
+}
+
+/// Returns whether a pattern, which has this number of parts, is compared with a name. A pair that would take
+/// too many steps is not: it counts as overlapping.
+pub(crate) fn is_compared((pattern, parts): (&str, usize), (name, parts_of_name): (&str, usize)) -> bool {
+    parts.saturating_mul(parts_of_name) <= MOST_STEPS
+        && pattern.len().saturating_mul(name.len()) <= pattern_overlap::MOST_STEPS
 }
 
 /// Returns whether a part of a pattern is `*` or `**`, and so names nothing.

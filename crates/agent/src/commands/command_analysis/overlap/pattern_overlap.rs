@@ -8,9 +8,10 @@
 //! pieces of the pattern.
 
 use crate::commands::command_analysis::lex::expand::{ANYTHING, STAR};
+use crate::pattern::fits_name;
 
 /// Maximum number of cells of the table; a longer pair counts as overlapping.
-const MOST_STEPS: usize = 1 << 20;
+pub(super) const MOST_STEPS: usize = 1 << 20;
 
 /// A part of either side.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,7 +33,25 @@ pub(crate) fn may_fit(pattern: &str, open: &str) -> bool {
 /// Returns whether one name matches both `pattern`, whose stars stand for any run of characters, and `open`,
 /// in which a NUL or a [`STAR`] does.
 pub(crate) fn names_meet(pattern: &str, open: &str) -> bool {
+    // Nearly all names differ at an end, and most have no mark; neither needs a table.
+    let is_compared = pattern.len().saturating_mul(open.len()) <= MOST_STEPS;
+    if is_compared && differ_at_an_end(pattern.as_bytes(), open.as_bytes()) {
+        return false;
+    }
+    if is_compared && !open.contains([ANYTHING, STAR]) {
+        return fits_name(pattern, open);
+    }
     meet(&of_pattern(pattern), &of_open(open))
+}
+
+/// Returns whether a pattern and a name certainly begin or end with different bytes.
+fn differ_at_an_end(pattern: &[u8], open: &[u8]) -> bool {
+    let is_mark = |byte: u8| char::from(byte) == ANYTHING || char::from(byte) == STAR;
+    let differ = |byte: Option<&u8>, of_open: Option<&u8>| match (byte, of_open) {
+        (Some(b'*' | b'\\'), _) | (None, _) | (_, None) => false,
+        (Some(byte), Some(of_open)) => byte != of_open && !is_mark(*of_open),
+    };
+    differ(pattern.first(), open.first()) || differ(pattern.last(), open.last())
 }
 
 /// Returns the pieces of a rule's pattern, in which `\*` is a literal star.
@@ -132,6 +151,30 @@ mod tests {
             (r"rm \*", "rm x", false),
         ] {
             assert_eq!(may_fit(pattern, open), meets, "{pattern:?} {open:?}");
+        }
+    }
+
+    #[test]
+    fn names_meet_as_their_tables_say() {
+        let texts = |letters: &[char]| {
+            let mut all = vec![String::new()];
+            let mut from = 0;
+            for _ in 0..4 {
+                let longer = all[from..]
+                    .iter()
+                    .flat_map(|text| letters.iter().map(move |letter| format!("{text}{letter}")));
+                let longer: Vec<String> = longer.collect();
+                from = all.len();
+                all.extend(longer);
+            }
+            all
+        };
+        let names = texts(&['a', 'é', '*', STAR]);
+        for pattern in texts(&['a', 'é', '*', '\\']) {
+            for name in &names {
+                let expected = meet(&of_pattern(&pattern), &of_open(name));
+                assert_eq!(names_meet(&pattern, name), expected, "{pattern:?} {name:?}");
+            }
         }
     }
 }
