@@ -15,6 +15,15 @@ const AT_LEAST_MIB: f64 = 5.0;
 
 #[test]
 fn strangers_with_4096_connections_take_no_more_memory_than_is_stated() {
+    hold_memory("chunks of 64 KiB");
+}
+
+#[test]
+fn strangers_with_4096_deliveries_take_no_more_memory_than_is_stated() {
+    hold_memory("delivery of 256 KiB");
+}
+
+fn hold_memory(kind: &str) {
     if !cfg!(target_os = "linux") || Command::new("python3").arg("--version").output().is_err() {
         eprintln!("not run: this needs Linux and python3");
         return;
@@ -23,7 +32,7 @@ fn strangers_with_4096_connections_take_no_more_memory_than_is_stated() {
     let output = Command::new("python3")
         .arg(script)
         .arg(program())
-        .args(["--at-most", &AT_MOST_MIB.to_string(), "chunks of 64 KiB"])
+        .args(["--at-most", &AT_MOST_MIB.to_string(), kind])
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();

@@ -22,7 +22,7 @@ use crate::connections::hosts::HostNames;
 use crate::counts::ServerCounters;
 use crate::ended_tasks::EndedTasks;
 use crate::feed::{FeedReader, FeedStart, PageCache, ReplayShare, SubscriptionFilter};
-use crate::limits::fair_semaphore::{ANSWERS, BODIES, CHECKS, FairSemaphore, readers_at_once};
+use crate::limits::fair_semaphore::{ANSWERS, BodyPermits, CHECKS, FairSemaphore, readers_at_once};
 use crate::limits::size_limits::ID_BYTES;
 use crate::outbox::RoomListener;
 use crate::push::PushService;
@@ -60,7 +60,7 @@ pub struct ServerState {
     history: FairSemaphore,
     checks: FairSemaphore,
     answers: FairSemaphore,
-    bodies: FairSemaphore,
+    bodies: BodyPermits,
     page_cache: Arc<PageCache>,
     pub(crate) kept: MemberUsage,
     pub(crate) push: Arc<PushService>,
@@ -99,7 +99,7 @@ impl ServerState {
             history: FairSemaphore::new(readers_at_once()),
             checks: FairSemaphore::new(CHECKS),
             answers: FairSemaphore::new(ANSWERS),
-            bodies: FairSemaphore::new(BODIES),
+            bodies: BodyPermits::default(),
             page_cache: Arc::default(),
             kept: MemberUsage::new(&data_dir),
             push,
@@ -176,7 +176,7 @@ impl ServerState {
     }
 
     /// Returns the permits for reading large bodies of requests.
-    pub fn body_turns(&self) -> &FairSemaphore {
+    pub(crate) fn body_turns(&self) -> &BodyPermits {
         &self.bodies
     }
 

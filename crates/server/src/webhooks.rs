@@ -14,7 +14,7 @@ use agentx_types::hex;
 use axum::http::HeaderMap;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use ring::digest::{SHA256, digest};
+use ring::digest::{SHA256, SHA256_OUTPUT_LEN, digest};
 use ring::hmac;
 
 /// The largest difference between a signed time and the clock, in seconds.
@@ -35,6 +35,52 @@ pub(crate) struct SignedDelivery {
     pub(crate) key: String,
 }
 
+/// The signature of a delivery, as its headers announce it.
+pub(crate) enum AnnouncedSignature<'a> {
+    Standard {
+        id: &'a str,
+        time: &'a str,
+        signatures: &'a str,
+    },
+    GitHub(Vec<u8>),
+}
+
+impl<'a> AnnouncedSignature<'a> {
+    /// Reads the headers of a delivery at the time `now_s`, in seconds since 1970. This needs no body, so a
+    /// delivery without a signature is refused before its body is read.
+    ///
+    /// # Errors
+    /// Returns what is missing or wrong.
+    pub(crate) fn of(headers: &'a HeaderMap, now_s: u64) -> Result<Self, &'static str> {
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let Some(signatures) = text("webhook-signature") else {
+            let signature = text("x-hub-signature-256")
+                .ok_or("a delivery needs the header `webhook-signature` or `X-Hub-Signature-256`")?;
+            let signature = signature.strip_prefix("sha256=").and_then(from_hex);
+            return signature
+                .filter(|signature| signature.len() == SHA256_OUTPUT_LEN)
+                .map(Self::GitHub)
+                .ok_or("`X-Hub-Signature-256` is `sha256=` and 64 hexadecimal digits");
+        };
+        let (Some(id), Some(time)) = (text("webhook-id"), text("webhook-timestamp")) else {
+            return Err("`webhook-id` and `webhook-timestamp` belong to `webhook-signature`");
+        };
+        // With a dot in it, one signature could be that of two deliveries.
+        if id.is_empty() || id.len() > MAX_ID || id.contains('.') {
+            return Err("`webhook-id` has 1 to 255 characters, and no dot");
+        }
+        let sent_s: u64 = time
+            .parse()
+            .map_err(|_| "`webhook-timestamp` is in seconds since 1970")?;
+        if sent_s.abs_diff(now_s) > TOLERANCE_S {
+            return Err(
+                "`webhook-timestamp` differs from the clock of this server by more than five minutes",
+            );
+        }
+        Ok(Self::Standard { id, time, signatures })
+    }
+}
+
 /// Checks the signature of a delivery to this webhook at the time `now_s`, in seconds since 1970.
 ///
 /// # Errors
@@ -46,45 +92,16 @@ pub(crate) fn check_signature(
     body: &[u8],
     now_s: u64,
 ) -> Result<SignedDelivery, &'static str> {
-    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    if let Some(signatures) = text("webhook-signature") {
-        let (Some(id), Some(time)) = (text("webhook-id"), text("webhook-timestamp")) else {
-            return Err("`webhook-id` and `webhook-timestamp` belong to `webhook-signature`");
-        };
-        return standard(name, secret, (id, time, signatures), body, now_s);
-    }
-    let Some(signature) = text("x-hub-signature-256") else {
-        return Err("a delivery needs the header `webhook-signature` or `X-Hub-Signature-256`");
+    let (id, time, signatures) = match AnnouncedSignature::of(headers, now_s)? {
+        AnnouncedSignature::Standard { id, time, signatures } => (id, time, signatures),
+        AnnouncedSignature::GitHub(signature) => {
+            let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
+            hmac::verify(&key, body, &signature).map_err(|_| WRONG)?;
+            return Ok(SignedDelivery {
+                key: identity(&[name.as_bytes(), b"body", body]),
+            });
+        }
     };
-    let signature = signature.strip_prefix("sha256=").and_then(from_hex);
-    let signature = signature.ok_or("`X-Hub-Signature-256` is `sha256=` and 64 hexadecimal digits")?;
-    let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
-    hmac::verify(&key, body, &signature).map_err(|_| WRONG)?;
-    Ok(SignedDelivery {
-        key: identity(&[name.as_bytes(), b"body", body]),
-    })
-}
-
-/// The answer to a signature that another secret or another content made.
-const WRONG: &str = "the signature does not fit this webhook and this body";
-
-fn standard(
-    name: &str,
-    secret: &str,
-    (id, time, signatures): (&str, &str, &str),
-    body: &[u8],
-    now_s: u64,
-) -> Result<SignedDelivery, &'static str> {
-    // With a dot in it, one signature could be that of two deliveries.
-    if id.is_empty() || id.len() > MAX_ID || id.contains('.') {
-        return Err("`webhook-id` has 1 to 255 characters, and no dot");
-    }
-    let sent_s: u64 = time
-        .parse()
-        .map_err(|_| "`webhook-timestamp` is in seconds since 1970")?;
-    if sent_s.abs_diff(now_s) > TOLERANCE_S {
-        return Err("`webhook-timestamp` differs from the clock of this server by more than five minutes");
-    }
     let bytes = match secret.strip_prefix(SECRET_PREFIX) {
         Some(text) => STANDARD
             .decode(text)
@@ -104,6 +121,9 @@ fn standard(
         key: identity(&[name.as_bytes(), b"id", id.as_bytes()]),
     })
 }
+
+/// The answer to a signature that another secret or another content made.
+const WRONG: &str = "the signature does not fit this webhook and this body";
 
 /// A digest of these parts, each with its length.
 fn identity(parts: &[&[u8]]) -> String {

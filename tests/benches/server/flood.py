@@ -44,6 +44,15 @@ def body(length):
     return lambda host: start.format(host=host, length=length).encode() + b"z" * (length - 500)
 
 
+def delivery(length):
+    """A delivery to the webhook below, with a signature that is only found to be wrong at its end, which does not come."""
+    start = (
+        "POST /v1/hooks/ci HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n"
+        "X-Hub-Signature-256: sha256={signature}\r\n\r\n"
+    )
+    return lambda host: start.format(host=host, length=length, signature="00" * 32).encode() + b"z" * (length - 500)
+
+
 def handshake(length):
     """The beginning of a TLS handshake message of 60 KiB, in records of 4 KiB."""
     message = b"\x01\x00\xf0\x00" + b"\0" * length
@@ -60,6 +69,7 @@ KINDS = {
     "frame of 64 KiB": lambda host: UPGRADE.format(host=host).encode() + frame(65_000),
     "body of 4 KiB": body(4_000),
     "body of 64 KiB": body(65_500),
+    "delivery of 256 KiB": delivery(262_000),
     "TLS of 12 KiB": handshake(12_000),
     "TLS of 64 KiB": handshake(60_000),
     "chunks of 64 KiB": lambda host: CHUNKED.format(host=host).encode() + b"z" * 60_000,
@@ -130,7 +140,10 @@ def main():
     if kinds[:1] == ["--at-most"]:
         at_most, kinds = float(kinds[1]), kinds[2:]
     with tempfile.TemporaryDirectory() as home:
-        environment = {"PATH": os.environ["PATH"], "HOME": home, "AGENTX_DATA": home, "RUST_LOG": "off"}
+        settings = os.path.join(home, "settings.yaml")
+        with open(settings, "w") as file:
+            file.write("webhooks:\n  ci:\n    secret: made-up-secret\n    prompt: Look at it.\n")
+        environment = {"PATH": os.environ["PATH"], "HOME": home, "AGENTX_DATA": home, "AGENTX_CONFIG": settings, "RUST_LOG": "off"}
         server = subprocess.Popen(
             [program, "serve", "--listen", "127.0.0.1:0", "--json"],
             env=environment, cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,

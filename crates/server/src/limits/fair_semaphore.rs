@@ -19,7 +19,11 @@ pub(crate) const CHECKS: usize = 1;
 pub(crate) const ANSWERS: usize = 4;
 
 /// The number of large request bodies that are read at once, one per person: each is held in memory.
-pub(crate) const BODIES: usize = 8;
+const BODIES: usize = 8;
+
+/// The number of large deliveries of webhooks that are read at once, one per address: nobody knows who sends
+/// them until they are read.
+const DELIVERIES: usize = 32;
 
 /// Returns how many tasks read history at once: half of the processors, so that other work has the other
 /// half.
@@ -50,6 +54,23 @@ pub struct FairQueue {
 pub struct FairPermit {
     person: Option<OwnedSemaphorePermit>,
     _all: Option<OwnedSemaphorePermit>,
+}
+
+/// The permits for reading large bodies of requests.
+pub(crate) struct BodyPermits {
+    /// Those of people who have signed in.
+    pub(crate) people: FairSemaphore,
+    /// Those of deliveries of webhooks, by the address that sends them.
+    pub(crate) deliveries: FairSemaphore,
+}
+
+impl Default for BodyPermits {
+    fn default() -> Self {
+        Self {
+            people: FairSemaphore::new(BODIES),
+            deliveries: FairSemaphore::new(DELIVERIES),
+        }
+    }
 }
 
 impl FairSemaphore {

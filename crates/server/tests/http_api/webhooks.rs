@@ -2,7 +2,9 @@
 
 use agentx_config::{ApiKeySource, Secret, WebhookSettings};
 use agentx_schedule::DeliveryInbox;
+use axum::body::Body;
 use axum::http::{Method, StatusCode};
+use futures_util::stream;
 
 use crate::http_api::desk::{Desk, Reply, wide};
 
@@ -87,4 +89,24 @@ async fn a_delivery_without_a_right_signature_leaves_nothing() {
     }
     let inbox = DeliveryInbox::at(&desk.state.settings().data_dir);
     assert!(inbox.pending().unwrap().is_empty());
+}
+
+/// A body that never comes: whoever reads it waits until the time for it is over.
+#[tokio::test]
+async fn a_delivery_that_cannot_be_right_is_refused_before_its_body() {
+    let desk = desk().await;
+    for (name, signature, status) in [
+        ("nothing", Some(SIGNATURE), StatusCode::NOT_FOUND),
+        ("ci", None, StatusCode::UNAUTHORIZED),
+        ("ci", Some("sha256=00"), StatusCode::UNAUTHORIZED),
+        ("ci", Some("sha1=made-up"), StatusCode::UNAUTHORIZED),
+    ] {
+        let mut ask = desk.ask(Method::POST, &format!("/v1/hooks/{name}"));
+        if let Some(signature) = signature {
+            ask = ask.header("x-hub-signature-256", signature);
+        }
+        let never = Body::from_stream(stream::pending::<std::io::Result<Vec<u8>>>());
+        let reply = ask.text(never).send().await;
+        assert_eq!(reply.status, status, "{name} {signature:?}");
+    }
 }

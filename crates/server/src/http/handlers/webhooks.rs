@@ -1,6 +1,7 @@
 //! Webhooks: another program delivers something with a signature, and a watch runs the prompt of the settings
 //! for it, once.
 
+use agentx_config::{Settings, WebhookSettings};
 use agentx_schedule::{DeliveryInbox, ScheduleError, WebhookDelivery};
 use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
@@ -17,7 +18,7 @@ use crate::http::requests::extract::{AnonymousCaller, PathId};
 use crate::http::responses::JsonResponse;
 use crate::http::{ApiError, HandlerState};
 use crate::problems::problem;
-use crate::webhooks::{check_signature, prompt_of};
+use crate::webhooks::{AnnouncedSignature, check_signature, prompt_of};
 
 /// The pause before a sender tries again if too many deliveries wait, in milliseconds.
 const PAUSE_MS: u64 = 60_000;
@@ -45,13 +46,7 @@ pub(crate) async fn deliver(
     RawBody(body): RawBody,
 ) -> Result<DeliveryResponse, ApiError> {
     let settings = app.state.settings();
-    let found = settings.webhooks.iter().find(|webhook| webhook.name == name);
-    let Some(webhook) = found else {
-        return Err(ApiError::new(
-            "not_found",
-            format!("there is no webhook {name:?}"),
-        ));
-    };
+    let webhook = webhook_of(&settings, &name)?;
     let Some(secret) = webhook.secret.value() else {
         let what = "the variable with the secret of this webhook is not set on the server";
         return Err(ApiError::new("unavailable", what));
@@ -88,10 +83,20 @@ pub(crate) async fn deliver(
     })))
 }
 
+fn webhook_of<'a>(settings: &'a Settings, name: &str) -> Result<&'a WebhookSettings, ApiError> {
+    let found = settings.webhooks.iter().find(|webhook| webhook.name == name);
+    found.ok_or_else(|| ApiError::new("not_found", format!("there is no webhook {name:?}")))
+}
+
+/// Refuses a delivery to no webhook, and one without a signature, before its body is read.
 impl FromRequestParts<HandlerState> for WebhookHeaders {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &HandlerState) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, app: &HandlerState) -> Result<Self, ApiError> {
+        let PathId(name) = PathId::from_request_parts(parts, app).await?;
+        webhook_of(&app.state.settings(), &name)?;
+        AnnouncedSignature::of(&parts.headers, app.state.now_ms() / 1_000)
+            .map_err(|what| ApiError::new("bad_signature", what))?;
         Ok(Self(parts.headers.clone()))
     }
 }

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::connections::connection_limits::address_of;
 use crate::http::description::describe::{HandlerInput, Operation};
 use crate::http::{ApiError, HandlerState};
 use crate::known_fields::check_fields;
@@ -66,10 +67,8 @@ async fn body(request: Request, app: &HandlerState) -> Result<BodyRead, ApiError
     let kind = request.headers().get(CONTENT_TYPE);
     let is_json = kind.is_some_and(|kind| is_json(kind.as_bytes()));
     let limit = announced(request.uri().path(), request.headers(), app)?;
-    let owner = request.extensions().get::<BodyOwner>();
-    let queue = owner.map(|BodyOwner(person)| app.state.body_turns().queue(person));
-    let patience = app.state.options().limits.body;
-    let (bytes, _turn) = read(request.into_body(), limit, (queue, patience)).await?;
+    let turn = BodyTurn::of(&request, app);
+    let (bytes, _turn) = read(request.into_body(), limit, turn).await?;
     Ok(BodyRead {
         is_json,
         bytes,
@@ -95,14 +94,42 @@ fn announced(path: &str, headers: &HeaderMap, app: &HandlerState) -> Result<usiz
     }
 }
 
-/// Reads a body to its end, and no further than its limit. A body of more than [`AT_ONCE_BYTES`] waits for a
-/// turn in the queue, if there is one. The client has `patience` to send it, without that wait, which lasts
-/// as long at most.
-async fn read(
-    body: Body,
-    limit: usize,
-    (queue, patience): (Option<FairQueue>, Duration),
-) -> Result<(Bytes, FairPermit), ApiError> {
+/// The wait of a long body for its permit.
+struct BodyTurn {
+    queue: Option<FairQueue>,
+    /// The number of bytes that are read without a permit.
+    at_once: usize,
+    /// The time in which the client has to send the body, and the longest wait for the permit.
+    patience: Duration,
+}
+
+impl BodyTurn {
+    fn of(request: &Request, app: &HandlerState) -> Self {
+        let permits = app.state.body_turns();
+        let (queue, at_once) = if request.uri().path().starts_with(SIGNED) {
+            let address = OwnerId::new(address_of(request.extensions()));
+            (Some(permits.deliveries.queue(&address)), OPEN_BYTES)
+        } else {
+            let owner = request.extensions().get::<BodyOwner>();
+            let queue = owner.map(|BodyOwner(person)| permits.people.queue(person));
+            (queue, AT_ONCE_BYTES)
+        };
+        Self {
+            queue,
+            at_once,
+            patience: app.state.options().limits.body,
+        }
+    }
+}
+
+/// Reads a body to its end, and no further than its limit. A longer one waits for its turn, if there is a
+/// queue. The time of that wait does not count as the client's.
+async fn read(body: Body, limit: usize, wait: BodyTurn) -> Result<(Bytes, FairPermit), ApiError> {
+    let BodyTurn {
+        queue,
+        at_once,
+        patience,
+    } = wait;
     let mut pieces = body.into_data_stream();
     let mut bytes = Vec::new();
     let mut waits = queue;
@@ -114,7 +141,7 @@ async fn read(
             return Err(too_large(limit));
         }
         bytes.extend_from_slice(&piece);
-        if bytes.len() > AT_ONCE_BYTES
+        if bytes.len() > at_once
             && let Some(queue) = waits.take()
         {
             let begin = Instant::now();
@@ -280,6 +307,14 @@ mod tests {
     const PIECE: usize = 16 << 10;
     const PATIENCE: Duration = Duration::from_secs(30);
 
+    fn waits(queue: FairQueue) -> BodyTurn {
+        BodyTurn {
+            queue: Some(queue),
+            at_once: AT_ONCE_BYTES,
+            patience: PATIENCE,
+        }
+    }
+
     /// Returns a body of many pieces, and the number of pieces that were taken.
     fn counted(many: usize) -> (Body, Arc<AtomicUsize>) {
         let taken = Arc::new(AtomicUsize::new(0));
@@ -297,19 +332,15 @@ mod tests {
         let ann = OwnerId::new("own_ann");
         let first = turns.take(&ann).await;
         let (large, taken) = counted(64);
-        let mut waiting = Box::pin(read(large, 64 * PIECE, (Some(turns.queue(&ann)), PATIENCE)));
+        let mut waiting = Box::pin(read(large, 64 * PIECE, waits(turns.queue(&ann))));
         assert!(waiting.as_mut().now_or_never().is_none());
         assert_eq!(taken.load(Ordering::Relaxed), AT_ONCE_BYTES / PIECE + 1);
         let (small, _) = counted(AT_ONCE_BYTES / PIECE);
-        let read_small = read(small, 64 * PIECE, (Some(turns.queue(&ann)), PATIENCE));
+        let read_small = read(small, 64 * PIECE, waits(turns.queue(&ann)));
         assert!(read_small.now_or_never().is_some(), "a small one does not wait");
         let (of_bob, _) = counted(64);
         let bob = turns.queue(&OwnerId::new("own_bob"));
-        assert!(
-            read(of_bob, 64 * PIECE, (Some(bob), PATIENCE))
-                .now_or_never()
-                .is_some()
-        );
+        assert!(read(of_bob, 64 * PIECE, waits(bob)).now_or_never().is_some());
         drop(first);
         let (bytes, _turn) = waiting.await.ok().unwrap();
         assert_eq!(bytes.len(), 64 * PIECE);
@@ -321,14 +352,14 @@ mod tests {
         let turns = FairSemaphore::new(8);
         let ann = OwnerId::new("own_ann");
         let first = turns.take(&ann).await;
-        let queue = || Some(turns.queue(&ann));
+        let queue = || turns.queue(&ann);
         let (large, _) = counted(64);
-        let busy = read(large, 64 * PIECE, (queue(), PATIENCE)).await.err().unwrap();
+        let busy = read(large, 64 * PIECE, waits(queue())).await.err().unwrap();
         assert_eq!(busy.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert!(busy.into_response().headers().contains_key(RETRY_AFTER));
 
         let never = Body::from_stream(stream::pending::<std::io::Result<Bytes>>());
-        let slow = read(never, 64 * PIECE, (queue(), PATIENCE)).await.err().unwrap();
+        let slow = read(never, 64 * PIECE, waits(queue())).await.err().unwrap();
         assert_eq!(slow.status(), StatusCode::REQUEST_TIMEOUT);
 
         // One that waited for its turn has as long as any other to come.
@@ -339,7 +370,7 @@ mod tests {
             Ok(Bytes::from(vec![b' '; PIECE]))
         });
         let body = Body::from_stream(beginning.into_data_stream().chain(rest));
-        let late = read(body, 64 * PIECE, (queue(), PATIENCE));
+        let late = read(body, 64 * PIECE, waits(queue()));
         let free = async {
             tokio::time::advance(soon).await;
             drop(first);
