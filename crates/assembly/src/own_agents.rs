@@ -105,7 +105,7 @@ mod tests {
     #![allow(clippy::unwrap_used, reason = "a test stops at the first surprise")]
 
     use agentx_agent_files::{Library, LibraryOptions, MemoryFiles, Root, RootLayout};
-    use agentx_types::ModelSpec;
+    use agentx_types::{ModelSpec, RULES_VERSION};
 
     use super::*;
 
@@ -131,6 +131,7 @@ mod tests {
         });
         let library = Library::load(&roots, &files, LibraryOptions::default());
         let mut base = agentx_agent::fixtures::config();
+        base.rules_version = RULES_VERSION;
         base.built_in_agents = vec!["general".into(), "explore".into()];
         let known = |name: &str| match name {
             "far" => Ok(ModelSpec {

@@ -74,6 +74,28 @@ fn a_tool_knows_whether_its_call_was_approved() {
     session.check_replay();
 }
 
+/// Nobody looks at a command that a rule for all of them allows.
+#[test]
+fn a_rule_without_a_pattern_asks_nobody_about_its_calls() {
+    for (rule, is_unasked) in [
+        ("allow bash", true),
+        ("allow *", true),
+        ("allow bash: *", true),
+        ("allow bash: uname *", false),
+        ("allow bash: uname -r", false),
+    ] {
+        let mut session = Session::new(config(ApprovalMode::Ask, &[rule]));
+        session.say("go");
+        session.calls(&[command("c1", "uname -r")]);
+        assert_eq!(
+            approved_and_unasked(&session, "c1"),
+            (false, is_unasked),
+            "{rule}"
+        );
+        session.check_replay();
+    }
+}
+
 #[test]
 fn a_kept_rule_releases_the_like_that_wait_and_no_other() {
     for decision in [ApprovalDecision::Session, ApprovalDecision::Always] {
