@@ -161,6 +161,34 @@ fn a_short_write_ahead_log_is_emptied_when_the_last_writer_ends() {
     });
 }
 
+#[test]
+fn the_write_ahead_log_of_a_new_database_without_a_session_is_emptied_when_it_is_closed() {
+    let home = Home::new();
+    let wal = home.path().with_file_name("log.db-wal");
+    let length = || wal.metadata().map_or(0, |wal| wal.len());
+    let log = home.open();
+    assert!(length() > 0, "the tables are there");
+    drop(log);
+    assert_eq!(length(), 0);
+    // The file alone has the tables.
+    let tables = |home: &Home| {
+        let count = "SELECT count(*) FROM sqlite_schema WHERE name = 'sessions'";
+        home.sql()
+            .query_row(count, [], |row| row.get::<_, i64>(0))
+            .unwrap()
+    };
+    let copy = Home::new();
+    std::fs::create_dir_all(copy.path().parent().unwrap()).unwrap();
+    std::fs::copy(home.path(), copy.path()).unwrap();
+    assert_eq!(tables(&copy), 1);
+    // Whoever only opens a database leaves the log to those that write.
+    let writing = home.open();
+    run(writing.create(new_log("ses_1"))).unwrap();
+    let before = length();
+    drop(home.open());
+    assert!(before > 0 && length() == before, "{before} {}", length());
+}
+
 #[cfg(unix)]
 #[test]
 fn nobody_else_can_read_what_is_made() {

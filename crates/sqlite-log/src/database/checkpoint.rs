@@ -30,6 +30,8 @@ const PATIENCE_AT_THE_END: Duration = Duration::from_millis(50);
 pub(crate) struct Checkpoints {
     location: Location,
     options: LogOptions,
+    /// Whether opening the database made tables, which are in the write-ahead log.
+    made_tables: bool,
     pages: Arc<AtomicI32>,
     /// The number of pages at which the next checkpoint is due.
     due: i32,
@@ -39,10 +41,11 @@ pub(crate) struct Checkpoints {
 }
 
 impl Checkpoints {
-    pub(crate) fn new(location: Location, options: LogOptions) -> Self {
+    pub(crate) fn new(location: Location, options: LogOptions, made_tables: bool) -> Self {
         Self {
             location,
             options,
+            made_tables,
             pages: Arc::default(),
             due: PAGES,
             begun_at: 0,
@@ -135,13 +138,14 @@ impl Checkpoints {
     }
 
     /// Ends the checkpoint in progress, and makes a last one. A log that was checkpointed before is truncated
-    /// too, because people take its size for data.
-    pub(crate) fn close(self, connection: &Connection) {
-        let is_empty = self.length() == 0;
+    /// too, because people take its size for data. Nothing is done if this process wrote nothing; `has_written`:
+    /// whether it wrote after the database was opened.
+    pub(crate) fn close(self, connection: &Connection, has_written: bool) {
+        let is_done = self.length() == 0 || !(has_written || self.made_tables);
         if self.thread.is_some_and(|thread| thread.join().is_err()) {
             tracing::error!("the checkpoint thread of the session log panicked");
         }
-        if is_empty {
+        if is_done {
             return;
         }
         // Another process may read for long, or write; then the log stays for that one to cut.

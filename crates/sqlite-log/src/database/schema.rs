@@ -31,19 +31,29 @@ pub(crate) enum Location {
     Memory,
 }
 
-/// Opens the database for the first time in this process; creates it if there is none. Also returns its
-/// format if that is newer.
+/// The first connection of a process to a database.
+pub(crate) struct FirstConnection {
+    pub(crate) connection: Connection,
+    /// The format of the database if it is newer than this version's.
+    pub(crate) newer: Option<u32>,
+    /// Whether opening it made tables.
+    pub(crate) made_tables: bool,
+}
+
+/// Opens the database for the first time in this process; creates it if there is none.
 pub(crate) fn open_first(
     location: &Location,
     options: &LogOptions,
     place: &DatabaseFile,
-) -> Result<(Connection, Option<u32>), LogError> {
+) -> Result<FirstConnection, LogError> {
     if let Location::File(path) = location {
         refuse_to_begin_anew(path, place)?;
         make_file(path).map_err(|e| place.log_error(format!("the database cannot be made: {e}")))?;
     }
     let mut connection = connect(location, options).map_err(|e| place.error(e))?;
+    let before = tables_version(&connection).map_err(|e| place.error(e))?;
     let format = set_up(&mut connection, options, place).map_err(|e| place.error(e))?;
+    let made_tables = tables_version(&connection).map_err(|e| place.error(e))? != before;
     let newer = (format > FORMAT).then_some(format);
     if newer.is_some() {
         connection
@@ -51,7 +61,16 @@ pub(crate) fn open_first(
             .map_err(|e| place.error(e.into()))?;
     }
     tracing::debug!(path = place.path(), format, "session log opened");
-    Ok((connection, newer))
+    Ok(FirstConnection {
+        connection,
+        newer,
+        made_tables,
+    })
+}
+
+/// Returns a number that SQLite raises with each change of the tables.
+fn tables_version(connection: &Connection) -> Result<i64, Fault> {
+    Ok(connection.pragma_query_value(None, "schema_version", |row| row.get(0))?)
 }
 
 /// Opens another connection to an open database.

@@ -98,13 +98,13 @@ impl SqliteLog {
         locks: Locks,
         readers: Option<Readers>,
     ) -> Result<Arc<Self>, LogError> {
-        let (connection, newer) = schema::open_first(location, &options, &place)?;
+        let first = schema::open_first(location, &options, &place)?;
         let released = Released::default();
-        let checkpoints = Checkpoints::new(location.clone(), options.clone());
+        let checkpoints = Checkpoints::new(location.clone(), options.clone(), first.made_tables);
         let core = WriterState::new(
-            connection,
+            first.connection,
             place.clone(),
-            newer,
+            first.newer,
             checkpoints,
             released.clone(),
             options.busy_timeout,

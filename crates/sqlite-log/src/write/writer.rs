@@ -166,9 +166,9 @@ impl WriterState {
     fn close(mut self) {
         if self.begun {
             self.index_waiting();
-            if let Some(checkpoints) = self.checkpoints.take() {
-                checkpoints.close(&self.connection);
-            }
+        }
+        if let Some(checkpoints) = self.checkpoints.take() {
+            checkpoints.close(&self.connection, self.begun);
         }
         if let Err((_, error)) = self.connection.close() {
             tracing::warn!(%error, path = self.place.path(), "the session log was not closed cleanly");
