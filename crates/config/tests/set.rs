@@ -191,6 +191,7 @@ fn a_mapping_in_braces_keeps_its_form() {
             "1h",
             "limits: {timeout: 1h, max_cost: 2}\n",
         ),
+        ("{}\n", "memory.enabled", "true", "{memory: {enabled: true}}\n"),
         (
             "memory: {}\n",
             "memory.enabled",

@@ -1,10 +1,11 @@
 //! Adds a rule to the user's file and keeps the person's comments, order and spacing.
 
-use std::borrow::Cow;
 use std::path::Path;
 
 use agentx_types::{FolderId, Rule, RuleEffect, TextOrigin};
 
+use crate::edit::set_in_braces;
+use crate::edit::text_places::{index_of, insert_line, with_line_ends_of, with_newline};
 use crate::folders::folder_id::{folder_id, is_folder_at};
 use crate::layers::keys::SettingPath;
 use crate::layers::read;
@@ -38,14 +39,17 @@ pub fn add_rule(file: &Path, rule: &Rule) -> Result<bool, ConfigError> {
         what: what.into(),
         text: format!("add {line} to the list `rules`"),
     };
-    let changed = insert(&text, &line)
-        .ok_or_else(|| by_hand("the list of rules is written in a form that cannot be extended"))?;
     let mut expected = before;
     expected.push((rule.clone(), folder));
-    let after = rules_of(file, &changed)?;
-    if after.len() != expected.len() || !expected.iter().all(|rule| after.contains(rule)) {
-        return Err(by_hand("adding to the list of rules would change other rules"));
-    }
+    let has_all = |changed: &str| {
+        rules_of(file, changed).is_ok_and(|after| {
+            after.len() == expected.len() && expected.iter().all(|rule| after.contains(rule))
+        })
+    };
+    let changed = candidates(&text, &line)
+        .into_iter()
+        .find(|changed| has_all(changed) && without_rules(changed) == without_rules(&text))
+        .ok_or_else(|| by_hand("the list of rules is written in a form that cannot be extended"))?;
     let changed = with_line_ends_of(&text, &changed);
     locked.replace(changed.as_bytes()).map(|()| true)
 }
@@ -94,23 +98,37 @@ fn rule_line(rule: &Rule, folder: Option<&FolderId>) -> String {
     line
 }
 
-/// The text with the rule in its list, or `None` if there is no safe place. The order of rules has no
-/// meaning, so the new one goes to the front, if the position is known exactly.
-fn insert(text: &str, rule: &str) -> Option<String> {
-    let Ok(YamlNode {
-        value: Yaml::Map(map),
-        ..
-    }) = parse(text)
-    else {
-        return None;
-    };
-    match map.iter().find(|(key, _)| key.name == "rules") {
-        Some((key, node)) => insert_first(text, rule, key, node),
-        None => Some(format!("{}rules:\n  - {rule}\n", with_newline(text))),
-    }
+/// Everything of a file but its rules; `None` if it cannot be read.
+fn without_rules(text: &str) -> Option<serde_json::Value> {
+    let mut tree = parse(text).ok()?.to_json();
+    tree.as_object_mut()?.remove("rules");
+    Some(tree)
 }
 
-/// The text with the rule in front of those that the list has.
+/// Returns texts that may be the file with the rule in its list, the most likely first. The order of rules has
+/// no meaning, so the new one goes to the front, if the position is known exactly. The caller parses them to
+/// find the right one.
+fn candidates(text: &str, rule: &str) -> Vec<String> {
+    let Ok(root) = parse(text) else {
+        return Vec::new();
+    };
+    let Yaml::Map(map) = &root.value else {
+        return Vec::new();
+    };
+    let (in_lines, in_braces) = match map.iter().find(|(key, _)| key.name == "rules") {
+        Some((key, list)) => (
+            insert_first(text, rule, key, list),
+            set_in_braces::insert_item(text, list, rule),
+        ),
+        None => (
+            Some(format!("{}rules:\n  - {rule}\n", with_newline(text))),
+            set_in_braces::place(text, &root, &SettingPath::dotted("rules"), &format!("[{rule}]")),
+        ),
+    };
+    in_lines.into_iter().chain(in_braces).collect()
+}
+
+/// The text with the rule in front of those that the list has, on a separate line.
 fn insert_first(text: &str, rule: &str, key: &YamlKey, list: &YamlNode) -> Option<String> {
     let line_of = |number: usize| text.split_inclusive('\n').nth(number);
     let key_line = index_of(key.at.line)?;
@@ -133,12 +151,6 @@ fn insert_first(text: &str, rule: &str, key: &YamlKey, list: &YamlNode) -> Optio
             key_line + 1,
             &format!("  - {rule}\n"),
         )),
-        (flow, _) if flow.starts_with('[') => {
-            let start: usize = text.split_inclusive('\n').take(key_line).map(str::len).sum();
-            let at = start + text[start..].find('[')? + 1;
-            let comma = if first.is_some() { ", " } else { "" };
-            Some(format!("{}{rule}{comma}{}", &text[..at], &text[at..]))
-        }
         _ => None,
     }
 }
@@ -150,84 +162,6 @@ fn above_comments(text: &str, top: usize, line: usize) -> usize {
     line - above
         .take_while(|line| line.trim_start().starts_with('#'))
         .count()
-}
-
-/// Lines count from 1 in positions, from 0 here.
-pub(crate) fn index_of(line: u64) -> Option<usize> {
-    usize::try_from(line).ok()?.checked_sub(1)
-}
-
-/// Returns the changed text of a file with the line ends that the file had: Windows writes `\r\n`.
-pub(crate) fn with_line_ends_of<'a>(before: &str, changed: &'a str) -> Cow<'a, str> {
-    if !before.contains("\r\n") || before.replace("\r\n", "").contains('\n') {
-        return Cow::Borrowed(changed);
-    }
-    Cow::Owned(changed.replace("\r\n", "\n").replace('\n', "\r\n"))
-}
-
-pub(crate) fn with_newline(text: &str) -> String {
-    if text.is_empty() || text.ends_with('\n') {
-        text.to_owned()
-    } else {
-        format!("{text}\n")
-    }
-}
-
-pub(crate) fn insert_line(text: &str, before: usize, line: &str) -> String {
-    let at: usize = text.split_inclusive('\n').take(before).map(str::len).sum();
-    format!("{}{line}{}", &text[..at], &text[at..])
-}
-
-/// The path under which a file has the key: a former name of it if the file uses that, otherwise `path`.
-pub(crate) fn written_path(root: &YamlNode, path: &SettingPath) -> SettingPath {
-    path.former()
-        .find(|former| has(root, &former.0))
-        .unwrap_or_else(|| path.clone())
-}
-
-/// Returns whether a tree has a value at this path.
-fn has(node: &YamlNode, path: &[String]) -> bool {
-    let Some((name, rest)) = path.split_first() else {
-        return true;
-    };
-    match &node.value {
-        Yaml::Map(map) => map.iter().any(|(key, node)| key.name == *name && has(node, rest)),
-        _ => false,
-    }
-}
-
-/// The range of a value in its line, from this character on; `None` if it does not end in the line.
-pub(crate) fn span(line: &str, column: usize) -> Option<(usize, usize)> {
-    let from = line.char_indices().nth(column)?.0;
-    let rest = &line[from..];
-    let length = match rest.chars().next()? {
-        quote @ ('"' | '\'') => closing(rest, quote)? + 1,
-        '[' => rest.rfind(']')? + 1,
-        '|' | '>' | '&' | '*' | '!' | '{' => return None,
-        _ => {
-            let end = rest.find(" #").unwrap_or(rest.len());
-            rest[..end].trim_end().len()
-        }
-    };
-    Some((from, from + length))
-}
-
-/// The end of a quoted text.
-pub(crate) fn closing(text: &str, quote: char) -> Option<usize> {
-    let mut signs = text.char_indices().skip(1).peekable();
-    while let Some((at, c)) = signs.next() {
-        if c == '\\' && quote == '"' {
-            signs.next();
-        } else if c == quote {
-            // Two single quotes are one in the text.
-            let is_doubled = quote == '\'' && signs.peek().is_some_and(|(_, next)| *next == '\'');
-            if !is_doubled {
-                return Some(at);
-            }
-            signs.next();
-        }
-    }
-    None
 }
 
 #[cfg(test)]
@@ -299,6 +233,38 @@ mod tests {
             added("rules:\n- effect: deny\n  tool: a"),
             format!("rules:\n- {LINE}\n- effect: deny\n  tool: a")
         );
+    }
+
+    #[test]
+    fn a_file_in_braces_gets_a_rule() {
+        assert_eq!(added("{}\n"), format!("{{rules: [{LINE}]}}\n"));
+        assert_eq!(
+            added("# mine\n{ } # none\n"),
+            format!("# mine\n{{rules: [{LINE}] }} # none\n")
+        );
+        assert_eq!(added("{model: x}"), format!("{{rules: [{LINE}], model: x}}"));
+        assert_eq!(
+            added("{\n  \"model\": \"x\"\n}\n"),
+            format!("{{\n  rules: [{LINE}], \"model\": \"x\"\n}}\n")
+        );
+        assert_eq!(
+            added("{tools: {disabled: [glob]}, rules: [{effect: ask, tool: a}]}\n"),
+            format!("{{tools: {{disabled: [glob]}}, rules: [{LINE}, {{effect: ask, tool: a}}]}}\n")
+        );
+        assert_eq!(added("rules:\n  []\n"), format!("rules:\n  [{LINE}]\n"));
+    }
+
+    #[test]
+    fn a_form_without_a_place_for_a_rule_is_refused_with_what_to_do() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("config.yaml");
+        let text = "---\nmodel: x\n...\n";
+        std::fs::write(&file, text).unwrap();
+        let Err(ConfigError::Edit { text: by_hand, .. }) = add_rule(&file, &rule()) else {
+            panic!("there is no place for it");
+        };
+        assert_eq!(by_hand, format!("add {LINE} to the list `rules`"));
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), text);
     }
 
     #[test]

@@ -9,4 +9,5 @@ pub(crate) mod mcp_server;
 pub(crate) mod remove_rule;
 pub(crate) mod set;
 pub(crate) mod set_in_braces;
+pub(crate) mod text_places;
 pub(crate) mod unset;

@@ -204,6 +204,10 @@ mod tests {
         assert_eq!(removed(flow, 0), "rules: [{effect: deny, tool: \"}]\"}]\n");
         assert_eq!(removed(flow, 1), "rules: [{effect: ask, tool: \"}\"}]\n");
         assert_eq!(removed("rules: [{effect: ask, tool: 中}]\n", 0), "rules: []\n");
+        assert_eq!(
+            removed("{rules: [{effect: ask, tool: a}], log: warn}\n", 0),
+            "{rules: [], log: warn}\n"
+        );
     }
 
     #[cfg(unix)]

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use agentx_types::{SCRIPTED_MODEL, nearest};
 
-use crate::edit::add_rule::{index_of, insert_line, span, with_line_ends_of, with_newline, written_path};
 use crate::edit::command_mistakes::named_by;
 use crate::edit::key_text::key_text;
 use crate::edit::set_in_braces;
+use crate::edit::text_places::{index_of, insert_line, span, with_line_ends_of, with_newline, written_path};
 use crate::layers::keys::{KEYS, SettingPath};
 use crate::layers::scalar::scalar;
 use crate::layers::value::{KeyReference, Value, ValueKind};

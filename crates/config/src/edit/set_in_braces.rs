@@ -1,10 +1,11 @@
-//! Sets a key in a mapping in braces (`memory: {enabled: false}`), which has no line for each key. The caller
-//! reads the changed text again, so a place that was guessed wrong changes no file.
+//! Sets a key in a mapping in braces (`memory: {enabled: false}`), which has no line for each key, and adds an
+//! item to a list in brackets. The caller reads the changed text again, so a place that was guessed wrong
+//! changes no file.
 
-use crate::edit::add_rule::{closing, index_of};
 use crate::edit::key_text::key_text;
+use crate::edit::text_places::{closing, offset};
 use crate::layers::keys::SettingPath;
-use crate::yaml::{TextPosition, Yaml, YamlNode};
+use crate::yaml::{Yaml, YamlNode};
 
 /// Returns the text with the key set, or `None` if the mapping is not in braces or its value has another
 /// form.
@@ -41,20 +42,20 @@ pub(crate) fn place(text: &str, root: &YamlNode, path: &SettingPath, literal: &s
     Some(format!("{}{literal}{}", &text[..from], &rest[value.len()..]))
 }
 
+/// Returns the text with an item at the front of a list, or `None` if the list is not in brackets.
+pub(crate) fn insert_item(text: &str, list: &YamlNode, item: &str) -> Option<String> {
+    let Yaml::List(items) = &list.value else {
+        return None;
+    };
+    let (before, after) = text.split_at_checked(offset(text, list.at)?)?;
+    let after = after.strip_prefix('[')?;
+    let comma = if items.is_empty() { "" } else { ", " };
+    Some(format!("{before}[{item}{comma}{after}"))
+}
+
 /// A key with the levels above it, in braces.
 fn entry(names: &[String], literal: &str) -> String {
     let depth = names.len().saturating_sub(1);
     let keys: Vec<String> = names.iter().map(|name| key_text(name)).collect();
     format!("{}: {literal}{}", keys.join(": {"), "}".repeat(depth))
-}
-
-fn offset(text: &str, at: TextPosition) -> Option<usize> {
-    let start: usize = text
-        .split_inclusive('\n')
-        .take(index_of(at.line)?)
-        .map(str::len)
-        .sum();
-    let column = usize::try_from(at.column).ok()?.checked_sub(1)?;
-    let (before, _) = text[start..].char_indices().nth(column)?;
-    Some(start + before)
 }

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::edit::add_rule::{index_of, written_path};
 use crate::edit::set::{SetResult, indent_of, path_of};
+use crate::edit::text_places::{index_of, written_path};
 use crate::layers::keys::SettingPath;
 use crate::loading::load::{LoadRequest, load_as_if};
 use crate::locked_file::LockedFile;

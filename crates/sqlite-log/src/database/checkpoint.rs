@@ -138,8 +138,8 @@ impl Checkpoints {
     }
 
     /// Ends the checkpoint in progress, and makes a last one. A log that was checkpointed before is truncated
-    /// too, because people take its size for data. Nothing is done if this process wrote nothing; `has_written`:
-    /// whether it wrote after the database was opened.
+    /// too, because people take its size for data. A process that wrote nothing leaves the log to those that
+    /// write; `has_written` tells whether it wrote after it opened the database.
     pub(crate) fn close(self, connection: &Connection, has_written: bool) {
         let is_done = self.length() == 0 || !(has_written || self.made_tables);
         if self.thread.is_some_and(|thread| thread.join().is_err()) {
