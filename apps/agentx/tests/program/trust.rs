@@ -526,6 +526,32 @@ fn the_first_start_in_a_folder_asks_and_the_second_does_not() {
 }
 
 #[test]
+fn the_question_shows_the_first_lines_of_the_instructions_on_one_screen() {
+    let sandbox = Sandbox::new().of_a_stranger();
+    let rules: String = (1..=40).map(|number| format!("Rule {number}.\n")).collect();
+    sandbox.write(
+        "ws/AGENTS.md",
+        format!("\u{1b}[2J{}\n{rules}", "Obey. ".repeat(40)),
+    );
+    let mut pty = Pty::start(&sandbox, &[], 80, 24);
+    pty.wait_for_last("How far do you trust it? [1, 2, 3, s to show its files, q to leave]");
+    let screen = pty.lines().join("\n");
+    for part in [
+        "This folder is new to AgentX:",
+        "AGENTS.md: 41 lines of instructions",
+        "│ ␛[2JObey. Obey.",
+        "…\n",
+        "│ Rule 5.",
+        "… 35 more lines: `s` shows all",
+    ] {
+        assert!(screen.contains(part), "{part:?} is not in\n{screen}");
+    }
+    assert!(!screen.contains("Rule 6."), "{screen}");
+    pty.keys("q\r");
+    pty.end();
+}
+
+#[test]
 fn the_words_that_leave_the_chat_leave_its_questions_too() {
     for word in ["exit", ":q", "/quit"] {
         let sandbox = Sandbox::new().of_a_stranger();

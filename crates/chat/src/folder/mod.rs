@@ -1,6 +1,7 @@
 //! Trust in the current folder: notes about an untrusted folder, and the question at the first start.
 
 mod document;
+mod excerpt;
 mod question;
 mod rows;
 pub mod screen;

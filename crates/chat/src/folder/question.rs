@@ -6,13 +6,18 @@ use std::io::BufRead as _;
 use agentx::assembly::{FileRole, FolderContents, folder_contents};
 use agentx::config::{FolderTrust, Loaded, check_folder_decisions, trust_folder};
 
+use super::rows::ShortRows;
 use super::screen::{changes, folder_summary, short_list};
 use super::withdraw_trust::RevokedGrants;
 use crate::error::ChatError;
 use crate::exit::exit_words::leaves;
 use crate::render::clean::visible;
+use crate::render::wrapped_text::wrap_lines;
 use crate::terminal::console::Console;
 use crate::terminal::typed_answer::{PersonAnswer, read_answer};
+
+/// Number of rows of a small terminal, which the text of instructions does not exceed.
+const SMALL_TERMINAL: usize = 24;
 
 /// The outcome of the question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,28 +77,37 @@ fn meanings(loaded: &Loaded, brings: &FolderContents) -> [&'static str; 3] {
     [trusts, reads, ignores]
 }
 
+/// Returns the rows above the question, and whether all effects of the folder are in them.
+fn screen(loaded: &Loaded, brings: &FolderContents, question: &str, width: usize) -> ShortRows {
+    let [trusts, reads, ignores] = meanings(loaded, brings);
+    let heading = format!("This folder is new to AgentX:\n{}\n", folder_summary(loaded));
+    let answers = format!(
+        "\n1  trust it    {trusts}\n\
+         2  read only   {reads}\n\
+         3  ignore it   {ignores}\n"
+    );
+    let others = wrap_lines(&format!("{heading}{answers}{question}"), width);
+    let room = SMALL_TERMINAL.saturating_sub(others.lines().count());
+    let list = short_list(loaded, brings, width, room);
+    ShortRows {
+        text: format!("{heading}{}{answers}", list.text),
+        is_whole: list.is_whole,
+    }
+}
+
 fn first(
     loaded: &Loaded,
     brings: &FolderContents,
     console: &mut Console,
 ) -> Result<FolderDecision, ChatError> {
-    let [trusts, reads, ignores] = meanings(loaded, brings);
-    let list = short_list(loaded, brings, console.width());
-    let screen = format!(
-        "This folder is new to AgentX:\n{}\n{}\n\
-         1  trust it    {trusts}\n\
-         2  read only   {reads}\n\
-         3  ignore it   {ignores}\n",
-        folder_summary(loaded),
-        list.text,
-    );
-    console.out_lines(&screen)?;
     let question = if brings.is_empty() {
         "How far do you trust it? [1, 2, 3, q to leave] "
     } else {
         "How far do you trust it? [1, 2, 3, s to show its files, q to leave] "
     };
-    let mut was_shown = list.is_whole;
+    let screen = screen(loaded, brings, question, console.width());
+    console.out_lines(&screen.text)?;
+    let mut was_shown = screen.is_whole;
     loop {
         let given = answer(question, console)?;
         let trust = match given.to_lowercase().as_str() {

@@ -4,9 +4,11 @@
 use agentx::assembly::{FileRole, FolderContents, FolderFile};
 use agentx::config::{FolderTrust, Loaded, WORKSPACE_FOLDER};
 
+use super::excerpt::{InstructionExcerpt, excerpt_rows};
 use super::tools;
 use crate::render::clean::visible;
 use crate::render::units::counted;
+use crate::render::wrapped_text::wrap_lines;
 
 /// The most rows of the question, the answers and the heading left out.
 const MOST_ROWS: usize = 32;
@@ -19,8 +21,10 @@ const MOST_SIGNS: usize = 300;
 
 /// The contents of a folder, in rows.
 pub(super) struct FolderRows {
-    /// Rows, by kind, that have no effect themselves.
+    /// Rows, by kind, that have no effect themselves. The first kind is the files of instructions.
     quiet: Vec<Vec<String>>,
+    /// The beginnings of the files of instructions.
+    excerpts: Vec<InstructionExcerpt>,
     /// The effects, those that reach farthest last, each with the kind of file that it comes from.
     effects: Vec<(FileRole, String)>,
 }
@@ -72,7 +76,12 @@ impl FolderRows {
         if shows_settings(loaded) {
             effects.extend(loaded.effects.iter().cloned().map(of(FileRole::Settings)));
         }
-        Self { quiet, effects }
+        let excerpts = files(brings, FileRole::Instructions).map(|file| InstructionExcerpt::of(&file.bytes));
+        Self {
+            quiet,
+            excerpts: excerpts.collect(),
+            effects,
+        }
     }
 
     /// Returns every row.
@@ -90,8 +99,9 @@ impl FolderRows {
     }
 
     /// Returns what fits above the answers: kinds without an effect are counted where they are many, and the
-    /// effects stand below them, those that reach farthest last.
-    pub(super) fn short(&self, width: usize) -> ShortRows {
+    /// effects stand below them, those that reach farthest last. The text of instructions fills what is left
+    /// of `room` rows.
+    pub(super) fn short(&self, width: usize, room: usize) -> ShortRows {
         let mut left = MOST_ROWS;
         let mut is_whole = true;
         let mut shown = Vec::new();
@@ -108,7 +118,7 @@ impl FolderRows {
         }
         let hidden = self.effects.len() - shown.len();
         shown.reverse();
-        let mut text = self.quiet_rows(left) + &shown.concat();
+        let mut effects = shown.concat();
         if hidden > 0 || !is_whole {
             is_whole = false;
             let more = match hidden {
@@ -116,21 +126,45 @@ impl FolderRows {
                 1 => "1 more effect is".to_owned(),
                 count => format!("{} are", counted(count, "more effect")),
             };
-            text.push_str(&arrow(&format!(
+            effects.push_str(&arrow(&format!(
                 "{more} not shown here; answer `s` to see everything before you can trust this folder"
             )));
         }
-        ShortRows { text, is_whole }
+        let quiet = self.quiet_rows(left);
+        let rows: String = quiet.iter().map(|row| line(&cut(row).0)).collect();
+        let taken = wrap_lines(&format!("{rows}{effects}"), width).lines().count();
+        ShortRows {
+            text: self.with_excerpts(&quiet, width, room.saturating_sub(taken)) + &effects,
+            is_whole,
+        }
+    }
+
+    /// Returns the rows without an effect, with the beginning of each file of instructions below its row.
+    fn with_excerpts(&self, quiet: &[String], width: usize, room: usize) -> String {
+        let files = self.quiet.first().into_iter().flatten();
+        let named = quiet.iter().zip(files).take_while(|(row, file)| row == file);
+        let named = named.count().min(self.excerpts.len());
+        let excerpts = excerpt_rows(&self.excerpts, named, width, room);
+        let mut text = String::new();
+        for (index, row) in quiet.iter().enumerate() {
+            text.push_str(&line(&cut(row).0));
+            let mut below: Vec<&String> = excerpts.of_files.get(index).into_iter().flatten().collect();
+            if index + 1 == named {
+                below.extend(&excerpts.more);
+            }
+            text.extend(below.iter().map(|row| format!("{row}\n")));
+        }
+        text
     }
 
     /// Returns the rows without an effect that fit into the room that the effects leave.
-    fn quiet_rows(&self, room: usize) -> String {
+    fn quiet_rows(&self, room: usize) -> Vec<String> {
         let mut rows: Vec<String> = self.quiet.iter().flat_map(|kind| shortened(kind)).collect();
         if rows.len() > room {
             let more = rows.split_off(room.saturating_sub(1)).len();
             rows.push(format!("… and {} without an effect", counted(more, "more row")));
         }
-        rows.iter().map(|row| line(&cut(row).0)).collect()
+        rows
     }
 }
 
@@ -239,8 +273,8 @@ fn named(loaded: &Loaded) -> impl Iterator<Item = String> + '_ {
 }
 
 /// Returns the question's rows.
-pub(super) fn for_question(loaded: &Loaded, brings: &FolderContents, width: usize) -> ShortRows {
-    FolderRows::of(loaded, brings, MOST_TOOLS).short(width)
+pub(super) fn for_question(loaded: &Loaded, brings: &FolderContents, width: usize, room: usize) -> ShortRows {
+    FolderRows::of(loaded, brings, MOST_TOOLS).short(width, room)
 }
 
 /// Returns whether the settings do more than make things stricter.
@@ -268,13 +302,41 @@ mod tests {
             .map(|effect| (FileRole::Settings, (*effect).to_owned()));
         FolderRows {
             quiet: vec![quiet.collect()],
+            excerpts: Vec::new(),
             effects: effects.collect(),
         }
     }
 
     #[test]
+    fn the_text_of_instructions_is_below_its_file_and_fits_into_the_room() {
+        let text = "one\ntwo\nthree\nfour\n";
+        let of_two = |room: usize| {
+            let rows = FolderRows {
+                quiet: vec![
+                    vec!["AGENTS.md: 4 lines".to_owned(), "b/AGENTS.md: 4 lines".to_owned()],
+                    vec!["agent a".to_owned()],
+                ],
+                excerpts: vec![
+                    InstructionExcerpt::of(text.as_bytes()),
+                    InstructionExcerpt::of(text.as_bytes()),
+                ],
+                effects: vec![(FileRole::Git, "starts x".to_owned())],
+            };
+            rows.short(80, room).text
+        };
+        assert_eq!(
+            of_two(7),
+            "  AGENTS.md: 4 lines\n    │ one\n  b/AGENTS.md: 4 lines\n    │ one\n    \
+             … 6 more lines: `s` shows all\n  agent a\n  → starts x\n"
+        );
+        assert_eq!(of_two(16).lines().count(), 4 + 7);
+        let without = "  AGENTS.md: 4 lines\n  b/AGENTS.md: 4 lines\n  agent a\n  → starts x\n";
+        assert_eq!(of_two(4), without, "effects come first");
+    }
+
+    #[test]
     fn rows_without_an_effect_are_counted_and_push_none_off_the_screen() {
-        let short = rows(1_500, &["starts sh -c x", "calls run without asking"]).short(80);
+        let short = rows(1_500, &["starts sh -c x", "calls run without asking"]).short(80, 16);
         assert!(short.is_whole);
         assert_eq!(
             short.text,
@@ -287,7 +349,7 @@ mod tests {
     fn effects_take_the_room_of_rows_without_one() {
         let effects: Vec<String> = (0..30).map(|number| format!("sets key{number}: off")).collect();
         let effects: Vec<&str> = effects.iter().map(String::as_str).collect();
-        let short = rows(8, &effects).short(80);
+        let short = rows(8, &effects).short(80, 16);
         assert!(short.is_whole, "{}", short.text);
         assert!(
             short.text.starts_with(
@@ -302,7 +364,7 @@ mod tests {
     fn effects_that_do_not_fit_are_said_to_be_missing() {
         let many: Vec<String> = (0..60).map(|number| format!("server {number}")).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();
-        let short = rows(3, &many).short(80);
+        let short = rows(3, &many).short(80, 16);
         assert!(
             !short.is_whole && short.text.lines().count() <= MOST_ROWS + 2,
             "{}",
@@ -312,7 +374,7 @@ mod tests {
             short.text.contains("→ server 59\n") && short.text.contains("more effects are not shown here")
         );
         let padded = format!("starts sh {} -c evil", "a ".repeat(3_000));
-        let short = rows(0, &[&padded]).short(80);
+        let short = rows(0, &[&padded]).short(80, 16);
         assert!(!short.is_whole && short.text.contains("parts of these effects are not shown"));
     }
 }

@@ -58,15 +58,16 @@ pub fn contents_list(loaded: &Loaded, brings: &FolderContents) -> String {
     FolderRows::of(loaded, brings, usize::MAX).all()
 }
 
-/// Lists what fits above the answers of the question, and whether all effects are in it.
-pub(super) fn short_list(loaded: &Loaded, brings: &FolderContents, width: usize) -> ShortRows {
+/// Lists what fits above the answers of the question, and whether all effects are in it. The text of
+/// instructions fills what the list leaves of `room` rows.
+pub(super) fn short_list(loaded: &Loaded, brings: &FolderContents, width: usize, room: usize) -> ShortRows {
     if brings.is_empty() {
         return ShortRows {
             text: EMPTY.to_owned(),
             is_whole: true,
         };
     }
-    rows::for_question(loaded, brings, width)
+    rows::for_question(loaded, brings, width, room)
 }
 
 /// The files that are not as they were accepted: new ones whole, others as a difference.

@@ -1,5 +1,5 @@
-//! Sets a key in a mapping in braces (`memory: {enabled: false}`), which has no line for each key, and adds an
-//! item to a list in brackets. The caller reads the changed text again, so a place that was guessed wrong
+//! Sets a key in a mapping in braces (`memory: {enabled: false}`), which has no line for each key, and adds
+//! an item to a list in brackets. The caller reads the changed text again, so a place that was guessed wrong
 //! changes no file.
 
 use crate::edit::key_text::key_text;
