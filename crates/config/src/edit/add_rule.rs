@@ -105,9 +105,9 @@ fn without_rules(text: &str) -> Option<serde_json::Value> {
     Some(tree)
 }
 
-/// Returns texts that may be the file with the rule in its list, the most likely first. The order of rules has
-/// no meaning, so the new one goes to the front, if the position is known exactly. The caller parses them to
-/// find the right one.
+/// Returns texts that may be the file with the rule in its list, the most likely first. The order of rules
+/// has no meaning, so the new one goes to the front, if the position is known exactly. The caller parses them
+/// to find the right one.
 fn candidates(text: &str, rule: &str) -> Vec<String> {
     let Ok(root) = parse(text) else {
         return Vec::new();
