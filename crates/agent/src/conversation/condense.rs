@@ -205,6 +205,7 @@ impl Conversation {
             summary_tokens,
         };
         let Cover { units, start, end } = cover;
+        self.keep_counts(self.tokens(self.window_start.min(start), start));
         let is_covered = |index: usize| units.iter().any(|unit| (unit.0..unit.1).contains(&index));
         let stays = (start..end).filter(|index| !is_covered(*index));
         let mut entries: Vec<Entry> = stays.map(|index| self.entries[index].clone()).collect();
@@ -269,6 +270,7 @@ impl Conversation {
             }
         }
         self.changed();
+        self.drop_kept_counts();
         self.pause_condensing();
         self.undone = true;
         restored

@@ -8,7 +8,8 @@
 //!
 //! Two such requests are needed, or one with exactly the same count. If the count might be that of the new
 //! tokens alone, because some servers leave out cached tokens, three requests are needed with about the same
-//! count that the new tokens do not explain. Only servers of the Chat Completions API without prices are
+//! count that the new tokens do not explain. A summary does not interrupt these three: a server that cuts
+//! counts the shorter request alike. Only servers of the Chat Completions API without prices are
 //! checked: a vendor that is paid for its tokens refuses a request that is too long.
 
 use agentx_types::{AgentConfig, Api, ContentPart, Prices, since};
@@ -30,7 +31,7 @@ const PROOF: u8 = 2;
 const ALIKE: u8 = 3;
 
 /// The counts of a server in requests each of which extended the one before. They are forgotten when the
-/// conversation changes other than by an addition.
+/// conversation changes other than by an addition or a summary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct ServerCounts {
     /// The most tokens that it counted.
@@ -50,6 +51,9 @@ pub(super) struct ServerCounts {
     /// The highest count in percent of an estimate; 0 if no request was large enough to tell.
     #[serde(default)]
     percent: u64,
+    /// The estimated tokens of the messages before a summary that was written since the last request.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    before_summary: Option<u64>,
 }
 
 impl ServerCounts {
@@ -92,6 +96,7 @@ impl Conversation {
             alike: 0,
             grown: asked,
             percent: self.told_percent(counted),
+            before_summary: None,
         };
         // If the count of the last request is forgotten, something else than an addition has happened since.
         let before = self.counts.filter(|_| self.counted.is_some());
@@ -124,7 +129,7 @@ impl Conversation {
                 percent: first.percent.max(before.percent),
                 ..first
             },
-            None => first,
+            None => self.counts_over_summary(first, config),
         };
         self.counts = Some(counts);
         let window = counts.most;
@@ -142,6 +147,60 @@ impl Conversation {
         self.guessed = None;
         self.assume_window(window, config);
         Some(window)
+    }
+
+    /// Returns the counts with the first one after a summary. If it is like the most, the earlier ones stay
+    /// valid, and it is a further sign if the request has another size, and so have its messages that no
+    /// server had cached.
+    fn counts_over_summary(&mut self, first: ServerCounts, config: &AgentConfig) -> ServerCounts {
+        let kept = self
+            .counts
+            .and_then(|before| Some((before, before.before_summary?)));
+        let Some((before, before_summary)) =
+            kept.filter(|_| config.rules_version >= since::COUNTS_OUTLIVE_CONDENSING)
+        else {
+            return first;
+        };
+        let ServerCounts { most, asked, .. } = first;
+        let cached = self.prefix(config).tokens.saturating_add(before_summary);
+        let new = asked.saturating_sub(cached);
+        if most.abs_diff(before.most) > before.most / 100 {
+            return ServerCounts {
+                grown: new,
+                percent: first.percent.max(before.percent),
+                ..first
+            };
+        }
+        let has_other_size = asked.abs_diff(before.asked) >= before.asked / 5;
+        let alike = if has_other_size {
+            before.alike_with(most, new)
+        } else {
+            before.alike
+        };
+        ServerCounts {
+            asked,
+            signs: 0,
+            alike,
+            before_summary: None,
+            ..before
+        }
+    }
+
+    /// Keeps what the server counted over a summary, which follows messages of these estimated tokens.
+    pub(super) fn keep_counts(&mut self, before_summary: u64) {
+        let is_valid = self.counted.is_some();
+        if let Some(counts) = &mut self.counts {
+            let earlier = counts.before_summary;
+            let least = earlier.map_or(before_summary, |earlier| earlier.min(before_summary));
+            counts.before_summary = (is_valid || earlier.is_some()).then_some(least);
+        }
+    }
+
+    /// Forgets what the server counted before a summary: more than the summary has changed since.
+    pub(super) fn drop_kept_counts(&mut self) {
+        if let Some(counts) = &mut self.counts {
+            counts.before_summary = None;
+        }
     }
 
     /// A count of the last request in percent of its estimate; 0 if the request is too small to tell.

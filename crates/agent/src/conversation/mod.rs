@@ -222,6 +222,7 @@ impl Conversation {
         // counts stay valid.
         if changes_requests || is_other || config.rules_version < since::COUNTS_OUTLIVE_CHANGES {
             self.counted = None;
+            self.drop_kept_counts();
         }
     }
 

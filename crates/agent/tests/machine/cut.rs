@@ -243,6 +243,65 @@ fn a_server_that_counts_what_is_new_does_not_cut_whatever_the_sizes_of_the_steps
     }
 }
 
+/// Sends prompts of about 6,700 tokens with the built-in window of 32,768 to a server; returns the number of
+/// its answers until a cut is noticed, and the number of summaries until then. `count` gets the tokens of a
+/// request and whether its first messages were condensed since the last one.
+fn prompts_until_noticed(version: u32, count: &mut dyn FnMut(u64, bool) -> u64) -> (Option<usize>, usize) {
+    let mut session = Session::with(|config| {
+        local(config);
+        config.system_prompt = "made up ".repeat(1_500).into();
+        config.rules_version = version;
+    });
+    let mut summaries = 0;
+    for prompt in 1..=12 {
+        session.say(&format!("{prompt} {}", "made up ".repeat(3_350)));
+        let before = summaries;
+        while session.condense().is_some() {
+            session.summary(&format!("{prompt} {}", "in short ".repeat(50)));
+            summaries += 1;
+        }
+        let counted = usage(count(sent(&session.request()), summaries > before), 20);
+        session.model(stream([words("done"), counted], StopReason::EndTurn));
+        if !cuts(&session).is_empty() {
+            session.check_replay();
+            return (Some(prompt), summaries);
+        }
+    }
+    session.check_replay();
+    (None, summaries)
+}
+
+/// With such prompts, a summary comes before three counts are alike.
+#[test]
+fn a_server_that_cuts_is_noticed_over_summaries() {
+    let mut cuts = |sent: u64, _: bool| sent.min(WINDOW);
+    let (noticed, summaries) = prompts_until_noticed(RULES_VERSION, &mut cuts);
+    assert!(noticed.is_some_and(|prompt| prompt <= 6), "{noticed:?}");
+    assert!(summaries > 0);
+    let older = since::COUNTS_OUTLIVE_CONDENSING - 1;
+    let (noticed, _) = prompts_until_noticed(older, &mut cuts);
+    assert_eq!(noticed, None, "sessions of before are decided about as they were");
+}
+
+#[test]
+fn a_server_that_reads_everything_or_counts_what_is_new_does_not_cut_over_summaries() {
+    for percent in [70, 100, 150] {
+        let mut all = |sent: u64, _: bool| (sent + 3_000) * percent / 100;
+        let (noticed, summaries) = prompts_until_noticed(RULES_VERSION, &mut all);
+        assert_eq!(noticed, None, "{percent}");
+        assert!(summaries > 0, "{percent}");
+        let mut before = 0;
+        let mut new = |sent: u64, condensed: bool| {
+            let size = sent + 3_000;
+            let known = if condensed { 3_000 } else { before };
+            before = size;
+            size.saturating_sub(known) * percent / 100
+        };
+        let (noticed, _) = prompts_until_noticed(RULES_VERSION, &mut new);
+        assert_eq!(noticed, None, "{percent}");
+    }
+}
+
 #[test]
 fn a_model_that_costs_something_cuts_nothing() {
     let mut session = Session::with(|config| {

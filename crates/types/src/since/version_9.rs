@@ -264,6 +264,9 @@ pub const GUARDED_FILES_ARE_NAMED: u32 = 9;
 /// Three counts that are alike, and cannot be those of new tokens alone, show that a server cuts requests.
 pub const EQUAL_COUNTS_ARE_SIGNS: u32 = 9;
 
+/// A count after a summary that is like those before it is one of the three, too.
+pub const COUNTS_OUTLIVE_CONDENSING: u32 = 9;
+
 /// The tool `wait` suspends a run until a time: the log has that time, and the time of the wait counts
 /// against no limit.
 pub const WAITS_ARE_FACTS: u32 = 9;
