@@ -217,7 +217,7 @@ async fn models_with_a_mode_for_schemas_are_sent_it_and_others_read_it() {
         "{in_words}"
     );
     let server = StrictServer::chat(ChatServer::new(Dialect::OpenAi), |_| ModelAnswer::text(ROME)).await;
-    ask("openai/gpt-6.2-sol", &format!("{}/v1", server.url())).await;
+    ask("openai/gpt-5.6-terra", &format!("{}/v1", server.url())).await;
     let format = &body(&server)["response_format"];
     assert_eq!(format["type"], "json_schema");
     assert_eq!(

@@ -793,6 +793,23 @@ fn a_bearer_token_is_sent_as_one_and_counts_more_than_the_key() {
 }
 
 #[test]
+fn an_api_that_a_person_chose_counts_for_every_model_at_another_address() {
+    let api = |desk: Desk, name: &str| {
+        let settings = desk
+            .env("OPENAI_BASE_URL", "http://localhost:4000/v1")
+            .load()
+            .unwrap()
+            .settings;
+        settings.catalog.resolve(name).unwrap().api.as_str()
+    };
+    let chosen = |api: &str| Desk::new().user(&format!("providers: {{openai: {{api: {api}}}}}\n"));
+    assert_eq!(api(Desk::new(), "gpt-6.2-sol"), "openai-responses");
+    assert_eq!(api(Desk::new(), "gpt-5.5"), "openai-chat");
+    assert_eq!(api(chosen("openai-chat"), "gpt-6.2-sol"), "openai-chat");
+    assert_eq!(api(chosen("openai-responses"), "gpt-5.5"), "openai-responses");
+}
+
+#[test]
 fn an_address_without_a_scheme_is_named_with_one() {
     let said = Desk::new().env("OPENAI_BASE_URL", "127.0.0.1:9/v1").said();
     assert!(

@@ -41,6 +41,7 @@ mod lenient_json;
 mod media;
 pub mod openai_chat;
 mod openai_media;
+mod openai_models;
 pub mod openai_responses;
 mod percent;
 mod pictures;

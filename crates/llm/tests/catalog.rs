@@ -434,6 +434,38 @@ fn configuration_that_makes_no_sense_is_refused() {
 }
 
 #[test]
+fn models_that_take_tools_only_at_responses_are_asked_there_at_another_address_too() {
+    let own: CatalogConfig = serde_json::from_value(serde_json::json!({
+        "models": [{"id": "gpt-6.2-sol", "provider": "openai", "name": "mine"}],
+    }))
+    .expect("a valid configuration");
+    let moved = |address: &str| {
+        let moved = Catalog::builtin().with_base_url("openai", address);
+        moved.and_then(|catalog| catalog.extended(&own)).expect("known")
+    };
+    let api = |catalog: &Catalog, name: &str| catalog.resolve(name).expect("known").api;
+    let proxy = moved("http://localhost:4000/v1");
+    for name in ["gpt-6.2-sol", "gpt-6-astra", "openai/gpt-6.1-made-up", "mine"] {
+        assert_eq!(api(&proxy, name), Api::OpenaiResponses, "{name}");
+    }
+    for name in ["gpt-6-sol", "gpt-5.5", "gpt-4.1", "openai/llama"] {
+        assert_eq!(api(&proxy, name), Api::OpenaiChat, "{name}");
+    }
+    for address in [
+        "http://localhost:4000/v1/chat/completions",
+        "https://r.openai.azure.com/openai/deployments?api-version=2024-10-21",
+    ] {
+        assert_eq!(api(&moved(address), "gpt-6.2-sol"), Api::OpenaiChat, "{address}");
+    }
+    let chosen: CatalogConfig =
+        serde_json::from_value(serde_json::json!({"providers": {"openai": {"api": "openai-chat"}}}))
+            .expect("a valid configuration");
+    let chosen = proxy.extended(&chosen).expect("known");
+    assert_eq!(api(&chosen, "gpt-6.2-sol"), Api::OpenaiChat, "a person chose it");
+    assert_eq!(api(&Catalog::builtin(), "gpt-4.1"), Api::OpenaiResponses);
+}
+
+#[test]
 fn openai_at_another_address_is_some_compatible_server() {
     let catalog = Catalog::builtin()
         .with_base_url("openai", "http://localhost:8080/v1")

@@ -8,7 +8,7 @@
 )]
 
 use agentx_llm::{ErrorCode, ModelError, decode_error};
-use agentx_types::{Overflow, RequestPart, Timestamp};
+use agentx_types::{Api, Overflow, RequestPart, Timestamp};
 
 fn error(status: u16, body: &str) -> ModelError {
     decode_error(status, &[], body.as_bytes(), Timestamp(0))
@@ -1343,6 +1343,42 @@ fn a_server_that_takes_no_tools_is_not_asked_in_other_forms() {
     }
     let other = error(400, r#"{"error":{"message":"no such thing"}}"#);
     assert!(!other.takes_no_tools());
+}
+
+#[test]
+fn tools_that_only_responses_takes_are_not_asked_for_in_other_forms() {
+    let refused = |id: &str| {
+        let words = format!(
+            "Function tools with reasoning_effort are not supported for {id} in /v1/chat/completions. Please use /v1/responses instead."
+        );
+        let error = error(400, &serde_json::json!({"error": {"message": words}}).to_string());
+        assert_eq!((error.code, error.retryable), (C::BadRequest, false), "{id}");
+        error.refused
+    };
+    assert_eq!(refused("gpt-6.2-sol"), None);
+    assert_eq!(refused("gpt-6-astra"), None);
+    assert_eq!(
+        refused("gpt-5.4"),
+        Some(RequestPart::Extras),
+        "it takes them without an effort"
+    );
+}
+
+#[test]
+fn a_server_without_responses_is_named_with_the_path() {
+    let said = |api, status, body: &str| error(status, body).refine_missing_path(api).message;
+    let path = "(it was asked at /responses)";
+    for (status, body) in [
+        (404, r#"{"detail":"Not Found"}"#),
+        (405, r#"{"detail":"Method Not Allowed"}"#),
+        (404, ""),
+    ] {
+        assert!(said(Api::OpenaiResponses, status, body).ends_with(path), "{body}");
+        assert!(!said(Api::OpenaiChat, status, body).contains(path), "{body}");
+    }
+    let unknown = r#"{"error":{"message":"The model `made-up` does not exist"}}"#;
+    assert!(!said(Api::OpenaiResponses, 404, unknown).contains(path));
+    assert!(!said(Api::OpenaiResponses, 400, r#"{"detail":"no"}"#).contains(path));
 }
 
 #[test]

@@ -296,6 +296,8 @@ fn a_server_of_ones_own_is_asked_for_a_model_that_it_has() {
     let run = |status: &'static str, models: &str| {
         let body = format!(r#"{{"data":[{models}],{answer}}}"#);
         let sandbox = Sandbox::new().env("OPENAI_BASE_URL", &answering(status, body));
+        // The usual model is asked at the Responses API otherwise.
+        sandbox.config("providers: {openai: {api: openai-chat}}\n");
         sandbox.run(&["run", "hello"])
     };
     let one = run("200 OK", r#"{"id":"made-up/7b"}"#);

@@ -2,7 +2,7 @@
 //! organization that is refused summaries.
 
 use agentx_testing::StrictServer;
-use agentx_testing::vendors::{AnswerPart, ModelAnswer, ResponsesServer};
+use agentx_testing::vendors::{AnswerPart, ChatServer, Dialect, ModelAnswer, ResponsesServer};
 use serde_json::{Value, json};
 
 use crate::common::{Ran, Sandbox};
@@ -73,4 +73,45 @@ async fn a_session_at_responses_runs_tools_and_sends_its_reasoning_back() {
         ],
         "{last}"
     );
+}
+
+/// The proxy is made up: nobody chose an API for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_takes_tools_only_at_responses_is_asked_there_behind_a_proxy_too() {
+    let server = StrictServer::responses(ResponsesServer::new(), works).await;
+    let sandbox = Sandbox::new().env("OPENAI_API_KEY", "sk-made-up");
+    sandbox.config(&format!(
+        "model: openai/gpt-6.2-sol\nproviders:\n  openai:\n    base_url: {}/v1\n",
+        server.url()
+    ));
+    let run = move || sandbox.run(&["run", "--yes", "print a line"]);
+    let ran = tokio::task::spawn_blocking(run).await.unwrap();
+    assert_eq!(
+        (ran.code, ran.stdout.as_str()),
+        (Some(0), "It printed a line.\n"),
+        "{ran}"
+    );
+    assert!(server.refused().is_empty());
+    let requests = server.requests();
+    assert!(requests.iter().all(|request| request.path == "/v1/responses"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tools_that_chat_completions_refuses_are_sent_once_and_the_hint_names_the_setting() {
+    let server = StrictServer::chat(ChatServer::new(Dialect::OpenAi), |_| {
+        ModelAnswer::text("never said")
+    })
+    .await;
+    let sandbox = Sandbox::new().env("OPENAI_API_KEY", "sk-made-up");
+    sandbox.config(&format!(
+        "model: openai/gpt-6.2-sol\nproviders:\n  openai:\n    api: openai-chat\n    base_url: {}/v1\n",
+        server.url()
+    ));
+    let run = move || sandbox.run(&["run", "--yes", "print a line"]);
+    let ran = tokio::task::spawn_blocking(run).await.unwrap();
+    assert_ne!(ran.code, Some(0), "{ran}");
+    let told = crate::common::squeezed(&ran.stderr).replace('\n', " ");
+    assert!(told.contains("`providers.openai.api: openai-responses`"), "{ran}");
+    let refused: Vec<&str> = server.refused().iter().map(|refusal| refusal.rule.name).collect();
+    assert_eq!(refused, ["chat-tools-with-effort"], "once");
 }

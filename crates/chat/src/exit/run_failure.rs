@@ -107,6 +107,8 @@ fn of_server(exit: Exit, code: &str, message: &str) -> Option<&'static str> {
         "connection_failed" if message.contains(OLLAMA) => Some(START_OLLAMA),
         "rate_limited" if lasts_for_hours(message) => Some(USED_UP),
         "billing" if affords_less(message) => Some(SHORTER_ANSWERS),
+        "bad_request" if wants_responses(message) => Some(TAKE_RESPONSES),
+        "not_found" if message.contains("asked at /responses") => Some(TAKE_CHAT),
         "context_window" | "too_large" if message.ends_with(INPUT_TOO_LARGE) => Some(SHORTER_MESSAGE),
         _ => remedy(exit, code),
     }
@@ -126,6 +128,20 @@ fn affords_less(message: &str) -> bool {
     let afforded = message.split_once("can only afford ").map(|(_, rest)| rest);
     afforded.is_some_and(|rest| rest.starts_with(|first: char| ('1'..='9').contains(&first)))
 }
+
+/// Returns whether OpenAI refuses tools at Chat Completions: "Function tools with reasoning_effort are not
+/// supported for gpt-6.2-sol in /v1/chat/completions. Please use /v1/responses instead."
+fn wants_responses(message: &str) -> bool {
+    message.contains("/v1/chat/completions") && message.contains("use /v1/responses")
+}
+
+/// The hint if a model takes tools only at the Responses API.
+const TAKE_RESPONSES: &str = "set `providers.openai.api: openai-responses` in the configuration (or that of \
+                              your provider), and start again with --model NAME";
+/// The hint if a server does not have the Responses API.
+const TAKE_CHAT: &str = "if the server only has Chat Completions, set `providers.openai.api: openai-chat` in \
+                         the configuration, and start again with --model NAME; otherwise check the address \
+                         (`agentx config show`)";
 
 /// The hint if a limit is used up for hours.
 const USED_UP: &str = "wait until this limit begins again, or choose another model";
@@ -324,6 +340,8 @@ mod tests {
         let day = "Quota exceeded (this quota is one per day, which begins again at midnight Pacific time)";
         let afford = "You requested up to 65536 tokens, but can only afford 1200. To increase, visit …";
         let none = "You requested up to 32000 tokens, but can only afford 0. To increase, visit …";
+        let tools = "openai says: Function tools with reasoning_effort are not supported for gpt-6.2-sol in /v1/chat/completions. Please use /v1/responses instead.";
+        let path = "openai says: Not Found (it was asked at /responses)";
         for (exit, code, said, hinted) in [
             (
                 Exit::Provider,
@@ -334,6 +352,19 @@ mod tests {
             (Exit::Provider, "rate_limited", "slow down", "wait a moment"),
             (Exit::Credentials, "billing", afford, "`params.max_output_tokens`"),
             (Exit::Credentials, "billing", none, "check your account"),
+            (
+                Exit::Provider,
+                "bad_request",
+                tools,
+                "providers.openai.api: openai-responses",
+            ),
+            (
+                Exit::Provider,
+                "not_found",
+                path,
+                "providers.openai.api: openai-chat",
+            ),
+            (Exit::Provider, "not_found", "no such model", "check the model"),
         ] {
             for hint in [
                 hint_after_run(exit, code, said),

@@ -84,7 +84,7 @@ fn with_provider(
 }
 
 /// Returns the protocol of a provider, if a person set it. It also applies at another address; without it,
-/// OpenAI's models there are called by Chat Completions.
+/// OpenAI's models there are called by Chat Completions, if they take tools there.
 fn given_api(name: &str, get: &SettingsGetter<'_>) -> CatalogConfig {
     let path = SettingPath::dotted("providers").child(name).child("api");
     let is_given = get.merged.origin(&path) != Some(&SettingOrigin::Default);

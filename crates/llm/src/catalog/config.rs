@@ -216,6 +216,7 @@ impl ProviderConfig {
             name: name.to_owned(),
             title: name.to_owned(),
             api,
+            responses_for_tools: false,
             base_url,
             own_url: None,
             base_url_env: None,
@@ -239,6 +240,7 @@ impl ProviderConfig {
     pub(super) fn apply(&self, entry: &mut ProviderEntry) {
         set(&mut entry.title, &self.title);
         set(&mut entry.api, &self.api);
+        entry.responses_for_tools &= self.api.is_none();
         set(&mut entry.base_url, &self.base_url);
         set_some(&mut entry.base_url_env, &self.base_url_env);
         set_some(&mut entry.key_env, &self.key_env);

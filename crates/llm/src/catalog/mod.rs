@@ -170,7 +170,8 @@ impl Catalog {
 
     /// This catalog with a provider at another address, as a person or the environment gave it. OpenAI's
     /// protocol at another address is some compatible server: requests have the form that most of them
-    /// accept, and may need no key.
+    /// accept, and may need no key. Models of OpenAI that take tools only at the Responses API are asked
+    /// there, unless the address is that of Chat Completions.
     ///
     /// # Errors
     /// Returns [`CatalogError::UnknownProvider`] if the provider does not exist.
@@ -181,6 +182,7 @@ impl Catalog {
             base_url.clone_into(&mut entry.base_url);
             if moved && entry.name == "openai" {
                 entry.api = Api::OpenaiChat;
+                entry.responses_for_tools = server::may_have_responses(base_url);
                 entry.needs_key = false;
                 entry.wire = WireOptions::default();
             }

@@ -4,6 +4,7 @@ use agentx_types::{Api, ModelSpec, Prices};
 use serde::{Deserialize, Serialize};
 
 use crate::anthropic;
+use crate::openai_models::needs_responses_for_tools;
 use crate::wire_options::WireOptions;
 
 /// A provider of models.
@@ -15,6 +16,9 @@ pub struct ProviderEntry {
     pub title: String,
     /// The API of the provider's servers.
     pub api: Api,
+    /// Whether models of OpenAI that take tools only at the Responses API are asked there, although `api` is
+    /// Chat Completions: OpenAI's protocol at another address, for which nobody chose an API.
+    pub responses_for_tools: bool,
     /// The base address, without the path of the API.
     pub base_url: String,
     /// The provider's own address, which stays when `base_url` is overridden; `None` if a person added the
@@ -84,11 +88,30 @@ impl ProviderEntry {
         headers
     }
 
+    /// Returns the API by which the model with this id is asked here.
+    ///
+    /// ```
+    /// use agentx_types::Api;
+    ///
+    /// let catalog = agentx_llm::Catalog::builtin();
+    /// let moved = catalog.with_base_url("openai", "http://localhost:1/v1").unwrap();
+    /// let openai = moved.provider("openai").unwrap();
+    /// assert_eq!(openai.api_of("llama"), Api::OpenaiChat);
+    /// assert_eq!(openai.api_of("gpt-6.2-sol"), Api::OpenaiResponses);
+    /// ```
+    pub fn api_of(&self, id: &str) -> Api {
+        if self.responses_for_tools && needs_responses_for_tools(id) {
+            Api::OpenaiResponses
+        } else {
+            self.api
+        }
+    }
+
     pub(super) fn unknown_model(&self, id: &str) -> ModelSpec {
         ModelSpec {
             id: id.to_owned(),
             provider: self.name.clone(),
-            api: self.api,
+            api: self.api_of(id),
             context_window: self.context_window,
             max_output_tokens: self.max_output_tokens,
             prices: Prices::default(),

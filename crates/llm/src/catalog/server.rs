@@ -148,6 +148,17 @@ fn gemini_version(base: &str) -> String {
     }
 }
 
+/// Returns whether the Responses API may be below an address: it is not one of Chat Completions, nor of
+/// Azure's dated API.
+pub(super) fn may_have_responses(base_url: &str) -> bool {
+    let base = base_url
+        .split('?')
+        .next()
+        .unwrap_or_default()
+        .trim_end_matches('/');
+    !base.ends_with("/chat/completions") && !base.ends_with("/openai/deployments")
+}
+
 /// The path of a deployment at Azure's dated API; `None` for any other server. `path` is that of the API.
 fn in_deployments(path: &str, deployment: &str) -> Option<String> {
     const CHAT: &str = "/chat/completions";
@@ -179,7 +190,7 @@ impl Catalog {
                 .find(|entry| entry.name == model.spec.provider);
             model.spec.server = provider.and_then(ProviderEntry::other_server);
             if let Some(provider) = provider {
-                model.spec.api = provider.api;
+                model.spec.api = provider.api_of(&model.spec.id);
             }
         }
         self

@@ -3,6 +3,7 @@
 
 use agentx_types::{Api, ModelRequest};
 
+use crate::openai_models::{needs_responses_for_tools, reasoning_version};
 use crate::wire_options::WireOptions;
 use crate::wire_options::anthropic::{AnthropicOptions, ThinkingMode};
 use crate::wire_options::chat::{ChatOptions, EffortWithTools, MaxTokensField, ReasoningEcho, ThinkingParam};
@@ -10,9 +11,8 @@ use crate::wire_options::chat::{ChatOptions, EffortWithTools, MaxTokensField, Re
 /// Returns the wire options that the model's name implies; `None` if it is not a reasoning model of OpenAI.
 ///
 /// From gpt-5.5 on, Chat Completions accepts tools only with `reasoning_effort: "none"`; gpt-6-sol says so on
-/// its page (<https://developers.openai.com/api/docs/models/gpt-6-sol.md>). Some, such as gpt-6-astra and
-/// gpt-6.1-sol, refuse `none` as well: their tools need the Responses API
-/// (<https://github.com/jhd3197/Prompture/releases/tag/v1.15.1>).
+/// its page (<https://developers.openai.com/api/docs/models/gpt-6-sol.md>). Some refuse `none` as well:
+/// their tools need the Responses API ([`needs_responses_for_tools`]).
 pub(super) fn wire(id: &str) -> Option<WireOptions> {
     let effort_with_tools = match reasoning_version(id)? {
         ..54 => EffortWithTools::AsWished,
@@ -112,41 +112,14 @@ pub(super) fn reasoning_echo(id: &str) -> ReasoningEcho {
 /// Returns the message for a person if OpenAI's own server would refuse the request, because the model takes
 /// tools only at the Responses API and the session began with Chat Completions. `None` if it may be sent.
 ///
-/// Chat Completions refuses their tools with any `reasoning_effort`, `none` too
-/// (<https://github.com/jhd3197/Prompture/releases/tag/v1.15.1>). Gateways may translate.
+/// Gateways may translate.
 pub fn tools_need_responses(request: &ModelRequest) -> Option<String> {
-    const NAMES: &[&str] = &["gpt-6-astra", "gpt-6.1-sol", "gpt-6.2"];
     let id = request.model.id.as_str();
-    let is_one = NAMES.iter().any(|name| {
-        id.strip_prefix(name)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
-    });
-    (is_one && !request.tools.is_empty() && request.model.api == Api::OpenaiChat).then(|| {
+    let is_refused = !request.tools.is_empty() && request.model.api == Api::OpenaiChat;
+    (is_refused && needs_responses_for_tools(id)).then(|| {
         format!(
             "{id} takes tools only at OpenAI's Responses API, and this session asks it by Chat Completions; \
              choose the model again (/model openai/{id}), and unset providers.openai.api if it is set"
         )
     })
-}
-
-/// Returns the version of a reasoning model as a number: 54 for `gpt-5.4-…`, 60 for `gpt-6-…`, 0 for `o3`;
-/// `None` for models that do not reason, such as `gpt-5-chat-latest`
-/// (<https://github.com/pydantic/pydantic-ai/issues/3326>).
-fn reasoning_version(id: &str) -> Option<u32> {
-    if id.contains("-chat") {
-        return None;
-    }
-    let digits = |text: &str| {
-        let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-        text[..end].parse::<u32>().ok().filter(|number| *number < 100)
-    };
-    if let Some(rest) = id.strip_prefix("gpt-") {
-        let major = digits(rest).filter(|major| *major >= 5)?;
-        let minor = rest.split_once('.').and_then(|(before, after)| {
-            let is_version = before.bytes().all(|byte| byte.is_ascii_digit());
-            digits(after).filter(|_| is_version)
-        });
-        return Some(major * 10 + minor.unwrap_or(0).min(9));
-    }
-    id.strip_prefix('o').and_then(digits).map(|_| 0)
 }

@@ -21,7 +21,7 @@ mod template;
 
 use std::fmt;
 
-use agentx_types::{ModelRequest, Overflow, RequestPart, Timestamp};
+use agentx_types::{Api, ModelRequest, Overflow, RequestPart, Timestamp};
 
 use classify::classify;
 
@@ -187,6 +187,17 @@ impl ModelError {
             SentForm::None => refused_parts::without_answer_schema(&self.message),
         };
         Self { refused, ..self }
+    }
+
+    /// Names the path in the message if the server does not have the Responses API: it may have Chat
+    /// Completions, which a person can choose. A server that names the model may have it.
+    #[must_use]
+    pub fn refine_missing_path(mut self, api: Api) -> Self {
+        let is_missing = api == Api::OpenaiResponses && matches!(self.status, Some(404 | 405));
+        if is_missing && !self.message.to_ascii_lowercase().contains("model") {
+            self.message.push_str(" (it was asked at /responses)");
+        }
+        self
     }
 
     /// Returns whether the model, or its server as it was started, refuses every request that offers tools.

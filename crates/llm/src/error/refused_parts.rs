@@ -4,6 +4,8 @@
 
 use agentx_types::RequestPart;
 
+use crate::openai_models::needs_responses_for_tools;
+
 use super::{
     ErrorCode, Extracted, extra_keys, max_tokens, refused_media, refused_schema, refused_setting, template,
 };
@@ -78,6 +80,19 @@ const BOUND: &str = "different conversation";
 
 /// The message after which another value of the field helps; the field must stay.
 const EFFORT_BESIDE_TOOLS: &str = "function tools with reasoning_effort";
+
+/// Returns whether a message, in lower case, refers to the Responses API for the tools of a model that takes
+/// them only there: no other form of the request helps. gpt-5.4 is refused in the same words, and takes the
+/// request without an effort (<https://github.com/livekit/agents/issues/5084>).
+fn wants_responses(message: &str) -> bool {
+    let id = || {
+        let (_, rest) = message.split_once("are not supported for ")?;
+        Some(rest.split_once(" in /v1/chat/completions")?.0)
+    };
+    message.contains(EFFORT_BESIDE_TOOLS)
+        && !message.contains("set reasoning_effort")
+        && id().is_some_and(needs_responses_for_tools)
+}
 
 /// Beginnings and names in messages that are about a setting of the request and not about a message of the
 /// conversation.
@@ -214,7 +229,7 @@ pub(super) fn refused(code: ErrorCode, status: Option<u16>, said: &Extracted) ->
     {
         return Some(RequestPart::Media);
     }
-    if !about_its_form || template::takes_no_tools(&message) {
+    if !about_its_form || template::takes_no_tools(&message) || wants_responses(&message) {
         return None;
     }
     if max_tokens::is_max_tokens_refusal(&message) {

@@ -335,7 +335,9 @@ impl<'a> Attempt<'a> {
     /// Refines a refusal with the request that was sent.
     fn about_request(&self, error: ModelError) -> ModelError {
         let request = &self.call.request;
-        error.refine_schema_refusal(request, &(self.call.parts.wire_options)(&request.model))
+        error
+            .refine_schema_refusal(request, &(self.call.parts.wire_options)(&request.model))
+            .refine_missing_path(request.model.api)
     }
 
     pub(super) fn lost(&self, error: &reqwest::Error) -> CallEnd {

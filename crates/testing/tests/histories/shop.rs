@@ -147,8 +147,8 @@ impl Shop {
             return self.model(random);
         }
         let mut model = self.catalog.resolve_at(provider, id).unwrap();
-        // A session that began with Chat Completions continues with it.
-        if model.api == Api::OpenaiResponses && random.below(2) == 0 && !id.starts_with("gpt-6") {
+        // Another address is asked by Chat Completions, but for models that take tools only at Responses.
+        if model.api == Api::OpenaiResponses && random.below(2) == 0 && id != "gpt-6.1-terra" {
             model.api = Api::OpenaiChat;
         }
         if model.api == Api::Gemini && random.below(3) == 0 {

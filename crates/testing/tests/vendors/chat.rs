@@ -213,9 +213,13 @@ fn each_model_takes_the_effort_that_it_takes() {
         }
         check("", &request).is_none()
     };
-    for model in ["gpt-5.5", "gpt-5.6-sol", "gpt-6.1-terra"] {
+    for model in ["gpt-5.5", "gpt-5.6-sol", "gpt-6-sol"] {
         let taken = [None, Some("low"), Some("none")].map(|effort| takes(model, effort));
         assert_eq!(taken, [false, false, true], "{model}");
+    }
+    for model in ["gpt-6-astra", "gpt-6.1-terra", "gpt-6.2-sol"] {
+        let taken = [None, Some("low"), Some("none")].map(|effort| takes(model, effort));
+        assert_eq!(taken, [false; 3], "{model}");
     }
     assert_eq!(
         [None, Some("high"), Some("none")].map(|effort| takes("gpt-5.4", effort)),

@@ -143,15 +143,22 @@ fn reasoning(body: &Value) -> Result<(), VendorRefusal> {
         );
     }
     let has_tools = body["tools"].as_array().is_some_and(|tools| !tools.is_empty());
+    let only_responses = version >= 61 || model.starts_with("gpt-6-astra");
     let works = match version {
         _ if !has_tools => true,
         0..=53 => true,
         54 => effort.is_none_or(|effort| effort == "none"),
+        _ if only_responses => false,
         _ => effort == Some("none"),
     };
     if !works {
+        let instead = if only_responses {
+            "Please use /v1/responses instead."
+        } else {
+            "To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+        };
         let message = format!(
-            "Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to 'none'."
+            "Function tools with reasoning_effort are not supported for {model} in /v1/chat/completions. {instead}"
         );
         return no(rules::EFFORT, &message);
     }

@@ -19,8 +19,8 @@ rules! {
         "https://github.com/decolua/9router/issues/560", "2026-04-11";
     TEMPERATURE: "chat-temperature", "Reasoning models of OpenAI take no `temperature` but 1 and no `top_p`.",
         "https://github.com/repowise-dev/repowise/issues/987", "2026-07-22";
-    EFFORT: "chat-tools-with-effort", "With tools, gpt-5.5 and later take nothing but `reasoning_effort: \"none\"`, and gpt-5.4 nothing but that or no effort.",
-        "https://github.com/BerriAI/litellm/pull/34569 https://github.com/openai/openai-openapi/issues/541 https://github.com/jeffdafoe/llm-memory-api/pull/178", "2026-07-24";
+    EFFORT: "chat-tools-with-effort", "With tools, gpt-5.5 to gpt-6 take nothing but `reasoning_effort: \"none\"`, and gpt-5.4 nothing but that or no effort; gpt-6-astra, gpt-6.1 and later take no tools here.",
+        "https://github.com/BerriAI/litellm/pull/34569 https://github.com/openai/openai-openapi/issues/541 https://github.com/jeffdafoe/llm-memory-api/pull/178 https://github.com/jhd3197/Prompture/releases/tag/v1.15.1", "2026-07-24";
     NO_EFFORT: "chat-effort-of-others", "Models of OpenAI that do not reason take no `reasoning_effort`.",
         "https://platform.openai.com/docs/guides/reasoning", "2026-11-22";
     STREAM_OPTIONS: "chat-stream-options", "`stream_options` is only sent with `stream: true`.",
