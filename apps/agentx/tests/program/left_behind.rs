@@ -158,13 +158,11 @@ fn a_command_that_cleared_its_environment_is_ended_after_a_kill_and_so_is_what_i
 /// Processes of its terminal that ignore the end of the terminal and have no mark are known by their record.
 #[test]
 fn a_shell_that_stays_is_ended_after_a_kill_with_all_of_its_terminal() {
-    for (own, line, ends_alone) in [
-        (8, "sleep SECONDS", true),
-        (
-            9,
-            "(trap '' HUP; exec env -i sleep SECONDS) & sleep 5000000",
-            false,
-        ),
+    let deaf = "(trap '' HUP; exec env -i sleep SECONDS) & sleep 5000000";
+    for (own, mode, line, ends_alone) in [
+        (8, "none", "sleep SECONDS", true),
+        (9, "none", deaf, false),
+        (0, "everyday", deaf, false),
     ] {
         let (sandbox, seconds) = (Sandbox::new(), seconds(own));
         let line = serde_json::to_string(&line.replace("SECONDS", &seconds)).unwrap();
@@ -172,7 +170,7 @@ fn a_shell_that_stays_is_ended_after_a_kill_with_all_of_its_terminal() {
             &format!(
                 "- input: \"go\"\n  call: {{tool: shell, input: {{command: {line}}}}}\n- result: \"*\"\n  say: done\n"
             ),
-            "tools: {optional: [shell]}\n",
+            &format!("tools: {{optional: [shell]}}\nsandbox: {{mode: {mode}}}\n"),
         );
         let run = ["run", "--yes", "--output-format", "stream-json", "go"];
         let mut running = Running::start(sandbox.command(&run));

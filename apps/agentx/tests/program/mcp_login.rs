@@ -101,7 +101,7 @@ fn a_browser_with_another_login_is_reported_and_ctrl_c_stores_nothing() {
     command.stdin(Stdio::piped());
     let mut login = Running::start(command);
     login.says("waiting at most 10 minutes for you to agree there; Ctrl-C stops");
-    let address = login.line_on_stderr("http://127.0.0.1");
+    let address = login.line_on_stderr("redirect_uri=");
     let (_, redirect) = address.split_once("redirect_uri=").unwrap();
     let redirect = redirect.split('&').next().unwrap();
     let redirect = redirect.replace("%3A", ":").replace("%2F", "/");
