@@ -128,7 +128,7 @@ fn a_program_that_computes_a_name_opens_no_key_if_nobody_is_asked() {
     }
 }
 
-/// What a person approves runs as they would run it; the mode at the call decides.
+/// A command that a person approves runs as they would run it; the mode at the call decides.
 #[test]
 fn a_chat_that_is_switched_to_auto_has_its_commands_held_from_then_on() {
     let Some(sandbox) = unset() else { return };

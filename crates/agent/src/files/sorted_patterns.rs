@@ -14,7 +14,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::commands::command_analysis::{ANYTHING, STAR, is_compared};
+use crate::commands::command_analysis::{ANYTHING, ComparedSize, STAR, is_compared};
 use crate::pattern::fits_absolute;
 
 /// Absolute patterns, and the parts by which they are found.
@@ -114,7 +114,15 @@ impl PathPattern<'_> {
     /// Returns whether some path may fit both the pattern and a name. A pair that is too long to be compared
     /// counts as such.
     fn may_meet(&self, name: &GlobParts<'_>) -> bool {
-        !is_compared((&self.text, self.parts), (name.text, name.parts))
+        let size = ComparedSize {
+            bytes: self.text.len(),
+            parts: self.parts,
+        };
+        let size_of_name = ComparedSize {
+            bytes: name.text.len(),
+            parts: name.parts,
+        };
+        !is_compared(size, size_of_name)
             || (share(&self.begins, name.begins, str::starts_with)
                 && share(&self.ends, name.ends, str::ends_with)
                 && self.may_begin_as(name.text))

@@ -102,14 +102,14 @@ async fn serve(mut client: TcpStream, gate: Arc<PageHostGate>, lookup: Arc<dyn N
 }
 
 /// Returns the host and port to which a client wants to connect; `None` if it does not say so in time.
-async fn requested_host(client: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Option<(String, u16)> {
+async fn requested_host<C: AsyncRead + AsyncWrite + Unpin>(client: &mut C) -> Option<(String, u16)> {
     timeout(ASKING, read_request(client)).await.ok()?.ok()?
 }
 
 /// Reads the greeting and the request of RFC 1928: the host and port to connect to. `None` if it is another
 /// protocol, or a request for anything but a connection.
-async fn read_request(
-    client: &mut (impl AsyncRead + AsyncWrite + Unpin),
+async fn read_request<C: AsyncRead + AsyncWrite + Unpin>(
+    client: &mut C,
 ) -> io::Result<Option<(String, u16)>> {
     let mut greeting = [0; 2];
     client.read_exact(&mut greeting).await?;

@@ -3,6 +3,7 @@
 pub(crate) mod api_names;
 pub(crate) mod aws_files;
 pub(crate) mod cloud;
+pub(crate) mod masked_variables;
 pub(crate) mod provider_settings;
 pub(crate) mod refreshed_models;
 pub(crate) mod scripted_answers;
@@ -23,6 +24,7 @@ use crate::layers::value::{KeyReference, Value};
 use crate::mistake::ConfigMistake;
 use crate::models::api_names::api_called;
 use crate::models::cloud::Clouds;
+use crate::models::masked_variables::masked_variables;
 use crate::models::provider_settings::{HeaderSetting, ProviderSettings};
 use crate::origin::{SettingOrigin, Sourced};
 
@@ -290,16 +292,6 @@ pub(crate) fn keys(layer: &SettingsLayer, lookup: &dyn Fn(&str) -> Option<String
         .chain(masked_variables(layer))
         .map(|value| looked_up(Some(&value), lookup))
         .collect()
-}
-
-/// The variables of `sandbox.credentials`.
-fn masked_variables(layer: &SettingsLayer) -> impl Iterator<Item = Value> {
-    layer.entries.iter().filter_map(|(path, _)| match &path.0[..] {
-        [first, second, variable, ..] if first == "sandbox" && second == "credentials" => {
-            Some(Value::Key(KeyReference::Env(variable.clone())))
-        }
-        _ => None,
-    })
 }
 
 /// Every key that the program may use: those that the person's own layers name, and those of all variables

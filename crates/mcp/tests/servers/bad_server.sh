@@ -35,7 +35,7 @@ while read -r line; do
         garbage) printf '\377\376\000 garbage\n{"half\n[1,2\n\n"word"\n{}\n{"jsonrpc":"2.0","id":{},"result":1}\n'; result "$id" echo ;;
         only-garbage) yes 'Welcome to my server!' ;;
         twice) result "$id" first; result "$id" second ;;
-        ahead) result "$id" first; result $((id + 1)) forged; result $((id + 2)) forged ;;
+        ahead) result $((id + 1)) forged; result $((id + 2)) forged; result "$id" first ;;
         wrong-id) result $((id + 1000)) forged ;;
         word-id) result "\"$id\"" echo ;;
         deep) printf '{"jsonrpc":"2.0","id":%s,"result":{"structuredContent":' "$id"; bytes 1000000 '['; say '' ;;

@@ -131,8 +131,8 @@ impl Blocks {
         self.open.len() + self.tail.len()
     }
 
-    /// Replaces this number of bytes at the beginning of the unfinished part, whose rows are final. A container
-    /// keeps its beginning, which the rest belongs to.
+    /// Replaces this number of bytes at the beginning of the unfinished part, whose rows are final. A
+    /// container keeps its beginning, which the rest belongs to.
     pub(super) fn release(&mut self, bytes: usize, kept: &str) {
         let in_tail = bytes.saturating_sub(self.open.len());
         if in_tail == 0 {

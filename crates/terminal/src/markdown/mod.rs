@@ -89,8 +89,8 @@ impl Markdown {
         std::mem::take(&mut self.done)
     }
 
-    /// Returns the rows of the unfinished block, which later text may still change. What is open looks as if it
-    /// ended here; if it never ends, its final rows show its sign.
+    /// Returns the rows of the unfinished block, which later text may still change. What is open looks as if
+    /// it ended here; if it never ends, its final rows show its sign.
     pub fn live(&self) -> Vec<Row> {
         let Some(mut block) = self.blocks.live() else {
             return Vec::new();

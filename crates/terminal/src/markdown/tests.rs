@@ -580,5 +580,5 @@ const WELL_FORMED: [&str; 14] = [
     "_so_, \"it\" was",
 ];
 
-/// What may be between two words of a paragraph.
+/// The signs that may be between two words of a paragraph.
 const BREAKS: [&str; 8] = [" ", " ", " ", " ", " ", " ", "\n", "  \n"];

@@ -98,8 +98,8 @@ async fn serve_tunnel(
     copy_bidirectional(client, &mut server).await.map(|_| ())
 }
 
-/// Waits for the first byte behind the head of a tunnel, and returns whether it begins TLS. It does not if the
-/// server speaks first, as it does for mail.
+/// Waits for the first byte behind the head of a tunnel, and returns whether it begins TLS. It does not if
+/// the server speaks first, as it does for mail.
 async fn begins_with_handshake(client: &TcpStream, server: &TcpStream, rest: &[u8]) -> io::Result<bool> {
     if let Some(first) = rest.first() {
         return Ok(*first == HANDSHAKE);

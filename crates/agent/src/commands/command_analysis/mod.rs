@@ -46,7 +46,7 @@ pub(crate) use lex::expand::{ANYTHING, STAR};
 pub(crate) use lex::word::BLANK;
 pub(crate) use option_globs::OptionGlob;
 pub(crate) use overlap::path_overlap::{
-    PathOverlap, is_compared, meeting, names_behind_stars, names_path, reaches,
+    ComparedSize, PathOverlap, is_compared, meeting, names_behind_stars, names_path, reaches,
 };
 pub(crate) use overlap::pattern_overlap::{may_fit, names_meet};
 pub(crate) use programs::data_consumers::sed_does;

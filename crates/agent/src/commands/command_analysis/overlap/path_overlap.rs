@@ -89,11 +89,18 @@ fn is_too_long(pattern: &[&str], name: &[&str]) -> bool {
     pattern.len().saturating_mul(name.len()) > MOST_STEPS
 }
 
-/// Returns whether a pattern, which has this number of parts, is compared with a name. A pair that would take
-/// too many steps is not: it counts as overlapping.
-pub(crate) fn is_compared((pattern, parts): (&str, usize), (name, parts_of_name): (&str, usize)) -> bool {
-    parts.saturating_mul(parts_of_name) <= MOST_STEPS
-        && pattern.len().saturating_mul(name.len()) <= pattern_overlap::MOST_STEPS
+/// The size of a pattern or a name, by which a comparison takes its time.
+#[derive(Clone, Copy)]
+pub(crate) struct ComparedSize {
+    pub(crate) bytes: usize,
+    pub(crate) parts: usize,
+}
+
+/// Returns whether a pattern of this size is compared with a name. A pair that would take too many steps is
+/// not: it counts as overlapping.
+pub(crate) fn is_compared(pattern: ComparedSize, name: ComparedSize) -> bool {
+    pattern.parts.saturating_mul(name.parts) <= MOST_STEPS
+        && pattern.bytes.saturating_mul(name.bytes) <= pattern_overlap::MOST_STEPS
 }
 
 /// Returns whether a part of a pattern is `*` or `**`, and so names nothing.
