@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use mlua::{Lua, Table, Value as Luau};
 
-use self::calls::{ALWAYS_FAIL, CALLS, GENERIC, IN_PLACE};
+use self::calls::{ALWAYS_FAIL, CALLS, GENERIC, IN_PLACE, LARGE_ARGUMENTS, NOT_WALKED};
 use self::table::{COSTS, Cost};
 use crate::exchange;
 use crate::json::flat_value::FlatValue;
@@ -291,6 +291,34 @@ fn every_function_that_a_script_can_name_has_a_stated_cost() {
         let known = word.ends_with(".*") || all.iter().any(|name| name == word);
         assert!(known, "{word} is not a function of the library");
     }
+}
+
+#[test]
+fn every_large_argument_is_charged_or_is_not_walked_for_a_reason() {
+    let mut wrong = Vec::new();
+    for name in all_functions() {
+        let cost = row_of(&name, COSTS, |row| row.1).map(|row| row.0);
+        let large = LARGE_ARGUMENTS
+            .iter()
+            .find(|row| row.0.split(' ').any(|word| word == name));
+        let calls = row_of(&name, CALLS, |row| row.0).map_or(0, |row| row.1.len());
+        let reason = row_of(&name, NOT_WALKED, |row| row.0);
+        match cost {
+            Some(Cost::Constant) if reason.is_none_or(|row| row.1.is_empty()) => {
+                wrong.push(format!("{name}: no reason why its arguments are not walked"));
+            }
+            Some(Cost::Charged) if large.is_none() => wrong.push(format!("{name}: no large argument")),
+            // `every_function_costs_what_is_stated` requires that each of these calls is charged.
+            Some(Cost::Charged) if large.is_some_and(|row| calls < row.1.len()) => {
+                wrong.push(format!("{name}: a large argument is not measured"));
+            }
+            Some(cost) if cost != Cost::Charged && large.is_some() => {
+                wrong.push(format!("{name}: it has large arguments, uncharged"));
+            }
+            _ => {}
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n"));
 }
 
 #[test]

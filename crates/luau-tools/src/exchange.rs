@@ -18,6 +18,10 @@ const CLOCK_EVERY: u32 = 8;
 /// The time for which safepoints do nothing.
 const WHILE: Duration = Duration::from_micros(20);
 
+/// A change of the VM's memory between two safepoints, in bytes, after which the clock is read: a call that
+/// makes or copies so much may have taken long.
+const MUCH: usize = 256 << 10;
+
 /// Tells long native work whether it may continue.
 pub(crate) trait WorkPermit {
     /// Returns whether the work may continue. If not, its run has been stopped.
@@ -40,6 +44,8 @@ struct VmExchange {
     due: Cell<Option<Instant>>,
     /// The turn is over: the next safepoint at which the script can give it away has to.
     over: Cell<bool>,
+    /// The VM's memory at the last safepoint, in bytes; `None` if it is not watched.
+    memory: Cell<Option<usize>>,
 }
 
 thread_local! {
@@ -52,6 +58,7 @@ thread_local! {
             passes: Cell::new(0),
             due: Cell::new(None),
             over: Cell::new(false),
+            memory: Cell::new(Some(0)),
         }
     };
 }
@@ -91,6 +98,29 @@ pub(crate) fn look_soon() {
     HATCH.with(|hatch| hatch.passes.set(0));
 }
 
+/// Takes the VM's memory at a safepoint. If it has changed much since the last one, the clock is read.
+pub(crate) fn note_memory(bytes: usize) {
+    HATCH.with(|hatch| {
+        if let Some(before) = hatch.memory.get() {
+            hatch.memory.set(Some(bytes));
+            if before.abs_diff(bytes) >= MUCH {
+                hatch.passes.set(0);
+            }
+        }
+    });
+}
+
+/// The next safepoint reads the clock: the collector has worked, so that the memory does not show all that
+/// was allocated, or a call failed that may have taken long.
+pub(crate) fn note_work() {
+    // At the end of the thread there is nobody to note it for.
+    let _ = HATCH.try_with(|hatch| {
+        if hatch.memory.get().is_some() {
+            hatch.passes.set(0);
+        }
+    });
+}
+
 /// No safepoint reads the clock before a function requests it, so that the counts of a test are
 /// deterministic.
 #[cfg(test)]
@@ -98,6 +128,7 @@ pub(crate) fn delay_clock() {
     HATCH.with(|hatch| {
         hatch.passes.set(u32::MAX);
         hatch.over.set(false);
+        hatch.memory.set(None);
     });
 }
 
@@ -171,4 +202,37 @@ pub(crate) fn stop() {
         hatch.passes.set(0);
         hatch.due.set(None);
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HATCH, MUCH, is_due, note_memory, note_work};
+
+    /// Returns whether the clock is read at a safepoint, at which the VM has this much memory.
+    fn reads_clock(bytes: usize) -> bool {
+        note_memory(bytes);
+        is_due()
+    }
+
+    /// No reading of the clock is due for a long time.
+    fn rest() {
+        HATCH.with(|hatch| {
+            hatch.passes.set(1000);
+            hatch.due.set(None);
+        });
+    }
+
+    #[test]
+    fn a_safepoint_after_much_allocation_or_a_collection_reads_the_clock() {
+        rest();
+        assert!(!reads_clock(1000));
+        assert!(!reads_clock(1000 + MUCH - 1), "little was allocated");
+        assert!(reads_clock(1000 + 2 * MUCH), "much was allocated");
+        rest();
+        assert!(reads_clock(1000), "much was freed");
+        rest();
+        assert!(!reads_clock(1000));
+        note_work();
+        assert!(reads_clock(1000), "what was allocated may be freed already");
+    }
 }

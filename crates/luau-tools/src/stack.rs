@@ -365,22 +365,22 @@ const GLOBALS: c_int = 4;
 /// mlua's way to the function that `Lua::set_interrupt` was given.
 static INTERRUPT: OnceLock<unsafe extern "C-unwind" fn(*mut State, c_int)> = OnceLock::new();
 
-/// Calls the function of `Lua::set_interrupt` only at safepoints with work: the clock has to be read, or the
-/// turn is over and can be yielded here.
+/// Calls the function of `Lua::set_interrupt` only where the clock has to be read or the turn can be yielded.
 pub(crate) fn thin_out_safepoints(lua: &Lua) -> mlua::Result<()> {
     unsafe extern "C-unwind" fn safepoint(state: *mut State, gc: c_int) {
-        #[cfg(test)]
-        if gc < 0 {
-            crate::test_counts::safepoint();
+        if gc >= 0 {
+            return crate::exchange::note_work();
         }
-        // Between two calls that cannot give the turn away, such as metamethods, there may be no other moment
-        // to do it.
+        #[cfg(test)]
+        crate::test_counts::safepoint();
+        // SAFETY: it is only queried.
+        crate::exchange::note_memory(unsafe { ffi::lua_totalbytes(state, -1) });
+        // Between two calls that cannot give it away, such as metamethods, this may be the only moment.
         let may_yield = || {
             // SAFETY: it is only queried.
             crate::exchange::is_over() && unsafe { ffi::lua_isyieldable(state) } != 0
         };
-        if gc < 0
-            && (crate::exchange::is_due() || may_yield())
+        if (crate::exchange::is_due() || may_yield())
             && let Some(interrupt) = INTERRUPT.get()
         {
             // SAFETY: it is called as the VM would call it.

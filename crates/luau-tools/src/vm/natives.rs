@@ -90,6 +90,10 @@ fn effects(to: &Adder<'_>) -> mlua::Result<()> {
         exchange::look_soon();
         Ok(())
     })?;
+    to.add("look_after_failure", |_, _, ()| {
+        exchange::note_work();
+        Ok(())
+    })?;
     to.add("too_many", |lua, shared, ()| {
         let run = shared.run()?;
         shared.note_place(lua);
@@ -218,7 +222,7 @@ fn json(to: &Adder<'_>) -> mlua::Result<()> {
         Ok(table)
     })?;
     to.add("parse_time", |_, _, text: mlua::LuaString| {
-        Ok(text.to_str().ok().and_then(|text| crate::vm::time::parse(&text)))
+        Ok(crate::vm::time::parse_bytes(&text.as_bytes()))
     })
 }
 

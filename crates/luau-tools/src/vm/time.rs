@@ -3,9 +3,18 @@
 //! Years are those of the Gregorian calendar, even before its introduction. A date without a zone is in UTC,
 //! because a script must not see where its host runs. Leap seconds are ignored.
 
+/// The maximum number of bytes of a date: a longer text is none, and is not read.
+const LONGEST: usize = 256;
+
+/// The same as [`parse`], for bytes that may be no text.
+pub(crate) fn parse_bytes(bytes: &[u8]) -> Option<f64> {
+    (bytes.len() <= LONGEST).then_some(())?;
+    parse(std::str::from_utf8(bytes).ok()?)
+}
+
 /// `2024-01-01`, `2024-01-01T08:00:00`, `…:00.5Z`, `…+08:00`; a space may stand for `T`. `None` for anything
 /// else.
-pub(crate) fn parse(text: &str) -> Option<f64> {
+fn parse(text: &str) -> Option<f64> {
     let text = text.trim();
     let (date, rest) = (text.get(..10)?, text.get(10..)?);
     let mut parts = date.split('-');
@@ -86,7 +95,19 @@ const fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{LONGEST, parse, parse_bytes};
+
+    #[test]
+    fn a_text_that_is_too_long_for_a_date_is_none() {
+        let date = |digits: usize| format!("2024-01-01T00:00:00.{}", "0".repeat(digits));
+        let short = "2024-01-01T00:00:00.".len();
+        assert_eq!(
+            parse_bytes(date(LONGEST - short).as_bytes()),
+            Some(1_704_067_200.0)
+        );
+        assert_eq!(parse_bytes(date(LONGEST - short + 1).as_bytes()), None);
+        assert_eq!(parse_bytes(b"\xff"), None);
+    }
 
     #[test]
     fn dates_are_read_and_others_refused() {

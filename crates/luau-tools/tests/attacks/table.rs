@@ -408,7 +408,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     a(
         "format of much",
         "local s = ('x'):rep(4e6) return #string.format('%s%s%s%s%s', s, s, s, s, s)",
-        MEMORY,
+        Says("script_error", "the values have more than 8388608 bytes"),
     ),
     a(
         "pack of much",

@@ -20,7 +20,57 @@ pub(crate) const GENERIC: &[&str] = &[
 pub(crate) const ALWAYS_FAIL: &str = "error os.time os.clock os.date os.getenv";
 
 /// Functions that read or write existing data, so that the VM's memory does not show how much.
-pub(crate) const IN_PLACE: &str = "next buffer.copy buffer.fill buffer.writestring";
+pub(crate) const IN_PLACE: &str = "next";
+
+/// The arguments that may be large, of each function that is charged. [`CALLS`] has a call for each, in which
+/// only this argument grows and is valid to its end; they stand in this order.
+pub(crate) const LARGE_ARGUMENTS: &[(&str, &[&str])] = &[
+    ("tonumber", &["the text", "the text of another base"]),
+    ("string.pack", &["the format", "the values"]),
+    ("string.packsize", &["the format"]),
+    ("string.unpack", &["the format", "the text"]),
+    ("string.split", &["the text", "the text without a separator"]),
+    (
+        "string.byte string.lower string.reverse string.upper utf8.codepoint utf8.len utf8.offset",
+        &["the text"],
+    ),
+    (
+        "table.clear table.clone table.find table.insert table.maxn table.remove",
+        &["the list"],
+    ),
+    ("buffer.copy buffer.fill buffer.writestring", &["the buffer"]),
+];
+
+/// Why no argument of a constant function is walked, however large it is. The number of arguments is not
+/// meant: the stack bounds it.
+pub(crate) const NOT_WALKED: &[(&str, &str)] = &[
+    (
+        "assert getmetatable ipairs pairs rawequal rawget select setmetatable type typeof",
+        "the value is only passed on, or its kind is looked up",
+    ),
+    (
+        "rawlen string.len table.getn",
+        "a length is stored, or found by halving",
+    ),
+    ("table.freeze table.isfrozen", "one flag of the table"),
+    (
+        "math.* bit32.* vector.*",
+        "numbers; functions of any number of them refuse long texts as numbers",
+    ),
+    ("buffer.*", "at most eight bytes are read or written"),
+    ("coroutine.*", "the coroutine is not run"),
+    ("os.*", "the difference of two numbers, or always an error"),
+    ("ctx.json.array", "one field of the table"),
+    (
+        "ctx.parse_time rt.parse_time __builtin.parse_time",
+        "a text longer than a date is none",
+    ),
+    ("ctx.random", "numbers"),
+    (
+        "rt.input rt.output rt.state_get __builtin.input __builtin.output __builtin.state_get",
+        "the value is only kept, or looked up",
+    ),
+];
 
 /// Calls whose size is `n`, by the names of functions; `*` has the same meaning as in the table of costs.
 pub(crate) const CALLS: &[(&str, &[&str])] = &[
@@ -48,14 +98,31 @@ pub(crate) const CALLS: &[(&str, &[&str])] = &[
     ("unpack table.unpack", &["return f(list)", "return f(list, 1, n)"]),
     ("print", &["f(text)"]),
     ("require", &["f('loops')"]),
-    ("string.packsize", &["return f('i4')"]),
+    (
+        "string.packsize",
+        &[
+            "local s = (' '):rep(n) | return f(s)",
+            "local s = ('b'):rep(n) | return f(s)",
+            "local s = ('!16'):rep(n) | return f(s)",
+        ],
+    ),
     ("string.char utf8.char", &["return f(unpack(list))"]),
-    ("string.pack", &["return f('s', text)"]),
+    (
+        "string.pack",
+        &["local s = (' '):rep(n) | return f(s)", "return f('s', text)"],
+    ),
     ("string.rep", &["return f('x', n)", "return f(text, 2)"]),
     ("string.sub", &["return f(text, 2)"]),
     ("string.byte utf8.codepoint", &["return f(text, 1, -1)"]),
     ("string.split", &["return f(text, 'b')", "return f(text, '')"]),
-    ("string.unpack", &["local s = ('b'):rep(n) | return f(s, text)"]),
+    (
+        "string.unpack",
+        &[
+            "local s = (' '):rep(n) | return f(s, '')",
+            "local s = text .. '\\0' | return f('z', s)",
+            "local s = ('b'):rep(n) | return f(s, text)",
+        ],
+    ),
     (
         "string.lower string.reverse string.upper utf8.len",
         &["return f(text)"],

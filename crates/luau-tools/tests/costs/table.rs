@@ -9,7 +9,8 @@ pub(crate) enum Cost {
     /// A few steps for each argument: no additional memory, safepoint or reading of the clock for a larger
     /// argument.
     Constant,
-    /// The time of copying its input or result, which the limit of memory bounds: memory in proportion.
+    /// The time of copying its input or result, which the limit of memory bounds: memory in proportion. After
+    /// a large change of memory the next safepoint reads the clock.
     Copies,
     /// Linear in its input, and slower than a copy: the clock is read after large inputs.
     Charged,
@@ -45,17 +46,25 @@ pub(crate) const COSTS: &[Row] = &[
         "error(('x'):rep(1e7))",
         "local t = table.create(2 ^ 20, 1) rawset(t, 2 ^ 20 + 1, 1)",
     ]),
-    (Charged, "tonumber", &["tonumber(('9'):rep(2e7))", "tonumber(('1'):rep(2e7), 2)"]),
+    (Charged, "tonumber", &["local s = ('9'):rep(8e6) while true do tonumber(s) end", "tonumber(('9'):rep(2e7))", "tonumber(('1'):rep(2e7), 2)"]),
     (Effect, "print", &["print(('x'):rep(1e5))"]),
     // Texts
-    (Constant, "string.len string.packsize", &[]),
-    (Copies, "string.char string.pack string.rep string.sub", &[
+    (Constant, "string.len", &[]),
+    (Copies, "string.rep string.sub", &[
         "(('x'):rep(1e7)):rep(2)",
         "(('x'):rep(1e7)):sub(2)",
-        "string.char(table.unpack(table.create(5e5, 65)))",
-        "string.pack('s', ('x'):rep(1e7))",
     ]),
-    (Charged, "string.byte string.lower string.reverse string.split string.unpack string.upper", &[
+    (Charged, "string.pack string.packsize string.unpack", &[
+        "string.pack('s', ('x'):rep(1e7))",
+        "string.pack('s', ('x'):rep(8e6))",
+        "string.pack(('b'):rep(7e3), table.unpack(table.create(7e3, ('0'):rep(1e6))))",
+        "string.packsize((' '):rep(14e6))",
+        "local s = (' '):rep(2 ^ 20) while true do string.packsize(s) end",
+        "local s = (' '):rep(2 ^ 20) while true do string.pack(s) end",
+        "local s = (' '):rep(2 ^ 20) while true do string.unpack(s, '') end",
+        "local s = (' '):rep(2 ^ 20 - 1) .. '?' while true do pcall(string.packsize, s) end",
+    ]),
+    (Charged, "string.byte string.lower string.reverse string.split string.upper", &[
         "(('x'):rep(1e7)):upper():lower():reverse()",
         "(('x'):rep(5e5)):byte(1, -1)",
         "(('x'):rep(1e6)):split('')",
@@ -79,14 +88,22 @@ pub(crate) const COSTS: &[Row] = &[
         "string.format(('%99.99f'):rep(4e5), table.unpack(table.create(4e5, 1e308)))",
         "string.format(('%99.99f'):rep(1e3), table.unpack(table.create(1e3, 1e308)))",
         "string.format('%q', ('\\n'):rep(4e6))",
+        "string.format(('x'):rep(8e6))",
+        "string.format(('%d'):rep(1e3), table.unpack(table.create(1e3, ('0'):rep(7e6))))",
+        "local t = setmetatable({}, {__tostring = function() return ('0'):rep(7e6) end})
+         string.format(('%d'):rep(10), t, t, t, t, t, t, t, t, t, t)",
     ]),
     (Charged, "utf8.codepoint utf8.len utf8.offset", &[
         "utf8.len(('a'):rep(2e7))",
         "utf8.offset(('\\u{80}'):rep(1e7), -1, 1)",
         "utf8.codepoint(('a'):rep(4e5), 1, -1)",
     ]),
-    (Copies, "utf8.char", &["utf8.char(table.unpack(table.create(4e5, 65)))"]),
-    (Watched, "utf8.codes", &["for _ in utf8.codes(('a'):rep(1e6)) do end"]),
+    (Watched, "string.char utf8.char utf8.codes", &[
+        "string.char(table.unpack(table.create(3e5, 65)))",
+        "utf8.char(table.unpack(table.create(3e5, 65)))",
+        "string.char(table.unpack(table.create(250, ('0'):rep(7e6))))",
+        "for _ in utf8.codes(('a'):rep(1e6)) do end",
+    ]),
     // Tables
     (Constant, "table.freeze table.getn table.isfrozen", &[]),
     (Copies, "table.create table.pack table.unpack", &[
@@ -118,12 +135,21 @@ pub(crate) const COSTS: &[Row] = &[
         "local t = table.create(1e6, 1) for _ = 1, 1e9 do table.move(t, 1, 999999, 2) end",
     ]),
     // Numbers, and bytes in memory
-    (Constant, "math.* bit32.* vector.*", &["math.random()", "math.max(table.unpack(table.create(5e5, 1)))", "bit32.bxor(table.unpack(table.create(5e5, 1)))"]),
+    (Constant, "math.* bit32.* vector.*", &[
+        "math.random()",
+        "math.max(table.unpack(table.create(5e5, 1)))",
+        "math.max(table.unpack(table.create(7e3, ('0'):rep(7e6))))",
+        "bit32.bxor(table.unpack(table.create(5e5, 1)))",
+        "bit32.bxor(table.unpack(table.create(7e3, ('0'):rep(7e6))))",
+    ]),
     (Constant, "buffer.*", &[]),
-    (Copies, "buffer.copy buffer.create buffer.fill buffer.fromstring buffer.readstring buffer.tostring buffer.writestring", &[
-        "local b = buffer.create(1e7) for _ = 1, 1e9 do buffer.copy(b, 0, b) buffer.fill(b, 0, 1) end",
+    (Copies, "buffer.create buffer.fromstring buffer.readstring buffer.tostring", &[
         "buffer.tostring(buffer.fromstring(('x'):rep(7e6)))",
-        "buffer.writestring(buffer.create(7e6), 0, ('x'):rep(7e6)) buffer.readstring(buffer.create(7e6), 0, 7e6)",
+        "buffer.readstring(buffer.create(7e6), 0, 7e6)",
+    ]),
+    (Charged, "buffer.copy buffer.fill buffer.writestring", &[
+        "local b = buffer.create(1e7) for _ = 1, 1e9 do buffer.copy(b, 0, b) buffer.fill(b, 0, 1) end",
+        "buffer.writestring(buffer.create(7e6), 0, ('x'):rep(7e6))",
     ]),
     // Coroutines and the rest
     (Constant, "coroutine.*", &["coroutine.close(coroutine.create(function() end))"]),
