@@ -23,6 +23,19 @@ use agentx_tools::{MaskedCredential, MaskedCredentials, ProgramEnvironment};
 
 /// Returns what starts commands in a sandbox, in the step that `mode` names instead of the settings. The
 /// helper is this program, whose `main` has to begin with `act_as_helper`.
+///
+/// The settings have two modes:
+///
+/// | mode | commands |
+/// | --- | --- |
+/// | `settings.sandbox.mode` | those that a person or a rule with a pattern let run, or that only read |
+/// | `settings.sandbox.unasked` | those about which nobody is asked |
+///
+/// Nobody is asked in the mode `auto`, about calls that a judge allows, and about calls that a rule without a
+/// pattern allows (`allow bash`).
+///
+/// A sandbox that does not work on this machine is found out when a command starts: the launcher then refuses
+/// the command, or starts it with less if the mode or `sandbox.best_effort` allows that.
 pub fn command_sandbox(settings: &Settings, mode: SandboxMode) -> SandboxLauncher {
     let variable = |name: &str| {
         std::env::var_os(name)
@@ -55,6 +68,9 @@ pub fn command_sandbox(settings: &Settings, mode: SandboxMode) -> SandboxLaunche
 
 /// Returns the credentials of which commands see placeholders: those that have a value, and whose variable
 /// `environment` keeps from commands.
+///
+/// One whose variable commands would get anyway is left out, with a warning in the log, because the command
+/// could then read what the placeholder hides. The same happens if the system has no random numbers.
 pub fn masked_credentials(settings: &Settings, environment: &ProgramEnvironment) -> MaskedCredentials {
     let mut masked = Vec::new();
     for credential in &settings.sandbox.credentials {
