@@ -5,21 +5,40 @@ use serde_json::{Value, json};
 
 use super::requests::NexusCommand;
 
+/// The paths of the request that carries out a command.
+#[derive(Clone, Copy)]
+struct RequestPaths {
+    read: &'static str,
+    change: Option<&'static str>,
+}
+
+impl RequestPaths {
+    const fn same(path: &'static str) -> Self {
+        Self {
+            read: path,
+            change: Some(path),
+        }
+    }
+
+    const fn to_read(path: &'static str) -> Self {
+        Self {
+            read: path,
+            change: None,
+        }
+    }
+}
+
 /// NEXUS's own commands and the part that carries each out: the program of the person, this server, or a
-/// request with its paths (to read, and to change).
-const OF_NEXUS: &[(&str, &str, Option<(&str, Option<&str>)>)] = &[
+/// request with its paths.
+const OF_NEXUS: &[(&str, &str, Option<RequestPaths>)] = &[
     ("help", "client", None),
     ("clear", "client", None),
     ("theme", "client", None),
     ("ping", "server", None),
     ("identity", "server", None),
-    ("config", "rest", Some(("/api/v1/config", Some("/api/v1/config")))),
-    (
-        "prompt",
-        "rest",
-        Some(("/api/v1/prompts", Some("/api/v1/prompts"))),
-    ),
-    ("history", "rest", Some(("/api/v1/messages", None))),
+    ("config", "rest", Some(RequestPaths::same("/api/v1/config"))),
+    ("prompt", "rest", Some(RequestPaths::same("/api/v1/prompts"))),
+    ("history", "rest", Some(RequestPaths::to_read("/api/v1/messages"))),
 ];
 
 /// The outcome of a command.
@@ -101,7 +120,7 @@ pub fn place_of(name: &str) -> NexusCommandPlace {
         // A client shows its own help; one that asks the server for it gets the list.
         Some(("help", ..)) => NexusCommandPlace::Here,
         Some((_, "client", _)) => NexusCommandPlace::Client,
-        Some((_, _, Some((path, _)))) => NexusCommandPlace::Request(path),
+        Some((_, _, Some(paths))) => NexusCommandPlace::Request(paths.read),
         Some(_) => NexusCommandPlace::Here,
         None => NexusCommandPlace::Session,
     }
@@ -121,7 +140,7 @@ pub fn definitions_document(own: &Value) -> Value {
     of_nexus.chain(others).collect()
 }
 
-fn definition(own: &Value, handler: &str, paths: Option<(&str, Option<&str>)>) -> Value {
+fn definition(own: &Value, handler: &str, paths: Option<RequestPaths>) -> Value {
     let mut definition = json!({
         "name": own["name"],
         "description": own["description"],
@@ -132,8 +151,8 @@ fn definition(own: &Value, handler: &str, paths: Option<(&str, Option<&str>)>) -
         "requiresGUI": own["requires_gui"],
         "examples": own["examples"],
     });
-    if let Some((get, post)) = paths {
-        definition["restOptions"] = json!({"getEndpoint": get, "postEndpoint": post, "method": "GET"});
+    if let Some(RequestPaths { read, change }) = paths {
+        definition["restOptions"] = json!({"getEndpoint": read, "postEndpoint": change, "method": "GET"});
     }
     definition
 }
