@@ -120,7 +120,7 @@ const MAY_DETACH: &[(&str, usize, &str)] = &[
 
 /// Parameters that are tuples. The number may only fall: a tuple of two things that belong together is a
 /// struct with a name.
-const TUPLE_PARAMETERS: usize = 72;
+const TUPLE_PARAMETERS: usize = 70;
 
 /// Calls that start a task or a thread and give a handle of it.
 const SPAWNS: &[&str] = &["spawn(", "spawn_blocking("];

@@ -26,8 +26,8 @@ pub fn fits(pattern: &str, text: &str) -> bool {
             .is_some_and(|stem| glob(stem.as_bytes(), text.as_bytes()))
 }
 
-/// Returns whether a name fits `pattern`, in which `*` stands for any run of characters. A blank before a star
-/// stands for itself.
+/// Returns whether a name fits `pattern`, in which `*` stands for any run of characters. A blank before a
+/// star stands for itself.
 pub(crate) fn fits_name(pattern: &str, name: &str) -> bool {
     glob(pattern.as_bytes(), name.as_bytes())
 }

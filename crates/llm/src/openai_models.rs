@@ -1,4 +1,4 @@
-//! What the names of OpenAI's models tell about the requests that they take.
+//! The requests that OpenAI's models take, as far as their names tell.
 
 /// Returns whether a model takes tools only at the Responses API, by its name: gpt-6-astra, and all from
 /// gpt-6.1 on. Chat Completions refuses their tools with any `reasoning_effort`, `none` too

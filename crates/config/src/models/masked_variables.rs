@@ -1,5 +1,5 @@
-//! The variables of which commands see placeholders. Their values are keys, so they are kept from commands and
-//! out of what is recorded.
+//! The variables of which commands see placeholders. Their values are keys, so they are kept from commands
+//! and out of what is recorded.
 
 use crate::layers::read::SettingsLayer;
 use crate::layers::value::{KeyReference, Value};

@@ -286,12 +286,12 @@ pub(crate) fn keys(layer: &SettingsLayer, lookup: &dyn Fn(&str) -> Option<String
         path.0.first().is_some_and(|first| first == "mcp")
             && matches!(value, Value::Key(KeyReference::Literal(_)))
     };
-    let keys = layer.entries.iter().map(|(path, sourced)| (path, &sourced.value));
-    keys.filter(|(path, value)| matches!(value, Value::Key(_)) && !is_text(path, value))
+    let values = layer.entries.iter().map(|(path, sourced)| (path, &sourced.value));
+    let keys = values.filter(|(path, value)| matches!(value, Value::Key(_)) && !is_text(path, value));
+    let all = keys
         .map(|(_, value)| value.clone())
-        .chain(masked_variables(layer))
-        .map(|value| looked_up(Some(&value), lookup))
-        .collect()
+        .chain(masked_variables(layer));
+    all.map(|value| looked_up(Some(&value), lookup)).collect()
 }
 
 /// Every key that the program may use: those that the person's own layers name, and those of all variables

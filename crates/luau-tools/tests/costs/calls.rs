@@ -41,8 +41,8 @@ pub(crate) const LARGE_ARGUMENTS: &[(&str, &[&str])] = &[
     ("buffer.copy buffer.fill buffer.writestring", &["the buffer"]),
 ];
 
-/// Why no argument of a constant function is walked, however large it is. The number of arguments is not
-/// meant: the stack bounds it.
+/// The reasons why no argument of a constant function is walked, however large it is. The number of arguments
+/// is not meant: the stack bounds it.
 pub(crate) const NOT_WALKED: &[(&str, &str)] = &[
     (
         "assert getmetatable ipairs pairs rawequal rawget select setmetatable type typeof",
