@@ -288,9 +288,7 @@ pub(crate) fn keys(layer: &SettingsLayer, lookup: &dyn Fn(&str) -> Option<String
     };
     let values = layer.entries.iter().map(|(path, sourced)| (path, &sourced.value));
     let keys = values.filter(|(path, value)| matches!(value, Value::Key(_)) && !is_text(path, value));
-    let all = keys
-        .map(|(_, value)| value.clone())
-        .chain(masked_variables(layer));
+    let all = keys.map(|key| key.1.clone()).chain(masked_variables(layer));
     all.map(|value| looked_up(Some(&value), lookup)).collect()
 }
 
