@@ -267,6 +267,7 @@ fn of_messages(limits: &ServerLimits, quotas: &Quotas) -> Vec<(&'static str, Vec
             vec![
                 bytes(limits.body_bytes),
                 size(of_server("http/requests/body", "OPEN_BYTES")),
+                size(of_server("http/requests/body", "SIGNED_BYTES")),
             ],
         ),
         (
