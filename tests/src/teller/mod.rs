@@ -105,7 +105,8 @@ impl Teller {
         }
     }
 
-    /// Lets a program ask this server and no other, with this key.
+    /// Lets a program ask this server and no other, with this key. As OpenAI it is asked for a model that
+    /// takes tools by Chat Completions, which is all that it speaks then.
     pub fn serves(&self, provider: Provider, key: &str, command: &mut Command) {
         let (ours, other) = match provider {
             Provider::Anthropic => ("ANTHROPIC", "OPENAI"),
@@ -116,6 +117,9 @@ impl Teller {
             .env(format!("{ours}_API_KEY"), key)
             .env_remove(format!("{other}_BASE_URL"))
             .env_remove(format!("{other}_API_KEY"));
+        if provider == Provider::OpenAi {
+            command.env("AGENTX_MODEL", "gpt-5.6-terra");
+        }
     }
 
     /// From now on: stops for good after so many more bytes of answers, and tells so. What waits then is over

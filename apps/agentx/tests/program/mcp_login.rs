@@ -114,8 +114,9 @@ fn a_browser_with_another_login_is_reported_and_ctrl_c_stores_nothing() {
         said.contains("stopped: nobody is logged in at web, and nothing was stored"),
         "{said}"
     );
+    let list = sandbox.run(&["mcp", "list"]);
     assert!(
-        sandbox.run(&["mcp", "list"]).stdout.contains("needs login"),
-        "{said}"
+        list.stdout.contains("web") && !list.stdout.contains("logged in"),
+        "{list}"
     );
 }
