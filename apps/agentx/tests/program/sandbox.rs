@@ -228,6 +228,7 @@ fn what_is_shown_names_both_sandboxes_if_nobody_chose_one() {
     assert_eq!(shown["unasked"], "namespace");
     sandbox.config("chat: {status: 'held by {sandbox}'}\n");
     let mut chat = Pty::start(&sandbox, &["chat", "hello"], 100, 30);
+    chat.wait_for(" out · $0");
     chat.wait_for("held by none");
     chat.keys("/approve-mode auto\r");
     chat.wait_for("held by namespace");
