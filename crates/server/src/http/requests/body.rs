@@ -86,18 +86,20 @@ fn announced(path: &str, headers: &HeaderMap, app: &HandlerState) -> Result<usiz
     } else {
         app.state.options().limits.body_bytes
     };
-    let said = headers.get(CONTENT_LENGTH);
-    let said = said.and_then(|said| said.to_str().ok()?.parse::<usize>().ok());
-    match said.filter(|said| *said > limit) {
+    match content_length(headers).filter(|length| *length > limit) {
         Some(_) => Err(too_large(limit)),
         None => Ok(limit),
     }
 }
 
+fn content_length(headers: &HeaderMap) -> Option<usize> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
 /// The wait of a long body for its permit.
 struct BodyTurn {
     queue: Option<FairQueue>,
-    /// The number of bytes that are read without a permit.
+    /// The number of bytes that are read without a permit. With 0, nothing is read before it is there.
     at_once: usize,
     /// The time in which the client has to send the body, and the longest wait for the permit.
     patience: Duration,
@@ -108,7 +110,10 @@ impl BodyTurn {
         let permits = app.state.body_turns();
         let (queue, at_once) = if request.uri().path().starts_with(SIGNED) {
             let address = OwnerId::new(address_of(request.extensions()));
-            (Some(permits.deliveries.queue(&address)), OPEN_BYTES)
+            let length = content_length(request.headers());
+            let is_short = length.is_some_and(|length| length <= OPEN_BYTES);
+            let at_once = if is_short { OPEN_BYTES } else { 0 };
+            (Some(permits.deliveries.queue(&address)), at_once)
         } else {
             let owner = request.extensions().get::<BodyOwner>();
             let queue = owner.map(|BodyOwner(person)| permits.people.queue(person));
@@ -134,6 +139,11 @@ async fn read(body: Body, limit: usize, wait: BodyTurn) -> Result<(Bytes, FairPe
     let mut bytes = Vec::new();
     let mut waits = queue;
     let mut turn = FairPermit::default();
+    if at_once == 0
+        && let Some(queue) = waits.take()
+    {
+        turn = timeout(patience, queue.take()).await.map_err(no_turn)?;
+    }
     let mut until = Instant::now() + patience;
     while let Some(piece) = timeout_at(until, pieces.next()).await.map_err(late)? {
         let piece = piece.map_err(|error| ApiError::new("bad_request", error.to_string()))?;
