@@ -278,7 +278,7 @@ async fn wrong_order(stage: &Stage) {
     let mut raw = stage.enter().await;
     let again = client_frame("authenticate", json!({"client": "raw"}));
     is_refused(&mut raw, &again, &["bad_request", "refused", "authenticated"]).await;
-    // Bytes are not frames, and there is no end of what did not begin.
+    // A binary message is refused, and so is the end of a subscription that never began.
     raw.send(&frame(BINARY, &[0; 1000])).await.unwrap();
     assert_eq!(raw.frame(SOON).await.unwrap()["event"], "refused");
     let early = client_frame("unsubscribe", json!({"session_id": stage.session}));

@@ -55,7 +55,7 @@ impl Shop {
     }
 }
 
-/// An agent that has opened the page of a shop; `None` if there is no browser.
+/// Starts a browser and opens the page of a shop. Returns `None` if no browser is installed.
 async fn in_a_shop() -> Option<(Shop, ScriptedHand)> {
     if !has_browser() {
         return None;

@@ -31,7 +31,7 @@ pub trait Background: Send + Sync {
 
     /// Returns the sandbox step that holds the next command in this directory, as a word of settings: "none"
     /// if the settings let it run although no sandbox works, or "unavailable" if it will not run for that.
-    /// `None` if there is no sandbox. `is_unasked` says whether nobody is asked about the command.
+    /// `None` if there is no sandbox. `is_unasked` is true for a command that runs without a question.
     fn sandbox(&self, _workspace: &Path, _is_unasked: bool) -> Option<String> {
         None
     }

@@ -50,8 +50,8 @@ impl WithheldNotice {
         Some(note)
     }
 
-    /// Handles an event. Returns the note that follows the agent's first command that failed, or that named a
-    /// withheld variable of which there is no placeholder.
+    /// Handles an event. Returns the note about withheld variables after the agent's first command that
+    /// failed, or that named a withheld variable without a placeholder.
     pub(in crate::chat) fn event(&mut self, event: &RuntimeEvent) -> Option<String> {
         let (id, failed) = match event {
             RuntimeEvent::ToolExecuting(call) => {
